@@ -1,0 +1,66 @@
+import type { RunContext } from '../context/context.ts'
+import type { Answers } from '../data/action.ts'
+import type { EventDraft } from '../data/event.ts'
+import type { Json } from '../data/json.ts'
+import type { Message } from '../data/message.ts'
+import type { AgentHandler } from './handler.ts'
+import type { ChatModel, ModelOptions } from './model.ts'
+import type { ToolMeta } from './tool.ts'
+
+/** Something that turns messages into events. Contract: stateless between runs; what it throws becomes one `error` event. */
+export interface Agent<Output = unknown> {
+  readonly name: string
+  readonly description: string
+  /** Takes `AgentInput.additions`. */
+  readonly acceptsAdditions?: true
+  /** A wrapper that observes what it runs (FlowAgent). Contract: its stream is passed on as it is, so no agent run is counted twice. */
+  readonly observesItself?: true
+  readonly '~output'?: Output
+  /** Contract: yields what it has to say; `observe` adds stamps, `agent-start`, state deltas and exactly one `agent-end`. */
+  run(input: AgentInput, ctx: RunContext): AsyncIterable<EventDraft>
+  /** Continues after an `interrupt` action of this agent. Contract: emits no second `tool-start` and repeats no finished call. */
+  resume?(info: ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft>
+}
+
+/** What an agent works on. */
+export interface AgentInput {
+  readonly messages: readonly Message[]
+  readonly additions?: Additions
+  readonly options?: RunOptions
+}
+
+/** What others give an agent for one run. Contract: an added tool whose name is taken is left out; on a transfer tools travel along, the instruction stays. */
+export interface Additions {
+  readonly instruction?: string
+  readonly tools?: readonly ToolMeta[]
+}
+
+/** What a caller may set for one run. */
+export type RunOptions = {
+  readonly model?: ModelOptions
+  /** `ToolCallInput.callOptions` by tool name. */
+  readonly tools?: { readonly [name: string]: Json }
+  readonly maxIterations?: number
+}
+
+/** What an interrupted agent gets back. Contract: `messages` is the history with every result so far, so `state` holds only what history does not; unanswered interrupts are raised again. */
+export interface ResumeInfo extends AgentInput {
+  readonly state: Json
+  readonly answers: Answers
+}
+/** How a plugin makes a model-driven agent without knowing who implements it. */
+export type AgentFactory = (spec: AgentSpec) => Agent
+
+/** What an AgentFactory needs to know. */
+export interface AgentSpec {
+  readonly name: string
+  readonly description: string
+  readonly instruction: string
+  readonly model: ChatModel
+  readonly tools: readonly ToolMeta[]
+  readonly handlers: readonly AgentHandler[]
+  readonly maxIterations: number
+}
+
+/** One whole assistant message, for agents written by hand: `yield* say(ctx, 'Hello')`. */
+export declare function say(ctx: RunContext, text: string): AsyncIterable<EventDraft>

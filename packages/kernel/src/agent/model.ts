@@ -1,0 +1,66 @@
+import type { FinishReason } from '../data/event.ts'
+import type { AssistantMessage, FilePart, Message, ProviderMetadata, Usage } from '../data/message.ts'
+import type { JsonSchema } from '../data/schema.ts'
+
+/** A language model. */
+export interface ChatModel {
+  /** For usage rows and spans, e.g. `openai:gpt-5`. */
+  readonly name: string
+  /** Contract: throws a KernelError (`MODEL_…`, `retryable`) before or while streaming; aborting ends it promptly; the last part is `finish`. */
+  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelPart>
+}
+
+/** Settings of one call. */
+export type ModelOptions = {
+  readonly temperature?: number
+  readonly maxOutputTokens?: number
+  readonly stopSequences?: readonly string[]
+  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
+  /** Structured output where the vendor has it. */
+  readonly responseSchema?: JsonSchema
+  /** Passed through by provider name. */
+  readonly provider?: ProviderMetadata
+}
+
+/** A tool as a model sees it. */
+export type ToolSpec = { readonly name: string; readonly description: string; readonly parameters: JsonSchema }
+
+/** Everything a model call depends on. Contract: plain JSON. */
+export type ModelRequest = {
+  readonly instruction: string
+  /** Contract: without the instruction; every call in it has its result. */
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly options: ModelOptions
+  /** Its position: `model:<turn>` under the step of the context. */
+  readonly step: string
+  readonly idempotencyKey: string
+}
+
+/** A piece of an answer. Contract: tool calls may interleave with text; each is start, delta…, end. */
+export type ModelPart =
+  | { readonly type: 'text-delta'; readonly delta: string }
+  | { readonly type: 'reasoning-delta'; readonly delta: string }
+  /** Closes the open text or reasoning part and says what the vendor wants back with it. */
+  | { readonly type: 'part-end'; readonly encrypted?: string; readonly metadata?: ProviderMetadata }
+  | { readonly type: 'file'; readonly file: FilePart }
+  | { readonly type: 'tool-call-start'; readonly callId: string; readonly name: string }
+  | { readonly type: 'tool-call-delta'; readonly callId: string; readonly delta: string }
+  | { readonly type: 'tool-call-end'; readonly callId: string; readonly metadata?: ProviderMetadata }
+  /** A retry or failover: what came before it in this call does not count. */
+  | { readonly type: 'restart' }
+  | {
+      readonly type: 'finish'
+      readonly reason: FinishReason
+      readonly usage: Usage
+      readonly model?: string
+      readonly metadata?: ProviderMetadata
+    }
+
+/** A collected answer. */
+export type ModelResult = {
+  readonly message: AssistantMessage
+  readonly usage: Usage
+  readonly finishReason: FinishReason
+  readonly model: string
+}

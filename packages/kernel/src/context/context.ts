@@ -1,0 +1,91 @@
+import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
+import type { Json } from '../data/json.ts'
+import type { Callback } from '../run/callback.ts'
+import type { ThreadRef } from '../store/store.ts'
+
+/** A typed name for a context value. */
+export interface ContextKey<in out T> {
+  readonly name: string
+  readonly '~type'?: T
+}
+/** Makes a key. Contract: identity is the object, not the name; make it once per module. */
+export declare function contextKey<T>(name: string): ContextKey<T>
+
+/** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events by themselves. */
+export interface State {
+  get(key: string): Json | undefined
+  set(key: string, value: Json): void
+  delete(key: string): void
+  keys(): Iterable<string>
+}
+
+/** Time. Contract: for limits, retry pauses and timestamps only, so that what stands between two calls can be replayed. */
+export interface Clock {
+  now(): number
+  /** Calls back once unless cancelled; never keeps the process alive. */
+  after(ms: number, callback: () => void): () => void
+}
+
+/** How a run is asked to stop. */
+export type CancelMode = 'now' | 'after-model' | 'after-tools'
+/** A cancel. Contract: with `runId` a late stop does not hit the next run. */
+export type CancelRequest = { readonly mode?: CancelMode; readonly runId?: string }
+
+/** What a run hands down to everything in it. Contract: immutable; derive, do not change. Only the kernel implements it. */
+export interface RunContext {
+  readonly runId: string
+  readonly agentName: string
+  readonly runPath: readonly string[]
+  /** Where we are in the run, by position: `''`, `agent:1/tool:0:2`; unique in the run. */
+  readonly step: string
+  /** Owner and thread; of its own making in a standalone run. */
+  readonly session: ThreadRef
+  readonly state: State
+  /** Contract: made on first use; aborts on cancel, on timeout and when the consumer leaves. */
+  readonly signal: AbortSignal
+  /** A soft cancel: an agent looks at it between steps and ends `cancelled`. */
+  readonly cancelling: CancelMode | undefined
+  /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */
+  readonly ids: { next(): string }
+  readonly clock: Clock
+  readonly callbacks: readonly Callback[]
+  /** 0 in a root run, one more in each nested run. */
+  readonly depth: number
+
+  get<T>(key: ContextKey<T>): T | undefined
+  with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext
+  /** For those who run agents and tools: a context for one agent, branch or call. */
+  derive(patch: ContextPatch): RunContext
+
+  /** Writes a `custom` event. Contract: await what it returns, if anything. */
+  emit(name: string, data: Json): void | Promise<void>
+  /** Contract: inside a tool call only; taken into account when every call of the turn has settled. */
+  sendAction(action: AgentAction): void
+  /** Whether somebody can answer later; false in a run without a store. */
+  readonly canInterrupt: boolean
+  /** Asks a person. Contract: rejects with `INTERRUPTED` the first time and is recorded, so that catching it changes nothing; on resume the call starts again and gets the answer here. */
+  interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T>
+}
+
+/** What a derived context has of its own. */
+export interface ContextPatch {
+  readonly agentName?: string
+  readonly runPath?: readonly string[]
+  /** Appended to the step. */
+  readonly step?: string
+  readonly signal?: AbortSignal
+  readonly call?: CallScope
+  /** An overlay for a parallel branch. */
+  readonly state?: State
+}
+
+/** What somebody who runs a tool call (or a hook) gives to it and hears from it. */
+export interface CallScope {
+  /** Contract: unique in the thread and kept on resume: interrupt ids and nested runs hang on it. */
+  readonly callId: string
+  readonly answers?: Answers
+  /** What the nested runs of an interrupted attempt left in `onInterrupt`. */
+  readonly saved?: Json
+  onAction(action: AgentAction): void
+  onInterrupt(interrupts: readonly Interrupt[], saved?: Json): void
+}

@@ -1,0 +1,34 @@
+import type { Json, JsonObject } from './json.ts'
+import type { JsonSchema } from './schema.ts'
+
+/** What a tool, handler or agent asks a person. */
+export type InterruptRequest = {
+  /** What kind of question: `approval`, `input`, `tool-result`, or your own. */
+  readonly reason: string
+  readonly message?: string
+  /** Contract: the answer is validated against it before the run is resumed. */
+  readonly responseSchema?: JsonSchema
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: number
+  readonly metadata?: JsonObject
+}
+
+/** An open question. Contract: `id` is `<origin>#<n>`, the origin being the call id or the step outside a call; it is the same when the call runs again on resume. */
+export type Interrupt = InterruptRequest & {
+  readonly id: string
+  readonly agentName: string
+  readonly callId?: string
+}
+
+/** The answer to an interrupt of reason `approval`. */
+export type ApprovalAnswer = { readonly approved: boolean; readonly arguments?: string; readonly message?: string }
+/** Answers by interrupt id. */
+export type Answers = { readonly [interruptId: string]: Json }
+/** What an agent wants to happen next; the flow around it decides. */
+export type AgentAction =
+  | { readonly type: 'transfer-to-agent'; readonly agentName: string }
+  | { readonly type: 'exit'; readonly result?: Json }
+  /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. */
+  | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[]; readonly state?: Json }
+  | { readonly type: 'break-loop' }
+  | { readonly type: 'custom'; readonly name: string; readonly data?: Json }

@@ -1,0 +1,110 @@
+import type { JsonObject } from './json.ts'
+
+/** The kernel's own codes; plugins add theirs as strings, all are listed in `docs/errors.md`. */
+export type KernelErrorCode =
+  | 'AGENT_FAILED'
+  | 'HANDLER_FAILED'
+  | 'CALLBACK_FAILED'
+  | 'MODEL_FAILED'
+  | 'TOOL_FAILED'
+  | 'TOOL_UNKNOWN'
+  | 'MAX_ITERATIONS'
+  | 'ABORTED'
+  | 'TIMEOUT'
+  | 'INTERRUPTED'
+  | 'THREAD_BUSY'
+  | 'LEASE_LOST'
+  | 'VERSION_CONFLICT'
+  | 'NOT_FOUND'
+  | 'CONFIG_INVALID'
+  | 'SCHEMA_INVALID'
+  | 'VALIDATION_FAILED'
+  | 'CONTEXT_KEY_INVALID'
+  | 'EVENT_INVALID'
+  | 'STREAM_CONSUMED'
+
+/** An error as plain JSON: in events, in tool results, in a durable journal. */
+export type ErrorInfo = {
+  readonly code: KernelErrorCode | (string & {})
+  /** `who: what, got value`. */
+  readonly message: string
+  /** True where the same call may succeed later; `details.retryAfterMs` says when. */
+  readonly retryable?: boolean
+  /** For example the handler and hook that failed, or who holds a busy thread. */
+  readonly details?: JsonObject
+}
+
+/** What a KernelError is made of beyond code and message. */
+export interface KernelErrorOptions {
+  readonly cause?: unknown
+  /** @default false */
+  readonly retryable?: boolean
+  /** @default {} */
+  readonly details?: JsonObject
+}
+
+const MARK = Symbol.for('troupe.KernelError')
+
+/**
+ * The one error class.
+ * @example throw new KernelError('NOT_FOUND', `thread: unknown id, got ${id}`)
+ */
+export class KernelError extends Error implements ErrorInfo {
+  readonly code: ErrorInfo['code']
+  readonly retryable: boolean
+  readonly details: JsonObject
+
+  constructor(code: ErrorInfo['code'], message: string, options: KernelErrorOptions = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.retryable = options.retryable ?? false
+    this.details = options.details ?? {}
+  }
+
+  /** Contract: works across duplicate installs, so never use `instanceof`. */
+  static is(error: unknown, code?: ErrorInfo['code']): error is KernelError {
+    return isObject(error) && MARK in error && (code === undefined || (error as KernelError).code === code)
+  }
+
+  /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for what has none. */
+  static from(error: unknown, code: ErrorInfo['code'] = 'AGENT_FAILED'): KernelError {
+    if (KernelError.is(error)) return error
+    if (isErrorInfo(error)) return new KernelError(error.code, error.message, error)
+    return new KernelError(code, messageOf(error), { cause: error })
+  }
+
+  toJSON(): ErrorInfo {
+    const { code, message, retryable, details } = this
+    return {
+      code,
+      message,
+      ...(retryable && { retryable }),
+      ...(Object.keys(details).length > 0 && { details }),
+    }
+  }
+}
+Object.defineProperty(KernelError.prototype, 'name', { value: 'KernelError' })
+Object.defineProperty(KernelError.prototype, MARK, { value: true })
+
+/** Names a value in an error message, shortened: `got "wether"`, `got an array`, `got undefined`. */
+export function got(value: unknown): string {
+  if (typeof value === 'string') return `got ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`
+  if (Array.isArray(value)) return 'got an array'
+  if (isObject(value)) return 'got an object'
+  return typeof value === 'function' ? 'got a function' : `got ${String(value)}`
+}
+
+export function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function isErrorInfo(error: unknown): error is ErrorInfo {
+  return (
+    isObject(error) && !(error instanceof Error) && typeof error.code === 'string' && typeof error.message === 'string'
+  )
+}
+
+function messageOf(error: unknown): string {
+  if (isObject(error) && typeof error.message === 'string') return error.message
+  return typeof error === 'string' ? error : `thrown value, ${got(error)}`
+}

@@ -1,0 +1,144 @@
+import type { AgentAction, Interrupt } from './action.ts'
+import type { ErrorInfo } from './error.ts'
+import type { Json } from './json.ts'
+import type { AssistantMessage, Content, Part, ToolCall, Usage } from './message.ts'
+
+/** Where an event comes from. */
+export type EventStamp = {
+  /** A nested run has its own: `<runId>/<step>` of the call it stands in. */
+  readonly runId: string
+  readonly agentName: string
+  /** The agents that led here, without the current one. */
+  readonly runPath: readonly string[]
+  /** The outer tool call, on every event of a nested run; a consumer tells a sub-agent from a transfer by it. */
+  readonly parentCallId?: string
+}
+
+/** How a run or an agent ended. */
+export type Outcome = 'complete' | 'failed' | 'cancelled' | 'interrupted'
+
+/** What a run came to. */
+export type RunResult<Output = unknown> = {
+  readonly outcome: Outcome
+  /** The text of the last assistant message, or of a return-directly result. */
+  readonly text: string
+  /** The structured output, the exit result; JSON. */
+  readonly output?: Output
+  readonly usage: Usage
+  readonly error?: ErrorInfo
+  readonly interrupts?: readonly Interrupt[]
+  /** Calls of long-running tools whose results are awaited from outside. */
+  readonly openCallIds?: readonly string[]
+}
+
+/** The run has begun: its lease is held, its row may be written. */
+export type RunStart = EventStamp & { readonly type: 'run-start' }
+/** An agent takes the word; `parentRunId` in a nested run. */
+export type AgentStart = EventStamp & { readonly type: 'agent-start'; readonly parentRunId?: string }
+/** An assistant message begins; nothing of it is in history yet. */
+export type MessageStart = EventStamp & { readonly type: 'message-start'; readonly messageId: string }
+/** A piece of its text. */
+export type TextDelta = EventStamp & { readonly type: 'text-delta'; readonly messageId: string; readonly delta: string }
+/** A piece of its thinking. */
+export type ReasoningDelta = EventStamp & {
+  readonly type: 'reasoning-delta'
+  readonly messageId: string
+  readonly delta: string
+}
+/** The model begins to write a call. */
+export type ToolCallStart = EventStamp & {
+  readonly type: 'tool-call-start'
+  readonly messageId: string
+  readonly callId: string
+  readonly name: string
+}
+/** A piece of its arguments. */
+export type ToolCallDelta = EventStamp & {
+  readonly type: 'tool-call-delta'
+  readonly callId: string
+  readonly delta: string
+}
+/** The call as the model wrote it. */
+export type ToolCallEnd = EventStamp & { readonly type: 'tool-call-end'; readonly call: ToolCall }
+/** The whole message. Contract: comes after the after-hooks and carries the message as it stands in history; `dropped` closes the text of a failed attempt, which is in no history. */
+export type MessageEnd = EventStamp & {
+  readonly type: 'message-end'
+  readonly message: AssistantMessage
+  readonly usage?: Usage
+  readonly finishReason?: FinishReason
+  readonly dropped?: true
+}
+/** A tool starts. Contract: its write waits until the consumer has come back for more; not repeated on resume. */
+export type ToolStart = EventStamp & {
+  readonly type: 'tool-start'
+  readonly callId: string
+  readonly name: string
+  readonly arguments: string
+}
+/** A piece of a tool's output. */
+export type ToolDelta = EventStamp & {
+  readonly type: 'tool-delta'
+  readonly callId: string
+  readonly delta: string | Part
+}
+/** A call is answered. Contract: exactly one per call of a `message-end`, unless the call is open or interrupted; a `failed` one still has content, which the model sees. */
+export type ToolEnd = EventStamp & {
+  readonly type: 'tool-end'
+  readonly callId: string
+  readonly messageId: string
+  readonly name: string
+  readonly status: 'complete' | 'failed' | 'dropped'
+  readonly content: Content
+  readonly display?: string
+  readonly data?: Json
+  readonly error?: ErrorInfo
+}
+/** State has changed. Contract: written before the next event of the same agent. */
+export type StateDelta = EventStamp & {
+  readonly type: 'state-delta'
+  readonly set: { readonly [key: string]: Json }
+  readonly removed: readonly string[]
+}
+/** What the agent wants to happen next. Contract: gated like `tool-start`. */
+export type ActionEvent = EventStamp & { readonly type: 'action'; readonly action: AgentAction }
+/** What a tool, handler or agent wants to show beyond the kernel's events. */
+export type CustomEvent = EventStamp & { readonly type: 'custom'; readonly name: string; readonly data: Json }
+/** What went wrong. Contract: one in a failed run, before its `run-end`. */
+export type ErrorEvent = EventStamp & { readonly type: 'error'; readonly error: ErrorInfo }
+/** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
+export type AgentEnd = EventStamp & {
+  readonly type: 'agent-end'
+  readonly outcome: Outcome
+  readonly error?: ErrorInfo
+}
+/** The run is over. Contract: exactly one, last, also when nobody reads any more. */
+export type RunEnd = EventStamp & RunResult<Json> & { readonly type: 'run-end' }
+/** Everything a run tells, as plain JSON. Contract: `type` is closed for one kernel version; extend with `custom`. */
+export type AgentEvent =
+  | RunStart
+  | AgentStart
+  | MessageStart
+  | TextDelta
+  | ReasoningDelta
+  | ToolCallStart
+  | ToolCallDelta
+  | ToolCallEnd
+  | MessageEnd
+  | ToolStart
+  | ToolDelta
+  | ToolEnd
+  | StateDelta
+  | ActionEvent
+  | CustomEvent
+  | ErrorEvent
+  | AgentEnd
+  | RunEnd
+
+/** An event as an agent may yield it: what is left out of the stamp is filled in from its context. */
+export type EventDraft = AgentEvent extends infer E
+  ? E extends EventStamp
+    ? Omit<E, keyof EventStamp> & Partial<EventStamp>
+    : never
+  : never
+/** Why a model stopped. */
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'

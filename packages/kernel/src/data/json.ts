@@ -1,0 +1,29 @@
+/** Anything that survives `JSON.parse(JSON.stringify(x))` unchanged; events, state, checkpoints and journals are made of it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+/** A JSON object. */
+export type JsonObject = { readonly [key: string]: Json }
+/** A value, or a promise of it. Contract: a hook that returns no promise is not awaited. */
+export type Awaitable<T> = T | PromiseLike<T>
+
+const MAX_DEPTH = 64
+
+/** Where a value stops being JSON (`.a[2]`), or undefined if it is JSON all through; deeper than 64 levels counts as not JSON. */
+export function notJson(value: unknown, path = '', depth = 0): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : path
+  if (typeof value !== 'object' || depth >= MAX_DEPTH) return path
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const found = notJson(value[i], `${path}[${i}]`, depth + 1)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return path
+  for (const key in value) {
+    const found = notJson((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,77 @@
+import type { ErrorInfo } from './error.ts'
+import type { Json, JsonObject } from './json.ts'
+
+/** What a provider needs back unchanged on the next call (signatures, cache marks), by provider name. */
+export type ProviderMetadata = { readonly [provider: string]: JsonObject }
+/** A piece of text. */
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly metadata?: ProviderMetadata }
+/** The model's thinking; `encrypted` is for the vendor's eyes only and is kept, never shown. */
+export type ReasoningPart = {
+  readonly type: 'reasoning'
+  readonly text: string
+  readonly encrypted?: string
+  readonly metadata?: ProviderMetadata
+}
+/** Any media: image, audio, video, document. Contract: exactly one of `data` (base64) and `url`. */
+export type FilePart = {
+  readonly type: 'file'
+  readonly mediaType: string
+  readonly data?: string
+  readonly url?: string
+  readonly name?: string
+  readonly metadata?: ProviderMetadata
+}
+/** A part of a message or of a tool result. */
+export type Part = TextPart | ReasoningPart | FilePart
+/** Text, or parts in order. */
+export type Content = string | readonly Part[]
+/** A call the model asks for. Contract: `id` is unique in the thread; `arguments` is the text the model wrote, valid JSON or not. */
+export type ToolCall = {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+  readonly metadata?: ProviderMetadata
+}
+
+type MessageBase = {
+  /** Contract: made once, before any I/O; the same in the stream, in the store and on the wire. */
+  readonly id: string
+  readonly content: Content
+}
+
+/** Words of the application inside a history; an agent's instruction is not one of them. */
+export type SystemMessage = MessageBase & { readonly role: 'system' }
+/** What a person said. */
+export type UserMessage = MessageBase & { readonly role: 'user' }
+
+/** What a model said. */
+export type AssistantMessage = MessageBase & {
+  readonly role: 'assistant'
+  readonly toolCalls?: readonly ToolCall[]
+  /** Who said it; history rewriting for another agent reads this. */
+  readonly agentName?: string
+}
+
+/** The answer to one tool call. */
+export type ToolMessage = MessageBase & {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly agentName?: string
+  /** What a person sees instead of `content`. */
+  readonly display?: string
+  /** What a program sees: a sub-agent's status, an MCP structured result. */
+  readonly data?: Json
+  readonly error?: ErrorInfo
+}
+
+/** One entry of a history. Contract: never mutated, shared between histories. */
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+/** Tokens of one model call, or their sum. */
+export type Usage = {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly reasoningTokens?: number
+  readonly cachedInputTokens?: number
+}

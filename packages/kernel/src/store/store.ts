@@ -1,0 +1,180 @@
+import type { CancelMode, CancelRequest } from '../context/context.ts'
+import type { Interrupt } from '../data/action.ts'
+import type { ErrorInfo } from '../data/error.ts'
+import type { Outcome } from '../data/event.ts'
+import type { Json, JsonObject } from '../data/json.ts'
+import type { Message, Usage } from '../data/message.ts'
+
+/** Whose data. Contract: foreign looks the same as absent, in every method of every port. */
+export type Owner = { readonly app: string; readonly user: string }
+/** One conversation of one owner. */
+export type ThreadRef = Owner & { readonly threadId: string }
+/** A page request. Contract: order is by sequence, never by clock. */
+export interface Page {
+  /** The `seq` of the last item seen; what follows it is given. */
+  readonly after?: number
+  /** @default 100 */
+  readonly limit?: number
+  /** Backwards: what follows `after` is older. @default false */
+  readonly newestFirst?: boolean
+}
+
+/** All ports; a plugin asks for the ones it uses: `Pick<Store, 'threads' | 'leases'>`. */
+export interface Store extends AsyncDisposable {
+  readonly threads: ThreadStore
+  readonly records: RecordStore
+  readonly runLog: RunLogStore
+  readonly leases: LeaseStore
+}
+
+/** A conversation. */
+export interface Thread {
+  readonly ref: ThreadRef
+  /** Its place in the owner's list. Contract: assigned by the store when the thread is opened. */
+  readonly seq: number
+  /** Grows with each commit. */
+  readonly version: number
+  readonly state: JsonObject
+  /** Calls of long-running tools that await their result, with the agent that asked. */
+  readonly openCalls: readonly { readonly callId: string; readonly name: string; readonly agentName: string }[]
+  /** What `resume` needs. */
+  readonly checkpoint?: Checkpoint
+  /** The run that holds the lease, for a page that was reloaded. */
+  readonly runId?: string
+  readonly updatedAt: number
+}
+
+/** Where an interrupted run stands. Contract: versioned JSON, checked on load. */
+export type Checkpoint = {
+  readonly format: number
+  readonly runId: string
+  readonly agentName: string
+  readonly interrupts: readonly Interrupt[]
+  readonly state: Json
+}
+
+/** One atomic change of a thread; what is left out stays. */
+export interface ThreadCommit {
+  readonly set?: JsonObject
+  readonly removed?: readonly string[]
+  readonly messages?: readonly { readonly runId: string; readonly message: Message }[]
+  readonly openCalls?: Thread['openCalls']
+  readonly checkpoint?: Checkpoint | null
+  /** Foreign message ids never to be taken again. */
+  readonly processed?: readonly string[]
+}
+
+/** Conversations and their state. */
+export interface ThreadStore {
+  get(ref: ThreadRef): Promise<Thread | undefined>
+  /** Contract: get or create, without a race. */
+  open(ref: ThreadRef): Promise<Thread>
+  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). */
+  commit(ref: ThreadRef, commit: ThreadCommit, token: number): Promise<Thread>
+  /** Model messages and tool results, in order. */
+  messages(ref: ThreadRef, page?: Page): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
+  /** Which of these foreign ids are done already. */
+  processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
+  list(owner: Owner, page?: Page): Promise<readonly Thread[]>
+  /** Contract: with all that hangs on it; late writes cannot undo it. */
+  delete(ref: ThreadRef): Promise<boolean>
+  /** Maintenance, across owners. */
+  idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>
+}
+
+/** A run as a row: the spec's assistant message. */
+export type RunRecord = {
+  readonly runId: string
+  readonly parentRunId?: string
+  readonly agentName: string
+  readonly seq: number
+  readonly status: 'generating' | Outcome
+  readonly text: string
+  readonly usage?: Usage
+  readonly error?: ErrorInfo
+  readonly startedAt: number
+  readonly endedAt?: number
+}
+
+/** A tool call as a row, by call id. */
+export type ToolCallRecord = {
+  readonly callId: string
+  readonly runId: string
+  readonly messageId: string
+  readonly name: string
+  readonly arguments: string
+  readonly status: 'running' | 'awaiting' | 'interrupted' | 'complete' | 'failed' | 'unknown'
+  readonly result?: Json
+  readonly startedAt: number
+  readonly endedAt?: number
+}
+
+/** A write of the lifecycle records. */
+export type RecordCommand =
+  | { readonly type: 'run-start'; readonly run: Omit<RunRecord, 'seq' | 'status' | 'text'> }
+  /** Contract: replaces the text from `offset` on. */
+  | { readonly type: 'run-text'; readonly runId: string; readonly offset: number; readonly text: string }
+  | {
+      readonly type: 'run-finish'
+      readonly runId: string
+      readonly status: Outcome
+      readonly usage?: Usage
+      readonly error?: ErrorInfo
+      readonly endedAt: number
+    }
+  | { readonly type: 'tool-call'; readonly call: ToolCallRecord }
+  | {
+      readonly type: 'usage'
+      readonly runId: string
+      readonly spanId: string
+      readonly model: string
+      readonly usage: Usage
+    }
+
+/** Runs, tool calls and usage. */
+export interface RecordStore {
+  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. */
+  apply(
+    ref: ThreadRef,
+    commands: readonly RecordCommand[],
+  ): Promise<readonly { readonly runId: string; readonly seq?: number; readonly refused?: true }[]>
+  runs(ref: ThreadRef, page?: Page): Promise<readonly RunRecord[]>
+  toolCalls(ref: ThreadRef, runId: string): Promise<readonly ToolCallRecord[]>
+  usage(ref: ThreadRef): Promise<Usage>
+  /** Maintenance, across owners: runs still `generating`. */
+  open(query: {
+    readonly before: number
+    readonly limit: number
+  }): Promise<readonly (RunRecord & { readonly ref: ThreadRef })[]>
+}
+
+/** The events of a run as they were shown. */
+export interface RunLogStore {
+  /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
+  append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
+  /** Contract: first what is there, then live, in batches, from any process; ends when the log is closed; `NOT_FOUND` if there is none. */
+  follow(
+    ref: ThreadRef,
+    runId: string,
+    options: { readonly after?: number; readonly live?: boolean; readonly signal: AbortSignal },
+  ): AsyncIterable<readonly { readonly seq: number; readonly event: Json }[]>
+}
+
+/** Who may write to a thread. */
+export interface LeaseStore {
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) in the same transaction. */
+  acquire(
+    ref: ThreadRef,
+    holder: { readonly runId: string; readonly ttlMs: number },
+  ): Promise<{ readonly token: number }>
+  /** Contract: `LEASE_LOST`; tells that a cancel was asked for. */
+  renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
+  release(ref: ThreadRef, token: number): Promise<void>
+  /** Contract: false if nothing runs there, or another run than the one meant. */
+  requestCancel(ref: ThreadRef, request: CancelRequest): Promise<boolean>
+}
+
+/** Where a conversation goes when it is forgotten. */
+export interface Memory {
+  add(ref: ThreadRef, messages: AsyncIterable<Message>): Promise<void>
+}

@@ -1,0 +1,9 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  entry: ['src/index.ts', 'src/history.ts', 'src/memory-store.ts'],
+  format: 'esm',
+  target: 'node22',
+  dts: true,
+  clean: true,
+})
