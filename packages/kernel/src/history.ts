@@ -1,1 +1,89 @@
-export {}
+import type { ToolEnd } from './data/event.ts'
+import type { Message, ToolCall, ToolMessage } from './data/message.ts'
+
+/**
+ * The calls of the last assistant message that have no result yet; none once a user message has followed.
+ * @example openCalls(messages).map(({ id }) => id)
+ */
+export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
+  const answered = new Set<string>()
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i] as Message
+    if (message.role === 'tool') answered.add(message.callId)
+    else if (message.role === 'assistant') return (message.toolCalls ?? []).filter(({ id }) => !answered.has(id))
+    else break
+  }
+  return []
+}
+
+/**
+ * The history entry that a `tool-end` event stands for.
+ * @example if (event.type === 'tool-end') messages.push(toolMessage(event))
+ */
+export function toolMessage({
+  messageId,
+  callId,
+  name,
+  agentName,
+  content,
+  display,
+  data,
+  error,
+}: ToolEnd): ToolMessage {
+  return {
+    id: messageId,
+    role: 'tool',
+    callId,
+    name,
+    agentName,
+    content,
+    ...(display !== undefined && { display }),
+    ...(data !== undefined && { data }),
+    ...(error && { error }),
+  }
+}
+
+/** What stands in for a result that is not known. */
+export const UNKNOWN_RESULT = 'The outcome of this call is not known.'
+
+/** How a history is repaired. */
+export interface RepairOptions {
+  /** Ids of calls that await an answer from outside; they stay open. */
+  readonly awaiting?: Iterable<string>
+}
+
+/**
+ * Gives every call exactly one result, right after its message, and drops results that belong to no call.
+ * Contract: returns the same array if nothing was wrong; a missing result is `UNKNOWN_RESULT`, neutral to success and failure.
+ * @example const safe = repairHistory(messages, { awaiting: thread.openCalls.map(({ callId }) => callId) })
+ */
+export function repairHistory(messages: readonly Message[], options: RepairOptions = {}): readonly Message[] {
+  const results = new Map<string, ToolMessage>()
+  for (const message of messages) {
+    if (message.role === 'tool' && !results.has(message.callId)) results.set(message.callId, message)
+  }
+  const awaiting = new Set(options.awaiting)
+  const repaired: Message[] = []
+  const seen = new Set<string>()
+  for (const message of messages) {
+    if (message.role === 'tool') continue
+    repaired.push(message)
+    if (message.role !== 'assistant') continue
+    for (const { id, name } of message.toolCalls ?? []) {
+      if (seen.has(id)) continue
+      seen.add(id)
+      const result = results.get(id)
+      if (result) repaired.push(result)
+      else if (!awaiting.has(id)) repaired.push(unknownResult(id, name))
+    }
+  }
+  return same(repaired, messages) ? messages : repaired
+}
+
+function unknownResult(callId: string, name: string): ToolMessage {
+  return { id: `${callId}#unknown`, role: 'tool', callId, name, content: UNKNOWN_RESULT }
+}
+
+function same(a: readonly Message[], b: readonly Message[]): boolean {
+  return a.length === b.length && a.every((message, i) => message === b[i])
+}

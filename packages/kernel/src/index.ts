@@ -1,1 +1,120 @@
-export {}
+export type { Additions, Agent, AgentFactory, AgentInput, AgentSpec, ResumeInfo, RunOptions } from './agent/agent.ts'
+export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite, HookName } from './agent/handler.ts'
+export { BaseAgentHandler, hookOf } from './agent/handler.ts'
+export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
+export { say } from './agent/say.ts'
+export type {
+  InvokeTool,
+  StreamTool,
+  StreamToolCallResult,
+  Tool,
+  ToolCallInput,
+  ToolCallResult,
+  ToolDefinition,
+  ToolEffect,
+  ToolKind,
+  ToolMeta,
+  ToolOutput,
+} from './agent/tool.ts'
+export { defineTool, parseArguments, toolMetas } from './agent/tool.ts'
+export type { Changed } from './agent/with.ts'
+export {
+  withAfterModelRewriteHistory,
+  withBeforeAgent,
+  withBeforeModelRewriteHistory,
+  withInstruction,
+  withInstructionFunc,
+  withInvokableToolWrapper,
+  withStreamableToolWrapper,
+  withTools,
+  withToolsFunc,
+} from './agent/with.ts'
+export type { Clock } from './context/clock.ts'
+export { systemClock } from './context/clock.ts'
+export type { CallScope, CancelMode, CancelRequest, ContextKey, ContextPatch, RunContext } from './context/context.ts'
+export { contextKey } from './context/context.ts'
+export type { State } from './context/state.ts'
+export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
+export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
+export { KernelError } from './data/error.ts'
+export type {
+  ActionEvent,
+  AgentEnd,
+  AgentEvent,
+  AgentStart,
+  CustomEvent,
+  ErrorEvent,
+  EventDraft,
+  EventStamp,
+  FinishReason,
+  MessageEnd,
+  MessageStart,
+  Outcome,
+  ReasoningDelta,
+  RunEnd,
+  RunResult,
+  RunStart,
+  StateDelta,
+  TextDelta,
+  ToolCallDelta,
+  ToolCallEnd,
+  ToolCallStart,
+  ToolDelta,
+  ToolEnd,
+  ToolStart,
+} from './data/event.ts'
+export type { Awaitable, Json, JsonObject } from './data/json.ts'
+export type {
+  AssistantMessage,
+  Content,
+  FilePart,
+  Message,
+  Part,
+  ProviderMetadata,
+  ReasoningPart,
+  SystemMessage,
+  TextPart,
+  ToolCall,
+  ToolMessage,
+  Usage,
+  UserMessage,
+} from './data/message.ts'
+export { addUsage, textOf } from './data/message.ts'
+export type {
+  FromJsonSchema,
+  Infer,
+  JsonSchema,
+  JsonSchemaValidator,
+  Schema,
+  SchemaIssue,
+  StandardSchema,
+} from './data/schema.ts'
+export { toJsonSchema, validate } from './data/schema.ts'
+export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
+export { observe } from './run/observe.ts'
+export { openSpan } from './run/open-span.ts'
+export type { Run, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
+export type { NestedOptions } from './run/run-nested.ts'
+export { runNested } from './run/run-nested.ts'
+export { createRunContext, startRun } from './run/start-run.ts'
+export type {
+  Checkpoint,
+  LeaseStore,
+  Memory,
+  Owner,
+  Page,
+  RecordCommand,
+  RecordStore,
+  RunLogStore,
+  RunRecord,
+  Store,
+  Thread,
+  ThreadCommit,
+  ThreadRef,
+  ThreadStore,
+  ToolCallRecord,
+} from './store/store.ts'
+export type { AbortScope } from './stream/abort-scope.ts'
+export { abortScope } from './stream/abort-scope.ts'
+export type { PipeStream, Sink } from './stream/stream.ts'
+export { mapStream, PIPE, pipe, stream } from './stream/stream.ts'

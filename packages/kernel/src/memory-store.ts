@@ -1,1 +1,27 @@
-export {}
+import type { Clock } from './context/clock.ts'
+import { allThreads, endLogs, type MemoryData } from './store/memory-data.ts'
+import { memoryLeases } from './store/memory-leases.ts'
+import { memoryRecords } from './store/memory-records.ts'
+import { memoryRunLog } from './store/memory-run-log.ts'
+import { memoryThreads } from './store/memory-threads.ts'
+import type { Store } from './store/store.ts'
+
+/** What a memory store can be given. */
+export interface MemoryStoreOptions {
+  /** @default the system's clock */
+  readonly clock?: Pick<Clock, 'now'>
+}
+
+/** All store ports in memory: for tests, demos and runs that nobody has to find again; what comes out is shared, do not change it. */
+export function memoryStore({ clock = Date }: MemoryStoreOptions = {}): Store {
+  const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0 }
+  return {
+    threads: memoryThreads(data),
+    records: memoryRecords(data),
+    runLog: memoryRunLog(data),
+    leases: memoryLeases(data),
+    async [Symbol.asyncDispose]() {
+      for (const row of allThreads(data)) endLogs(row)
+    },
+  }
+}

@@ -61,6 +61,3 @@ export interface AgentSpec {
   readonly handlers: readonly AgentHandler[]
   readonly maxIterations: number
 }
-
-/** One whole assistant message, for agents written by hand: `yield* say(ctx, 'Hello')`. */
-export declare function say(ctx: RunContext, text: string): AsyncIterable<EventDraft>

@@ -1,4 +1,5 @@
 import type { RunContext } from '../context/context.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
 import type { RunResult } from '../data/event.ts'
 import type { Awaitable } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
@@ -41,15 +42,63 @@ export interface AgentConfig {
   runOptions: RunOptions
 }
 
-/** For those who like classes. Contract: a hook inherited unchanged counts as absent. */
-export declare abstract class BaseAgentHandler implements Required<AgentHandler> {
+/** The hooks of a handler by name. */
+export type HookName = Exclude<keyof AgentHandler, 'name'>
+
+const ABSENT = Symbol.for('troupe.absentHook')
+
+/**
+ * For those who like classes.
+ * Contract: a hook inherited unchanged counts as absent.
+ * @example class Timer extends BaseAgentHandler { constructor() { super('timer') } }
+ */
+export abstract class BaseAgentHandler implements Required<AgentHandler> {
   readonly name: string
-  constructor(name: string)
-  beforeAgent(ctx: RunContext, config: AgentConfig): Awaitable<RunContext | void>
-  beforeModelRewriteHistory(ctx: RunContext, messages: readonly Message[]): Awaitable<HistoryRewrite>
-  afterModelRewriteHistory(ctx: RunContext, messages: readonly Message[]): Awaitable<HistoryRewrite>
-  wrapInvokableToolCall(ctx: RunContext, input: ToolCallInput, next: InvokeTool): Promise<ToolCallResult>
-  wrapStreamableToolCall(ctx: RunContext, input: ToolCallInput, next: StreamTool): Promise<StreamToolCallResult>
-  wrapModelCall(ctx: RunContext, request: ModelRequest, next: CallModel): AsyncIterable<ModelPart>
-  afterAgent(ctx: RunContext, result: RunResult): Awaitable<void>
+
+  constructor(name: string) {
+    if (typeof name !== 'string' || name === '') {
+      throw new KernelError('CONFIG_INVALID', `handler: expected a name, ${got(name)}`)
+    }
+    this.name = name
+  }
+
+  beforeAgent(_ctx: RunContext, _config: AgentConfig): Awaitable<RunContext | void> {}
+
+  beforeModelRewriteHistory(_ctx: RunContext, _messages: readonly Message[]): Awaitable<HistoryRewrite> {}
+
+  afterModelRewriteHistory(_ctx: RunContext, _messages: readonly Message[]): Awaitable<HistoryRewrite> {}
+
+  wrapInvokableToolCall(ctx: RunContext, input: ToolCallInput, next: InvokeTool): Promise<ToolCallResult> {
+    return next(ctx, input)
+  }
+
+  wrapStreamableToolCall(ctx: RunContext, input: ToolCallInput, next: StreamTool): Promise<StreamToolCallResult> {
+    return next(ctx, input)
+  }
+
+  wrapModelCall(ctx: RunContext, request: ModelRequest, next: CallModel): AsyncIterable<ModelPart> {
+    return next(ctx, request)
+  }
+
+  afterAgent(_ctx: RunContext, _result: RunResult): Awaitable<void> {}
+}
+for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(BaseAgentHandler.prototype))) {
+  if (name !== 'constructor') value[ABSENT] = true
+}
+
+/**
+ * A hook of a handler, bound to it, or nothing if the handler does not have it.
+ * Contract: throws `CONFIG_INVALID` for a handler without a name or with a hook that is no function.
+ * @example const before = handlers.flatMap((handler) => hookOf(handler, 'beforeAgent') ?? [])
+ */
+export function hookOf<H extends HookName>(handler: AgentHandler, hook: H): AgentHandler[H] {
+  if (!isObject(handler) || typeof handler.name !== 'string' || handler.name === '') {
+    throw new KernelError('CONFIG_INVALID', `handler: expected an object with a name, ${got(handler)}`)
+  }
+  const found: unknown = handler[hook]
+  if (found === undefined) return undefined
+  if (typeof found !== 'function') {
+    throw new KernelError('CONFIG_INVALID', `handler ${handler.name}: ${hook} is a function, ${got(found)}`)
+  }
+  return ABSENT in found ? undefined : found.bind(handler)
 }

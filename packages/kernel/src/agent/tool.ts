@@ -1,8 +1,8 @@
 import type { RunContext } from '../context/context.ts'
-import type { ErrorInfo } from '../data/error.ts'
+import { type ErrorInfo, got, isObject, KernelError } from '../data/error.ts'
 import type { Awaitable, Json } from '../data/json.ts'
 import type { Content, Part } from '../data/message.ts'
-import type { Infer, JsonSchemaValidator, Schema } from '../data/schema.ts'
+import { type Infer, type JsonSchemaValidator, type Schema, toJsonSchema, validate } from '../data/schema.ts'
 
 /** What a tool does to the world; policy rules go by it. */
 export type ToolKind = 'read' | 'write' | 'execute' | 'think'
@@ -84,7 +84,101 @@ export type ToolDefinition<S extends Schema> = Omit<Tool<Infer<S>>, 'parameters'
   readonly parameters: S
   readonly kind?: ToolKind
 }
-/** Defines a tool. Contract: validates the definition (`CONFIG_INVALID`); `kind` is `execute` unless said otherwise. */
-export declare function defineTool<const S extends Schema>(definition: ToolDefinition<S>): Tool<Infer<S>>
-/** Parses and validates the text a model wrote. Contract: rejects with `VALIDATION_FAILED`; called innermost, after the wraps. */
-export declare function parseArguments(tool: Tool, text: string, validator: JsonSchemaValidator): Promise<unknown>
+
+const KINDS: readonly unknown[] = ['read', 'write', 'execute', 'think'] satisfies ToolKind[]
+const EFFECTS: readonly unknown[] = [undefined, 'pure', 'idempotent', 'once', 'nested'] satisfies (
+  | ToolEffect
+  | undefined
+)[]
+
+/**
+ * Defines a tool.
+ * Contract: validates the definition (`CONFIG_INVALID`, `SCHEMA_INVALID`); `kind` is `execute` unless said otherwise.
+ * @example
+ * const weather = defineTool({
+ *   name: 'get_weather',
+ *   description: 'The weather in a city.',
+ *   parameters: z.object({ city: z.string() }),
+ *   kind: 'read',
+ *   invoke: ({ city }) => `Sunny in ${city}.`,
+ * })
+ */
+export function defineTool<const S extends Schema>(definition: ToolDefinition<S>): Tool<Infer<S>> {
+  const tool = { kind: 'execute' as const, ...definition }
+  checkTool(tool)
+  return tool
+}
+
+/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is no tool. */
+export function checkTool(tool: Tool<never>): void {
+  if (!isObject(tool) || typeof tool.name !== 'string' || tool.name === '') {
+    throw new KernelError('CONFIG_INVALID', `tool: expected a name, ${got(isObject(tool) ? tool.name : tool)}`)
+  }
+  const wrong = (message: string) => new KernelError('CONFIG_INVALID', `tool ${tool.name}: ${message}`)
+  const { description, kind, effect, invoke, stream } = tool
+  if (typeof description !== 'string') throw wrong(`expected a description, ${got(description)}`)
+  if (!KINDS.includes(kind)) throw wrong(`kind is one of ${KINDS.join(', ')}, ${got(kind)}`)
+  if (!EFFECTS.includes(effect)) throw wrong(`effect is one of ${EFFECTS.slice(1).join(', ')}, ${got(effect)}`)
+  for (const body of [invoke, stream]) {
+    if (body !== undefined && typeof body !== 'function') throw wrong(`invoke and stream are functions, ${got(body)}`)
+  }
+  if (!invoke && !stream && !tool.longRunning) throw wrong('expected invoke, stream or longRunning, got none of them')
+  let type: unknown
+  try {
+    type = toJsonSchema(tool.parameters).type
+  } catch (cause) {
+    throw new KernelError('SCHEMA_INVALID', `tool ${tool.name}: ${KernelError.from(cause).message}`, { cause })
+  }
+  if (type !== 'object') {
+    throw new KernelError('SCHEMA_INVALID', `tool ${tool.name}: parameters describe an object, ${got(type)}`)
+  }
+}
+
+/**
+ * The tools of one agent, each with its options.
+ * Contract: throws `CONFIG_INVALID` for what is no tool and for a name that occurs twice.
+ * @example toolMetas([weather, { tool: finalAnswer, returnDirectly: true }])
+ */
+export function toolMetas(tools: readonly (Tool | ToolMeta)[]): ToolMeta[] {
+  const metas = tools.map((entry): ToolMeta => {
+    const meta =
+      isObject(entry) && 'tool' in entry ? (entry as ToolMeta) : { tool: entry as Tool, returnDirectly: false }
+    checkTool(meta.tool)
+    return meta
+  })
+  checkNames(metas)
+  return metas
+}
+
+/** Contract: throws `CONFIG_INVALID` for a name that occurs twice. */
+export function checkNames(tools: readonly ToolMeta[]): void {
+  const names = new Set<unknown>()
+  for (const meta of tools) {
+    const name = meta?.tool?.name
+    if (name === undefined)
+      throw new KernelError('CONFIG_INVALID', `tools: expected { tool, returnDirectly }, ${got(meta)}`)
+    if (names.has(name)) throw new KernelError('CONFIG_INVALID', `tools: names are unique, ${got(name)} twice`)
+    names.add(name)
+  }
+}
+
+/**
+ * Parses and validates the text a model wrote; no text at all counts as `{}`.
+ * Contract: rejects with `VALIDATION_FAILED`; called innermost, after the wraps.
+ * @example const args = await parseArguments(tool, call.arguments, validator)
+ */
+export async function parseArguments(tool: Tool, text: string, validator: JsonSchemaValidator): Promise<unknown> {
+  let value: unknown
+  try {
+    value = text.trim() === '' ? {} : JSON.parse(text)
+  } catch (cause) {
+    const message = `tool ${tool.name}: arguments are not valid JSON, ${KernelError.from(cause).message}`
+    throw new KernelError('VALIDATION_FAILED', message, { cause, details: { issues: [{ path: '', message }] } })
+  }
+  try {
+    return await validate(tool.parameters, value, validator)
+  } catch (cause) {
+    const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
+    throw new KernelError(code, `tool ${tool.name}: arguments are not valid, ${message}`, { cause, details })
+  }
+}

@@ -1,29 +1,34 @@
 import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
 import type { Json } from '../data/json.ts'
 import type { Callback } from '../run/callback.ts'
 import type { ThreadRef } from '../store/store.ts'
+import type { Clock } from './clock.ts'
+import type { State } from './state.ts'
 
 /** A typed name for a context value. */
 export interface ContextKey<in out T> {
   readonly name: string
   readonly '~type'?: T
 }
-/** Makes a key. Contract: identity is the object, not the name; make it once per module. */
-export declare function contextKey<T>(name: string): ContextKey<T>
+const KEY = Symbol.for('troupe.contextKey')
 
-/** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events by themselves. */
-export interface State {
-  get(key: string): Json | undefined
-  set(key: string, value: Json): void
-  delete(key: string): void
-  keys(): Iterable<string>
+/**
+ * Makes a key.
+ * Contract: identity is the object, not the name; make it once per module.
+ * @example const LOCALE = contextKey<string>('locale')
+ */
+export function contextKey<T>(name: string): ContextKey<T> {
+  if (typeof name !== 'string' || name === '') {
+    throw new KernelError('CONTEXT_KEY_INVALID', `contextKey: expected a name, ${got(name)}`)
+  }
+  return Object.freeze({ name, [KEY]: true })
 }
 
-/** Time. Contract: for limits, retry pauses and timestamps only, so that what stands between two calls can be replayed. */
-export interface Clock {
-  now(): number
-  /** Calls back once unless cancelled; never keeps the process alive. */
-  after(ms: number, callback: () => void): () => void
+/** Contract: throws `CONTEXT_KEY_INVALID` for anything that `contextKey` did not make. */
+export function checkContextKey(key: unknown): void {
+  if (isObject(key) && KEY in key) return
+  throw new KernelError('CONTEXT_KEY_INVALID', `context: expected a key made by contextKey(), ${got(key)}`)
 }
 
 /** How a run is asked to stop. */

@@ -63,7 +63,7 @@ export class KernelError extends Error implements ErrorInfo {
 
   /** Contract: works across duplicate installs, so never use `instanceof`. */
   static is(error: unknown, code?: ErrorInfo['code']): error is KernelError {
-    return isObject(error) && MARK in error && (code === undefined || (error as KernelError).code === code)
+    return isObject(error) && MARK in error && (code === undefined || error.code === code)
   }
 
   /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for what has none. */

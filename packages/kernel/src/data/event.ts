@@ -1,5 +1,5 @@
 import type { AgentAction, Interrupt } from './action.ts'
-import type { ErrorInfo } from './error.ts'
+import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
 import type { AssistantMessage, Content, Part, ToolCall, Usage } from './message.ts'
 
@@ -142,3 +142,35 @@ export type EventDraft = AgentEvent extends infer E
   : never
 /** Why a model stopped. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other'
+
+const KINDS: Record<AgentEvent['type'], 'content' | 'steering' | 'bracket'> = {
+  'run-start': 'bracket',
+  'agent-start': 'bracket',
+  'message-start': 'content',
+  'text-delta': 'content',
+  'reasoning-delta': 'content',
+  'tool-call-start': 'content',
+  'tool-call-delta': 'content',
+  'tool-call-end': 'content',
+  'message-end': 'content',
+  'tool-start': 'content',
+  'tool-delta': 'content',
+  'tool-end': 'content',
+  'state-delta': 'content',
+  action: 'steering',
+  custom: 'content',
+  error: 'steering',
+  'agent-end': 'bracket',
+  'run-end': 'bracket',
+}
+const BY_TYPE = new Map(Object.entries(KINDS))
+
+/** What an event does to the run around it. Contract: throws `EVENT_INVALID` for an unknown type. */
+export function eventKind(event: EventDraft): 'content' | 'steering' | 'bracket' {
+  const kind = BY_TYPE.get(event?.type)
+  if (kind) return kind
+  throw new KernelError(
+    'EVENT_INVALID',
+    `event: the type is one of ${[...BY_TYPE.keys()].join(', ')}, ${got(isObject(event) ? event.type : event)}`,
+  )
+}

@@ -75,3 +75,29 @@ export type Usage = {
   readonly reasoningTokens?: number
   readonly cachedInputTokens?: number
 }
+
+/** No tokens at all. */
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 }
+
+/** Adds tokens up; an optional count is there if either side has it. */
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  }
+  for (const key of ['reasoningTokens', 'cachedInputTokens'] as const) {
+    if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
+  }
+  return sum
+}
+
+/**
+ * The text of a message or tool result, without reasoning and media.
+ * @example textOf([{ type: 'text', text: 'Hi' }]) // 'Hi'
+ */
+export function textOf(content: Content): string {
+  if (typeof content === 'string') return content
+  let text = ''
+  for (const part of content) if (part.type === 'text') text += part.text
+  return text
+}

@@ -1,4 +1,5 @@
-import type { Awaitable, JsonObject } from './json.ts'
+import { got, isObject, KernelError } from './error.ts'
+import { type Awaitable, type JsonObject, notJson } from './json.ts'
 
 /** A plain JSON Schema (draft 2020-12). */
 export type JsonSchema = JsonObject
@@ -49,11 +50,89 @@ type Primitives = { string: string; number: number; integer: number; boolean: bo
 type Flat<T> = { [K in keyof T]: T[K] }
 /** Port: validates against a plain JSON Schema; filled by the packages that run tools, because it needs a library. */
 export type JsonSchemaValidator = (schema: JsonSchema, value: unknown) => readonly SchemaIssue[]
-/** The JSON Schema that is sent to a model. Contract: throws `SCHEMA_INVALID`; names the converter for a library that has no JSON side. */
-export declare function toJsonSchema(schema: Schema): JsonSchema
-/** Checks a value and returns what the schema makes of it. Contract: rejects with `VALIDATION_FAILED`, issues in `details`. */
-export declare function validate<const S extends Schema>(
+
+/**
+ * The JSON Schema that is sent to a model, without `$schema`.
+ * Contract: throws `SCHEMA_INVALID`; names the converter for a library that has no JSON side.
+ * @example toJsonSchema(z.object({ city: z.string() }))
+ */
+export function toJsonSchema(schema: Schema): JsonSchema {
+  if (!isStandard(schema)) return checked(schema, '')
+  const { vendor, jsonSchema } = schema['~standard']
+  if (typeof jsonSchema?.input !== 'function') {
+    throw invalid(`schema of ${vendor}: has no JSON Schema side; ${CONVERTERS[vendor] ?? 'pass a plain JSON Schema'}`)
+  }
+  let converted: Record<string, unknown>
+  try {
+    converted = jsonSchema.input({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw invalid(`schema of ${vendor}: cannot be written as JSON Schema, ${KernelError.from(cause).message}`, cause)
+  }
+  const { $schema: _, ...rest } = checked(converted, '')
+  return rest
+}
+
+/**
+ * Checks a value and returns what the schema makes of it.
+ * Contract: rejects with `VALIDATION_FAILED`, issues in `details`.
+ * @example const { city } = await validate(z.object({ city: z.string() }), input, validator)
+ */
+export async function validate<const S extends Schema>(
   schema: S,
   value: unknown,
   validator: JsonSchemaValidator,
-): Promise<Infer<S>>
+): Promise<Infer<S>> {
+  if (!isStandard(schema)) {
+    const issues = validator(schema, value)
+    if (issues.length > 0) throw failed(issues)
+    return value as Infer<S>
+  }
+  const result = await schema['~standard'].validate(value)
+  if (result.issues) throw failed(result.issues)
+  return result.value as Infer<S>
+}
+
+const CONVERTERS: Record<string, string> = {
+  valibot: 'wrap it in toStandardJsonSchema() of @valibot/to-json-schema',
+  zod: 'use zod 4.2 or newer',
+}
+const TYPES = ['null', 'boolean', 'number', 'integer', 'string', 'array', 'object']
+
+function isStandard(schema: Schema): schema is StandardSchema {
+  return (isObject(schema) || typeof schema === 'function') && '~standard' in schema
+}
+
+function checked(schema: unknown, path: string): JsonSchema {
+  const at = (message: string) => invalid(`schema${path}: ${message}`)
+  if (!isObject(schema) || Array.isArray(schema)) throw at(`expected a JSON Schema object, ${got(schema)}`)
+  const { type, properties, required, items } = schema
+  for (const one of Array.isArray(type) ? type : [type]) {
+    if (one !== undefined && !TYPES.includes(one)) throw at(`type is one of ${TYPES.join(', ')}, ${got(one)}`)
+  }
+  if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
+    throw at(`required is a list of property names, ${got(required)}`)
+  }
+  if (properties !== undefined) {
+    if (!isObject(properties)) throw at(`properties is an object, ${got(properties)}`)
+    for (const name in properties) {
+      if (typeof properties[name] !== 'boolean') checked(properties[name], `${path}.${name}`)
+    }
+  }
+  if (items !== undefined && typeof items !== 'boolean') checked(items, `${path}[]`)
+  const broken = path === '' ? notJson(schema) : undefined
+  if (broken !== undefined) throw at(`is not plain JSON at ${broken || 'its root'}`)
+  return schema as JsonSchema
+}
+
+function invalid(message: string, cause?: unknown): KernelError {
+  return new KernelError('SCHEMA_INVALID', message, cause === undefined ? {} : { cause })
+}
+
+function failed(issues: readonly SchemaIssue[]): KernelError {
+  const list = issues.map(({ message, path = [] }) => ({
+    path: path.map((key) => String(isObject(key) ? key.key : key)).join('.'),
+    message,
+  }))
+  const text = list.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
+  return new KernelError('VALIDATION_FAILED', text, { details: { issues: list } })
+}

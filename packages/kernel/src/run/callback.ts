@@ -1,7 +1,6 @@
 import type { AgentInput } from '../agent/agent.ts'
 import type { ModelRequest, ModelResult } from '../agent/model.ts'
 import type { ToolCallInput, ToolCallResult } from '../agent/tool.ts'
-import type { RunContext } from '../context/context.ts'
 import type { KernelError } from '../data/error.ts'
 import type { AgentEnd, AgentEvent, RunResult } from '../data/event.ts'
 import type { ThreadRef } from '../store/store.ts'
@@ -53,10 +52,3 @@ export interface Span<C extends keyof Spans> {
   end(output: Spans[C]['output']): void
   fail(error: unknown): void
 }
-/** Opens a model or tool span for those who call models and tools; nothing, at no cost, if nobody listens. */
-export declare function openSpan<C extends 'model' | 'tool'>(
-  ctx: RunContext,
-  component: C,
-  name: string,
-  input: Spans[C]['input'],
-): Span<C> | undefined

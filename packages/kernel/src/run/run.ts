@@ -1,11 +1,11 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
-import type { CancelMode, CancelRequest, Clock, RunContext } from '../context/context.ts'
+import type { Clock } from '../context/clock.ts'
+import type { CancelMode, CancelRequest, RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
 import type { KernelError } from '../data/error.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { JsonObject } from '../data/json.ts'
 import type { ThreadRef } from '../store/store.ts'
-import type { PipeStream } from '../stream/stream.ts'
 import type { Callback } from './callback.ts'
 
 /** A run under way: `for await` for its events, `await` for its result, or both. Contract: iterable once; awaiting alone drains it; leaving the loop aborts it; awaiting rejects when it `failed` or was `cancelled`; iterating throws only if the run never began (`THREAD_BUSY`). */
@@ -50,14 +50,14 @@ export interface RunSettings extends RunRequest {
   readonly state?: JsonObject
   /** @default false */
   readonly canInterrupt?: boolean
-  /** Where isolated failures (a callback that threw) go. */
+  /** Where isolated failures (a callback that threw) go. @default console.error */
   readonly report?: (error: KernelError) => void
 }
 
 /** What a Runner adds. */
 export interface RunHost {
-  /** Contract: before `run-start` and every span; throwing means the run never began. */
-  open?(): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
+  /** Contract: before `run-start` and every span; throwing means the run never began; the signal aborts when nobody waits for it any more. */
+  open?(signal: AbortSignal): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
   /** Contract: inside the run span; may load before `next` and commit before it passes an event on or ends. */
   around?(
     ctx: RunContext,
@@ -66,21 +66,3 @@ export interface RunHost {
   /** Asked between steps. */
   cancelling?(): CancelMode | undefined
 }
-
-/** Runs an agent: `run-start`, its events, exactly one `run-end`. */
-export declare function startRun<Output>(
-  agent: Agent<Output>,
-  start: AgentInput | ResumeInfo,
-  options?: RunSettings & RunHost,
-): Run<Output>
-/** Makes a context for standalone use: a tool or handler under test, an agent called by hand. */
-export declare function createRunContext(settings?: RunSettings): RunContext
-/** One agent run with its span, stamps, `agent-start` and one `agent-end`. Contract: what the agent throws becomes one `error` event. */
-export declare function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent>
-/** Runs an agent inside a tool call. Contract: own run id and history, shared state; forwards events, counts depth, links abort; rejects when the run failed; an interrupt ends the outer call and `resume`s the inner agent when that call runs again. */
-export declare function runNested<Output>(
-  agent: Agent<Output>,
-  input: AgentInput,
-  ctx: RunContext,
-  options?: { /** @default true */ readonly forward?: boolean; readonly onEvent?: (event: AgentEvent) => void },
-): Promise<RunResult<Output>>

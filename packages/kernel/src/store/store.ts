@@ -72,7 +72,10 @@ export interface ThreadStore {
   /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). */
   commit(ref: ThreadRef, commit: ThreadCommit, token: number): Promise<Thread>
   /** Model messages and tool results, in order. */
-  messages(ref: ThreadRef, page?: Page): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
+  messages(
+    ref: ThreadRef,
+    page?: Page,
+  ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
   /** Which of these foreign ids are done already. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   list(owner: Owner, page?: Page): Promise<readonly Thread[]>

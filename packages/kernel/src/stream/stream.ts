@@ -1,9 +1,13 @@
+import { KernelError } from '../data/error.ts'
+import { Channel } from './channel.ts'
+
 /** Where a producer puts values. Contract: `if (wait) await wait` after each write; a write after the consumer left rejects with `ABORTED`. */
 export interface Sink<T> {
   write(value: T): void | Promise<void>
 }
+
 /** The well-known symbol of the pipe, the same in every copy of the kernel. */
-export declare const PIPE: unique symbol
+export const PIPE: unique symbol = Symbol.for('troupe.pipe') as never
 
 /** A stream that can also be pushed: plain `AsyncIterable` outside, one synchronous call per value between our own layers. */
 export interface PipeStream<T> extends AsyncIterable<T> {
@@ -11,16 +15,52 @@ export interface PipeStream<T> extends AsyncIterable<T> {
   [PIPE](sink: Sink<T>): Promise<void>
 }
 
-/** Makes a stream of a producer. Contract: lazy; iterating owns a channel of capacity 1; leaving rejects parked writes, and a run's own iterator aborts the run first, even while the model is silent. */
-export declare function stream<T>(produce: (sink: Sink<T>) => Promise<void>): PipeStream<T>
-/** Hands a stream on: by its pipe if it has one, else by `for await`. */
-export declare function pipe<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void>
-/** Maps without a generator layer; `undefined` leaves a value out. What `wrapModelCall` uses. */
-export declare function mapStream<T, U>(source: AsyncIterable<T>, map: (value: T) => U | undefined): PipeStream<U>
-/** A child of an abort signal. Contract: linked by hand, so dispose it (`using`) or it leaks a listener. */
-export interface AbortScope extends Disposable {
-  readonly signal: AbortSignal
-  abort(reason: unknown): void
+/**
+ * Makes a stream of a producer.
+ * Contract: lazy; iterating owns a channel of capacity 1; leaving rejects parked writes, and a run's own iterator aborts the run first, even while the model is silent.
+ * @example stream<string>(async (sink) => { const wait = sink.write('hello'); if (wait) await wait })
+ */
+export function stream<T>(produce: (sink: Sink<T>) => Promise<void>): PipeStream<T> {
+  let taken = false
+  const take = () => {
+    if (taken) throw new KernelError('STREAM_CONSUMED', 'stream: can be read once, got a second reader')
+    taken = true
+    return produce
+  }
+  return {
+    async [PIPE](sink) {
+      await take()(sink)
+    },
+    [Symbol.asyncIterator]: () => new Channel(take()),
+  }
 }
-/** Opens a child abort scope; `AbortSignal.any` and `.timeout` are banned. */
-export declare function abortScope(parent: AbortSignal): AbortScope
+
+/**
+ * Hands a stream on: by its pipe if it has one, else by `for await`.
+ * @example await pipe(model.stream(request, { signal }), sink)
+ */
+export function pipe<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
+  return PIPE in source ? (source as PipeStream<T>)[PIPE](sink) : pull(source, sink)
+}
+
+async function pull<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
+  for await (const value of source) {
+    const wait = sink.write(value)
+    if (wait) await wait
+  }
+}
+
+/**
+ * Maps without a generator layer; `undefined` leaves a value out. What `wrapModelCall` uses.
+ * @example mapStream(next(ctx, request), (part) => (part.type === 'reasoning-delta' ? undefined : part))
+ */
+export function mapStream<T, U>(source: AsyncIterable<T>, map: (value: T) => U | undefined): PipeStream<U> {
+  return stream((sink) =>
+    pipe(source, {
+      write(value) {
+        const mapped = map(value)
+        return mapped === undefined ? undefined : sink.write(mapped)
+      },
+    }),
+  )
+}

@@ -1,0 +1,78 @@
+import { got, KernelError } from '../data/error.ts'
+import { type Json, notJson } from '../data/json.ts'
+
+/** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events by themselves. */
+export interface State {
+  get(key: string): Json | undefined
+  set(key: string, value: Json): void
+  delete(key: string): void
+  keys(): Iterable<string>
+}
+
+/** What changed since it was last asked for. */
+export type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
+
+const FORBIDDEN = ['__proto__', 'constructor', 'prototype']
+
+/** A state that remembers its changes until `take` is called. */
+export class TrackedState implements State {
+  readonly #base: State
+  #changed: Set<string> | undefined
+
+  constructor(base: State) {
+    this.#base = base
+  }
+
+  get(key: string): Json | undefined {
+    return this.#base.get(key)
+  }
+
+  set(key: string, value: Json): void {
+    checkKey(key)
+    const broken = notJson(value)
+    if (broken !== undefined) {
+      throw new KernelError('VALIDATION_FAILED', `state.set: ${key}${broken} is not plain JSON, ${got(value)}`)
+    }
+    this.#base.set(key, value)
+    this.#mark(key)
+  }
+
+  delete(key: string): void {
+    if (this.#base.get(key) === undefined) return
+    this.#base.delete(key)
+    this.#mark(key)
+  }
+
+  keys(): Iterable<string> {
+    return this.#base.keys()
+  }
+
+  get changed(): boolean {
+    return this.#changed !== undefined
+  }
+
+  take(): StateChange {
+    const set: Record<string, Json> = {}
+    const removed: string[] = []
+    for (const key of this.#changed ?? []) {
+      const value = this.#base.get(key)
+      if (value === undefined) removed.push(key)
+      else set[key] = value
+    }
+    this.#changed = undefined
+    return { set, removed }
+  }
+
+  #mark(key: string): void {
+    this.#changed ??= new Set()
+    this.#changed.add(key)
+  }
+}
+
+function checkKey(key: string): void {
+  if (typeof key === 'string' && key !== '' && !FORBIDDEN.includes(key)) return
+  throw new KernelError(
+    'VALIDATION_FAILED',
+    `state.set: a key is a non-empty string and no object internal, ${got(key)}`,
+  )
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../context/clock.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
+import type { AgentEvent } from '../data/event.ts'
+import type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback.ts'
+
+type Component = keyof Spans
+type Hook = (info: RunInfo, payload: never) => void | Promise<void>
+type Listener = { readonly callback: Callback; readonly hooks: SpanHooks<never, never> }
+type PartListener = { readonly callback: Callback; readonly onPart: (info: RunInfo, event: AgentEvent) => void }
+
+const HANG_MS = 10_000
+
+/** Calls callbacks so that none of them can hurt the run; one for a root run and all runs nested in it. */
+export class Listeners {
+  readonly callbacks: readonly Callback[]
+  readonly parts: readonly PartListener[]
+  readonly #report: (error: KernelError) => void
+  readonly #clock: Clock
+  readonly #pending: Map<Callback, number> = new Map()
+  readonly #reported: Set<Callback> = new Set()
+  #cancelHangCheck: (() => void) | undefined
+
+  constructor(callbacks: readonly Callback[], clock: Clock, report: (error: KernelError) => void) {
+    for (const callback of callbacks) {
+      if (!isObject(callback) || typeof callback.name !== 'string' || callback.name === '') {
+        throw new KernelError('CONFIG_INVALID', `callbacks: each is an object with a name, ${got(callback)}`)
+      }
+    }
+    this.callbacks = callbacks
+    this.parts = callbacks.flatMap((callback) => {
+      const { run } = callback
+      return run?.onPart ? [{ callback, onPart: run.onPart.bind(run) }] : []
+    })
+    this.#clock = clock
+    this.#report = report
+  }
+
+  part(info: RunInfo, event: AgentEvent): void {
+    for (const { callback, onPart } of this.parts) {
+      try {
+        onPart(info, event)
+      } catch (error) {
+        this.#failed(callback, error)
+      }
+    }
+  }
+
+  /** Opens a span if anybody listens to its component. */
+  open<C extends Component>(
+    info: RunInfo & { readonly component: C },
+    input: Spans[C]['input'],
+  ): OpenSpan<C> | undefined {
+    const listening: Listener[] = []
+    for (const callback of this.callbacks) {
+      const hooks = callback[info.component]
+      if (hooks) listening.push({ callback, hooks })
+    }
+    if (listening.length === 0) return undefined
+    this.tell(listening, 'onStart', info, input)
+    return new OpenSpan(this, listening, info)
+  }
+
+  tell(listening: readonly Listener[], hook: keyof Listener['hooks'], info: RunInfo, payload: unknown): void {
+    for (const { callback, hooks } of listening) {
+      try {
+        const pending = (hooks[hook] as Hook | undefined)?.call(hooks, info, payload as never)
+        if (pending) this.#watch(callback, pending)
+      } catch (error) {
+        this.#failed(callback, error)
+      }
+    }
+  }
+
+  /** Called once, when the root run is over: a hook that is still not done after a while is reported. */
+  close(): void {
+    if (this.#pending.size === 0) return
+    this.#cancelHangCheck = this.#clock.after(HANG_MS, () => {
+      for (const callback of this.#pending.keys()) {
+        this.#failed(callback, `a hook is still pending ${HANG_MS} ms after the run ended`)
+      }
+    })
+  }
+
+  #watch(callback: Callback, pending: Promise<void>): void {
+    this.#pending.set(callback, (this.#pending.get(callback) ?? 0) + 1)
+    const settled = () => {
+      const left = (this.#pending.get(callback) ?? 1) - 1
+      if (left > 0) this.#pending.set(callback, left)
+      else this.#pending.delete(callback)
+      if (this.#pending.size === 0) this.#cancelHangCheck?.()
+    }
+    Promise.resolve(pending).then(settled, (error: unknown) => {
+      settled()
+      this.#failed(callback, error)
+    })
+  }
+
+  #failed(callback: Callback, cause: unknown): void {
+    if (this.#reported.has(callback)) return
+    this.#reported.add(callback)
+    const { message } = KernelError.from(cause)
+    report(this.#report, new KernelError('CALLBACK_FAILED', `callback ${callback.name}: ${message}`, { cause }))
+  }
+}
+
+/** Tells an error sink, which may itself be broken. */
+export function report(sink: (error: KernelError) => void, error: KernelError): void {
+  try {
+    sink(error)
+  } catch {
+    reportToConsole(error)
+  }
+}
+
+/** Where failures go that nobody asked for. */
+export function reportToConsole(error: KernelError): void {
+  // biome-ignore lint/suspicious/noConsole: the last resort; a silent failure would be worse
+  console.error(error)
+}
+
+/** A span that somebody listens to. */
+export class OpenSpan<C extends Component> implements Span<C> {
+  readonly #listeners: Listeners
+  readonly #listening: readonly Listener[]
+  readonly #info: RunInfo
+  #open = true
+  /** Called when the span closes, by whomever. */
+  onClose: (() => void) | undefined
+
+  constructor(listeners: Listeners, listening: readonly Listener[], info: RunInfo) {
+    this.#listeners = listeners
+    this.#listening = listening
+    this.#info = info
+  }
+
+  end(output: Spans[C]['output']): void {
+    this.#close('onEnd', output)
+  }
+
+  fail(error: unknown): void {
+    this.#close('onError', KernelError.from(error))
+  }
+
+  #close(hook: 'onEnd' | 'onError', payload: unknown): void {
+    if (!this.#open) return
+    this.#open = false
+    this.onClose?.()
+    this.#listeners.tell(this.#listening, hook, this.#info, payload)
+  }
+}

@@ -1,0 +1,191 @@
+import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { RunContext } from '../context/context.ts'
+import { internals, type KernelContext } from '../context/kernel-context.ts'
+import { Scope } from '../context/scope.ts'
+import type { Interrupt } from '../data/action.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
+import {
+  type AgentEnd,
+  type AgentEvent,
+  type EventDraft,
+  type EventStamp,
+  eventKind,
+  type Outcome,
+} from '../data/event.ts'
+import { refused } from '../stream/channel.ts'
+import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
+import type { Span } from './callback.ts'
+import type { Debtor } from './run-core.ts'
+
+/**
+ * One agent run with its span, stamps, `agent-start` and one `agent-end`.
+ * Contract: what the agent throws becomes one `error` event.
+ * @example await pipe(observe(child, input, ctx.derive({ step: 'branch:0' })), sink)
+ */
+export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
+  checkAgent(agent)
+  const outer = internals(ctx)
+  return stream((sink) =>
+    agent.observesItself
+      ? pipe(begin(agent, start, outer) as AsyncIterable<AgentEvent>, sink)
+      : new Observation(agent, start, outer, sink).run(),
+  )
+}
+
+/** Contract: throws `CONFIG_INVALID` for what is no agent. */
+export function checkAgent(agent: Agent): void {
+  if (!isObject(agent) || typeof agent.run !== 'function') {
+    throw new KernelError('CONFIG_INVALID', `agent: expected an object with name, description and run(), ${got(agent)}`)
+  }
+  if (typeof agent.name !== 'string' || agent.name === '') {
+    throw new KernelError('CONFIG_INVALID', `agent: expected a name, ${got(agent.name)}`)
+  }
+}
+
+/** An agent that was interrupted and cannot resume runs again from its start, and finds its answers there. */
+function begin(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft> {
+  const source = 'answers' in start && agent.resume ? agent.resume(start, ctx) : agent.run(start, ctx)
+  if (isObject(source) && (Symbol.asyncIterator in source || PIPE in source)) return source
+  throw new KernelError('AGENT_FAILED', `agent ${agent.name}: run() returns an AsyncIterable of events, ${got(source)}`)
+}
+
+/** One agent's turn to speak: stamps what it says and sees to it that it ends once. */
+class Observation implements Sink<EventDraft>, Debtor {
+  readonly spanId: string
+  readonly #agent: Agent
+  readonly #start: AgentInput | ResumeInfo
+  readonly #ctx: KernelContext
+  readonly #sink: Sink<AgentEvent>
+  readonly #stamp: EventStamp
+  readonly #asked: Interrupt[] = []
+  #span: Span<'agent'> | undefined
+  #interrupted = false
+  #closed = false
+
+  constructor(agent: Agent, start: AgentInput | ResumeInfo, outer: KernelContext, sink: Sink<AgentEvent>) {
+    const { core, place } = outer
+    const { step } = place
+    this.spanId = `${core.runId}/${step || 'agent'}`
+    this.#agent = agent
+    this.#start = start
+    this.#sink = sink
+    const source = {
+      ...('answers' in start && { answers: start.answers }),
+      onInterrupt: (interrupts: readonly Interrupt[]) => this.#asked.push(...interrupts),
+    }
+    const scope = new Scope(source, core.parent ? `${core.parent.origin}/${step}` : step)
+    this.#ctx = outer.at({ agentName: agent.name, scope, agent: this })
+    this.#stamp = {
+      runId: core.runId,
+      agentName: agent.name,
+      runPath: place.runPath,
+      ...(core.parent && { parentCallId: core.parent.callId }),
+    }
+  }
+
+  async run(): Promise<void> {
+    const { core, place } = this.#ctx
+    core.debtors.add(this)
+    this.#span = core.openSpan(
+      core.info('agent', this.#agent.name, place.step || 'agent', `${core.runId}/run`),
+      this.#start,
+    )
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      const parent = core.parent && { parentRunId: core.parent.core.runId }
+      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp, ...parent })
+      if (wait) await wait
+      await pipe(begin(this.#agent, this.#start, this.#ctx), this)
+    } catch (error) {
+      thrown = { error }
+    }
+    await this.#end(thrown)
+  }
+
+  write(draft: EventDraft): void | Promise<void> {
+    if (this.#closed) return refused()
+    const kind = eventKind(draft)
+    if (kind !== 'content' && this.#isOwn(draft)) {
+      if (draft.type === 'error') throw KernelError.from(draft.error)
+      if (draft.type === 'action') this.#interrupted ||= draft.action.type === 'interrupt'
+      else
+        throw new KernelError(
+          'EVENT_INVALID',
+          `agent ${this.#agent.name}: ${draft.type} is written by the kernel alone`,
+        )
+    }
+    return this.#tell(this.#stamped(draft))
+  }
+
+  abandon(error: KernelError): void {
+    this.#close(this.#ctx.core.conclude(error).outcome, error)
+  }
+
+  async #end(thrown: { readonly error: unknown } | undefined): Promise<void> {
+    const { core, place } = this.#ctx
+    let outcome: Outcome = this.#interrupted ? 'interrupted' : 'complete'
+    let error: KernelError | undefined
+    try {
+      if (this.#asked.length > 0 && !core.aborted) {
+        outcome = 'interrupted'
+        const wait = this.#tell({
+          type: 'action',
+          ...this.#stamp,
+          action: { type: 'interrupt', interrupts: this.#asked },
+        })
+        if (wait) await wait
+      } else if (thrown) throw thrown.error
+    } catch (cause) {
+      ;({ outcome, error } = core.conclude(cause, place.signal))
+    }
+    await this.#close(outcome, error)
+  }
+
+  async #close(outcome: Outcome, error: KernelError | undefined): Promise<void> {
+    if (this.#closed) return
+    const { core } = this.#ctx
+    const info = error?.toJSON()
+    const end: AgentEnd = { type: 'agent-end', ...this.#stamp, outcome, ...(info && { error: info }) }
+    const waits: (void | Promise<void>)[] = []
+    if (info && outcome === 'failed' && core.tells(info)) {
+      waits.push(this.#tell({ type: 'error', ...this.#stamp, error: info }))
+    }
+    waits.push(this.#tell(end))
+    this.#closed = true
+    core.debtors.delete(this)
+    if (outcome === 'failed') this.#span?.fail(error)
+    else this.#span?.end(end)
+    // The agent is done whether or not somebody still reads.
+    for (const wait of waits) if (wait) await wait.catch(() => undefined)
+  }
+
+  #tell(event: AgentEvent): void | Promise<void> {
+    const { state } = this.#ctx.place
+    if (!state.changed) return this.#sink.write(event)
+    const wait = this.#sink.write({ type: 'state-delta', ...this.#stamp, ...state.take() })
+    return wait ? wait.then(() => this.#sink.write(event)) : this.#sink.write(event)
+  }
+
+  #stamped(draft: EventDraft): AgentEvent {
+    const { runId, agentName, runPath, parentCallId } = draft
+    const stamp = this.#stamp
+    if (runId === undefined && agentName === undefined && runPath === undefined) {
+      return stamp.parentCallId === undefined
+        ? { ...draft, runId: stamp.runId, agentName: stamp.agentName, runPath: stamp.runPath }
+        : ({ ...draft, ...stamp } as AgentEvent)
+    }
+    const foreign = runId !== undefined && runId !== stamp.runId
+    const whole = runId !== undefined && agentName !== undefined && runPath !== undefined
+    if (whole && (foreign || parentCallId === stamp.parentCallId)) return draft as AgentEvent
+    return { ...stamp, ...draft } as AgentEvent
+  }
+
+  #isOwn({ runId, agentName, runPath }: EventDraft): boolean {
+    const own = this.#stamp
+    return (
+      (runId ?? own.runId) === own.runId &&
+      (agentName ?? own.agentName) === own.agentName &&
+      (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
+    )
+  }
+}

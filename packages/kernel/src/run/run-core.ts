@@ -1,0 +1,190 @@
+import type { Clock } from '../context/clock.ts'
+import type { CancelMode } from '../context/context.ts'
+import { type ErrorInfo, isObject, KernelError } from '../data/error.ts'
+import type { AgentEvent, Outcome } from '../data/event.ts'
+import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
+import type { ThreadRef } from '../store/store.ts'
+import type { RunInfo, Span, Spans } from './callback.ts'
+import type { Listeners } from './listeners.ts'
+
+/** How long a run waits for its agent after an abort before it ends without it. */
+const GRACE_MS = 1_000
+
+/** What a run is made of from the start. */
+export interface CoreSettings {
+  readonly runId: string
+  readonly session: ThreadRef
+  readonly clock: Clock
+  readonly listeners: Listeners | undefined
+  readonly canInterrupt: boolean
+  readonly cancelling: (() => CancelMode | undefined) | undefined
+  readonly depth: number
+  /** The tool call around a nested run. */
+  readonly parent:
+    | { readonly core: RunCore; readonly callId: string; readonly spanId: string; readonly origin: string }
+    | undefined
+}
+
+/** Somebody who owes the run a terminal: an agent, an open span. */
+export interface Debtor {
+  abandon(error: KernelError): void
+}
+
+/** What all contexts of one run share. */
+export class RunCore implements CoreSettings {
+  readonly runId: string
+  readonly session: ThreadRef
+  readonly clock: Clock
+  readonly listeners: Listeners | undefined
+  readonly canInterrupt: boolean
+  readonly cancelling: (() => CancelMode | undefined) | undefined
+  readonly depth: number
+  readonly parent: CoreSettings['parent']
+  readonly debtors: Set<Debtor> = new Set()
+  usage: Usage = NO_USAGE
+  /** The last error that the run has shown. */
+  told: ErrorInfo | undefined
+  #aborted: { readonly reason: unknown } | undefined
+  #controller: AbortController | undefined
+  #onAbort: (() => void) | undefined
+  #counters: Map<string, number> | undefined
+  #runInfo: RunInfo | undefined
+
+  constructor(settings: CoreSettings) {
+    this.runId = settings.runId
+    this.session = settings.session
+    this.clock = settings.clock
+    this.listeners = settings.listeners
+    this.canInterrupt = settings.canInterrupt
+    this.cancelling = settings.cancelling
+    this.depth = settings.depth
+    this.parent = settings.parent
+  }
+
+  get aborted(): boolean {
+    return this.#aborted !== undefined
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(this.#aborted.reason)
+    }
+    return this.#controller.signal
+  }
+
+  abort(reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = { reason }
+    this.#controller?.abort(reason)
+    this.#onAbort?.()
+  }
+
+  /** Aborts with `signal`; gives the way to stop following it. */
+  follow(signal: AbortSignal): () => void {
+    const abort = () => this.abort(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort)
+    return () => signal.removeEventListener('abort', abort)
+  }
+
+  /** Waits for work, but after an abort no longer than the grace. */
+  settle<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let cancelTimer: (() => void) | undefined
+      const done = () => {
+        this.#onAbort = undefined
+        cancelTimer?.()
+      }
+      work.then(
+        (value) => {
+          done()
+          resolve(value)
+        },
+        (error: unknown) => {
+          done()
+          reject(error)
+        },
+      )
+      this.#onAbort = () => {
+        cancelTimer = this.clock.after(GRACE_MS, () => reject(abortError(this.#aborted?.reason)))
+      }
+      if (this.#aborted) this.#onAbort()
+    })
+  }
+
+  /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
+  conclude(thrown: unknown, signal?: AbortSignal): { readonly outcome: Outcome; readonly error: KernelError } {
+    const aborted = this.#aborted ?? (signal?.aborted ? signal : undefined)
+    if (aborted) {
+      const error = abortError(aborted.reason)
+      return { outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error }
+    }
+    const error = KernelError.from(thrown)
+    return { outcome: error.code === 'ABORTED' && this.cancelling?.() ? 'cancelled' : 'failed', error }
+  }
+
+  nextId(step: string): string {
+    this.#counters ??= new Map()
+    const count = (this.#counters.get(step) ?? 0) + 1
+    this.#counters.set(step, count)
+    return `${this.runId}/${step}#${count}`
+  }
+
+  addUsage(usage: Usage): void {
+    this.usage = addUsage(this.usage, usage)
+  }
+
+  /** Whether this error still has to be shown; the same one is shown once per run, however many agents pass it on. */
+  tells({ code, message }: ErrorInfo): boolean {
+    if (this.told?.code === code && this.told.message === message) return false
+    this.told = { code, message }
+    return true
+  }
+
+  part(event: AgentEvent): void {
+    if (!this.listeners?.parts.length) return
+    this.#runInfo ??= this.info('run', event.agentName, 'run')
+    this.listeners.part(this.#runInfo, event)
+  }
+
+  openSpan<C extends keyof Spans>(
+    info: RunInfo & { readonly component: C },
+    input: Spans[C]['input'],
+  ): Span<C> | undefined {
+    const span = this.listeners?.open(info, input)
+    if (!span) return undefined
+    const debtor: Debtor = { abandon: (error) => span.fail(error) }
+    this.debtors.add(debtor)
+    span.onClose = () => this.debtors.delete(debtor)
+    return span
+  }
+
+  info<C extends keyof Spans>(
+    component: C,
+    name: string,
+    position: string,
+    parentSpanId: string | undefined = this.parent?.spanId,
+    callId?: string,
+  ): RunInfo & { readonly component: C } {
+    return {
+      component,
+      name,
+      runId: this.runId,
+      ...(this.parent && { parentRunId: this.parent.core.runId }),
+      spanId: `${this.runId}/${position}`,
+      ...(parentSpanId !== undefined && { parentSpanId }),
+      ...(callId !== undefined && { callId }),
+      session: this.session,
+    }
+  }
+}
+
+function abortError(reason: unknown): KernelError {
+  if (KernelError.is(reason)) return reason
+  const timeout = isObject(reason) && reason.name === 'TimeoutError'
+  const why = isObject(reason) && typeof reason.message === 'string' ? `, ${reason.message}` : ''
+  return timeout
+    ? new KernelError('TIMEOUT', `run: took too long${why}`, { cause: reason })
+    : new KernelError('ABORTED', `run: cancelled${why}`, { cause: reason })
+}

@@ -1,0 +1,138 @@
+import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { RunContext } from '../context/context.ts'
+import { internals, KernelContext } from '../context/kernel-context.ts'
+import { onlyInCall } from '../context/scope.ts'
+import type { Answers, Interrupt } from '../data/action.ts'
+import type { AgentEvent, RunResult } from '../data/event.ts'
+import type { Json } from '../data/json.ts'
+import type { Message, ToolCall } from '../data/message.ts'
+import { openCalls, toolMessage } from '../history.ts'
+import { mapStream, pipe, type Sink } from '../stream/stream.ts'
+import type { RunHost } from './run.ts'
+import { RunCore } from './run-core.ts'
+import { startNested } from './start-run.ts'
+
+/** How a nested run shows itself. */
+export interface NestedOptions {
+  /** Whether its events go into the outer stream; state changes always do. @default true */
+  readonly forward?: boolean
+  /** Sees every event of it, and of the runs nested in it. */
+  readonly onEvent?: (event: AgentEvent) => void
+}
+
+/** What a call keeps of a nested run, for the case that the call is interrupted and runs again. */
+type Attempt =
+  | { readonly result: RunResult<Json> }
+  | { readonly interrupts: readonly Interrupt[]; readonly messages: readonly Message[]; readonly state?: Json }
+
+/**
+ * Runs an agent inside a tool call.
+ * Contract: own run id and history, shared state; forwards events, counts depth, links abort; rejects when the run failed; an interrupt ends the outer call and `resume`s the inner agent when that call runs again; a nested run that had finished by then is not repeated.
+ * @example const { text } = await runNested(researcher, { messages }, ctx)
+ */
+export async function runNested<Output>(
+  agent: Agent<Output>,
+  input: AgentInput,
+  ctx: RunContext,
+  options: NestedOptions = {},
+): Promise<RunResult<Output>> {
+  const outer = internals(ctx)
+  const { scope } = outer.place
+  if (scope?.callId === undefined) throw onlyInCall('runNested')
+  const { number, saved } = scope.beginNested()
+  let attempt: Attempt | undefined
+  try {
+    const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
+    attempt = await attemptRun(agent, input, saved as Attempt | undefined, scope.answers, outer, core, options)
+  } finally {
+    scope.endNested(number, attempt)
+  }
+  if ('result' in attempt) return attempt.result as RunResult<Output>
+  throw await scope.raise(attempt.interrupts, outer.canInterrupt)
+}
+
+async function attemptRun(
+  agent: Agent,
+  input: AgentInput,
+  saved: Attempt | undefined,
+  answers: Answers,
+  outer: KernelContext,
+  core: RunCore,
+  options: NestedOptions,
+): Promise<Attempt> {
+  if (saved && 'result' in saved) return saved
+  const start = saved ? continued(input, saved, answers) : input
+  if (saved && !('answers' in start)) {
+    const interrupts = openCalls(start.messages).map((call) => awaited(call, agent.name))
+    if (interrupts.length > 0) return { interrupts, messages: start.messages }
+  }
+  const messages = start.messages.slice()
+  let state: Json | undefined
+  const around: RunHost['around'] = (_ctx, next) =>
+    mapStream(next(start), (event) => {
+      if (event.runId !== core.runId) return event
+      if (event.type === 'message-end' && !event.dropped) messages.push(event.message)
+      if (event.type === 'tool-end' && event.status !== 'dropped') messages.push(toolMessage(event))
+      if (event.type !== 'action' || event.action.type !== 'interrupt') return event
+      const { state: inner = null, ...action } = event.action
+      state = inner
+      return { ...event, action }
+    })
+  const runPath = [...outer.runPath, outer.agentName]
+  const ctx = new KernelContext(core, { ...outer.place, agentName: agent.name, runPath, ...BLANK })
+  const run = startNested(agent, start, ctx, { signal: outer.signal, around })
+  await pipe(run, forwarding(outer, options))
+  const result = (await run) as RunResult<Json>
+  const open = openCalls(messages).filter(({ id }) => result.openCallIds?.includes(id))
+  const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name))]
+  return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
+}
+
+const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined }
+
+function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
+  const spanId = `${outer.runId}/${outer.step}`
+  const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
+  const parent = { core: outer.core, callId, spanId, origin: `${callId}${name}` }
+  return new RunCore({
+    runId: spanId + name,
+    session,
+    clock,
+    listeners,
+    canInterrupt,
+    cancelling,
+    depth: depth + 1,
+    parent,
+  })
+}
+
+function forwarding({ place: { agent } }: KernelContext, { forward = true, onEvent }: NestedOptions): Sink<AgentEvent> {
+  return {
+    write(event) {
+      onEvent?.(event)
+      return forward || event.type === 'state-delta' ? agent?.write(event) : undefined
+    },
+  }
+}
+
+/** Where an interrupted attempt goes on: its history, with the results that have come for its open calls. */
+function continued(
+  input: AgentInput,
+  saved: Exclude<Attempt, { readonly result: unknown }>,
+  answers: Answers,
+): AgentInput | ResumeInfo {
+  const messages = saved.messages.slice()
+  for (const { id: callId, name } of openCalls(saved.messages)) {
+    const id = `${callId}#result`
+    const answer = Object.hasOwn(answers, id) ? answers[id] : undefined
+    if (answer === undefined) continue
+    const content = typeof answer === 'string' ? answer : JSON.stringify(answer)
+    messages.push({ id, role: 'tool', callId, name, content })
+  }
+  return saved.state === undefined ? { ...input, messages } : { ...input, messages, state: saved.state, answers }
+}
+
+/** A long-running call of a nested run, as the question it is for the outer run. */
+function awaited({ id, name }: ToolCall, agentName: string): Interrupt {
+  return { id: `${id}#result`, reason: 'tool-result', agentName, callId: id, metadata: { tool: name } }
+}

@@ -1,0 +1,239 @@
+import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import { systemClock } from '../context/clock.ts'
+import type { RunContext } from '../context/context.ts'
+import { internals, KernelContext } from '../context/kernel-context.ts'
+import { TrackedState } from '../context/state.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
+import type { AgentEvent, EventStamp, RunResult } from '../data/event.ts'
+import type { Json, JsonObject } from '../data/json.ts'
+import { Channel } from '../stream/channel.ts'
+import { PIPE, type PipeStream, pipe, type Sink } from '../stream/stream.ts'
+import { Listeners, report, reportToConsole } from './listeners.ts'
+import { checkAgent, observe } from './observe.ts'
+import type { Run, RunHost, RunSettings } from './run.ts'
+import { RunCore } from './run-core.ts'
+import { RunRecorder } from './run-recorder.ts'
+
+/**
+ * Runs an agent: `run-start`, its events, exactly one `run-end`.
+ * @example for await (const event of startRun(agent, { messages })) console.log(event.type)
+ */
+export function startRun<Output>(
+  agent: Agent<Output>,
+  start: AgentInput | ResumeInfo,
+  options: RunSettings & RunHost = {},
+): Run<Output> {
+  const core = createCore(options)
+  return new KernelRun<Output>(agent, start, core, options, [], (state) =>
+    rootContext(core, agent.name, state, options),
+  )
+}
+
+/**
+ * Makes a context for standalone use: a tool or handler under test, an agent called by hand.
+ * @example await tool.invoke({ city: 'Beijing' }, createRunContext(), call)
+ */
+export function createRunContext(settings: RunSettings = {}): RunContext {
+  const ctx = rootContext(createCore(settings), '', undefined, settings)
+  return settings.signal ? ctx.derive({ signal: settings.signal }) : ctx
+}
+
+function createCore(settings: RunSettings & RunHost): RunCore {
+  const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
+  const runId = settings.runId ?? crypto.randomUUID()
+  if (typeof runId !== 'string' || runId === '') {
+    throw new KernelError('CONFIG_INVALID', `startRun: runId is a non-empty string, ${got(runId)}`)
+  }
+  return new RunCore({
+    runId,
+    session: settings.session ?? { app: 'standalone', user: 'standalone', threadId: runId },
+    clock,
+    listeners: callbacks.length > 0 ? new Listeners(callbacks, clock, report) : undefined,
+    canInterrupt,
+    cancelling: settings.cancelling?.bind(settings),
+    depth: 0,
+    parent: undefined,
+  })
+}
+
+function rootContext(
+  core: RunCore,
+  agentName: string,
+  state: JsonObject | undefined,
+  settings: RunSettings,
+): RunContext {
+  const ctx = new KernelContext(core, {
+    agentName,
+    runPath: [],
+    step: '',
+    state: new TrackedState(new Map(Object.entries(state ?? settings.state ?? {}))),
+    signal: undefined,
+    values: undefined,
+    scope: undefined,
+    agent: undefined,
+  })
+  return settings.prepare ? settings.prepare(ctx) : ctx
+}
+
+/** Runs an agent inside another run, on a core and in a context that are there already. */
+export function startNested<Output>(
+  agent: Agent<Output>,
+  start: AgentInput | ResumeInfo,
+  ctx: KernelContext,
+  options: RunSettings & RunHost,
+): Run<Output> {
+  return new KernelRun<Output>(agent, start, ctx.core, options, ctx.runPath, () => ctx)
+}
+
+/** A run, not begun before somebody reads or awaits it. */
+class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
+  readonly runId: string
+  readonly #agent: Agent<Output>
+  readonly #start: AgentInput | ResumeInfo
+  readonly #core: RunCore
+  readonly #options: RunSettings & RunHost
+  readonly #context: (state: JsonObject | undefined) => RunContext
+  readonly #stamp: EventStamp
+  /** Never rejects, so that nobody has to await it. */
+  readonly #settled: PromiseWithResolvers<{ result: RunResult<Json> } | { error: unknown }> = Promise.withResolvers()
+  #taken = false
+  #recorder: RunRecorder | undefined
+
+  constructor(
+    agent: Agent<Output>,
+    start: AgentInput | ResumeInfo,
+    core: RunCore,
+    options: RunSettings & RunHost,
+    runPath: readonly string[],
+    context: (state: JsonObject | undefined) => RunContext,
+  ) {
+    checkAgent(agent)
+    if (!isObject(start) || !Array.isArray(start.messages)) {
+      throw new KernelError('CONFIG_INVALID', `run of ${agent.name}: expected { messages: [...] }, ${got(start)}`)
+    }
+    this.runId = core.runId
+    this.#agent = agent
+    this.#start = start
+    this.#core = core
+    this.#options = options
+    this.#context = context
+    this.#stamp = {
+      runId: core.runId,
+      agentName: agent.name,
+      runPath,
+      ...(core.parent && { parentCallId: core.parent.callId }),
+    }
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+    this.#take()
+    return new Channel<AgentEvent>(
+      (sink) => this.#execute(sink),
+      () => this.#leave(),
+    )
+  }
+
+  async [PIPE](sink: Sink<AgentEvent>): Promise<void> {
+    this.#take()
+    await this.#execute(sink)
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a run is awaited for its result
+  then<A = RunResult<Output>, B = never>(
+    onResult?: ((result: RunResult<Output>) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (!this.#taken) {
+      this.#taken = true
+      this.#execute(NOBODY).catch(() => undefined)
+    }
+    return this.#settled.promise.then(unwrap<Output>).then(onResult, onError)
+  }
+
+  #take(): void {
+    if (this.#taken) {
+      throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it`)
+    }
+    this.#taken = true
+  }
+
+  async #leave(): Promise<void> {
+    const error = new KernelError('ABORTED', `run ${this.runId}: the consumer has left`)
+    this.#core.abort(error)
+    if (this.#recorder) this.#recorder.left = true
+    else this.#settled.resolve({ error })
+    await this.#settled.promise
+  }
+
+  async #execute(out: Sink<AgentEvent>): Promise<void> {
+    const { signal } = this.#options
+    const unfollow = signal && this.#core.follow(signal)
+    try {
+      const opened = await this.#open()
+      const end = await this.#record(out, opened?.state)
+      try {
+        await opened?.close()
+      } catch (cause) {
+        report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+      }
+      this.#settled.resolve({ result: end })
+      if (this.#recorder?.left) return
+      const wait = out.write({ type: 'run-end', ...this.#stamp, ...end })
+      if (wait) await wait.catch(() => undefined)
+    } catch (error) {
+      this.#settled.resolve({ error })
+      throw error
+    } finally {
+      unfollow?.()
+    }
+  }
+
+  async #open(): Promise<Awaited<ReturnType<NonNullable<RunHost['open']>>> | undefined> {
+    if (!this.#options.open) return undefined
+    const opening = this.#options.open(this.#core.signal)
+    try {
+      return await this.#core.settle(opening)
+    } catch (error) {
+      opening.then((late) => late.close()).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #record(out: Sink<AgentEvent>, state: JsonObject | undefined): Promise<RunResult<Json>> {
+    const core = this.#core
+    const recorder = new RunRecorder(core, out, this.#start.messages)
+    this.#recorder = recorder
+    const span = core.openSpan(core.info('run', this.#agent.name, 'run'), this.#start)
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      const wait = recorder.write({ type: 'run-start', ...this.#stamp })
+      if (wait) await wait
+      if (!core.aborted) await core.settle(pipe(this.#source(state), recorder))
+      else thrown = { error: undefined }
+    } catch (error) {
+      thrown = { error }
+    }
+    const result = recorder.finish(thrown, this.#stamp)
+    core.part({ type: 'run-end', ...this.#stamp, ...result })
+    if (result.outcome === 'failed') span?.fail(result.error)
+    else span?.end(result)
+    if (core.parent) core.parent.core.addUsage(result.usage)
+    else core.listeners?.close()
+    return result
+  }
+
+  #source(state: JsonObject | undefined): AsyncIterable<AgentEvent> {
+    const ctx = internals(this.#context(state))
+    const next = (start: AgentInput | ResumeInfo) => observe(this.#agent, start, ctx)
+    return this.#options.around ? this.#options.around(ctx, next) : next(this.#start)
+  }
+}
+
+const NOBODY: Sink<unknown> = { write: () => undefined }
+
+function unwrap<Output>(settled: { result: RunResult<Json> } | { error: unknown }): RunResult<Output> {
+  if ('error' in settled) throw settled.error
+  const { result } = settled
+  if (result.outcome === 'failed' || result.outcome === 'cancelled') throw KernelError.from(result.error)
+  return result as RunResult<Output>
+}

@@ -1,0 +1,161 @@
+import type { CancelMode } from '../context/context.ts'
+import { got, KernelError, type KernelErrorCode, type KernelErrorOptions } from '../data/error.ts'
+import type { Json } from '../data/json.ts'
+import type { Message, Usage } from '../data/message.ts'
+import type { Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from './store.ts'
+
+/** Everything one memory store holds. Contract: each port method changes it in one synchronous step, after all its checks. */
+export interface MemoryData {
+  readonly now: () => number
+  readonly owners: Map<string, OwnerData>
+  /** The last lease token given; never starts again, so that an old token fits no later lease. */
+  token: number
+}
+
+/** What belongs to one app and user. */
+export interface OwnerData {
+  readonly key: string
+  /** The last thread sequence given; a deleted thread's place stays empty, so that cursors stay right. */
+  seq: number
+  readonly threads: Map<string, ThreadData>
+  /** By thread id; a lease may be older than its thread. */
+  readonly leases: Map<string, Lease>
+  /** The ids of all runs, to keep one id out of two threads. */
+  readonly runIds: Set<string>
+}
+
+/** A thread with all that hangs on it. */
+export interface ThreadData {
+  thread: Thread
+  /** By message id. */
+  readonly messages: Map<string, { readonly seq: number; readonly runId: string; readonly message: Message }>
+  readonly processed: Set<string>
+  readonly runs: Map<string, RunRecord>
+  readonly calls: Map<string, ToolCallRecord>
+  /** By span id. */
+  readonly usage: Map<string, Usage>
+  readonly logs: Map<string, Log>
+}
+
+/** Who holds a thread. */
+export interface Lease {
+  readonly token: number
+  readonly runId: string
+  expiresAt: number
+  cancel?: CancelMode
+}
+
+/** The events of one run; sequence n stands at index n - 1. */
+export interface Log {
+  readonly events: Json[]
+  closed: boolean
+  /** Deleted or disposed: followers end at once. */
+  gone: boolean
+  readonly waiting: Set<() => void>
+}
+
+/** An error of this store. */
+export function failure(
+  code: KernelErrorCode,
+  what: string,
+  value: unknown,
+  options?: KernelErrorOptions,
+): KernelError {
+  return new KernelError(code, `memoryStore: ${what}, ${got(value)}`, options)
+}
+
+/** Throws `VALIDATION_FAILED` unless `ok`. */
+export function check(ok: boolean, what: string, value: unknown): void {
+  if (!ok) throw failure('VALIDATION_FAILED', `invalid ${what}`, value)
+}
+
+/** Checks a name that must be a non-empty string. */
+export function checkId(what: string, value: string): void {
+  check(isId(value), what, value)
+}
+
+/** Checks a place in a sequence or a moment. */
+export function checkNumber(what: string, value: number): void {
+  check(Number.isFinite(value), what, value)
+}
+
+/** A non-empty string. */
+export function isId(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+/** Finds what belongs to an owner; of an unknown one a blank that is not kept yet. */
+export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
+  checkId('app', app)
+  checkId('user', user)
+  const key = JSON.stringify([app, user])
+  return data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), runIds: new Set() }
+}
+
+/** What there is under a thread's ref; `live` is its lease unless expired. */
+export interface Place {
+  readonly owner: OwnerData
+  readonly row: ThreadData | undefined
+  readonly lease: Lease | undefined
+  readonly live: Lease | undefined
+}
+
+/** Checks a ref and finds what is there. */
+export function locate(data: MemoryData, ref: ThreadRef): Place {
+  const owner = ownerOf(data, ref)
+  checkId('threadId', ref.threadId)
+  const lease = owner.leases.get(ref.threadId)
+  const live = lease && lease.expiresAt > data.now() ? lease : undefined
+  return { owner, row: owner.threads.get(ref.threadId), lease, live }
+}
+
+/** The current lease, if `token` is its token; else throws `LEASE_LOST`. */
+export function held({ lease }: Place, token: number): Lease {
+  if (lease?.token !== token) throw failure('LEASE_LOST', 'stale lease token', token)
+  return lease
+}
+
+/** All threads of all owners. */
+export function allThreads(data: MemoryData): ThreadData[] {
+  return [...data.owners.values()].flatMap(({ threads }) => [...threads.values()])
+}
+
+/** One page of rows that stand in order of `seq`. */
+export function pageOf<T extends { readonly seq: number }>(rows: Iterable<T>, page: Page = {}): T[] {
+  const { newestFirst = false, limit = 100, after = newestFirst ? Number.MAX_VALUE : 0 } = page
+  checkLimit(limit)
+  checkNumber('after', after)
+  const found = [...rows].filter(({ seq }) => (newestFirst ? seq < after : seq > after))
+  return (newestFirst ? found.reverse() : found).slice(0, limit)
+}
+
+/** Answers a maintenance query: what is older than `before`, oldest first. */
+export function olderThan<Key extends string, T extends { readonly [key in Key]: number }>(
+  { before, limit }: { readonly before: number; readonly limit: number },
+  key: Key,
+  rows: T[],
+): T[] {
+  checkNumber('before', before)
+  checkLimit(limit)
+  return rows
+    .filter((row) => row[key] < before)
+    .sort((a, b) => a[key] - b[key])
+    .slice(0, limit)
+}
+
+function checkLimit(limit: number): void {
+  check(Number.isInteger(limit) && limit >= 1 && limit <= 1000, 'limit', limit)
+}
+
+/** Wakes the followers of a log. */
+export function wake(log: Log): void {
+  for (const resume of log.waiting) resume()
+}
+
+/** Ends the followers of a thread's logs. */
+export function endLogs(row: ThreadData): void {
+  for (const log of row.logs.values()) {
+    log.gone = true
+    wake(log)
+  }
+}

@@ -1,0 +1,152 @@
+import { KernelError } from '../data/error.ts'
+import type { Sink } from './stream.ts'
+
+interface Parked<T> {
+  readonly value: T
+  readonly gated: boolean
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+type Pull<T> = { resolve(result: IteratorResult<T, undefined>): void; reject(error: unknown): void }
+
+const DONE: IteratorResult<never, undefined> = Object.freeze({ value: undefined, done: true })
+
+/** The edge between a producer that pushes and a consumer that pulls: one value waits, further writes park. */
+export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> {
+  readonly #produce: (sink: Sink<T>) => Promise<void>
+  readonly #onLeave: (() => Promise<void>) | undefined
+  #started = false
+  #ended = false
+  #left = false
+  #error: { readonly thrown: unknown } | undefined
+  readonly #pulls: Pull<T>[] = []
+  #full = false
+  #value: T | undefined
+  /** The gated write whose value waits in the channel. */
+  #gate: Parked<T> | undefined
+  /** The gated write whose value the consumer holds: it goes on when the consumer comes back. */
+  #shown: Parked<T> | undefined
+  readonly #parked: Parked<T>[] = []
+
+  constructor(produce: (sink: Sink<T>) => Promise<void>, onLeave?: () => Promise<void>) {
+    this.#produce = produce
+    this.#onLeave = onLeave
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  write(value: T): void | Promise<void> {
+    if (this.#left) return refused()
+    const gated = isGated(value)
+    const pull = this.#pulls.shift()
+    if (pull) {
+      pull.resolve({ value, done: false })
+      if (!gated || this.#pulls.length > 0) return
+      this.#shown = parked(value, true)
+      return this.#shown.promise
+    }
+    if (!this.#full) {
+      this.#full = true
+      this.#value = value
+      if (!gated) return
+      this.#gate = parked(value, true)
+      return this.#gate.promise
+    }
+    const entry = parked(value, gated)
+    this.#parked.push(entry)
+    return entry.promise
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    this.#shown?.resolve()
+    this.#shown = undefined
+    if (this.#full) return Promise.resolve({ value: this.#take(), done: false })
+    if (this.#error) {
+      const { thrown } = this.#error
+      this.#error = undefined
+      return Promise.reject(thrown)
+    }
+    if (this.#ended) return Promise.resolve(DONE)
+    const promise = new Promise<IteratorResult<T, undefined>>((resolve, reject) => {
+      this.#pulls.push({ resolve, reject })
+    })
+    if (!this.#started) this.#start()
+    return promise
+  }
+
+  async return(): Promise<IteratorResult<T, undefined>> {
+    if (!this.#left) {
+      this.#left = true
+      this.#ended = true
+      this.#full = false
+      this.#error = undefined
+      for (const pull of this.#pulls.splice(0)) pull.resolve(DONE)
+      for (const entry of [this.#shown, this.#gate, ...this.#parked.splice(0)]) {
+        // Nobody may be waiting for it any more.
+        entry?.promise.catch(ignore)
+        entry?.reject(leftError())
+      }
+      await this.#onLeave?.()
+    }
+    return DONE
+  }
+
+  #take(): T {
+    const value = this.#value as T
+    this.#shown = this.#gate
+    this.#gate = undefined
+    const entry = this.#parked.shift()
+    this.#full = entry !== undefined
+    this.#value = entry?.value
+    if (entry?.gated) this.#gate = entry
+    else entry?.resolve()
+    return value
+  }
+
+  #start(): void {
+    this.#started = true
+    this.#produce(this).then(
+      () => this.#end(),
+      (thrown: unknown) => this.#end({ thrown }),
+    )
+  }
+
+  #end(error?: { readonly thrown: unknown }): void {
+    if (this.#left) return
+    this.#ended = true
+    this.#error = error
+    for (const pull of this.#pulls.splice(0)) {
+      if (this.#error) pull.reject(this.#error.thrown)
+      else pull.resolve(DONE)
+      this.#error = undefined
+    }
+  }
+}
+
+/** What a write returns when there is nobody to write to; it may be awaited or not. */
+export function refused(): Promise<void> {
+  const promise = Promise.reject(leftError())
+  promise.catch(ignore)
+  return promise
+}
+
+/** Side effects wait until the consumer has come back for more, so that nothing runs after a consumer left. */
+export function isGated(value: unknown): boolean {
+  const type = (value as { readonly type?: unknown } | undefined)?.type
+  return type === 'tool-start' || type === 'action'
+}
+
+function parked<T>(value: T, gated: boolean): Parked<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  return { value, gated, promise, resolve, reject }
+}
+
+function leftError(): KernelError {
+  return new KernelError('ABORTED', 'stream: the consumer has left')
+}
+
+function ignore(): void {}
