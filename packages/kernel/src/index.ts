@@ -91,12 +91,8 @@ export type {
 } from './data/schema.ts'
 export { toJsonSchema, validate } from './data/schema.ts'
 export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
-export { observe } from './run/observe.ts'
-export { openSpan } from './run/open-span.ts'
 export type { Run, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
 export type { NestedOptions } from './run/run-nested.ts'
-export { runNested } from './run/run-nested.ts'
-export { createRunContext, startRun } from './run/start-run.ts'
 export type {
   Checkpoint,
   LeaseStore,

@@ -1,8 +1,8 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
 import { internals, type KernelContext } from '../context/kernel-context.ts'
-import { Scope } from '../context/scope.ts'
-import type { Interrupt } from '../data/action.ts'
+import { Scope, type ScopeSource } from '../context/scope.ts'
+import type { Answers, Interrupt } from '../data/action.ts'
 import { got, isObject, KernelError } from '../data/error.ts'
 import {
   type AgentEnd,
@@ -50,14 +50,15 @@ function begin(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): A
 }
 
 /** One agent's turn to speak: stamps what it says and sees to it that it ends once. */
-class Observation implements Sink<EventDraft>, Debtor {
+class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   readonly spanId: string
   readonly #agent: Agent
   readonly #start: AgentInput | ResumeInfo
   readonly #ctx: KernelContext
   readonly #sink: Sink<AgentEvent>
   readonly #stamp: EventStamp
-  readonly #asked: Interrupt[] = []
+  readonly answers?: Answers
+  #asked: readonly Interrupt[] | undefined
   #span: Span<'agent'> | undefined
   #interrupted = false
   #closed = false
@@ -69,31 +70,22 @@ class Observation implements Sink<EventDraft>, Debtor {
     this.#agent = agent
     this.#start = start
     this.#sink = sink
-    const source = {
-      ...('answers' in start && { answers: start.answers }),
-      onInterrupt: (interrupts: readonly Interrupt[]) => this.#asked.push(...interrupts),
-    }
-    const scope = new Scope(source, core.parent ? `${core.parent.origin}/${step}` : step)
+    if ('answers' in start) this.answers = start.answers
+    const scope = new Scope(this, core.parent ? `${core.parent.origin}/${step}` : step)
     this.#ctx = outer.at({ agentName: agent.name, scope, agent: this })
-    this.#stamp = {
-      runId: core.runId,
-      agentName: agent.name,
-      runPath: place.runPath,
-      ...(core.parent && { parentCallId: core.parent.callId }),
-    }
+    this.#stamp = core.stamp(agent.name, place.runPath)
   }
 
   async run(): Promise<void> {
     const { core, place } = this.#ctx
     core.debtors.add(this)
-    this.#span = core.openSpan(
-      core.info('agent', this.#agent.name, place.step || 'agent', `${core.runId}/run`),
-      this.#start,
-    )
+    const position = place.step || 'agent'
+    this.#span = core.openSpan('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
     try {
-      const parent = core.parent && { parentRunId: core.parent.core.runId }
-      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp, ...parent })
+      const parentRunId = core.parent?.core.runId
+      const start = parentRunId === undefined ? this.#stamp : { ...this.#stamp, parentRunId }
+      const wait = this.#sink.write({ type: 'agent-start', ...start })
       if (wait) await wait
       await pipe(begin(this.#agent, this.#start, this.#ctx), this)
     } catch (error) {
@@ -117,6 +109,10 @@ class Observation implements Sink<EventDraft>, Debtor {
     return this.#tell(this.#stamped(draft))
   }
 
+  onInterrupt(interrupts: readonly Interrupt[]): void {
+    this.#asked = [...(this.#asked ?? []), ...interrupts]
+  }
+
   abandon(error: KernelError): void {
     this.#close(this.#ctx.core.conclude(error).outcome, error)
   }
@@ -126,7 +122,7 @@ class Observation implements Sink<EventDraft>, Debtor {
     let outcome: Outcome = this.#interrupted ? 'interrupted' : 'complete'
     let error: KernelError | undefined
     try {
-      if (this.#asked.length > 0 && !core.aborted) {
+      if (this.#asked && !core.aborted) {
         outcome = 'interrupted'
         const wait = this.#tell({
           type: 'action',
@@ -146,17 +142,16 @@ class Observation implements Sink<EventDraft>, Debtor {
     const { core } = this.#ctx
     const info = error?.toJSON()
     const end: AgentEnd = { type: 'agent-end', ...this.#stamp, outcome, ...(info && { error: info }) }
-    const waits: (void | Promise<void>)[] = []
-    if (info && outcome === 'failed' && core.tells(info)) {
-      waits.push(this.#tell({ type: 'error', ...this.#stamp, error: info }))
-    }
-    waits.push(this.#tell(end))
+    const told = info && outcome === 'failed' && core.tells(info)
+    const wait = told && this.#tell({ type: 'error', ...this.#stamp, error: info })
+    const lastWait = this.#tell(end)
     this.#closed = true
     core.debtors.delete(this)
     if (outcome === 'failed') this.#span?.fail(error)
     else this.#span?.end(end)
     // The agent is done whether or not somebody still reads.
-    for (const wait of waits) if (wait) await wait.catch(() => undefined)
+    if (wait) await wait.catch(ignore)
+    if (lastWait) await lastWait.catch(ignore)
   }
 
   #tell(event: AgentEvent): void | Promise<void> {
@@ -189,3 +184,5 @@ class Observation implements Sink<EventDraft>, Debtor {
     )
   }
 }
+
+function ignore(): void {}

@@ -13,7 +13,6 @@ export function openSpan<C extends 'model' | 'tool'>(
   input: Spans[C]['input'],
 ): Span<C> | undefined {
   const { core, place } = internals(ctx)
-  if (!core.listeners) return undefined
   const callId = 'callId' in input ? input.callId : undefined
-  return core.openSpan(core.info(component, name, input.step, place.agent?.spanId, callId), input)
+  return core.openSpan(component, name, input.step, input, place.agent?.spanId, callId)
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../context/clock.ts'
 import type { CancelMode } from '../context/context.ts'
 import { type ErrorInfo, isObject, KernelError } from '../data/error.ts'
-import type { AgentEvent, Outcome } from '../data/event.ts'
+import type { AgentEvent, EventStamp, Outcome } from '../data/event.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { RunInfo, Span, Spans } from './callback.ts'
@@ -144,15 +144,20 @@ export class RunCore implements CoreSettings {
 
   part(event: AgentEvent): void {
     if (!this.listeners?.parts.length) return
-    this.#runInfo ??= this.info('run', event.agentName, 'run')
+    this.#runInfo ??= this.#info('run', event.agentName, 'run')
     this.listeners.part(this.#runInfo, event)
   }
 
   openSpan<C extends keyof Spans>(
-    info: RunInfo & { readonly component: C },
+    component: C,
+    name: string,
+    position: string,
     input: Spans[C]['input'],
+    parentSpanId?: string,
+    callId?: string,
   ): Span<C> | undefined {
-    const span = this.listeners?.open(info, input)
+    if (!this.listeners) return undefined
+    const span = this.listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
     if (!span) return undefined
     const debtor: Debtor = { abandon: (error) => span.fail(error) }
     this.debtors.add(debtor)
@@ -160,7 +165,12 @@ export class RunCore implements CoreSettings {
     return span
   }
 
-  info<C extends keyof Spans>(
+  stamp(agentName: string, runPath: readonly string[]): EventStamp {
+    const { runId, parent } = this
+    return parent ? { runId, agentName, runPath, parentCallId: parent.callId } : { runId, agentName, runPath }
+  }
+
+  #info<C extends keyof Spans>(
     component: C,
     name: string,
     position: string,

@@ -12,7 +12,7 @@ import type { RunCore } from './run-core.ts'
 export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
   readonly #out: Sink<AgentEvent>
-  readonly #unanswered: Set<string>
+  #unanswered: Set<string> | undefined
   /** Set when the consumer has left: nothing is shown any more, and no new effect may begin. */
   left = false
   #over = false
@@ -27,7 +27,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   constructor(core: RunCore, out: Sink<AgentEvent>, messages: readonly Message[]) {
     this.#core = core
     this.#out = out
-    this.#unanswered = new Set(openCalls(messages).map(({ id }) => id))
+    for (const { id } of openCalls(messages)) this.#waiting(id)
   }
 
   write(event: AgentEvent): void | Promise<void> {
@@ -73,7 +73,13 @@ export class RunRecorder implements Sink<AgentEvent> {
     }
   }
 
-  #open(): string[] {
+  #waiting(callId: string): void {
+    this.#unanswered ??= new Set()
+    this.#unanswered.add(callId)
+  }
+
+  #open(): readonly string[] {
+    if (!this.#unanswered?.size) return []
     const asked = new Set(this.#interrupts.map(({ callId }) => callId))
     return [...this.#unanswered].filter((callId) => !asked.has(callId))
   }
@@ -85,10 +91,10 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.dropped) return
         this.#message = textOf(event.message.content)
         this.#direct = undefined
-        for (const { id } of event.message.toolCalls ?? []) this.#unanswered.add(id)
+        for (const { id } of event.message.toolCalls ?? []) this.#waiting(id)
         return
       case 'tool-end':
-        this.#unanswered.delete(event.callId)
+        this.#unanswered?.delete(event.callId)
         if (event.status !== 'dropped') this.#direct = textOf(event.content)
         return
       case 'action':

@@ -4,7 +4,7 @@ import type { RunContext } from '../context/context.ts'
 import { internals, KernelContext } from '../context/kernel-context.ts'
 import { TrackedState } from '../context/state.ts'
 import { got, isObject, KernelError } from '../data/error.ts'
-import type { AgentEvent, EventStamp, RunResult } from '../data/event.ts'
+import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import { Channel } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink } from '../stream/stream.ts'
@@ -117,12 +117,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     this.#core = core
     this.#options = options
     this.#context = context
-    this.#stamp = {
-      runId: core.runId,
-      agentName: agent.name,
-      runPath,
-      ...(core.parent && { parentCallId: core.parent.callId }),
-    }
+    this.#stamp = core.stamp(agent.name, runPath)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
@@ -169,16 +164,12 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const { signal } = this.#options
     const unfollow = signal && this.#core.follow(signal)
     try {
-      const opened = await this.#open()
-      const end = await this.#record(out, opened?.state)
-      try {
-        await opened?.close()
-      } catch (cause) {
-        report(this.#options.report ?? reportToConsole, KernelError.from(cause))
-      }
-      this.#settled.resolve({ result: end })
+      const opened = this.#options.open && (await this.#open(this.#options.open))
+      const { result, end } = await this.#record(out, opened?.state)
+      if (opened) await this.#close(opened)
+      this.#settled.resolve({ result })
       if (this.#recorder?.left) return
-      const wait = out.write({ type: 'run-end', ...this.#stamp, ...end })
+      const wait = out.write(end)
       if (wait) await wait.catch(() => undefined)
     } catch (error) {
       this.#settled.resolve({ error })
@@ -188,9 +179,8 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     }
   }
 
-  async #open(): Promise<Awaited<ReturnType<NonNullable<RunHost['open']>>> | undefined> {
-    if (!this.#options.open) return undefined
-    const opening = this.#options.open(this.#core.signal)
+  async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
+    const opening = open.call(this.#options, this.#core.signal)
     try {
       return await this.#core.settle(opening)
     } catch (error) {
@@ -199,11 +189,22 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     }
   }
 
-  async #record(out: Sink<AgentEvent>, state: JsonObject | undefined): Promise<RunResult<Json>> {
+  async #close(opened: { close(): Promise<void> }): Promise<void> {
+    try {
+      await opened.close()
+    } catch (cause) {
+      report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+    }
+  }
+
+  async #record(
+    out: Sink<AgentEvent>,
+    state: JsonObject | undefined,
+  ): Promise<{ result: RunResult<Json>; end: RunEnd }> {
     const core = this.#core
     const recorder = new RunRecorder(core, out, this.#start.messages)
     this.#recorder = recorder
-    const span = core.openSpan(core.info('run', this.#agent.name, 'run'), this.#start)
+    const span = core.openSpan('run', this.#agent.name, 'run', this.#start)
     let thrown: { readonly error: unknown } | undefined
     try {
       const wait = recorder.write({ type: 'run-start', ...this.#stamp })
@@ -214,12 +215,13 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       thrown = { error }
     }
     const result = recorder.finish(thrown, this.#stamp)
-    core.part({ type: 'run-end', ...this.#stamp, ...result })
+    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...result }
+    core.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
     if (core.parent) core.parent.core.addUsage(result.usage)
     else core.listeners?.close()
-    return result
+    return { result, end }
   }
 
   #source(state: JsonObject | undefined): AsyncIterable<AgentEvent> {

@@ -21,17 +21,29 @@ export interface PipeStream<T> extends AsyncIterable<T> {
  * @example stream<string>(async (sink) => { const wait = sink.write('hello'); if (wait) await wait })
  */
 export function stream<T>(produce: (sink: Sink<T>) => Promise<void>): PipeStream<T> {
-  let taken = false
-  const take = () => {
-    if (taken) throw new KernelError('STREAM_CONSUMED', 'stream: can be read once, got a second reader')
-    taken = true
-    return produce
+  return new Producer(produce)
+}
+
+class Producer<T> implements PipeStream<T> {
+  #produce: ((sink: Sink<T>) => Promise<void>) | undefined
+
+  constructor(produce: (sink: Sink<T>) => Promise<void>) {
+    this.#produce = produce
   }
-  return {
-    async [PIPE](sink) {
-      await take()(sink)
-    },
-    [Symbol.asyncIterator]: () => new Channel(take()),
+
+  [PIPE](sink: Sink<T>): Promise<void> {
+    return this.#take()(sink)
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    return new Channel(this.#take())
+  }
+
+  #take(): (sink: Sink<T>) => Promise<void> {
+    const produce = this.#produce
+    if (!produce) throw new KernelError('STREAM_CONSUMED', 'stream: can be read once, got a second reader')
+    this.#produce = undefined
+    return produce
   }
 }
 
