@@ -7,8 +7,10 @@ export interface Clock {
 
 /** The machine's own time. */
 export const systemClock: Clock = {
+  // biome-ignore lint/plugin: this is where time comes from
   now: () => Date.now(),
   after(ms, callback) {
+    // biome-ignore lint/plugin: this is where time comes from
     const timer = setTimeout(callback, ms)
     // In a browser a timer is a number.
     timer.unref?.()

@@ -42,8 +42,10 @@ export class RunCore implements CoreSettings {
   readonly parent: CoreSettings['parent']
   readonly debtors: Set<Debtor> = new Set()
   usage: Usage = NO_USAGE
-  /** The last error that the run has shown. */
-  told: ErrorInfo | undefined
+  /** The consumer has left: nothing is shown any more, and no new effect may begin. */
+  left = false
+  #told: ErrorInfo | undefined
+  #failure: KernelError | undefined
   #aborted: { readonly reason: unknown } | undefined
   #controller: AbortController | undefined
   #onAbort: (() => void) | undefined
@@ -121,6 +123,7 @@ export class RunCore implements CoreSettings {
       return { outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error }
     }
     const error = KernelError.from(thrown)
+    this.#failure = error
     return { outcome: error.code === 'ABORTED' && this.cancelling?.() ? 'cancelled' : 'failed', error }
   }
 
@@ -137,9 +140,14 @@ export class RunCore implements CoreSettings {
 
   /** Whether this error still has to be shown; the same one is shown once per run, however many agents pass it on. */
   tells({ code, message }: ErrorInfo): boolean {
-    if (this.told?.code === code && this.told.message === message) return false
-    this.told = { code, message }
+    if (this.#told?.code === code && this.#told.message === message) return false
+    this.#told = { code, message }
     return true
+  }
+
+  /** The error to reject with: the thrown one itself where it is known, with its stack and cause. */
+  failureOf(error: ErrorInfo | undefined): KernelError {
+    return this.#failure && this.#failure.message === error?.message ? this.#failure : KernelError.from(error)
   }
 
   part(event: AgentEvent): void {
@@ -158,7 +166,7 @@ export class RunCore implements CoreSettings {
   ): Span<C> | undefined {
     if (!this.listeners) return undefined
     const span = this.listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
-    if (!span) return undefined
+    if (!span || component === 'run') return span
     const debtor: Debtor = { abandon: (error) => span.fail(error) }
     this.debtors.add(debtor)
     span.onClose = () => this.debtors.delete(debtor)

@@ -13,8 +13,6 @@ export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
   readonly #out: Sink<AgentEvent>
   #unanswered: Set<string> | undefined
-  /** Set when the consumer has left: nothing is shown any more, and no new effect may begin. */
-  left = false
   #over = false
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
@@ -31,12 +29,12 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 
   write(event: AgentEvent): void | Promise<void> {
-    if (this.#over || (this.left && isGated(event))) return refused()
+    if (this.#over || (this.#core.left && isGated(event))) return refused()
     if (event.runId === this.#core.runId) {
       this.#record(event)
       this.#core.part(event)
     }
-    if (!this.left) return this.#out.write(event)
+    if (!this.#core.left) return this.#out.write(event)
     return isClosing(event) ? undefined : refused()
   }
 

@@ -40,6 +40,7 @@ export function createRunContext(settings: RunSettings = {}): RunContext {
 
 function createCore(settings: RunSettings & RunHost): RunCore {
   const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
+  // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
   if (typeof runId !== 'string' || runId === '') {
     throw new KernelError('CONFIG_INVALID', `startRun: runId is a non-empty string, ${got(runId)}`)
@@ -85,6 +86,8 @@ export function startNested<Output>(
   return new KernelRun<Output>(agent, start, ctx.core, options, ctx.runPath, () => ctx)
 }
 
+type Settled = { readonly result: RunResult<Json> } | { readonly error: unknown }
+
 /** A run, not begun before somebody reads or awaits it. */
 class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly runId: string
@@ -95,9 +98,9 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly #context: (state: JsonObject | undefined) => RunContext
   readonly #stamp: EventStamp
   /** Never rejects, so that nobody has to await it. */
-  readonly #settled: PromiseWithResolvers<{ result: RunResult<Json> } | { error: unknown }> = Promise.withResolvers()
+  readonly #settled: PromiseWithResolvers<Settled> = Promise.withResolvers()
   #taken = false
-  #recorder: RunRecorder | undefined
+  #started = false
 
   constructor(
     agent: Agent<Output>,
@@ -142,7 +145,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       this.#taken = true
       this.#execute(NOBODY).catch(() => undefined)
     }
-    return this.#settled.promise.then(unwrap<Output>).then(onResult, onError)
+    return this.#settled.promise.then((settled) => this.#unwrap(settled)).then(onResult, onError)
   }
 
   #take(): void {
@@ -154,13 +157,14 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 
   async #leave(): Promise<void> {
     const error = new KernelError('ABORTED', `run ${this.runId}: the consumer has left`)
+    this.#core.left = true
     this.#core.abort(error)
-    if (this.#recorder) this.#recorder.left = true
-    else this.#settled.resolve({ error })
+    if (!this.#started) this.#settled.resolve({ error })
     await this.#settled.promise
   }
 
   async #execute(out: Sink<AgentEvent>): Promise<void> {
+    this.#started = true
     const { signal } = this.#options
     const unfollow = signal && this.#core.follow(signal)
     try {
@@ -168,7 +172,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
       this.#settled.resolve({ result })
-      if (this.#recorder?.left) return
+      if (this.#core.left) return
       const wait = out.write(end)
       if (wait) await wait.catch(() => undefined)
     } catch (error) {
@@ -203,7 +207,6 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   ): Promise<{ result: RunResult<Json>; end: RunEnd }> {
     const core = this.#core
     const recorder = new RunRecorder(core, out, this.#start.messages)
-    this.#recorder = recorder
     const span = core.openSpan('run', this.#agent.name, 'run', this.#start)
     let thrown: { readonly error: unknown } | undefined
     try {
@@ -224,6 +227,13 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     return { result, end }
   }
 
+  #unwrap(settled: Settled): RunResult<Output> {
+    if ('error' in settled) throw settled.error
+    const { result } = settled
+    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.failureOf(result.error)
+    return result as RunResult<Output>
+  }
+
   #source(state: JsonObject | undefined): AsyncIterable<AgentEvent> {
     const ctx = internals(this.#context(state))
     const next = (start: AgentInput | ResumeInfo) => observe(this.#agent, start, ctx)
@@ -232,10 +242,3 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 }
 
 const NOBODY: Sink<unknown> = { write: () => undefined }
-
-function unwrap<Output>(settled: { result: RunResult<Json> } | { error: unknown }): RunResult<Output> {
-  if ('error' in settled) throw settled.error
-  const { result } = settled
-  if (result.outcome === 'failed' || result.outcome === 'cancelled') throw KernelError.from(result.error)
-  return result as RunResult<Output>
-}

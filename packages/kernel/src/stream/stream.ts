@@ -31,8 +31,8 @@ class Producer<T> implements PipeStream<T> {
     this.#produce = produce
   }
 
-  [PIPE](sink: Sink<T>): Promise<void> {
-    return this.#take()(sink)
+  async [PIPE](sink: Sink<T>): Promise<void> {
+    await this.#take()(sink)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T, undefined> {

@@ -1,0 +1,80 @@
+/** Dependency direction: apps -> plugins -> kernel. `scripts/layers.test.ts` shows that each rule bites. */
+const tests = '\\.test\\.ts$|\\.config\\.ts$'
+
+export default {
+  forbidden: [
+    {
+      name: 'kernel-imports-nothing',
+      comment: 'The kernel has no dependency, neither of ours nor from outside.',
+      severity: 'error',
+      from: { path: '^packages/kernel/src/', pathNot: tests },
+      to: { pathNot: '^packages/kernel/src/' },
+    },
+    {
+      name: 'plugin-imports-kernel-only',
+      comment:
+        'What one plugin needs of another is a kernel contract. The two stores bundle store-sql: the one exception.',
+      severity: 'error',
+      from: { path: '^packages/(?!kernel/)([^/]+)/src/', pathNot: tests },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/kernel/', '^packages/$1/', ...['store-sql'].map((name) => `^packages/${name}/`)],
+      },
+    },
+    {
+      name: 'store-sql-is-for-the-stores',
+      comment: 'store-sql is private and bundled into store-sqlite and store-postgres alone.',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/store-(sql|sqlite|postgres)/' },
+      to: { path: '^packages/store-sql/' },
+    },
+    {
+      name: 'tests-import-testkit-at-most',
+      comment: 'A test of a plugin uses the kernel, its own package and testkit; apps show plugins together.',
+      severity: 'error',
+      from: { path: `^packages/([^/]+)/src/.*(${tests})` },
+      to: { path: '^packages/', pathNot: ['^packages/(kernel|testkit|store-sql)/', '^packages/$1/'] },
+    },
+    {
+      name: 'kernel-tests-need-no-testkit',
+      comment: 'The testkit stands on the kernel, so the kernel is tested without it.',
+      severity: 'error',
+      from: { path: '^packages/kernel/' },
+      to: { path: '^packages/testkit/' },
+    },
+    {
+      name: 'awilix-in-apps-only',
+      comment: 'Services never see the container; wiring happens in one place.',
+      severity: 'error',
+      from: { pathNot: '^apps/' },
+      to: { path: 'awilix' },
+    },
+    {
+      name: 'nobody-imports-apps',
+      comment: 'Apps stand on top.',
+      severity: 'error',
+      from: { pathNot: '^apps/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Files that need each other are one file. Types may point back.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'resolvable',
+      comment: 'What cannot be found cannot be judged.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^(bun|node):' },
+    },
+  ],
+  options: {
+    exclude: { path: '(^|/)(dist|node_modules/.cache)/' },
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+}

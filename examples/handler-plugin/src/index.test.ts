@@ -1,0 +1,13 @@
+import type { AgentConfig } from '@troupe/kernel'
+import { createRunContext } from '@troupe/kernel/run'
+import { testHandler } from '@troupe/testkit'
+import { expect, it } from 'vitest'
+import { shout } from './index.ts'
+
+testHandler('shout', () => shout())
+
+it('adds its request to the instruction', async () => {
+  const config: AgentConfig = { instruction: 'Help.', tools: [], input: { messages: [] }, runOptions: {} }
+  await shout({ suffix: '?' }).beforeAgent?.(createRunContext(), config)
+  expect(config.instruction).toBe('Help.\nAnswer in capitals and end with ?')
+})

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { defineTool, parseArguments, type Tool, type ToolDefinition, toolMetas } from './tool.ts'
+
+const sound = { name: 'look', description: 'Looks.', parameters: z.object({ at: z.string() }), invoke: () => 'A cat.' }
+const looking = () => defineTool(sound) as Tool
+const noValidator = () => []
+
+describe('defineTool', () => {
+  it('gives a tool of kind execute unless said otherwise', () => {
+    expect(defineTool(sound).kind).toBe('execute')
+    expect(defineTool({ ...sound, kind: 'read' }).kind).toBe('read')
+  })
+
+  it('takes a long-running tool without a body', () => {
+    const { invoke: _, ...rest } = sound
+    expect(defineTool({ ...rest, longRunning: true }).longRunning).toBe(true)
+  })
+
+  it.each<[string, object, string, RegExp]>([
+    ['without a name', { name: '' }, 'CONFIG_INVALID', /tool: expected a name, got ""/],
+    ['whose name is no text', { name: 7 }, 'CONFIG_INVALID', /tool: expected a name, got 7/],
+    ['without a description', { description: undefined }, 'CONFIG_INVALID', /tool look: expected a description/],
+    [
+      'of an unknown kind',
+      { kind: 'delete' },
+      'CONFIG_INVALID',
+      /kind is one of read, write, execute, think, got "delete"/,
+    ],
+    ['of an unknown effect', { effect: 'twice' }, 'CONFIG_INVALID', /effect is one of pure, idempotent, once, nested/],
+    ['without a body', { invoke: undefined }, 'CONFIG_INVALID', /expected invoke, stream or longRunning/],
+    ['whose body is no function', { invoke: 'look' }, 'CONFIG_INVALID', /invoke and stream are functions, got "look"/],
+    [
+      'whose schema is no schema',
+      { parameters: 'city' },
+      'SCHEMA_INVALID',
+      /tool look: schema: expected a JSON Schema/,
+    ],
+    [
+      'whose schema is no object',
+      { parameters: z.string() },
+      'SCHEMA_INVALID',
+      /parameters describe an object, got "string"/,
+    ],
+  ])('refuses a tool %s', (_, change, code, message) => {
+    const definition = { ...sound, ...change } as ToolDefinition<typeof sound.parameters>
+    expect(() => defineTool(definition)).toThrow(expect.objectContaining({ code }))
+    expect(() => defineTool(definition)).toThrow(message)
+  })
+})
+
+describe('toolMetas', () => {
+  it('takes tools bare or with their options', () => {
+    const direct = { tool: { ...looking(), name: 'answer' }, returnDirectly: true }
+    expect(toolMetas([looking(), direct])).toMatchObject([{ returnDirectly: false }, { returnDirectly: true }])
+  })
+
+  it('refuses a duplicate tool name and says which', () => {
+    expect(() => toolMetas([looking(), looking()])).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: 'tools: names are unique, got "look" twice' }),
+    )
+  })
+
+  it('refuses what is no tool', () => {
+    expect(() => toolMetas([undefined as never])).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+    expect(() => toolMetas([{ tool: {} as never, returnDirectly: false }])).toThrow(/tool: expected a name/)
+  })
+})
+
+describe('parseArguments', () => {
+  it('gives validated arguments', async () => {
+    expect(await parseArguments(looking(), '{"at":"roof"}', noValidator)).toEqual({ at: 'roof' })
+  })
+
+  it('takes no text at all for no arguments', async () => {
+    const tool = { ...looking(), parameters: z.object({}) }
+    expect(await parseArguments(tool, ' ', noValidator)).toEqual({})
+  })
+
+  it.each(['{"at":', 'roof', '{"at":1}', '[]', 'null'])('refuses %s with VALIDATION_FAILED', async (text) => {
+    await expect(parseArguments(looking(), text, noValidator)).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('tool look: arguments are not valid'),
+      details: { issues: [expect.objectContaining({ message: expect.any(String) })] },
+    })
+  })
+})

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { notJson } from './json.ts'
+
+it('finds nothing wrong with JSON', () => {
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => notJson(value) === undefined))
+})
+
+it.each([
+  [undefined, ''],
+  [{ a: [1, undefined] }, '.a[1]'],
+  [{ a: { b: Number.NaN } }, '.a.b'],
+  [[1, 2, () => 3], '[2]'],
+  [{ at: new Date() }, '.at'],
+  [new Map(), ''],
+  [{ big: 1n }, '.big'],
+  [Number.POSITIVE_INFINITY, ''],
+])('says where %o stops being JSON', (value, path) => expect(notJson(value)).toBe(path))
+
+it('takes an object without a prototype for JSON', () => {
+  expect(notJson(Object.assign(Object.create(null), { a: 1 }))).toBeUndefined()
+})
+
+it('does not follow a circle, nor anything deeper than 64 levels', () => {
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  expect(notJson(circle)).toContain('.self.self')
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
+  expect(notJson(nested(64))).toBeUndefined()
+  expect(notJson(nested(65))).toBeDefined()
+})

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { addUsage, textOf } from './message.ts'
+
+it('adds tokens up; an optional count is there if either side has it', () => {
+  const a = { inputTokens: 1, outputTokens: 2 }
+  expect(addUsage(a, a)).toEqual({ inputTokens: 2, outputTokens: 4 })
+  expect(addUsage(a, { ...a, reasoningTokens: 5 })).toEqual({ inputTokens: 2, outputTokens: 4, reasoningTokens: 5 })
+  expect(addUsage({ ...a, cachedInputTokens: 1 }, { ...a, cachedInputTokens: 2 }).cachedInputTokens).toBe(3)
+})
+
+it('reads the text of a message, without reasoning and media', () => {
+  expect(textOf('Hi')).toBe('Hi')
+  expect(
+    textOf([
+      { type: 'reasoning', text: 'Hm' },
+      { type: 'text', text: 'Hel' },
+      { type: 'file', mediaType: 'image/png', url: 'https://example.com/a.png' },
+      { type: 'text', text: 'lo' },
+    ]),
+  ).toBe('Hello')
+})

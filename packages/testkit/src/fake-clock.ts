@@ -1,0 +1,38 @@
+import type { Clock } from '@troupe/kernel'
+
+/** A clock that stands still until it is told to go on. */
+export interface FakeClock extends Clock {
+  /** Contract: calls back what falls due on the way, in order of time, each at its own moment. */
+  advance(ms: number): void
+  /** Timers neither fired nor cancelled. */
+  readonly pending: number
+}
+
+/** Makes a clock for tests, which starts at `start`. */
+export function fakeClock(start: number = Date.UTC(2026, 0, 1)): FakeClock {
+  let now = start
+  const timers = new Set<{ readonly at: number; readonly callback: () => void }>()
+  return {
+    now: () => now,
+    after(ms, callback) {
+      const timer = { at: now + Math.max(0, ms), callback }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    advance(ms) {
+      const end = now + ms
+      for (;;) {
+        // The sort is stable and the set keeps the order of insertion, so what falls due together fires in the order it was asked for.
+        const [due] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+        if (!due) break
+        timers.delete(due)
+        now = due.at
+        due.callback()
+      }
+      now = end
+    },
+    get pending() {
+      return timers.size
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { type AgentEvent, type RunEnd, textOf } from '@troupe/kernel'
+
+/** What was heard of a run. */
+export interface Recording {
+  readonly events: readonly AgentEvent[]
+  /** One readable line per event; compare these for a readable diff. */
+  readonly lines: readonly string[]
+  /** The last event, if the run came to its end. */
+  readonly end: RunEnd | undefined
+}
+
+/**
+ * Reads a run to its end.
+ * @example expect((await record(startRun(agent, input))).lines).toEqual(['greeter run-start', …])
+ */
+export async function record(source: AsyncIterable<AgentEvent>): Promise<Recording> {
+  const events: AgentEvent[] = []
+  for await (const event of source) events.push(event)
+  const last = events.at(-1)
+  return { events, lines: transcript(events), end: last?.type === 'run-end' ? last : undefined }
+}
+
+/**
+ * Events as readable lines: who, what, and what about it; nested runs are indented.
+ * @example transcript(events) // ['greeter text-delta "Hello"', …]
+ */
+export function transcript(events: readonly AgentEvent[]): string[] {
+  const depths = new Map<string, number>()
+  return events.map((event) => {
+    if (!depths.has(event.runId)) depths.set(event.runId, event.parentCallId === undefined ? 0 : depthOf(event, depths))
+    const who = [...event.runPath, event.agentName].join('/')
+    return `${'  '.repeat(depths.get(event.runId) ?? 0)}${[who, event.type, ...about(event)].join(' ')}`
+  })
+}
+
+/** A nested run's id begins with that of the run around it. */
+function depthOf({ runId }: AgentEvent, depths: ReadonlyMap<string, number>): number {
+  let depth = 1
+  for (const [outer, of] of depths) if (runId.startsWith(`${outer}/`)) depth = Math.max(depth, of + 1)
+  return depth
+}
+
+function about(event: AgentEvent): string[] {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'tool-call-delta':
+      return [JSON.stringify(event.delta)]
+    case 'tool-call-start':
+      return [event.name]
+    case 'tool-call-end':
+      return [`${event.call.name}(${event.call.arguments})`]
+    case 'message-end': {
+      const calls = (event.message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`)
+      return [...(event.dropped ? ['dropped'] : []), JSON.stringify(textOf(event.message.content)), ...calls]
+    }
+    case 'tool-start':
+      return [`${event.name}(${event.arguments})`]
+    case 'tool-delta':
+      return [JSON.stringify(event.delta)]
+    case 'tool-end':
+      return [event.name, event.status, JSON.stringify(textOf(event.content))]
+    case 'state-delta':
+      return [JSON.stringify(event.set), ...(event.removed.length > 0 ? [`without ${event.removed.join(', ')}`] : [])]
+    case 'action':
+      return [JSON.stringify(event.action)]
+    case 'custom':
+      return [event.name, JSON.stringify(event.data)]
+    case 'error':
+      return [event.error.code, JSON.stringify(event.error.message)]
+    case 'agent-end':
+      return [event.outcome]
+    case 'run-end':
+      return [event.outcome, JSON.stringify(event.text)]
+    default:
+      return []
+  }
+}

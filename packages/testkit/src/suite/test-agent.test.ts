@@ -1,0 +1,141 @@
+import { type Agent, type AgentInput, type EventDraft, type RunContext, say } from '@troupe/kernel'
+import { describe, expect, it } from 'vitest'
+import { broken } from './broken.ts'
+import { agentClauses, testAgent } from './test-agent.ts'
+
+const call = { id: 'c1', name: 'look', arguments: '{}' }
+const answered = {
+  type: 'tool-end',
+  callId: 'c1',
+  messageId: 't1',
+  name: 'look',
+  status: 'complete',
+  content: 'A cat.',
+} as const
+
+/** An agent that calls a tool and answers; `change` breaks what it says. */
+function looking(change: (drafts: EventDraft[]) => EventDraft[] = (drafts) => drafts): () => Agent {
+  return () => ({
+    name: 'looking',
+    description: 'Looks and tells.',
+    async *run(_input, ctx) {
+      const id = ctx.ids.next()
+      const drafts: EventDraft[] = [
+        { type: 'message-start', messageId: id },
+        { type: 'tool-call-start', messageId: id, callId: 'c1', name: 'look' },
+        { type: 'tool-call-end', call },
+        { type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls: [call] } },
+        { type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' },
+        answered,
+      ]
+      for (const draft of change(drafts)) {
+        ctx.signal.throwIfAborted()
+        yield draft
+      }
+      yield* say(ctx, 'A cat.')
+    },
+  })
+}
+
+testAgent('an agent that calls a tool', looking())
+
+const running = (run: (input: AgentInput, ctx: RunContext) => AsyncIterable<EventDraft>) => (): Agent => ({
+  name: 'broken',
+  description: '',
+  run,
+})
+const wellFormed = 'a run on untouchable input is well formed and does not fail'
+
+const mutants: Record<string, { readonly make: () => Agent; readonly caught: string }> = {
+  'it has no name': { make: () => ({ ...looking()(), name: '' }), caught: 'has a name and a description' },
+  'it changes its input': {
+    make: running(async function* (input, ctx) {
+      Object.assign(input.messages[0] ?? {}, { content: 'Mine.' })
+      yield* say(ctx, 'Hi')
+    }),
+    caught: wellFormed,
+  },
+  'it throws': {
+    make: running(() => {
+      throw new Error('no')
+    }),
+    caught: wellFormed,
+  },
+  'an event is no JSON': {
+    make: looking((drafts) => [...drafts, { type: 'custom', name: 'at', data: new Date(0) as never }]),
+    caught: 'every event is plain JSON and says where it comes from',
+  },
+  'text comes after the message has ended': {
+    make: looking((drafts) => [...drafts, { type: 'text-delta', messageId: 'm1', delta: 'late' }]),
+    caught: 'each message begins, grows and ends once',
+  },
+  'a message never ends': {
+    make: looking((drafts) => [{ type: 'message-start', messageId: 'm0' }, ...drafts]),
+    caught: 'each message begins, grows and ends once',
+  },
+  'a call is answered twice': {
+    make: looking((drafts) => [...drafts, answered]),
+    caught: 'each tool call is answered exactly once',
+  },
+  'a call that nobody asked for is answered': {
+    make: looking((drafts) => [...drafts, { ...answered, callId: 'c9' }]),
+    caught: 'each tool call is answered exactly once',
+  },
+  'a call that nobody asked for is started': {
+    make: looking((drafts) => [...drafts, { type: 'tool-start', callId: 'c9', name: 'look', arguments: '{}' }]),
+    caught: 'each tool call is answered exactly once',
+  },
+  'runs share an id': {
+    make: running(async function* () {
+      yield { type: 'message-start', messageId: 'm1' }
+      yield { type: 'message-end', message: { id: 'm1', role: 'assistant', content: 'Hi' } }
+    }),
+    caught: 'two runs at once do not mix',
+  },
+  'it remembers its first run': {
+    make: () => {
+      let runs = 0
+      return running(async function* (_input, ctx) {
+        runs++
+        for (let i = 0; i < runs; i++) yield* say(ctx, 'Hi')
+      })()
+    },
+    caught: 'a second run does not build on the first',
+  },
+  'it leaves a listener on the signal': {
+    make: running(async function* (_input, ctx) {
+      ctx.signal.addEventListener('abort', () => undefined)
+      yield* say(ctx, 'Hi')
+    }),
+    caught: 'leaves no listener behind',
+  },
+  'it hangs when it is aborted': {
+    make: running(async function* (_input, ctx) {
+      yield* say(ctx, 'Hi')
+      if (ctx.signal.aborted) await new Promise(() => undefined)
+    }),
+    caught: 'ends at once, and once, when it is aborted after any event',
+  },
+  'it hangs when its consumer leaves': {
+    make: running(async function* (_input, ctx) {
+      try {
+        yield* say(ctx, 'Hi')
+      } finally {
+        if (ctx.signal.aborted) await new Promise(() => undefined)
+      }
+    }),
+    caught: 'ends at once, and once, when its consumer leaves after any event; no tool starts after that',
+  },
+}
+
+describe('testAgent', () => {
+  it('holds for a sound agent', async () => {
+    expect(await broken(agentClauses(looking()))).toEqual([])
+  })
+
+  for (const [wrong, { make, caught }] of Object.entries(mutants)) {
+    it(`notices that ${wrong}`, async () => {
+      expect(await broken(agentClauses(make))).toContain(caught)
+    })
+  }
+})

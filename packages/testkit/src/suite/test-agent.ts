@@ -1,0 +1,248 @@
+import type { Agent, AgentEvent, AgentInput, Callback, RunContext, RunSettings } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { expect } from 'vitest'
+import { type Clause, register } from '../clause.ts'
+import { expectJson, expectNoListeners, frozen, promptly } from './patience.ts'
+
+/** What an agent is run on during its suite. */
+export interface TestAgentOptions {
+  /** @default one user message */
+  readonly input?: AgentInput
+  /** Settings of its runs, for example values in the context. */
+  readonly settings?: RunSettings
+}
+
+/**
+ * The contract of `Agent` as tests.
+ * @example testAgent('chatModelAgent', () => chatModelAgent({ name: 'a', model: scriptedModel(['Hi']) }))
+ */
+export function testAgent(name: string, make: () => Agent, options: TestAgentOptions = {}): void {
+  register(name, agentClauses(make, options))
+}
+
+export function agentClauses(make: () => Agent, options: TestAgentOptions = {}): readonly Clause[] {
+  const input = options.input ?? { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] }
+  const play = (agent: Agent, settings: RunSettings = {}) =>
+    new Stage(agent, { ...input, messages: frozen(input.messages.slice()) }, { ...options.settings, ...settings })
+  const clauses: Clause[] = [
+    {
+      name: 'has a name and a description',
+      run: async () => {
+        const { name, description } = make()
+        expect(name).toEqual(expect.stringMatching(/\S/))
+        expect(typeof description).toBe('string')
+      },
+    },
+    {
+      name: 'a run on untouchable input is well formed and does not fail',
+      run: async () => {
+        const { events } = await play(make()).read()
+        checkRun(events)
+        expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: expect.stringMatching(/complete|interrupted/) })
+      },
+    },
+    {
+      name: 'every event is plain JSON and says where it comes from',
+      run: async () => {
+        for (const event of (await play(make()).read()).events) {
+          expectJson(event)
+          expect(event).toMatchObject({
+            runId: expect.any(String),
+            agentName: expect.any(String),
+            runPath: expect.any(Array),
+          })
+        }
+      },
+    },
+    {
+      name: 'each message begins, grows and ends once',
+      run: async () => checkMessages((await play(make()).read()).events),
+    },
+    {
+      name: 'each tool call is answered exactly once',
+      run: async () => checkToolCalls((await play(make()).read()).events),
+    },
+    {
+      name: 'two runs at once do not mix',
+      run: async () => {
+        const agent = make()
+        const [first, second] = await Promise.all([play(agent).read(), play(agent).read()])
+        for (const { events } of [first, second]) {
+          checkRun(events)
+          checkMessages(events)
+        }
+        expect(new Set([...first.ids(), ...second.ids()]).size).toBe(first.ids().length + second.ids().length)
+      },
+    },
+    {
+      name: 'a second run does not build on the first',
+      run: async () => {
+        const agent = make()
+        const first = await play(agent).read()
+        const second = await play(agent).read()
+        expect(second.kinds()).toEqual(first.kinds())
+      },
+    },
+    {
+      name: 'leaves no listener behind',
+      run: async () => {
+        const { signal } = new AbortController()
+        const stage = await play(make(), { signal }).read()
+        expectNoListeners(signal)
+        if (stage.ctx) expectNoListeners(stage.ctx.signal)
+      },
+    },
+    {
+      name: 'does nothing in a run that was aborted before it began',
+      run: async () => {
+        const controller = new AbortController()
+        controller.abort()
+        const { events } = await play(make(), { signal: controller.signal }).read()
+        expect(events.map(({ type }) => type)).toEqual(['run-start', 'run-end'])
+      },
+    },
+    {
+      name: 'ends at once, and once, when it is aborted after any event',
+      run: async () => {
+        const { length } = (await play(make()).read()).events
+        for (let stop = 1; stop < length; stop++) {
+          const controller = new AbortController()
+          const stage = play(make(), { signal: controller.signal })
+          const reading = stage.read((seen) => seen === stop && controller.abort())
+          expect(await promptly(`a run aborted after event ${stop}`, reading)).toHaveProperty('value')
+          stage.checkEnded()
+          expectNoListeners(controller.signal)
+        }
+      },
+    },
+    {
+      name: 'ends at once, and once, when its consumer leaves after any event; no tool starts after that',
+      run: async () => {
+        const { length } = (await play(make()).read()).events
+        for (let stop = 1; stop < length; stop++) {
+          const stage = play(make())
+          expect(await promptly(`leaving after event ${stop}`, stage.leave(stop))).toHaveProperty('value')
+          stage.checkEnded()
+          const starts = stage.heard.filter(({ type }) => type === 'tool-start').length
+          expect(starts, 'tools started').toBe(stage.events.filter(({ type }) => type === 'tool-start').length)
+        }
+      },
+    },
+  ]
+  return clauses
+}
+
+/** One run of an agent, seen by a consumer and by a callback. */
+class Stage {
+  readonly events: AgentEvent[] = []
+  readonly heard: AgentEvent[] = []
+  ctx: RunContext | undefined
+  readonly #open = { run: 0, agent: 0 }
+  readonly #run: AsyncIterable<AgentEvent>
+
+  constructor(agent: Agent, input: AgentInput, settings: RunSettings) {
+    const count = (component: 'run' | 'agent') => ({
+      onStart: () => void this.#open[component]++,
+      onEnd: () => void this.#open[component]--,
+      onError: () => void this.#open[component]--,
+    })
+    const callback: Callback = {
+      name: 'stage',
+      run: { ...count('run'), onPart: (_info, event) => void this.heard.push(event) },
+      agent: count('agent'),
+    }
+    this.#run = startRun(agent, input, {
+      ...settings,
+      callbacks: [...(settings.callbacks ?? []), callback],
+      prepare: (ctx) => {
+        this.ctx = settings.prepare?.(ctx) ?? ctx
+        return this.ctx
+      },
+    })
+  }
+
+  async read(after?: (seen: number) => unknown): Promise<this> {
+    for await (const event of this.#run) {
+      this.events.push(event)
+      after?.(this.events.length)
+    }
+    return this
+  }
+
+  async leave(stop: number): Promise<void> {
+    for await (const event of this.#run) if (this.events.push(event) === stop) break
+  }
+
+  /** Everything that began has ended, whether or not it was read. */
+  checkEnded(): void {
+    expect(this.#open, 'spans left open').toEqual({ run: 0, agent: 0 })
+    expect(this.heard.filter(({ type }) => type === 'run-end')).toHaveLength(1)
+    expect(this.heard.at(-1)?.type).toBe('run-end')
+  }
+
+  ids(): string[] {
+    return this.events.flatMap((event) => (event.type === 'message-end' ? [event.message.id] : []))
+  }
+
+  kinds(): string[] {
+    return this.events.map(({ type, agentName }) => `${agentName} ${type}`)
+  }
+}
+
+function checkRun(events: readonly AgentEvent[]): void {
+  const runId = events[0]?.runId
+  const own = events.filter((event) => event.runId === runId).map(({ type }) => type)
+  expect(own[0]).toBe('run-start')
+  expect(own.at(-1)).toBe('run-end')
+  expect(own.filter((type) => type === 'run-start' || type === 'run-end')).toHaveLength(2)
+  const starts = own.filter((type) => type === 'agent-start').length
+  expect(starts).toBeGreaterThan(0)
+  expect(own.filter((type) => type === 'agent-end')).toHaveLength(starts)
+}
+
+function checkMessages(events: readonly AgentEvent[]): void {
+  const open = new Set<string>()
+  const ended = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'message-start') {
+      expect(open.has(event.messageId) || ended.has(event.messageId), `message ${event.messageId} begins once`).toBe(
+        false,
+      )
+      open.add(event.messageId)
+    }
+    if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-start') {
+      expect(open.has(event.messageId), `${event.type} belongs to an open message`).toBe(true)
+    }
+    if (event.type === 'message-end') {
+      expect(open.delete(event.message.id), `message ${event.message.id} was open`).toBe(true)
+      ended.add(event.message.id)
+    }
+  }
+  expect([...open], 'messages left open').toEqual([])
+}
+
+function checkToolCalls(events: readonly AgentEvent[]): void {
+  const asked = new Set<string>()
+  const started = new Set<string>()
+  const answered = new Set<string>()
+  const unasked = new Set<string>()
+  for (const event of events) {
+    if (event.type === 'message-end' && !event.dropped)
+      for (const { id } of event.message.toolCalls ?? []) asked.add(id)
+    if (event.type === 'tool-call-end') unasked.add(event.call.id)
+    if (event.type === 'tool-start') {
+      expect(asked.has(event.callId), `call ${event.callId} was asked for`).toBe(true)
+      expect(started.has(event.callId), `call ${event.callId} starts once`).toBe(false)
+      started.add(event.callId)
+    }
+    if (event.type === 'tool-end') {
+      expect(answered.has(event.callId), `call ${event.callId} is answered once`).toBe(false)
+      expect(asked.has(event.callId) || (event.status === 'dropped' && unasked.has(event.callId))).toBe(true)
+      answered.add(event.callId)
+    }
+    if (event.type === 'run-end' && event.parentCallId === undefined) {
+      const excused = [...(event.openCallIds ?? []), ...(event.interrupts ?? []).flatMap(({ callId }) => callId ?? [])]
+      for (const id of asked) if (!excused.includes(id)) expect(answered.has(id), `call ${id} is answered`).toBe(true)
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import { type Agent, type AgentEvent, type Callback, KernelError, type SpanHooks, say } from '@troupe/kernel'
+import { openSpan, runNested, startRun } from '@troupe/kernel/run'
+import { expect } from 'vitest'
+import { type Clause, register } from '../clause.ts'
+import { frozen, promptly } from './patience.ts'
+
+/**
+ * The contract of `Callback` as tests: it hears every kind of run and is never in the way.
+ * @example testCallback('messageLifecycle', () => messageLifecycle({ store }))
+ */
+export function testCallback(name: string, make: () => Callback): void {
+  register(name, callbackClauses(make))
+}
+
+export function callbackClauses(make: () => Callback): readonly Clause[] {
+  const clauses: Clause[] = [
+    {
+      name: 'has a name, and hooks that are functions',
+      run: async () => {
+        const callback = make()
+        expect(callback.name).toEqual(expect.stringMatching(/\S/))
+        for (const component of COMPONENTS) {
+          for (const hook of Object.values(callback[component] ?? {})) expect(typeof hook).toBe('function')
+        }
+      },
+    },
+    ...Object.entries(SCENES).map(([scene, play]) => ({
+      name: `hears ${scene} without a failure`,
+      run: async () => {
+        const callback = watched(make())
+        await play([callback.callback])
+        await callback.settled()
+      },
+    })),
+    {
+      name: 'hears 50 runs at once without a failure',
+      run: async () => {
+        const callback = watched(make())
+        const all = Array.from({ length: 10 }, () => Object.values(SCENES)).flat()
+        await Promise.all(all.map((play) => play([callback.callback])))
+        await callback.settled()
+      },
+    },
+    {
+      name: 'takes the end of a run whose start it has not heard',
+      run: async () => {
+        const { callback, settled } = watched(make())
+        const heard: [keyof SpanHooks<never, never>, unknown, unknown][] = []
+        const listener: Callback = {
+          name: 'listener',
+          run: { onEnd: (info, output) => void heard.push(['onEnd', info, output]) },
+        }
+        await SCENES['a complete run']([listener])
+        for (const [, info, output] of heard) await callback.run?.onEnd?.(info as never, output as never)
+        await settled()
+      },
+    },
+  ]
+  return clauses
+}
+
+const COMPONENTS = ['run', 'agent', 'model', 'tool'] as const
+
+/** Stands in front of a callback: freezes what it is given and keeps what goes wrong in it. */
+function watched(inner: Callback): { readonly callback: Callback; settled(): Promise<void> } {
+  const pending: Promise<void>[] = []
+  const failures: unknown[] = []
+  const hooksOf = (component: (typeof COMPONENTS)[number]) => {
+    const hooks = inner[component]
+    if (!hooks) return {}
+    const wrapped = Object.keys(hooks).map((hook) => [
+      hook,
+      (info: unknown, payload: unknown) => {
+        try {
+          const call = hooks[hook as keyof typeof hooks] as (info: unknown, payload: unknown) => void | Promise<void>
+          const returned = call.call(hooks, frozen(info), guarded(payload))
+          if (returned) pending.push(Promise.resolve(returned))
+        } catch (error) {
+          failures.push(error)
+        }
+      },
+    ])
+    return { [component]: Object.fromEntries(wrapped) }
+  }
+  const callback = Object.assign({ name: inner.name }, ...COMPONENTS.map(hooksOf)) as Callback
+  return {
+    callback,
+    async settled() {
+      const outcome = await promptly(`the hooks of ${inner.name}`, Promise.all(pending))
+      if ('error' in outcome) failures.push(outcome.error)
+      expect(failures, 'failures of hooks').toEqual([])
+    },
+  }
+}
+
+/** Freezes what is plain data; errors and tools keep what they need to work. */
+function guarded(payload: unknown): unknown {
+  return payload instanceof Error ? payload : frozen(payload)
+}
+
+const input = { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] } as const
+
+const greeter: Agent = {
+  name: 'greeter',
+  description: 'Calls a model and a tool, by name only.',
+  async *run(_input, ctx) {
+    const request = { instruction: '', messages: [], tools: [], options: {}, step: 'model:0', idempotencyKey: 'k' }
+    const model = openSpan(ctx, 'model', 'scripted', request)
+    const message = { id: ctx.ids.next(), role: 'assistant', content: 'Hi' } as const
+    yield* say(ctx, 'Hi')
+    model?.end({ message, usage: { inputTokens: 1, outputTokens: 1 }, finishReason: 'stop', model: 'scripted' })
+    const calls = ['c1', 'c2'].map((callId, index) => ({
+      span: openSpan(ctx, 'tool', 'look', { ...CALL, callId, step: `tool:0:${index}` }),
+      callId,
+    }))
+    for (const { span, callId } of calls.reverse()) span?.end({ content: `result of ${callId}` })
+  },
+}
+const CALL = { name: 'look', arguments: '{}', idempotencyKey: 'k' }
+
+const failing: Agent = {
+  name: 'failing',
+  description: 'Says half and throws.',
+  async *run(_input, ctx) {
+    const span = openSpan(ctx, 'tool', 'look', { ...CALL, callId: 'c1', step: 'tool:0:0' })
+    span?.end({ content: 'no', error: { code: 'TOOL_FAILED', message: 'no' } })
+    yield { type: 'message-start', messageId: 'm1' }
+    yield { type: 'text-delta', messageId: 'm1', delta: 'Ha' }
+    throw new KernelError('MODEL_FAILED', 'test: gone')
+  },
+}
+
+const outer: Agent = {
+  name: 'outer',
+  description: 'Runs another agent inside a tool call.',
+  async *run(_input, ctx) {
+    const call = { callId: 'c1', onAction() {}, onInterrupt() {} }
+    const span = openSpan(ctx, 'tool', 'delegate', { ...CALL, callId: 'c1', step: 'tool:0:0' })
+    const { text } = await runNested(greeter, input, ctx.derive({ step: 'tool:0:0', call }))
+    span?.end({ content: text })
+    yield* say(ctx, text)
+  },
+}
+
+const asking: Agent = {
+  name: 'asking',
+  description: 'Asks a person.',
+  async *run(_input, ctx) {
+    yield* say(ctx, String(await ctx.interrupt({ reason: 'input' })))
+  },
+}
+
+const SCENES = {
+  'a complete run': async (callbacks: readonly Callback[]) => {
+    await startRun(greeter, input, { callbacks })
+  },
+  'a failed run': async (callbacks: readonly Callback[]) => {
+    await promptly('a failed run', startRun(failing, input, { callbacks }))
+  },
+  'a run that its consumer left': async (callbacks: readonly Callback[]) => {
+    for await (const event of startRun(greeter, input, { callbacks })) if (isText(event)) break
+  },
+  'a run inside a tool call': async (callbacks: readonly Callback[]) => {
+    await startRun(outer, input, { callbacks })
+  },
+  'an interrupted run': async (callbacks: readonly Callback[]) => {
+    await startRun(asking, input, { callbacks, canInterrupt: true })
+  },
+}
+
+function isText({ type }: AgentEvent): boolean {
+  return type === 'text-delta'
+}

@@ -1,0 +1,212 @@
+import {
+  type AgentHandler,
+  BaseAgentHandler,
+  KernelError,
+  type ModelPart,
+  mapStream,
+  type RunContext,
+  type ToolCallInput,
+  type ToolCallResult,
+  type ToolMeta,
+  withInstruction,
+  withInvokableToolWrapper,
+} from '@troupe/kernel'
+import { describe, expect, it } from 'vitest'
+import { broken } from './broken.ts'
+import { handlerClauses, testHandler } from './test-handler.ts'
+
+class Everything extends BaseAgentHandler {
+  readonly #cache = new Map<string, Promise<ToolCallResult>>()
+
+  override beforeAgent(ctx: RunContext): RunContext {
+    return ctx
+  }
+  override wrapInvokableToolCall(
+    ctx: RunContext,
+    input: ToolCallInput,
+    next: (ctx: RunContext, input: ToolCallInput) => Promise<ToolCallResult>,
+  ): Promise<ToolCallResult> {
+    const key = `${input.name}:${input.arguments}`
+    const cached = this.#cache.get(key) ?? next(ctx, input)
+    this.#cache.set(key, cached)
+    return cached
+  }
+}
+
+const sound = (): AgentHandler => ({
+  ...withInstruction('Be brief.'),
+  beforeModelRewriteHistory: (_ctx, messages) => messages.slice(),
+  afterModelRewriteHistory: (ctx, messages) => ({ messages, ctx }),
+  wrapInvokableToolCall: (ctx, input, next) => next(ctx, input),
+  wrapStreamableToolCall: async (ctx, input, next) => next(ctx, input),
+  wrapModelCall: (ctx, request, next) => mapStream(next(ctx, request), (part) => part),
+  afterAgent: () => undefined,
+})
+
+testHandler('a handler with every hook', sound)
+testHandler('a handler with a cache', () => new Everything('everything'))
+testHandler('a handler with no hook', () => ({ name: 'nothing' }))
+testHandler('withInvokableToolWrapper', () => withInvokableToolWrapper((ctx, input, next) => next(ctx, input)))
+
+const paired = (hook: string) => `${hook} gives a history with calls and results in pairs, and changes none in place`
+const swallow = async <T>(work: Promise<T>, otherwise: T): Promise<T> => work.catch(() => otherwise)
+const oneFinish = 'wrapModelCall ends with exactly one finish'
+const configured = 'beforeAgent leaves a configuration that an agent can run with'
+
+const mutants: Record<string, { readonly handler: () => Partial<AgentHandler>; readonly caught: string }> = {
+  'it has no name': { handler: () => ({ name: '' }), caught: 'has a name, and hooks that are functions' },
+  'a hook is no function': {
+    handler: () => ({ afterAgent: 'later' as never }),
+    caught: 'has a name, and hooks that are functions',
+  },
+  'it takes the instruction away': {
+    handler: () => ({ beforeAgent: (_ctx, config) => void Reflect.deleteProperty(config, 'instruction') }),
+    caught: configured,
+  },
+  'it adds a tool twice': {
+    handler: () => ({ beforeAgent: (_ctx, config) => void config.tools.push(...config.tools) }),
+    caught: configured,
+  },
+  'it drops the result of a call from the input': {
+    handler: () => ({
+      beforeAgent(_ctx, config) {
+        config.input = { messages: config.input.messages.filter(({ role }) => role !== 'tool') }
+      },
+    }),
+    caught: configured,
+  },
+  'beforeAgent returns something else': {
+    handler: () => ({ beforeAgent: () => 'done' as never }),
+    caught: configured,
+  },
+  'it keeps the tools of the first run': {
+    handler: () => {
+      const kept: ToolMeta[] = []
+      return {
+        beforeAgent(_ctx, config) {
+          kept.push(
+            ...config.tools.map(({ tool, returnDirectly }) => ({
+              tool: { ...tool, name: `${tool.name}${kept.length}` },
+              returnDirectly,
+            })),
+          )
+          config.tools = kept.slice()
+        },
+      }
+    },
+    caught: 'beforeAgent of a second run does not build on the first',
+  },
+  'it changes the history in place': {
+    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => void (messages as unknown[]).pop() }),
+    caught: paired('beforeModelRewriteHistory'),
+  },
+  'it cuts a call off from its result': {
+    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => messages.slice(-2) }),
+    caught: paired('beforeModelRewriteHistory'),
+  },
+  'it cannot take an empty history': {
+    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => [messages[0] ?? fail(), ...messages.slice(1)] }),
+    caught: paired('beforeModelRewriteHistory'),
+  },
+  'it returns no history': {
+    handler: () => ({ afterModelRewriteHistory: () => ({ ok: true }) as never }),
+    caught: paired('afterModelRewriteHistory'),
+  },
+  'it answers a failed call with nothing': {
+    handler: () => ({
+      wrapInvokableToolCall: async (ctx, input, next) => {
+        const result = await next(ctx, input)
+        return result.error ? (undefined as never) : result
+      },
+    }),
+    caught: 'wrapInvokableToolCall gives a result for a call that succeeds and for one that fails',
+  },
+  'it throws when a tool failed': {
+    handler: () => ({
+      wrapInvokableToolCall: async (ctx, input, next) => {
+        const result = await next(ctx, input)
+        if (result.error) throw KernelError.from(result.error)
+        return result
+      },
+    }),
+    caught: 'wrapInvokableToolCall gives a result for a call that succeeds and for one that fails',
+  },
+  'it keeps the call in a field': {
+    handler: () => {
+      let current: ToolCallInput | undefined
+      return {
+        wrapInvokableToolCall: async (ctx, input, next) => {
+          current = input
+          await undefined
+          return next(ctx, current)
+        },
+      }
+    },
+    caught: 'wrapInvokableToolCall does not mix calls at the same time',
+  },
+  'it swallows an interrupt': {
+    handler: () => ({ wrapInvokableToolCall: (ctx, input, next) => swallow(next(ctx, input), { content: 'no' }) }),
+    caught: 'wrapInvokableToolCall passes INTERRUPTED on',
+  },
+  'it swallows an abort': {
+    handler: () => ({ wrapInvokableToolCall: (ctx, input, next) => swallow(next(ctx, input), { content: 'no' }) }),
+    caught: 'wrapInvokableToolCall passes ABORTED on',
+  },
+  'it swallows an interrupt of a stream': {
+    handler: () => ({
+      wrapStreamableToolCall: async (ctx, input, next) => {
+        const { stream, result } = await next(ctx, input)
+        return { stream, result: swallow(result, { content: 'no' }) }
+      },
+    }),
+    caught: 'wrapStreamableToolCall passes INTERRUPTED on',
+  },
+  'the result of a stream never comes': {
+    handler: () => ({
+      wrapStreamableToolCall: async (ctx, input, next) => ({
+        stream: (await next(ctx, input)).stream,
+        result: new Promise(() => undefined),
+      }),
+    }),
+    caught: 'wrapStreamableToolCall gives a result once its stream has ended or was left',
+  },
+  'it drops the finish': {
+    handler: () => ({
+      wrapModelCall: (ctx, request, next) =>
+        mapStream(next(ctx, request), (part: ModelPart) => (part.type === 'finish' ? undefined : part)),
+    }),
+    caught: oneFinish,
+  },
+  'it swallows an abort of the model': {
+    handler: () => ({
+      async *wrapModelCall(ctx, request, next) {
+        try {
+          yield* next(ctx, request)
+        } catch {
+          // gone
+        }
+      },
+    }),
+    caught: 'wrapModelCall passes ABORTED on',
+  },
+  'it cannot take a failed run': {
+    handler: () => ({ afterAgent: (_ctx, { outcome }) => (outcome === 'failed' ? fail() : undefined) }),
+    caught: 'afterAgent takes every outcome',
+  },
+}
+
+function fail(): never {
+  throw new Error('no')
+}
+
+describe('testHandler', () => {
+  it('holds for a sound handler', async () => {
+    expect(await broken(handlerClauses(sound))).toEqual([])
+  })
+
+  for (const [wrong, { handler, caught }] of Object.entries(mutants)) {
+    it(`notices that ${wrong}`, async () => {
+      expect(await broken(handlerClauses(() => ({ name: 'broken', ...handler() })))).toContain(caught)
+    })
+  }
+})
