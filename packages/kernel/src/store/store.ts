@@ -81,11 +81,11 @@ export interface ThreadStore {
   list(owner: Owner, page?: Page): Promise<readonly Thread[]>
   /** Contract: with all that hangs on it; late writes cannot undo it. */
   delete(ref: ThreadRef): Promise<boolean>
-  /** Maintenance, across owners. */
+  /** Maintenance, across owners: threads that nobody holds and that have not changed since `before`, oldest first. */
   idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>
 }
 
-/** A run as a row: the spec's assistant message. */
+/** A run as a row: the spec's assistant message. Contract: `runId` is unique for its owner. */
 export type RunRecord = {
   readonly runId: string
   readonly parentRunId?: string
@@ -115,7 +115,7 @@ export type ToolCallRecord = {
 /** A write of the lifecycle records. */
 export type RecordCommand =
   | { readonly type: 'run-start'; readonly run: Omit<RunRecord, 'seq' | 'status' | 'text'> }
-  /** Contract: replaces the text from `offset` on. */
+  /** Contract: replaces the text from `offset` on, counted in UTF-16 units; beyond its end it is refused. */
   | { readonly type: 'run-text'; readonly runId: string; readonly offset: number; readonly text: string }
   | {
       readonly type: 'run-finish'
@@ -144,7 +144,7 @@ export interface RecordStore {
   runs(ref: ThreadRef, page?: Page): Promise<readonly RunRecord[]>
   toolCalls(ref: ThreadRef, runId: string): Promise<readonly ToolCallRecord[]>
   usage(ref: ThreadRef): Promise<Usage>
-  /** Maintenance, across owners: runs still `generating`. */
+  /** Maintenance, across owners: runs still `generating`, oldest first. */
   open(query: {
     readonly before: number
     readonly limit: number
@@ -155,7 +155,7 @@ export interface RecordStore {
 export interface RunLogStore {
   /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
   append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
-  /** Contract: first what is there, then live, in batches, from any process; ends when the log is closed; `NOT_FOUND` if there is none. */
+  /** Contract: first what is there, then live, in batches, from any process; ends when the log is closed, quietly when the signal aborts, which is the way to leave while nothing comes; `NOT_FOUND` if there is no log. */
   follow(
     ref: ThreadRef,
     runId: string,
