@@ -27,8 +27,9 @@ export interface OwnerData {
 /** A thread with all that hangs on it. */
 export interface ThreadData {
   thread: Thread
-  /** By message id. */
-  readonly messages: Map<string, { readonly seq: number; readonly runId: string; readonly message: Message }>
+  /** A conversation is long and its pages are short, so a page must be a slice of it. */
+  readonly messages: { readonly seq: number; readonly runId: string; readonly message: Message }[]
+  readonly messageIds: Set<string>
   readonly processed: Set<string>
   readonly runs: Map<string, RunRecord>
   readonly calls: Map<string, ToolCallRecord>
@@ -121,12 +122,18 @@ export function allThreads(data: MemoryData): ThreadData[] {
 }
 
 /** One page of rows that stand in order of `seq`. */
-export function pageOf<T extends { readonly seq: number }>(rows: Iterable<T>, page: Page = {}): T[] {
+export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], page: Page = {}): T[] {
   const { newestFirst = false, limit = 100, after = newestFirst ? Number.MAX_VALUE : 0 } = page
   checkLimit(limit)
   checkNumber('after', after)
-  const found = [...rows].filter(({ seq }) => (newestFirst ? seq < after : seq > after))
-  return (newestFirst ? found.reverse() : found).slice(0, limit)
+  let low = 0
+  for (let high = rows.length; low < high; ) {
+    const middle = (low + high) >> 1
+    const { seq } = rows[middle] as T
+    if (newestFirst ? seq < after : seq <= after) low = middle + 1
+    else high = middle
+  }
+  return newestFirst ? rows.slice(Math.max(0, low - limit), low).reverse() : rows.slice(low, low + limit)
 }
 
 /** Answers a maintenance query: what is older than `before`, oldest first. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../data/message.ts'
+import { addUsage, NO_USAGE } from '../data/message.ts'
 import {
   allThreads,
   check,
@@ -30,7 +30,7 @@ export function memoryRecords(data: MemoryData): RecordStore {
     },
 
     async runs(ref, page) {
-      return pageOf(locate(data, ref).row?.runs.values() ?? [], page)
+      return pageOf([...(locate(data, ref).row?.runs.values() ?? [])], page)
     },
 
     async toolCalls(ref, runId) {
@@ -40,14 +40,7 @@ export function memoryRecords(data: MemoryData): RecordStore {
     },
 
     async usage(ref) {
-      const total: { -readonly [Key in keyof Usage]: Usage[Key] } = { inputTokens: 0, outputTokens: 0 }
-      for (const usage of locate(data, ref).row?.usage.values() ?? []) {
-        for (const key of TOKENS) {
-          const count = usage[key]
-          if (count !== undefined) total[key] = (total[key] ?? 0) + count
-        }
-      }
-      return total
+      return [...(locate(data, ref).row?.usage.values() ?? [])].reduce(addUsage, NO_USAGE)
     },
 
     async open(query) {

@@ -37,7 +37,8 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       data.owners.set(owner.key, owner)
       owner.threads.set(threadId, {
         thread,
-        messages: new Map(),
+        messages: [],
+        messageIds: new Set(),
         processed: new Set(),
         runs: new Map(),
         calls: new Map(),
@@ -66,15 +67,16 @@ export function memoryThreads(data: MemoryData): ThreadStore {
         updatedAt: data.now(),
       }
       for (const { runId, message } of messages) {
-        const { id } = message
-        if (!row.messages.has(id)) row.messages.set(id, { seq: row.messages.size + 1, runId, message })
+        if (row.messageIds.has(message.id)) continue
+        row.messageIds.add(message.id)
+        row.messages.push({ seq: row.messages.length + 1, runId, message })
       }
       for (const id of processed) row.processed.add(id)
       return view(data, row.thread)
     },
 
     async messages(ref, page) {
-      return pageOf(locate(data, ref).row?.messages.values() ?? [], page)
+      return pageOf(locate(data, ref).row?.messages ?? [], page)
     },
 
     async processed(ref, ids) {
