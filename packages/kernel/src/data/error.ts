@@ -1,4 +1,4 @@
-import type { JsonObject } from './json.ts'
+import { type JsonObject, notJson } from './json.ts'
 
 /** The kernel's own codes; plugins add theirs as strings, all are listed in `docs/errors.md`. */
 export type KernelErrorCode =
@@ -63,14 +63,17 @@ export class KernelError extends Error implements ErrorInfo {
 
   /** Contract: works across duplicate installs, so never use `instanceof`. */
   static is(error: unknown, code?: ErrorInfo['code']): error is KernelError {
-    return isObject(error) && MARK in error && (code === undefined || error.code === code)
+    return read(error, MARK) === true && (code === undefined || read(error, 'code') === code)
   }
 
   /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for what has none. */
   static from(error: unknown, code: ErrorInfo['code'] = 'AGENT_FAILED'): KernelError {
     if (KernelError.is(error)) return error
     if (isErrorInfo(error)) return new KernelError(error.code, error.message, error)
-    return new KernelError(code, messageOf(error), { cause: error })
+    const message = read(error, 'message') ?? error
+    return new KernelError(code, typeof message === 'string' ? message : `thrown value, ${got(error)}`, {
+      cause: error,
+    })
   }
 
   toJSON(): ErrorInfo {
@@ -79,7 +82,7 @@ export class KernelError extends Error implements ErrorInfo {
       code,
       message,
       ...(retryable && { retryable }),
-      ...(Object.keys(details).length > 0 && { details }),
+      ...(Object.keys(details).length > 0 && notJson(details) === undefined && { details }),
     }
   }
 }
@@ -98,13 +101,17 @@ export function isObject(value: unknown): value is Record<PropertyKey, unknown> 
   return typeof value === 'object' && value !== null
 }
 
-function isErrorInfo(error: unknown): error is ErrorInfo {
-  return (
-    isObject(error) && !(error instanceof Error) && typeof error.code === 'string' && typeof error.message === 'string'
-  )
+/** A property of anything at all, also of what throws when it is looked at. */
+export function read(value: unknown, key: PropertyKey): unknown {
+  try {
+    return isObject(value) ? value[key] : undefined
+  } catch {
+    return undefined
+  }
 }
 
-function messageOf(error: unknown): string {
-  if (isObject(error) && typeof error.message === 'string') return error.message
-  return typeof error === 'string' ? error : `thrown value, ${got(error)}`
+function isErrorInfo(error: unknown): error is ErrorInfo {
+  return (
+    !(error instanceof Error) && typeof read(error, 'code') === 'string' && typeof read(error, 'message') === 'string'
+  )
 }

@@ -22,6 +22,8 @@ export function notJson(value: unknown, path = '', depth = 0): string | undefine
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return path
   for (const key in value) {
+    // A later copy by assignment would change a prototype.
+    if (key === '__proto__') return `${path}.${key}`
     const found = notJson((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1)
     if (found !== undefined) return found
   }

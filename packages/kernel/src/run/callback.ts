@@ -36,7 +36,7 @@ export interface SpanHooks<Input, Output> {
   onError?(info: RunInfo, error: KernelError): void | Promise<void>
 }
 
-/** Stands beside the stream and sees everything. Contract: a hook that throws or hangs is isolated and reported once; it never delays, breaks or secures a run. */
+/** Stands beside the stream and sees everything. Contract: what it is shown is shared and not to be changed; a hook that throws or hangs is isolated and reported once; it never delays, breaks or secures a run. */
 export interface Callback {
   readonly name: string
   /** A root or nested run; `onPart` sees every event of it, read or not, without those of the runs nested in it. */

@@ -6,7 +6,7 @@ import type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback.ts'
 type Component = keyof Spans
 type Hook = (info: RunInfo, payload: never) => void | Promise<void>
 type Listener = { readonly callback: Callback; readonly hooks: SpanHooks<never, never> }
-type PartListener = { readonly callback: Callback; readonly onPart: (info: RunInfo, event: AgentEvent) => void }
+type PartListener = { readonly callback: Callback; readonly onPart: (info: RunInfo, event: AgentEvent) => unknown }
 
 const HANG_MS = 10_000
 
@@ -38,7 +38,9 @@ export class Listeners {
   part(info: RunInfo, event: AgentEvent): void {
     for (const { callback, onPart } of this.parts) {
       try {
-        onPart(info, event)
+        // An async function passes for one that returns nothing.
+        const pending = onPart(info, event)
+        if (pending) this.#watch(callback, pending)
       } catch (error) {
         this.#failed(callback, error)
       }
@@ -81,7 +83,7 @@ export class Listeners {
     })
   }
 
-  #watch(callback: Callback, pending: Promise<void>): void {
+  #watch(callback: Callback, pending: unknown): void {
     this.#pending.set(callback, (this.#pending.get(callback) ?? 0) + 1)
     const settled = () => {
       const left = (this.#pending.get(callback) ?? 1) - 1

@@ -95,7 +95,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   }
 
   write(draft: EventDraft): void | Promise<void> {
-    if (this.#closed) return refused()
+    if (this.#closed) return refused(new KernelError('ABORTED', `agent ${this.#agent.name}: has ended`))
     const kind = eventKind(draft)
     if (kind !== 'content' && this.#isOwn(draft)) {
       if (draft.type === 'error') throw KernelError.from(draft.error)
@@ -122,7 +122,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     let outcome: Outcome = this.#interrupted ? 'interrupted' : 'complete'
     let error: KernelError | undefined
     try {
-      if (this.#asked && !core.aborted) {
+      if (core.aborted || place.signal?.aborted) throw thrown?.error
+      if (this.#asked) {
         outcome = 'interrupted'
         const wait = this.#tell({
           type: 'action',
@@ -162,17 +163,16 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   }
 
   #stamped(draft: EventDraft): AgentEvent {
-    const { runId, agentName, runPath, parentCallId } = draft
-    const stamp = this.#stamp
-    if (runId === undefined && agentName === undefined && runPath === undefined) {
-      return stamp.parentCallId === undefined
-        ? { ...draft, runId: stamp.runId, agentName: stamp.agentName, runPath: stamp.runPath }
-        : ({ ...draft, ...stamp } as AgentEvent)
+    const { runId, agentName, runPath, parentCallId } = this.#stamp
+    if (draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined) {
+      return parentCallId === undefined || draft.parentCallId !== undefined
+        ? (draft as AgentEvent)
+        : ({ ...draft, parentCallId } as AgentEvent)
     }
-    const foreign = runId !== undefined && runId !== stamp.runId
-    const whole = runId !== undefined && agentName !== undefined && runPath !== undefined
-    if (whole && (foreign || parentCallId === stamp.parentCallId)) return draft as AgentEvent
-    return { ...stamp, ...draft } as AgentEvent
+    if (draft.runId === undefined && draft.agentName === undefined && parentCallId === undefined) {
+      return { ...draft, runId, agentName, runPath: draft.runPath ?? runPath }
+    }
+    return { ...this.#stamp, ...draft } as AgentEvent
   }
 
   #isOwn({ runId, agentName, runPath }: EventDraft): boolean {

@@ -1,13 +1,13 @@
 import type { Clock } from '../context/clock.ts'
 import type { CancelMode } from '../context/context.ts'
-import { type ErrorInfo, isObject, KernelError } from '../data/error.ts'
+import { type ErrorInfo, KernelError, read } from '../data/error.ts'
 import type { AgentEvent, EventStamp, Outcome } from '../data/event.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { RunInfo, Span, Spans } from './callback.ts'
 import type { Listeners } from './listeners.ts'
 
-/** How long a run waits for its agent after an abort before it ends without it. */
+/** How long a root run waits for its agent after an abort before it ends without it; nested ones wait less, so that they end inside it. */
 const GRACE_MS = 1_000
 
 /** What a run is made of from the start. */
@@ -44,6 +44,8 @@ export class RunCore implements CoreSettings {
   usage: Usage = NO_USAGE
   /** The consumer has left: nothing is shown any more, and no new effect may begin. */
   left = false
+  /** Nothing more is taken: the run has ended. */
+  over = false
   #told: ErrorInfo | undefined
   #failure: KernelError | undefined
   #aborted: { readonly reason: unknown } | undefined
@@ -109,10 +111,19 @@ export class RunCore implements CoreSettings {
         },
       )
       this.#onAbort = () => {
-        cancelTimer = this.clock.after(GRACE_MS, () => reject(abortError(this.#aborted?.reason)))
+        cancelTimer = this.clock.after(GRACE_MS / (this.depth + 1), () => reject(abortError(this.#aborted?.reason)))
       }
       if (this.#aborted) this.#onAbort()
     })
+  }
+
+  /** The error of the abort, where there was one. */
+  get abortError(): KernelError | undefined {
+    return this.#aborted && abortError(this.#aborted.reason)
+  }
+
+  throwIfAborted(): void {
+    if (this.#aborted) throw abortError(this.#aborted.reason)
   }
 
   /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
@@ -164,9 +175,10 @@ export class RunCore implements CoreSettings {
     parentSpanId?: string,
     callId?: string,
   ): Span<C> | undefined {
-    if (!this.listeners) return undefined
+    if (!this.listeners || this.over) return undefined
     const span = this.listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
-    if (!span || component === 'run') return span
+    // Runs and agents see to their own spans.
+    if (!span || component === 'run' || component === 'agent') return span
     const debtor: Debtor = { abandon: (error) => span.fail(error) }
     this.debtors.add(debtor)
     span.onClose = () => this.debtors.delete(debtor)
@@ -200,9 +212,9 @@ export class RunCore implements CoreSettings {
 
 function abortError(reason: unknown): KernelError {
   if (KernelError.is(reason)) return reason
-  const timeout = isObject(reason) && reason.name === 'TimeoutError'
-  const why = isObject(reason) && typeof reason.message === 'string' ? `, ${reason.message}` : ''
-  return timeout
+  const message = read(reason, 'message')
+  const why = typeof message === 'string' ? `, ${message}` : ''
+  return read(reason, 'name') === 'TimeoutError'
     ? new KernelError('TIMEOUT', `run: took too long${why}`, { cause: reason })
     : new KernelError('ABORTED', `run: cancelled${why}`, { cause: reason })
 }

@@ -13,14 +13,14 @@ export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
   readonly #out: Sink<AgentEvent>
   #unanswered: Set<string> | undefined
-  #over = false
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
   #message = ''
   /** The text of a tool result that no message has followed. */
   #direct: string | undefined
   #output: Json | undefined
-  #interrupts: Interrupt[] = []
+  /** By id: a flow may pass on what an agent inside it has asked. */
+  #interrupts: Map<string, Interrupt> | undefined
 
   constructor(core: RunCore, out: Sink<AgentEvent>, messages: readonly Message[]) {
     this.#core = core
@@ -29,13 +29,33 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 
   write(event: AgentEvent): void | Promise<void> {
-    if (this.#over || (this.#core.left && isGated(event))) return refused()
-    if (event.runId === this.#core.runId) {
+    const core = this.#core
+    if (core.over) return refused(new KernelError('ABORTED', `run ${core.runId}: has ended`))
+    if (core.abortError && !CLOSING.has(event.type)) return refused(core.abortError)
+    if (event.runId === core.runId) {
+      if (event.type === 'run-start' || event.type === 'run-end') {
+        throw new KernelError('EVENT_INVALID', `run ${core.runId}: ${event.type} is written by the kernel alone`)
+      }
       this.#record(event)
-      this.#core.part(event)
     }
-    if (!this.#core.left) return this.#out.write(event)
-    return isClosing(event) ? undefined : refused()
+    return this.#show(event)
+  }
+
+  begin(stamp: EventStamp): void | Promise<void> {
+    return this.#show({ type: 'run-start', ...stamp })
+  }
+
+  #show(event: AgentEvent): void | Promise<void> {
+    const core = this.#core
+    if (event.runId === core.runId) core.part(event)
+    if (core.left) return
+    const wait = this.#out.write(event)
+    return wait && isGated(event) ? wait.then(() => core.throwIfAborted()) : wait
+  }
+
+  /** Whether the agent has failed already; what goes wrong after that does not replace its error. */
+  get failed(): boolean {
+    return this.#outcome === 'failed'
   }
 
   /** Ends the recording: whoever owes a terminal pays now, and later writes are refused. */
@@ -53,7 +73,7 @@ export class RunRecorder implements Sink<AgentEvent> {
       for (const debtor of [...core.debtors].reverse()) debtor.abandon(reason)
     }
     if (error && outcome === 'failed' && core.tells(error)) this.write({ type: 'error', ...stamp, error })
-    this.#over = true
+    core.over = true
     return this.#result(outcome, error)
   }
 
@@ -66,7 +86,7 @@ export class RunRecorder implements Sink<AgentEvent> {
       ...(this.#output !== undefined && { output: this.#output }),
       usage: this.#core.usage,
       ...(error && { error }),
-      ...(outcome === 'interrupted' && { interrupts: this.#interrupts }),
+      ...(outcome === 'interrupted' && { interrupts: this.#asked() }),
       ...(open.length > 0 && { openCallIds: open }),
     }
   }
@@ -78,8 +98,12 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #open(): readonly string[] {
     if (!this.#unanswered?.size) return []
-    const asked = new Set(this.#interrupts.map(({ callId }) => callId))
+    const asked = new Set(this.#asked().map(({ callId }) => callId))
     return [...this.#unanswered].filter((callId) => !asked.has(callId))
+  }
+
+  #asked(): readonly Interrupt[] {
+    return [...(this.#interrupts?.values() ?? [])]
   }
 
   #record(event: AgentEvent): void {
@@ -97,7 +121,9 @@ export class RunRecorder implements Sink<AgentEvent> {
         return
       case 'action':
         if (event.action.type === 'exit') this.#output = event.action.result
-        if (event.action.type === 'interrupt') this.#interrupts.push(...event.action.interrupts)
+        if (event.action.type !== 'interrupt') return
+        this.#interrupts ??= new Map()
+        for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
         return
       case 'agent-end':
         this.#outcome = event.outcome
@@ -107,7 +133,12 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 }
 
-/** What is accepted after the consumer left, so that nobody who ends properly is stopped. */
-function isClosing({ type }: AgentEvent): boolean {
-  return type === 'agent-end' || type === 'error' || type === 'state-delta'
-}
+/** What is taken after an abort, so that everybody can end properly; nothing new begins. */
+const CLOSING: ReadonlySet<AgentEvent['type']> = new Set([
+  'message-end',
+  'tool-end',
+  'state-delta',
+  'error',
+  'agent-end',
+  'run-end',
+])

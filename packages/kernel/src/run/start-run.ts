@@ -88,6 +88,8 @@ export function startNested<Output>(
 
 type Settled = { readonly result: RunResult<Json> } | { readonly error: unknown }
 
+const CLOSE_MS = 10_000
+
 /** A run, not begun before somebody reads or awaits it. */
 class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly runId: string
@@ -193,12 +195,22 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     }
   }
 
+  /** Contract: a host that cannot let go is reported, and holds nothing up for longer than its limit. */
   async #close(opened: { close(): Promise<void> }): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const cancel = this.#core.clock.after(CLOSE_MS, () =>
+      reject(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${CLOSE_MS} ms`)),
+    )
     try {
-      await opened.close()
+      await Promise.race([opened.close(), late])
     } catch (cause) {
-      report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+      this.#report(cause)
     }
+    cancel()
+  }
+
+  #report(cause: unknown): void {
+    report(this.#options.report ?? reportToConsole, KernelError.from(cause))
   }
 
   async #record(
@@ -210,12 +222,13 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const span = core.openSpan('run', this.#agent.name, 'run', this.#start)
     let thrown: { readonly error: unknown } | undefined
     try {
-      const wait = recorder.write({ type: 'run-start', ...this.#stamp })
+      const wait = recorder.begin(this.#stamp)
       if (wait) await wait
       if (!core.aborted) await core.settle(pipe(this.#source(state), recorder))
       else thrown = { error: undefined }
     } catch (error) {
-      thrown = { error }
+      if (recorder.failed) this.#report(error)
+      else thrown = { error }
     }
     const result = recorder.finish(thrown, this.#stamp)
     const end: RunEnd = { type: 'run-end', ...this.#stamp, ...result }

@@ -40,7 +40,7 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
   }
 
   write(value: T): void | Promise<void> {
-    if (this.#left) return refused()
+    if (this.#ended) return refused(leftError())
     const gated = isGated(value)
     const pull = this.#pulls.shift()
     if (pull) {
@@ -109,10 +109,12 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
 
   #start(): void {
     this.#started = true
-    this.#produce(this).then(
-      () => this.#end(),
-      (thrown: unknown) => this.#end({ thrown }),
-    )
+    const failed = (thrown: unknown) => this.#end({ thrown })
+    try {
+      this.#produce(this).then(() => this.#end(), failed)
+    } catch (thrown) {
+      failed(thrown)
+    }
   }
 
   #end(error?: { readonly thrown: unknown }): void {
@@ -127,9 +129,9 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
   }
 }
 
-/** What a write returns when there is nobody to write to; it may be awaited or not. */
-export function refused(): Promise<void> {
-  const promise = Promise.reject(leftError())
+/** What a write returns that is not taken; it may be awaited or not. */
+export function refused(error: KernelError): Promise<void> {
+  const promise = Promise.reject(error)
   promise.catch(ignore)
   return promise
 }

@@ -1,0 +1,58 @@
+/** One thing to measure: what is done once, and how many units of work that is. */
+export interface Workload {
+  readonly name: string
+  readonly unit: string
+  readonly units: number
+  readonly handWritten: () => Promise<unknown>
+  readonly troupe: () => Promise<unknown>
+}
+
+/** Main-thread CPU in microseconds per unit, and how many times the hand-written loop that is. */
+export interface Measured {
+  readonly name: string
+  readonly unit: string
+  readonly handWritten: number
+  readonly troupe: number
+  readonly ratio: number
+}
+
+const ROUNDS = 9
+const ROUND_MS = 150
+
+/** Measures both sides in turn, round by round, and takes the medians, so that a busy machine hits both alike. */
+export async function measure({ name, unit, units, handWritten, troupe }: Workload): Promise<Measured> {
+  const times = await enough(troupe)
+  await cpu(handWritten, times)
+  const rounds: { readonly handWritten: number; readonly troupe: number }[] = []
+  for (let i = 0; i < ROUNDS; i++) {
+    rounds.push({ handWritten: (await cpu(handWritten, times)) / units, troupe: (await cpu(troupe, times)) / units })
+  }
+  return {
+    name,
+    unit,
+    handWritten: median(rounds.map((round) => round.handWritten)),
+    troupe: median(rounds.map((round) => round.troupe)),
+    ratio: median(rounds.map((round) => round.troupe / round.handWritten)),
+  }
+}
+
+/** How often work is done in a round; this also warms it up. CPU time may tick in steps of 10 ms, so the wall clock decides. */
+async function enough(work: () => Promise<unknown>): Promise<number> {
+  for (let times = 1; ; times *= 2) {
+    const start = performance.now()
+    await cpu(work, times)
+    const took = performance.now() - start
+    if (took > ROUND_MS / 2) return Math.ceil((times * ROUND_MS) / took)
+  }
+}
+
+async function cpu(work: () => Promise<unknown>, times: number): Promise<number> {
+  const before = process.threadCpuUsage()
+  for (let i = 0; i < times; i++) await work()
+  const { user, system } = process.threadCpuUsage(before)
+  return (user + system) / times
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
+}
