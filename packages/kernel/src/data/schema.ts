@@ -41,13 +41,15 @@ export type FromJsonSchema<S> = S extends { readonly const: infer C }
           ? FromJsonSchema<I>[]
           : unknown[]
         : S extends { readonly type: 'object'; readonly properties: infer P }
-          ? Flat<FromProperties<P, S extends { readonly required: readonly (infer R)[] } ? R : never>>
+          ? // An inline mapped type, so that a hover shows the object and not how it was made.
+            FromProperties<P, S extends { readonly required: readonly (infer R)[] } ? R : never> extends infer T
+            ? { [K in keyof T]: T[K] }
+            : never
           : unknown
 type FromProperties<P, Required> = {
   -readonly [K in keyof P as K extends Required ? K : never]: FromJsonSchema<P[K]>
 } & { -readonly [K in keyof P as K extends Required ? never : K]?: FromJsonSchema<P[K]> }
 type Primitives = { string: string; number: number; integer: number; boolean: boolean; null: null }
-type Flat<T> = { [K in keyof T]: T[K] }
 /** Port: validates against a plain JSON Schema; filled by the packages that run tools, because it needs a library. */
 export type JsonSchemaValidator = (schema: JsonSchema, value: unknown) => readonly SchemaIssue[]
 

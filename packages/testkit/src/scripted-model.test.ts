@@ -1,0 +1,102 @@
+import { KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { describe, expect, it } from 'vitest'
+import { type ScriptedTurn, scriptedModel } from './scripted-model.ts'
+
+const request: ModelRequest = {
+  instruction: '',
+  messages: [],
+  tools: [],
+  options: {},
+  step: 'model:0',
+  idempotencyKey: 'k',
+}
+
+/** The parts of an answer, and what ended it early. */
+async function answer(turn: ScriptedTurn, signal = new AbortController().signal) {
+  const parts: ModelPart[] = []
+  try {
+    for await (const part of scriptedModel([turn]).stream(request, { signal })) parts.push(part)
+    return { parts }
+  } catch (error) {
+    return { parts, error }
+  }
+}
+
+describe('scriptedModel', () => {
+  it('says plain text as one delta', async () => {
+    expect((await answer('Hi')).parts).toEqual([
+      { type: 'text-delta', delta: 'Hi' },
+      { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } },
+    ])
+  })
+
+  it('says reasoning, text in chosen deltas, and calls whose arguments come in pieces', async () => {
+    const usage = { inputTokens: 9, outputTokens: 3, reasoningTokens: 2 }
+    const calls = [
+      { name: 'a', arguments: { x: 1 } },
+      { id: 'mine', name: 'b', arguments: ['{"y', '":'] },
+    ]
+    const { parts } = await answer({ reasoning: 'Hm', text: ['Hel', 'lo'], toolCalls: calls, usage })
+    expect(parts).toEqual([
+      { type: 'reasoning-delta', delta: 'Hm' },
+      { type: 'part-end' },
+      { type: 'text-delta', delta: 'Hel' },
+      { type: 'text-delta', delta: 'lo' },
+      { type: 'tool-call-start', callId: 'call-1', name: 'a' },
+      { type: 'tool-call-delta', callId: 'call-1', delta: '{"x":1}' },
+      { type: 'tool-call-end', callId: 'call-1' },
+      { type: 'tool-call-start', callId: 'mine', name: 'b' },
+      { type: 'tool-call-delta', callId: 'mine', delta: '{"y' },
+      { type: 'tool-call-delta', callId: 'mine', delta: '":' },
+      { type: 'tool-call-end', callId: 'mine' },
+      { type: 'finish', reason: 'tool-calls', usage },
+    ])
+  })
+
+  it.each([
+    ['before', 0],
+    ['mid', 2],
+    ['after', 4],
+  ] as const)('fails %s its answer', async (at, said) => {
+    const error = new KernelError('MODEL_FAILED', 'test: gone')
+    const outcome = await answer({ text: ['a', 'b', 'c'], error: { at, error } })
+    expect(outcome.parts).toHaveLength(said)
+    expect(outcome.error).toBe(error)
+  })
+
+  it.each([
+    ['before', 0],
+    ['mid', 2],
+    ['after', 4],
+  ] as const)('hangs %s its answer, until it is aborted', async (hang, said) => {
+    const controller = new AbortController()
+    const outcome = answer({ text: ['a', 'b', 'c'], hang }, controller.signal)
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort('enough')
+    const { parts, error } = await outcome
+    expect(parts).toHaveLength(said)
+    expect(error).toBe('enough')
+  })
+
+  it('breaks the rules where it is told to', async () => {
+    const parts = [{ type: 'finish' }, { type: 'text-delta', delta: 'late' }] as readonly ModelPart[]
+    expect((await answer({ parts })).parts).toEqual(parts)
+  })
+
+  it('remembers what it was asked, and can answer by it', async () => {
+    const model = scriptedModel([({ instruction }) => `You said: ${instruction}`])
+    const { signal } = new AbortController()
+    const parts = await Array.fromAsync(model.stream({ ...request, instruction: 'Hi' }, { signal }))
+    expect(parts[0]).toEqual({ type: 'text-delta', delta: 'You said: Hi' })
+    expect(model.requests).toMatchObject([{ instruction: 'Hi' }])
+  })
+
+  it('fails when its script is over, unless it repeats', async () => {
+    const { signal } = new AbortController()
+    const once = scriptedModel(['a'])
+    const again = scriptedModel(['a'], { repeat: true })
+    for (const model of [once, again]) await Array.fromAsync(model.stream(request, { signal }))
+    await expect(Array.fromAsync(once.stream(request, { signal }))).rejects.toThrow(/has 1 turns, got call 2/)
+    expect(await Array.fromAsync(again.stream(request, { signal }))).toHaveLength(2)
+  })
+})
