@@ -1,5 +1,5 @@
 /** Dependency direction: apps -> plugins -> kernel. `scripts/layers.test.ts` shows that each rule bites. */
-const tests = '\\.test\\.ts$|\\.config\\.ts$'
+const tests = '\\.(test|fixture)\\.ts$|\\.config\\.ts$'
 
 export default {
   forbidden: [

@@ -1,0 +1,108 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AgentEvent, RunContext } from '../index.ts'
+import { KernelError, say } from '../index.ts'
+import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
+import {
+  action,
+  agentOf,
+  CLEAN,
+  countOf,
+  getters,
+  minefield,
+  settled,
+  toolStart,
+  typesOf,
+  watched,
+} from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+describe('an abort', () => {
+  const walker = (at: (step: number, ctx: RunContext) => void) =>
+    agentOf('a', async function* (ctx) {
+      at(0, ctx)
+      yield* say(ctx, 'one')
+      at(1, ctx)
+      await undefined
+      at(2, ctx)
+      await ctx.emit('note', 1)
+      at(3, ctx)
+      yield toolStart
+      at(4, ctx)
+      yield action
+      at(5, ctx)
+      yield* say(ctx, 'two')
+    })
+  const reasons: Record<string, unknown> = {
+    'no reason': undefined,
+    null: null,
+    'a string': 'enough',
+    'a foreign error': new RangeError('no'),
+    'throwing getters': getters(),
+    'a minefield': minefield(),
+    ABORTED: new KernelError('ABORTED', 'test: stop'),
+    TIMEOUT: new KernelError('TIMEOUT', 'test: slow'),
+    TimeoutError: new DOMException('late', 'TimeoutError'),
+    LEASE_LOST: new KernelError('LEASE_LOST', 'test: gone'),
+  }
+  const codes: Record<string, string> = { TIMEOUT: 'TIMEOUT', TimeoutError: 'TIMEOUT', LEASE_LOST: 'LEASE_LOST' }
+  const listening = Object.keys(reasons).map((reason) => ['that listens', reason])
+  const deaf = ['no reason', 'TIMEOUT'].map((reason) => ['that is deaf', reason])
+
+  test.each([...listening, ...deaf])(
+    'of an agent %s with %s, at any await, ends the run once',
+    async (kind, reason = '') => {
+      const code = codes[reason] ?? 'ABORTED'
+      const outcome = code === 'ABORTED' ? 'cancelled' : 'failed'
+      for (let abortAt = -1; abortAt <= 5; abortAt++) {
+        let reached = -1
+        const agent = walker((step, ctx) => {
+          reached = step
+          if (step === abortAt) controller.abort(reasons[reason])
+          if (kind === 'that listens') ctx.signal.throwIfAborted()
+        })
+        const { run, controller, parts, verdict } = watched(agent)
+        if (abortAt < 0) controller.abort(reasons[reason])
+        const events = await collect(run)
+        const why = `aborted at ${abortAt}`
+        expect(events.at(-1), why).toMatchObject({ type: 'run-end', outcome, error: { code } })
+        expect(countOf(typesOf(events), 'error'), why).toBe(outcome === 'failed' ? 1 : 0)
+        expect([events, await settled(run), verdict()], why).toEqual([parts, code, CLEAN])
+        if (abortAt < 0) expect(reached, why).toBe(-1)
+      }
+    },
+  )
+
+  test.each(['before', 'while'])('%s a tool-start waits for its consumer lets no tool run', async (when) => {
+    const effects: string[] = []
+    const agent = agentOf('a', async function* () {
+      if (when === 'before') controller.abort()
+      yield toolStart
+      effects.push('tool')
+    })
+    const { run, controller } = watched(agent)
+    for await (const { type } of run) {
+      await idle()
+      if (type === 'tool-start') controller.abort()
+    }
+    expect(effects).toEqual([])
+  })
+
+  test('of an agent that talks on and on comes through, however fast it is read', async () => {
+    const agent = agentOf('a', async function* (ctx) {
+      for (let i = 0; i < 1_000; i++) yield* say(ctx, 'again')
+    })
+    const { run, controller } = watched(agent)
+    const events: AgentEvent[] = []
+    for await (const event of run) if (events.push(event) === 10) controller.abort()
+    expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
+    expect(events.length).toBeLessThan(20)
+  })
+
+  test('after the end changes nothing', async () => {
+    const { run, controller, verdict } = watched(agentOf('a', (ctx) => say(ctx, 'done')))
+    await collect(run)
+    controller.abort(new KernelError('TIMEOUT', 'test: too late'))
+    expect([await run, verdict()]).toMatchObject([{ outcome: 'complete', text: 'done' }, CLEAN])
+  })
+})

@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Agent, Callback } from '../index.ts'
+import { type KernelError, say } from '../index.ts'
+import { openSpan, runNested, startRun } from '../run.ts'
+import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
+import { agentOf, answer, callOf, fakeClock, input, never, request, talker, toolCall, typesOf } from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+/** Makes every span there is, and fails if asked to. */
+const busy = (fate: 'complete' | 'failed'): Agent =>
+  agentOf('a', async function* (ctx) {
+    openSpan(ctx, 'model', 'm', request('model:0'))?.end(answer)
+    openSpan(ctx, 'model', 'm', request('model:1'))?.fail(new Error('model'))
+    const call = callOf(ctx, 0)
+    const span = openSpan(call, 'tool', 't', toolCall(call, 'c'))
+    await runNested(talker('inner'), input, call)
+    span?.end({ content: 'ok' })
+    const other = callOf(ctx, 1)
+    openSpan(other, 'tool', 't', toolCall(other, 'd'))?.fail(new Error('tool'))
+    yield* say(ctx, 'done')
+    if (fate === 'failed') raise(new Error('agent'))
+  })
+
+describe('a callback', () => {
+  const components = ['run', 'agent', 'model', 'tool'] as const
+  const hooks = components.flatMap((component) =>
+    ['onStart', 'onEnd', 'onError', ...(component === 'run' ? ['onPart'] : [])].map(
+      (hook) => [component, hook] as const,
+    ),
+  )
+  const ways: Record<string, () => unknown> = {
+    throws: () => raise(new Error('callback')),
+    rejects: () => Promise.reject(new Error('callback')),
+    'throws nothing': () => raise(undefined),
+    hangs: () => never,
+  }
+
+  const cases = hooks.flatMap((hook) => Object.keys(ways).map((way) => [...hook, way] as const))
+
+  test.each(cases.filter(([, hook, way]) => hook !== 'onPart' || way !== 'hangs'))(
+    'whose %s.%s %s leaves the run and its neighbours alone and is reported once',
+    async (component, hook, way) => {
+      for (const fate of ['complete', 'failed'] as const) {
+        const expected = await collect(startRun(busy(fate), input, { runId: 'R' }))
+        const clock = fakeClock()
+        const reports: KernelError[] = []
+        const heard: string[] = []
+        const bad = { name: 'bad', [component]: { [hook]: ways[way] } } as Callback
+        const good: Callback = { name: 'good', run: { onPart: (_, event) => void heard.push(event.type) } }
+        const report = (error: KernelError): void => void reports.push(error)
+        const run = startRun(busy(fate), input, { runId: 'R', callbacks: [bad, good], clock, report })
+        expect(await collect(run)).toEqual(expected)
+        await idle()
+        expect(heard.sort()).toEqual(typesOf(expected).sort())
+        if (way === 'hangs') {
+          await clock.pass(9_999)
+          expect(reports).toEqual([])
+          await clock.pass(1)
+        }
+        const called = !(hook === 'onError' && fate === 'complete' && (component === 'run' || component === 'agent'))
+        expect(reports.map(({ code }) => code)).toEqual(called ? ['CALLBACK_FAILED'] : [])
+        for (const { message } of reports) expect(message).toContain('bad')
+        expect(clock.pending()).toBe(0)
+      }
+    },
+  )
+
+  test('that fails is reported once for each run, to the console where the report itself throws', async () => {
+    const error = vi.spyOn(console, 'error').mockReturnValue()
+    const bad: Callback = { name: 'bad', run: { onPart: () => raise(new Error('callback')) } }
+    const reports: KernelError[] = []
+    for (let i = 0; i < 3; i++) {
+      await startRun(busy('complete'), input, {
+        callbacks: [bad, { ...bad, name: 'worse' }],
+        report: (failure) => raise(reports.push(failure)),
+      })
+    }
+    expect(error.mock.calls).toEqual(reports.map((failure) => [failure]))
+    error.mockRestore()
+    const once = ['callback bad: callback', 'callback worse: callback']
+    expect(reports.map(({ message }) => message)).toEqual([...once, ...once, ...once])
+  })
+})

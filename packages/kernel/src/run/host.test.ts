@@ -1,0 +1,128 @@
+import { getEventListeners } from 'node:events'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AgentEvent, RunHost } from '../index.ts'
+import { KernelError } from '../index.ts'
+import { startRun } from '../run.ts'
+import { idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
+import { agentOf, fakeClock, input, never, settled, talker, typesOf } from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+describe('a host', () => {
+  const talking = talker('a')
+  const commit = () => raise(new Error('commit'))
+
+  /** A run in a host, and what becomes of both. */
+  async function hosted(host: RunHost, agent = talking) {
+    const heard: string[] = []
+    const { signal } = new AbortController()
+    const sign = (text: string) => () => void heard.push(text)
+    const all = { onStart: sign('+'), onEnd: sign('-'), onError: sign('-') }
+    const open = async () => ({ close: async () => void heard.push('closed') })
+    const callbacks = [{ name: 'h', run: all, agent: all }]
+    const run = startRun(agent, input, { open, ...host, callbacks, report: sign('reported'), signal })
+    const read: { events: AgentEvent[]; thrown?: unknown } = { events: [] }
+    try {
+      for await (const event of run) read.events.push(event)
+    } catch (error) {
+      read.thrown = error
+    }
+    await idle()
+    const listeners = getEventListeners(signal, 'abort').length
+    return { ...read, types: typesOf(read.events), code: await settled(run), heard, listeners }
+  }
+
+  test.each([
+    ['rejects', async () => raise(new KernelError('THREAD_BUSY', 'test: busy'))],
+    ['throws', () => raise(new KernelError('THREAD_BUSY', 'test: busy'))],
+  ])('whose open %s is heard by whoever iterates or awaits, and by nobody else', async (_, open) => {
+    const { thrown, ...rest } = await hosted({ open })
+    expect(thrown).toMatchObject({ code: 'THREAD_BUSY' })
+    expect(rest).toEqual({ events: [], types: [], code: 'THREAD_BUSY', heard: [], listeners: 0 })
+  })
+
+  const arounds: Record<string, NonNullable<RunHost['around']>> = {
+    'throws at once': commit,
+    'returns no stream': () => undefined as never,
+    async *'throws in the middle'(_, next) {
+      for await (const event of next(input)) yield event.type === 'text-delta' ? commit() : event
+    },
+    async *'throws after the end'(_, next) {
+      yield* next(input)
+      commit()
+    },
+    async *'yields null'(_, next) {
+      yield* next(input)
+      yield null as never
+    },
+  }
+  test.each(Object.entries(arounds))(
+    'whose around %s fails the run with one error and is closed once',
+    async (_, around) => {
+      const { events, types, thrown, heard, listeners } = await hosted({ around })
+      expect([types.slice(-2), types.filter((type) => type === 'error')]).toEqual([['error', 'run-end'], ['error']])
+      expect(events.at(-1)).toMatchObject({ outcome: 'failed' })
+      expect([thrown, listeners, heard.filter((sign) => sign === 'closed')]).toEqual([undefined, 0, ['closed']])
+      expect(heard.filter((sign) => sign === '+').length).toBe(heard.filter((sign) => sign === '-').length)
+    },
+  )
+
+  test('whose around fails after the agent did still shows one error in the failed run', async () => {
+    const failing = agentOf('a', () => raise(new Error('agent')))
+    const { types } = await hosted({ around: arounds['throws after the end'] ?? commit }, failing)
+    expect(types.filter((type) => type === 'error')).toHaveLength(1)
+  })
+
+  test('whose around makes its own run-end cannot end the run twice', async () => {
+    const { types } = await hosted({
+      async *around({ runId, agentName, runPath }, next) {
+        yield* next(input)
+        const usage = { inputTokens: 0, outputTokens: 0 }
+        yield { type: 'run-end', runId, agentName, runPath, outcome: 'complete', text: '', usage }
+      },
+    })
+    expect(types.filter((type) => type === 'run-end')).toHaveLength(1)
+  })
+
+  test.each(['rejects', 'throws'])('whose close %s is reported, and the run is what it was', async (how) => {
+    const close = () => (how === 'rejects' ? Promise.reject(new Error('close')) : raise(new Error('close')))
+    const { code, heard, types } = await hosted({ open: async () => ({ close }) })
+    expect([code, types.at(-1), heard]).toEqual(['complete', 'run-end', ['+', '+', '-', '-', 'reported']])
+  })
+
+  test.each(['open', 'around', 'close'])('whose %s hangs does not hold a consumer who leaves', async (where) => {
+    const clock = fakeClock()
+    const late = Promise.withResolvers<void>()
+    const heard: string[] = []
+    const run = startRun(talking, input, {
+      clock,
+      report: ({ code }) => void heard.push(code),
+      async open(signal) {
+        signal.addEventListener('abort', () => void heard.push('aborted'))
+        if (where === 'open') await late.promise
+        return {
+          async close() {
+            heard.push('closed')
+            if (where === 'close') await never
+          },
+        }
+      },
+      async *around(_, next) {
+        yield* next(input)
+        if (where === 'around') await never
+      },
+    })
+    const iterator = run[Symbol.asyncIterator]()
+    const reading = Promise.all(Array.from({ length: 10 }, () => iterator.next()))
+    await idle()
+    void iterator.return?.().then(() => heard.push('left'))
+    await clock.pass(20_000)
+    expect(heard).toContain('left')
+    await reading
+    late.resolve()
+    await idle()
+    expect(heard.filter((sign) => sign === 'closed')).toHaveLength(1)
+    if (where === 'open') expect(heard).toEqual(['aborted', 'left', 'closed'])
+    expect(heard.includes('TIMEOUT')).toBe(where === 'close')
+  })
+})

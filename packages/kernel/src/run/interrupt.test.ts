@@ -1,0 +1,159 @@
+import { getEventListeners } from 'node:events'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Agent, AgentInput, Answers, EventDraft, Interrupt, Json, ResumeInfo, RunContext } from '../index.ts'
+import { type KernelError, say } from '../index.ts'
+import { runNested, startRun } from '../run.ts'
+import { noUnhandledRejection } from '../stream/stream.fixture.ts'
+import { agentOf, callOf, input } from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+describe('an interrupt', () => {
+  /** Runs a call until nobody asks any more: each attempt answers the first open question only. */
+  async function attempts(body: (call: RunContext) => Promise<string>, answer: (interrupt: Interrupt) => Json) {
+    const answers: Record<string, Json> = {}
+    const asked: string[][] = []
+    let saved: Json | undefined
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const open = new Map<string, Interrupt>()
+      let result = 'INTERRUPTED'
+      const root = agentOf('root', async function* (ctx) {
+        const carried = saved === undefined ? {} : { saved: JSON.parse(JSON.stringify(saved)) as Json }
+        const onInterrupt = (interrupts: readonly Interrupt[], state?: Json) => {
+          for (const interrupt of interrupts) open.set(interrupt.id, interrupt)
+          saved = state
+        }
+        const call = callOf(ctx, 0, { ...carried, answers: { ...answers }, onInterrupt })
+        result = await body(call).catch((error: KernelError) => error.code)
+        yield* say(ctx, result)
+      })
+      await startRun(root, input, { canInterrupt: true, runId: `R${attempt}` })
+      asked.push([...open.keys()])
+      const [first] = open.values()
+      if (!first) return { asked, result }
+      answers[first.id] = answer(first)
+    }
+    return expect.fail('asked for ever')
+  }
+
+  test('of some of many parallel nested runs repeats none that has finished, and keeps its ids', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }), async (asking) => {
+        const started = asking.map(() => 0)
+        const finished = asking.map(() => 0)
+        const agents = asking.map((asks, i) =>
+          agentOf(`n${i}`, async function* (ctx) {
+            started[i] = (started[i] ?? 0) + 1
+            const word = asks ? await ctx.interrupt<string>({ reason: 'input', message: `${i}` }) : `quiet${i}`
+            yield* say(ctx, word)
+            finished[i] = (finished[i] ?? 0) + 1
+          }),
+        )
+        const { asked, result } = await attempts(
+          async (call) => {
+            const results = await Promise.allSettled(agents.map((agent) => runNested(agent, input, call)))
+            return results.map((settlement) => (settlement.status === 'fulfilled' ? settlement.value.text : '?')).join()
+          },
+          ({ message }) => `answer${message}`,
+        )
+        expect(result).toBe(asking.map((asks, i) => (asks ? `answer${i}` : `quiet${i}`)).join())
+        expect(finished).toEqual(asking.map(() => 1))
+        const questions = asking.filter(Boolean).length
+        expect(asked.map((ids) => ids.length)).toEqual(Array.from({ length: questions + 1 }, (_, i) => questions - i))
+        for (const [i, ids] of asked.entries()) expect(asked[0]).toEqual(expect.arrayContaining(i ? ids : []))
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('comes out of three levels and goes back in through resume, with state and history', async () => {
+    const infos: ResumeInfo[] = []
+    const asker = agentOf('asker', async function* (ctx) {
+      const first = await ctx.interrupt<string>({ reason: 'input' })
+      const second = await ctx.interrupt<string>({ reason: 'input' })
+      yield* say(ctx, `${first}+${second}`)
+    })
+    async function* work(ctx: RunContext, answers: Answers, saved?: Json): AsyncGenerator<EventDraft> {
+      const left: { interrupts: Interrupt[]; saved: Json } = { interrupts: [], saved: null }
+      const onInterrupt = (interrupts: readonly Interrupt[], state: Json = null) => {
+        left.interrupts.push(...interrupts)
+        left.saved = state
+      }
+      const call = callOf(ctx, 0, { answers, onInterrupt, ...(saved !== undefined && { saved }) })
+      const result = await runNested(asker, input, call).catch(() => undefined)
+      if (result) yield* say(ctx, `mid ${result.text}`)
+      else yield { type: 'action', action: { type: 'interrupt', interrupts: left.interrupts, state: left.saved } }
+    }
+    const mid: Agent = {
+      ...agentOf('mid', async function* (ctx) {
+        yield* say(ctx, 'thinking')
+        yield* work(ctx, {})
+      }),
+      resume(info, ctx) {
+        infos.push(info)
+        return work(ctx, info.answers, info.state)
+      },
+    }
+    const user = { id: 'u', role: 'user', content: 'go' } as const
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(mid, { messages: [user] }, call)).text,
+      ({ id }) => id,
+    )
+    expect(asked.map((ids) => ids.length)).toEqual([1, 1, 0])
+    expect(result).toBe(`mid ${asked[0]}+${asked[1]}`)
+    expect(infos.map(({ messages }) => messages.map(({ content }) => content))).toEqual([
+      ['go', 'thinking'],
+      ['go', 'thinking'],
+    ])
+  })
+
+  test('of an agent without resume starts it over, with the answers there are, and leaves no listener', async () => {
+    const asker = agentOf('asker', async function* (ctx) {
+      const name = await ctx.interrupt<string>({ reason: 'input', message: 'name?' }).catch(() => 'nobody')
+      const age = await ctx.interrupt<number>({ reason: 'input', message: 'age?' })
+      yield* say(ctx, `${name} ${age}`)
+    })
+    const { signal } = new AbortController()
+    const settings = { canInterrupt: true, signal }
+    const { interrupts = [], ...first } = await startRun(asker, input, settings)
+    const [name, age] = interrupts
+    expect([first.outcome, name?.message, age?.message]).toEqual(['interrupted', 'name?', 'age?'])
+    const start = { ...input, state: null, answers: { [name?.id ?? '']: 'Ann' } }
+    expect(await startRun(asker, start, settings)).toMatchObject({ outcome: 'interrupted', interrupts: [age] })
+    const answers = { ...start.answers, [age?.id ?? '']: 7 }
+    expect(await startRun(asker, { ...start, answers }, settings)).toMatchObject({ outcome: 'complete', text: 'Ann 7' })
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0)
+  })
+
+  test('that its nested agent swallowed still ends the call', async () => {
+    const stubborn = agentOf('stubborn', async function* (ctx) {
+      const word = await ctx.interrupt<string>({ reason: 'input' }).catch(() => 'whatever')
+      yield* say(ctx, word)
+    })
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(stubborn, input, call)).text,
+      () => 'answered',
+    )
+    expect([asked.length, result]).toEqual([2, 'answered'])
+  })
+
+  test('stands for a long-running call inside, and its answer becomes the result of that call', async () => {
+    const inputs: AgentInput[] = []
+    const patient = agentOf('patient', async function* (ctx, start) {
+      inputs.push(start)
+      const result = start.messages.find(({ role }) => role === 'tool')
+      if (result) return yield* say(ctx, `got ${result.content}`)
+      const toolCalls = [{ id: 'slow-1', name: 'slow', arguments: '{}' }]
+      yield { type: 'message-end', message: { id: 'm', role: 'assistant', content: '', toolCalls } }
+      yield { type: 'tool-start', callId: 'slow-1', name: 'slow', arguments: '{}' }
+    })
+    const reasons: string[] = []
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(patient, input, call)).text,
+      ({ reason }) => `${reasons.push(reason)} result`,
+    )
+    expect([asked, reasons, result]).toEqual([[['slow-1#result'], []], ['tool-result'], 'got 1 result'])
+    expect(inputs[1]?.messages.map(({ role }) => role)).toEqual(['assistant', 'tool'])
+  })
+})

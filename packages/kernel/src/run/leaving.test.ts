@@ -1,0 +1,146 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { EventDraft } from '../index.ts'
+import { say, stream } from '../index.ts'
+import { startRun } from '../run.ts'
+import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
+import {
+  action,
+  agentOf,
+  boom,
+  CLEAN,
+  countOf,
+  input,
+  never,
+  settled,
+  toolStart,
+  typesOf,
+  watched,
+} from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+describe('a consumer that leaves', () => {
+  const effects: string[] = []
+  const generator = agentOf('a', async function* (ctx) {
+    yield* say(ctx, 'one')
+    yield toolStart
+    effects.push('tool')
+    yield { type: 'tool-end', callId: 'c', messageId: 'm', name: 't', status: 'complete', content: 'ok' }
+    yield action
+    effects.push('action')
+    yield* say(ctx, 'two')
+  })
+  const pusher = agentOf('a', (ctx) =>
+    stream<EventDraft>(async (sink) => {
+      for await (const event of generator.run(input, ctx)) await sink.write(event)
+    }),
+  )
+
+  test.each([
+    ['a generator', generator],
+    ['a pushing agent', pusher],
+  ])('at any event of %s gets one terminal and no effect behind a gate it did not pass', async (_, agent) => {
+    effects.length = 0
+    const all = typesOf(await collect(startRun(agent, input)))
+    expect(effects).toEqual(['tool', 'action'])
+    for (let leaveAt = 0; leaveAt < all.length; leaveAt++) {
+      effects.length = 0
+      const { run, spans, verdict } = watched(agent)
+      let seen = 0
+      for await (const event of run) {
+        expect(event.type).toBe(all[seen])
+        if (seen++ === leaveAt) break
+      }
+      const code = await settled(run)
+      await idle()
+      const why = `left after ${all[leaveAt]} (${leaveAt})`
+      expect(verdict(), why).toEqual(CLEAN)
+      expect(effects, why).toEqual(
+        ['tool', 'action'].filter((effect) => all.findIndex((type) => type.startsWith(effect)) < leaveAt),
+      )
+      const unfinished = leaveAt < all.lastIndexOf('text-delta')
+      if (unfinished) expect([code, spans.at(-1)], why).toEqual(['ABORTED', '-run cancelled'])
+    }
+  })
+
+  test('before the first event is gone at once and runs nothing', async () => {
+    effects.length = 0
+    const { run, begin, spans, parts } = watched(generator)
+    const iterator = await begin(0)
+    expect([await iterator.return?.(), await iterator.next()]).toMatchObject([{ done: true }, { done: true }])
+    expect(await settled(run)).toBe('ABORTED')
+    expect([effects, countOf(typesOf(parts), 'run-end')]).toEqual([[], countOf(spans, '+run')])
+  })
+
+  test('while a listening agent is silent needs no time to get away', async () => {
+    const reasons: unknown[] = []
+    const agent = agentOf('a', async function* (ctx) {
+      yield* say(ctx, 'one')
+      await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))).catch(
+        (error: unknown) => raise(reasons.push(error) && error),
+      )
+    })
+    const { run, begin, verdict } = watched(agent)
+    const iterator = await begin(5)
+    const pending = [iterator.next(), iterator.next()]
+    await idle()
+    const left = iterator.return?.()
+    expect(await Promise.all([...pending, left])).toMatchObject([{ done: true }, { done: true }, { done: true }])
+    expect(reasons).toMatchObject([{ code: 'ABORTED' }])
+    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+  })
+
+  test.each(['leaves', 'aborts'])(
+    'or %s beside a deaf agent waits a second, and late words reach nobody',
+    async (how) => {
+      const wake = Promise.withResolvers<void>()
+      const late: string[] = []
+      const agent = agentOf('a', async function* (ctx) {
+        yield* say(ctx, 'one')
+        await wake.promise
+        late.push('awake')
+        ctx.state.set('late', true)
+        void ctx.emit('late', 1)
+        yield toolStart
+        late.push('effect')
+      })
+      const { run, begin, clock, controller, parts, spans, verdict } = watched(agent)
+      const iterator = await begin(5)
+      const pending = iterator.next()
+      await idle()
+      const left = how === 'leaves' ? iterator.return?.() : controller.abort()
+      if (how === 'leaves') expect(await pending).toMatchObject({ done: true })
+      await clock.pass(999)
+      expect(typesOf(parts)).not.toContain('run-end')
+      await clock.pass(1)
+      await Promise.all([left, pending])
+      while (!(await iterator.next()).done);
+      expect(await settled(run)).toBe('ABORTED')
+      expect(typesOf(parts).slice(-2)).toEqual(['agent-end', 'run-end'])
+      const before = [parts.length, spans.length]
+      wake.resolve()
+      await idle()
+      expect([late, parts.length, spans.length, verdict()]).toEqual([['awake'], ...before, CLEAN])
+      expect(await iterator.next()).toMatchObject({ done: true })
+      expect(spans).toEqual(['+run', '+agent', '-agent cancelled', '-run cancelled'])
+    },
+  )
+
+  test.each([
+    ['hangs', () => never],
+    ['throws', boom],
+  ])('is not held by a cleanup that %s', async (_, cleanup) => {
+    const agent = agentOf('a', async function* (ctx) {
+      try {
+        yield* say(ctx, 'one')
+      } finally {
+        await cleanup()
+      }
+    })
+    const { run, begin, clock, verdict } = watched(agent)
+    const left = (await begin(3)).return?.()
+    await clock.pass(1_000)
+    expect(await left).toMatchObject({ done: true })
+    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+  })
+})

@@ -1,0 +1,193 @@
+import { getEventListeners } from 'node:events'
+import type {
+  Agent,
+  AgentEvent,
+  AgentInput,
+  CallScope,
+  Clock,
+  EventDraft,
+  ModelRequest,
+  ModelResult,
+  Run,
+  RunContext,
+  ToolCallInput,
+} from '../index.ts'
+import { KernelError, say } from '../index.ts'
+import { startRun } from '../run.ts'
+import { idle, raise } from '../stream/stream.fixture.ts'
+
+/** No messages. */
+export const input: AgentInput = { messages: [] }
+
+/** Waits for good. */
+export const never: Promise<never> = new Promise(() => {})
+
+/** Throws an ordinary error. */
+export const boom = (): never => raise(new Error('boom'))
+
+/** An object that throws whichever way it is looked at. */
+export const minefield = (): object =>
+  new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom, getOwnPropertyDescriptor: boom })
+
+/** An object whose properties, those of an error, throw when they are read. */
+export function getters(): object {
+  const get = { get: boom }
+  return Object.defineProperties({}, { code: get, message: get, name: get, stack: get, toString: get, toJSON: get })
+}
+
+/** A clock that stands still until time is made to pass. */
+export interface FakeClock extends Clock {
+  /** Contract: as with the machine's clock, what a timer sets off is done before the next one fires. */
+  pass(ms: number): Promise<void>
+  pending(): number
+}
+
+/** Makes a clock at 0. */
+export function fakeClock(): FakeClock {
+  let now = 0
+  const timers = new Set<{ readonly at: number; readonly fire: () => void }>()
+  return {
+    now: () => now,
+    after(ms, fire) {
+      const timer = { at: now + ms, fire }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    async pass(ms) {
+      const end = now + ms
+      for (;;) {
+        await idle()
+        const [next] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)
+        if (!next) break
+        timers.delete(next)
+        now = next.at
+        next.fire()
+      }
+      now = end
+    },
+    pending: () => timers.size,
+  }
+}
+
+/** An agent of one function. */
+export const agentOf = (
+  name: string,
+  run: (ctx: RunContext, input: AgentInput) => AsyncIterable<EventDraft>,
+): Agent => ({ name, description: name, run: (start, ctx) => run(ctx, start) })
+
+/** An agent that says one thing. */
+export const talker = (name: string, text: string = name): Agent => agentOf(name, (ctx) => say(ctx, text))
+
+/** A context for the call `index` of an agent, as those who run tools make it. */
+export const callOf = (ctx: RunContext, index: number, scope: Partial<CallScope> = {}): RunContext =>
+  ctx.derive({
+    step: `tool:0:${index}`,
+    call: { callId: `${ctx.agentName}-${index}`, onAction() {}, onInterrupt() {}, ...scope },
+  })
+
+/** What a tool is called with. */
+export const toolCall = (ctx: RunContext, callId: string): ToolCallInput => ({
+  name: 't',
+  arguments: '{}',
+  callId,
+  step: ctx.step,
+  idempotencyKey: callId,
+})
+
+/** What a model is asked. */
+export const request = (step: string): ModelRequest => ({
+  instruction: '',
+  messages: [],
+  tools: [],
+  options: {},
+  step,
+  idempotencyKey: step,
+})
+
+/** What a model answers. */
+export const answer: ModelResult = {
+  message: { id: 'm', role: 'assistant', content: '' },
+  usage: { inputTokens: 1, outputTokens: 1 },
+  finishReason: 'stop',
+  model: 'm',
+}
+
+/** A tool starts: a gated event. */
+export const toolStart: EventDraft = { type: 'tool-start', callId: 'c', name: 't', arguments: '{}' }
+
+/** An action: the other gated event. */
+export const action: EventDraft = { type: 'action', action: { type: 'custom', name: 'x' } }
+
+/** The types of events. */
+export const typesOf = (events: readonly AgentEvent[]): string[] => events.map(({ type }) => type)
+
+/** Agent and type of events. */
+export const brief = (events: readonly AgentEvent[]): string[] =>
+  events.map(({ agentName, type }) => `${agentName} ${type}`)
+
+/** How many of a list begin like this. */
+export const countOf = (list: readonly string[], start: string): number =>
+  list.filter((item) => item.startsWith(start)).length
+
+/** How a run settles for somebody who awaits it: its outcome, or the code of its error. */
+export const settled = (run: Run): Promise<string> =>
+  Promise.resolve(run).then(
+    ({ outcome }) => outcome,
+    (error: unknown) => (KernelError.is(error) ? error.code : `foreign: ${String(error)}`),
+  )
+
+/** The verdict on every run that ended as it should, whatever became of it. */
+export const CLEAN: Verdict = { ends: 1, last: 'run-end', runSpans: 1, openAgents: 0, listeners: 0, timers: 0 }
+
+/** What is left of a run: terminals, open spans, listeners, timers. */
+export interface Verdict {
+  readonly ends: number
+  readonly last: string | undefined
+  readonly runSpans: number
+  readonly openAgents: number
+  readonly listeners: number
+  readonly timers: number
+}
+
+/** A run and all that can be known of it. */
+export interface Watched {
+  readonly run: Run
+  /** Takes the iterator and reads that many events. */
+  begin(count: number): Promise<AsyncIterator<AgentEvent>>
+  readonly clock: FakeClock
+  readonly controller: AbortController
+  readonly parts: readonly AgentEvent[]
+  /** `+run`, `-agent complete`, `-run ! TIMEOUT`. */
+  readonly spans: readonly string[]
+  verdict(): Verdict
+}
+
+/** Starts a run with everything watched: callbacks, clock, listeners. */
+export function watched(agent: Agent): Watched {
+  const clock = fakeClock()
+  const controller = new AbortController()
+  const parts: AgentEvent[] = []
+  const spans: string[] = []
+  const hooks = (name: string) => ({
+    onStart: () => void spans.push(`+${name}`),
+    onEnd: (_: unknown, { outcome }: { readonly outcome: string }) => void spans.push(`-${name} ${outcome}`),
+    onError: (_: unknown, { code }: KernelError) => void spans.push(`-${name} ! ${code}`),
+  })
+  const watcher = { ...hooks('run'), onPart: (_: unknown, event: AgentEvent) => void parts.push(event) }
+  const callbacks = [{ name: 'watcher', run: watcher, agent: hooks('agent') }]
+  const run = startRun(agent, input, { runId: 'R', clock, signal: controller.signal, callbacks })
+  const verdict = () => ({
+    ends: countOf(typesOf(parts), 'run-end'),
+    last: parts.at(-1)?.type,
+    runSpans: countOf(spans, '-run'),
+    openAgents: countOf(spans, '+agent') - countOf(spans, '-agent'),
+    listeners: getEventListeners(controller.signal, 'abort').length,
+    timers: clock.pending(),
+  })
+  const begin = async (count: number) => {
+    const iterator = run[Symbol.asyncIterator]()
+    for (let i = 0; i < count; i++) await iterator.next()
+    return iterator
+  }
+  return { run, begin, clock, controller, parts, spans, verdict }
+}

@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { beforeEach, expect, test } from 'vitest'
+import type { Agent, RunInfo } from '../index.ts'
+import { type KernelError, say } from '../index.ts'
+import { createRunContext, openSpan, runNested, startRun } from '../run.ts'
+import { idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
+import { agentOf, answer, callOf, fakeClock, input, never, request, settled, toolCall } from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+interface Node {
+  readonly models: readonly ('end' | 'fail' | 'open' | 'twice')[]
+  readonly fate: 'complete' | 'throw' | 'interrupt' | 'deaf'
+  readonly calls: readonly Node[]
+}
+const { tree } = fc.letrec<{ tree: Node }>((tie) => ({
+  tree: fc.record({
+    models: fc.array(fc.constantFrom('end', 'fail', 'open', 'twice'), { maxLength: 3 }),
+    fate: fc.constantFrom('complete', 'throw', 'interrupt', 'deaf'),
+    calls: fc.oneof({ maxDepth: 4 }, fc.constant([]), fc.array(tie('tree'), { maxLength: 3 })),
+  }),
+}))
+
+/** An agent that makes the spans of a node, its calls in parallel. */
+function grow({ models, fate, calls }: Node): Agent {
+  return agentOf('a', async function* (ctx) {
+    for (const [turn, how] of models.entries()) {
+      const span = openSpan(ctx, 'model', 'm', request(`model:${turn}`))
+      if (how === 'fail') span?.fail('model')
+      else if (how !== 'open') span?.end(answer)
+      if (how === 'twice') span?.fail(new Error('second'))
+    }
+    const settle = async (child: Node, index: number): Promise<void> => {
+      const call = callOf(ctx, index, { callId: `${ctx.runId}:${index}` })
+      const span = openSpan(call, 'tool', 't', toolCall(call, 'c'))
+      await runNested(grow(child), input, call).then(
+        ({ text }) => span?.end({ content: text }),
+        (error: unknown) => span?.fail(error),
+      )
+    }
+    await Promise.all(calls.map(settle))
+    if (fate === 'throw') raise(new Error('agent'))
+    if (fate === 'interrupt') await ctx.interrupt({ reason: 'input' })
+    if (fate === 'deaf') await never
+    yield* say(ctx, 'done')
+  })
+}
+
+test('in any tree of runs, cut off or not, each span has an open parent and one end, before its run', async () => {
+  await fc.assert(
+    fc.asyncProperty(tree, async (root) => {
+      const open = new Map<string, RunInfo>()
+      const known = new Map<string, RunInfo>()
+      const onStart = (info: RunInfo): void => {
+        expect(known.has(info.spanId), `${info.spanId} is new`).toBe(false)
+        const parent = open.get(info.parentSpanId ?? '')
+        const expected = { run: info.runId === 'R' ? undefined : 'tool', agent: 'run', model: 'agent', tool: 'agent' }
+        expect([info.spanId, parent?.component]).toEqual([info.spanId, expected[info.component]])
+        if (info.component === 'run') expect(info.parentRunId).toBe(parent?.runId)
+        else expect(info.runId).toBe(parent?.runId)
+        known.set(info.spanId, info)
+        open.set(info.spanId, info)
+      }
+      const onEnd = (info: RunInfo): void => {
+        expect(open.delete(info.spanId), `${info.spanId} is open`).toBe(true)
+        const inside = [...open.values()].filter(({ runId }) => `${runId}/`.startsWith(`${info.runId}/`))
+        if (info.component === 'run') expect(inside, `left open in ${info.runId}`).toEqual([])
+      }
+      const all = { onStart, onEnd, onError: onEnd }
+      const reports: unknown[] = []
+      const clock = fakeClock()
+      const controller = new AbortController()
+      const run = startRun(grow(root), input, {
+        runId: 'R',
+        callbacks: [{ name: 'spans', run: all, agent: all, model: all, tool: all }],
+        report: (error) => void reports.push(error.cause ?? error),
+        canInterrupt: true,
+        signal: controller.signal,
+        clock,
+      })
+      const done = settled(run)
+      await idle()
+      controller.abort()
+      await clock.pass(1_000)
+      await done
+      const runs = (node: Node): number => 1 + node.calls.map(runs).reduce((a, b) => a + b, 0)
+      expect(reports).toEqual([])
+      expect([...open.keys()]).toEqual([])
+      expect([...known.values()].filter(({ component }) => component === 'run')).toHaveLength(runs(root))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('a span left open by an agent that was left behind ends with its run, and what comes later is not heard', async () => {
+  const clock = fakeClock()
+  const heard: string[] = []
+  const hooks = (name: string) => ({
+    onStart: () => void heard.push(`+${name}`),
+    onEnd: (_: RunInfo, output: unknown) => void heard.push(`-${name} ${JSON.stringify(output).includes('cancelled')}`),
+    onError: (_: RunInfo, { code }: KernelError) => void heard.push(`!${name} ${code}`),
+  })
+  const wake = Promise.withResolvers<void>()
+  const controller = new AbortController()
+  const run = startRun(
+    agentOf('a', async function* (ctx) {
+      const span = openSpan(ctx, 'model', 'm', request('model:0'))
+      const call = callOf(ctx, 0)
+      const tool = openSpan(call, 'tool', 't', toolCall(call, 'c'))
+      await wake.promise
+      span?.end(answer)
+      tool?.fail(new Error('late'))
+      yield* say(ctx, 'late')
+    }),
+    input,
+    {
+      clock,
+      signal: controller.signal,
+      callbacks: [{ name: 'h', run: hooks('run'), agent: hooks('agent'), model: hooks('model'), tool: hooks('tool') }],
+    },
+  )
+  const done = settled(run)
+  await idle()
+  controller.abort()
+  await clock.pass(1_000)
+  expect(await done).toBe('ABORTED')
+  wake.resolve()
+  await idle()
+  expect(heard.slice(0, 4)).toEqual(['+run', '+agent', '+model', '+tool'])
+  expect(heard.slice(4, 6).sort()).toEqual(['!model ABORTED', '!tool ABORTED'])
+  expect(heard.slice(6)).toEqual(['-agent true', '-run true'])
+})
+
+test('nobody listening means no span at all', () => {
+  const ctx = createRunContext({ callbacks: [{ name: 'deaf', run: { onStart() {} } }] })
+  expect([
+    openSpan(ctx, 'model', 'm', request('model:0')),
+    openSpan(createRunContext(), 'model', 'm', request('x')),
+  ]).toEqual([undefined, undefined])
+})

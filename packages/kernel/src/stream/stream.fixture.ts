@@ -1,0 +1,37 @@
+import { expect } from 'vitest'
+import { type PipeStream, stream } from '../index.ts'
+
+/** Lets everything run that can run without anybody doing anything. */
+export async function idle(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+export function noUnhandledRejection(): () => Promise<void> {
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  return async () => {
+    await idle()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  }
+}
+
+/** Throws where only an expression may stand. */
+export function raise(value: unknown): never {
+  throw value
+}
+
+/** Reads to the end. */
+export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const values: T[] = []
+  for await (const value of source) values.push(value)
+  return values
+}
+
+/** A stream of the numbers below n. */
+export const count = (n: number): PipeStream<number> =>
+  stream(async (sink) => {
+    for (let i = 0; i < n; i++) await sink.write(i)
+  })
