@@ -1,12 +1,19 @@
+import { chatModelWorkloads } from './chat-model.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
 
-console.log('| workload | unit | hand-written, µs | Troupe, µs | ratio |')
-console.log('|---|---|---|---|---|')
-for (const workload of kernelWorkloads()) {
-  const { name, unit, handWritten, troupe, ratio } = await measure(workload)
-  console.log(`| ${name} | ${unit} | ${handWritten.toFixed(2)} | ${troupe.toFixed(2)} | ${ratio.toFixed(1)}x |`)
+const only = process.argv[2] ?? ''
+
+for (const [title, workloads] of Object.entries({ Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads() })) {
+  console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
+  for (const workload of workloads.filter(({ name }) => name.includes(only))) {
+    const { name, unit, handWritten, troupe, ratio } = await measure(workload)
+    const digits = troupe < 0.1 ? 4 : 2
+    console.log(
+      `| ${name} | ${unit} | ${handWritten.toFixed(digits)} | ${troupe.toFixed(digits)} | ${ratio.toFixed(1)}x |`,
+    )
+  }
 }
 
 console.log('\n| import in a fresh process | ms |')

@@ -58,6 +58,7 @@ export interface RepairOptions {
  * @example const safe = repairHistory(messages, { awaiting: thread.openCalls.map(({ callId }) => callId) })
  */
 export function repairHistory(messages: readonly Message[], options: RepairOptions = {}): readonly Message[] {
+  if (isPaired(messages)) return messages
   const results = new Map<string, ToolMessage>()
   for (const message of messages) {
     if (message.role === 'tool' && !results.has(message.callId)) results.set(message.callId, message)
@@ -78,6 +79,20 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
     }
   }
   return same(repaired, messages) ? messages : repaired
+}
+
+/** Whether every call has its result where it belongs; costs next to nothing on a long history that is sound. */
+function isPaired(messages: readonly Message[]): boolean {
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i] as Message
+    if (message.role === 'tool') return false
+    if (message.role !== 'assistant' || !message.toolCalls) continue
+    for (const { id } of message.toolCalls) {
+      const result = messages[++i]
+      if (result?.role !== 'tool' || result.callId !== id) return false
+    }
+  }
+  return true
 }
 
 function unknownResult(callId: string, name: string): ToolMessage {

@@ -66,6 +66,8 @@ export type MessageEnd = EventStamp & {
   readonly message: AssistantMessage
   readonly usage?: Usage
   readonly finishReason?: FinishReason
+  /** What the message says as structured output, validated. */
+  readonly output?: Json
   readonly dropped?: true
 }
 /** A tool starts. Contract: its write waits until the consumer has come back for more; not repeated on resume. */

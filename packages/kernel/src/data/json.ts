@@ -7,7 +7,10 @@ export type Awaitable<T> = T | PromiseLike<T>
 
 const MAX_DEPTH = 64
 
-/** Where a value stops being JSON (`.a[2]`), or undefined if it is JSON all through; deeper than 64 levels counts as not JSON. */
+/**
+ * Where a value stops being JSON, or undefined if it is JSON all through; deeper than 64 levels counts as not JSON.
+ * @example notJson({ a: [1, new Date()] }) // '.a[1]'
+ */
 export function notJson(value: unknown, path = '', depth = 0): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : path

@@ -112,6 +112,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.usage) this.#core.addUsage(event.usage)
         if (event.dropped) return
         this.#message = textOf(event.message.content)
+        this.#output = event.output
         this.#direct = undefined
         for (const { id } of event.message.toolCalls ?? []) this.#waiting(id)
         return

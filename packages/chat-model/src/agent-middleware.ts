@@ -1,0 +1,62 @@
+import type { AgentHandler, Awaitable, InvokeTool, Message, RunContext, StreamTool, Tool } from '@troupe/kernel'
+
+/** What the model hooks of a middleware may change. */
+export interface ChatModelAgentState {
+  messages: Message[]
+}
+
+/** The object that extended agents before there were handlers; it goes on working unchanged. */
+export interface AgentMiddleware {
+  /** Appended to the instruction, after one newline. */
+  readonly additionalInstruction?: string
+  readonly additionalTools?: readonly Tool[]
+  readonly beforeChatModel?: (ctx: RunContext, state: ChatModelAgentState) => Awaitable<void>
+  readonly afterChatModel?: (ctx: RunContext, state: ChatModelAgentState) => Awaitable<void>
+  readonly wrapToolCall?: {
+    readonly invokable?: (next: InvokeTool) => InvokeTool
+    readonly streamable?: (next: StreamTool) => StreamTool
+  }
+}
+
+const FIELDS: readonly string[] = [
+  'additionalInstruction',
+  'additionalTools',
+  'beforeChatModel',
+  'afterChatModel',
+  'wrapToolCall',
+]
+
+/** Whether something in a list of handlers is a middleware. */
+export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is AgentMiddleware {
+  return typeof entry === 'object' && entry !== null && FIELDS.some((field) => field in entry)
+}
+
+/** A middleware as the handler it is. */
+export function middlewareHandler(middleware: AgentMiddleware): AgentHandler {
+  const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
+  const { invokable, streamable } = wrapToolCall ?? {}
+  const added = additionalTools.map((tool) => ({ tool, returnDirectly: false }))
+  return {
+    name: 'legacy-middleware',
+    ...((additionalInstruction || added.length > 0) && {
+      beforeAgent(_ctx, config) {
+        if (additionalInstruction) config.instruction = `${config.instruction}\n${additionalInstruction}`
+        config.tools = config.tools.concat(added)
+      },
+    }),
+    ...(beforeChatModel && { beforeModelRewriteHistory: rewriting(beforeChatModel) }),
+    ...(afterChatModel && { afterModelRewriteHistory: rewriting(afterChatModel) }),
+    ...(invokable && { wrapInvokableToolCall: (ctx, input, next) => invokable(next)(ctx, input) }),
+    ...(streamable && { wrapStreamableToolCall: (ctx, input, next) => streamable(next)(ctx, input) }),
+  }
+}
+
+function rewriting(
+  hook: NonNullable<AgentMiddleware['beforeChatModel']>,
+): NonNullable<AgentHandler['beforeModelRewriteHistory']> {
+  return async (ctx, messages) => {
+    const state = { messages: messages.slice() }
+    await hook(ctx, state)
+    return state.messages
+  }
+}

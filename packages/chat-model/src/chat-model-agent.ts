@@ -1,0 +1,155 @@
+import {
+  type Agent,
+  type AgentHandler,
+  type AgentInput,
+  type ChatModel,
+  type EventDraft,
+  type Infer,
+  type JsonSchemaValidator,
+  KernelError,
+  type ModelOptions,
+  type ResumeInfo,
+  type RunContext,
+  type Schema,
+  stream,
+  type Tool,
+  type ToolMeta,
+  toolMetas,
+} from '@troupe/kernel'
+import { type AgentMiddleware, isMiddleware, middlewareHandler } from './agent-middleware.ts'
+import { exitTool } from './exit-tool.ts'
+import { HandlerChain } from './handler-chain.ts'
+import { Loop } from './loop.ts'
+import { modelCall } from './model-call.ts'
+import type { Plan } from './plan.ts'
+import { backoff, type RetryPolicy } from './retry.ts'
+import { structuredOutput } from './structured-output.ts'
+import { withinLimit } from './time-limit.ts'
+import { toolCall } from './tool-call.ts'
+import { Toolbox } from './toolbox.ts'
+import { validateJsonSchema } from './validator.ts'
+
+/** What a ChatModel agent is made of. */
+export interface ChatModelAgentOptions<S extends Schema = Schema> {
+  readonly name: string
+  /** What the agent is for; other agents decide by it. @default '' */
+  readonly description?: string
+  readonly model: ChatModel
+  /** Models to fall back on, in order, when the one before has failed for good. @default [] */
+  readonly fallbacks?: readonly ChatModel[]
+  /** @default '' */
+  readonly instruction?: string
+  /** @default [] */
+  readonly tools?: readonly (Tool | ToolMeta)[]
+  /** Run in order; middlewares are taken here too. @default [] */
+  readonly handlers?: readonly (AgentHandler | AgentMiddleware)[]
+  /** Run before `handlers`. @default [] */
+  readonly middlewares?: readonly AgentMiddleware[]
+  /** Gives the model a tool to end the run with: `exit {final_result}`, or your own. @default false */
+  readonly exit?: boolean | Tool
+  /** The schema of the final answer; the result is validated and typed. */
+  readonly output?: S
+  /** How often the model may correct an answer that does not fit `output`. @default 2 */
+  readonly outputCorrections?: number
+  /** Model calls in one run. @default 20 */
+  readonly maxIterations?: number
+  /** Tools of one turn that run at the same time; 1 runs them one after the other. @default 8 */
+  readonly toolConcurrency?: number
+  /** Settings of every model call. @default {} */
+  readonly modelOptions?: ModelOptions
+  /** When a failed model call is tried again; false never. @default backoff() */
+  readonly retry?: RetryPolicy | false
+  /** Limit of one attempt of a model call. @default none */
+  readonly modelTimeoutMs?: number
+  /** Limit of one tool call. @default none */
+  readonly toolTimeoutMs?: number
+  /** Limit of a whole run of this agent. @default none */
+  readonly runTimeoutMs?: number
+  /** Validates arguments against plain JSON Schema. @default `@cfworker/json-schema` */
+  readonly validator?: JsonSchemaValidator
+}
+
+/**
+ * An agent that asks a model, runs the tools it calls, and asks again until there is an answer.
+ * @example
+ * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [getWeather] })
+ * const { text } = await startRun(agent, { messages })
+ */
+export function chatModelAgent<const S extends Schema = never>(
+  options: ChatModelAgentOptions<S>,
+): Agent<[S] extends [never] ? unknown : Infer<S>> {
+  const { name, description = '', runTimeoutMs } = options
+  const plan = compile(options)
+  const start = (input: AgentInput | ResumeInfo, ctx: RunContext) =>
+    stream<EventDraft>((sink) =>
+      withinLimit(ctx, runTimeoutMs, `agent ${name}`, (limited) => new Loop(plan, limited, sink).run(input)),
+    )
+  return { name, description, acceptsAdditions: true, run: start, resume: start }
+}
+
+function compile(options: ChatModelAgentOptions): Plan {
+  const {
+    name,
+    model,
+    fallbacks = [],
+    instruction = '',
+    tools = [],
+    handlers = [],
+    middlewares = [],
+    exit = false,
+    output,
+    outputCorrections = 2,
+    maxIterations = 20,
+    toolConcurrency = 8,
+    modelOptions = {},
+    retry = backoff(),
+    modelTimeoutMs,
+    toolTimeoutMs,
+    runTimeoutMs,
+    validator = validateJsonSchema,
+  } = options
+  check(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
+  const who = `agent ${name}`
+  check(typeof instruction === 'string', who, 'instruction is a text', instruction)
+  for (const one of [model, ...fallbacks]) {
+    check(typeof one?.stream === 'function' && typeof one.name === 'string', who, 'expected a ChatModel', one)
+  }
+  const counts = { maxIterations, toolConcurrency }
+  for (const [option, value] of Object.entries(counts)) {
+    check(Number.isInteger(value) && value >= 1, who, `${option} is a whole number from 1 on`, value)
+  }
+  check(
+    Number.isInteger(outputCorrections) && outputCorrections >= 0,
+    who,
+    'outputCorrections is a whole number',
+    outputCorrections,
+  )
+  for (const [option, value] of Object.entries({ modelTimeoutMs, toolTimeoutMs, runTimeoutMs })) {
+    check(value === undefined || value > 0, who, `${option} is a positive number of milliseconds`, value)
+  }
+  const policy = retry === false ? () => undefined : retry
+  check(typeof policy === 'function', who, 'retry is a policy or false', retry)
+  const list = [...middlewares, ...handlers].map((entry) => (isMiddleware(entry) ? middlewareHandler(entry) : entry))
+  const exits = exit === false ? [] : [exit === true ? exitTool() : exit]
+  const structured = output && structuredOutput(output, outputCorrections, validator)
+  return {
+    instruction,
+    model,
+    modelOptions: structured ? { ...modelOptions, responseSchema: structured.schema } : modelOptions,
+    toolbox: new Toolbox(toolMetas([...tools, ...exits])),
+    chain: new HandlerChain(list, {
+      ...toolCall(validator, toolTimeoutMs),
+      callModel: modelCall({ models: [model, ...fallbacks], retry: policy, timeoutMs: modelTimeoutMs }),
+    }),
+    validator,
+    concurrency: toolConcurrency,
+    maxIterations,
+    output: structured,
+  }
+}
+
+function check(ok: boolean, who: string, expected: string, value: unknown): void {
+  if (ok) return
+  const got = typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value)
+  throw new KernelError('CONFIG_INVALID', `${who}: ${expected}, got ${got}`)
+}

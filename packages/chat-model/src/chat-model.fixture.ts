@@ -1,0 +1,153 @@
+import {
+  type AgentEvent,
+  type AgentInput,
+  type Answers,
+  defineTool,
+  type ErrorInfo,
+  type Json,
+  type Message,
+  type ModelRequest,
+  type ResumeInfo,
+  type RunHost,
+  type RunSettings,
+  type Tool,
+  type ToolEnd,
+  type UserMessage,
+} from '@troupe/kernel'
+import { toolMessage } from '@troupe/kernel/history'
+import { startRun } from '@troupe/kernel/run'
+import { type Recording, record, type ScriptedTurn, scriptedModel } from '@troupe/testkit'
+import { expect } from 'vitest'
+import { type ChatModelAgentOptions, chatModelAgent } from './index.ts'
+
+/** Everything but what `play` sets itself. */
+export type Options = Partial<ChatModelAgentOptions>
+/** A script for the model. */
+export type Turns = readonly (ScriptedTurn | ((request: ModelRequest) => ScriptedTurn))[]
+
+/** A user message. */
+export const user = (content = 'Hello', id = 'u1'): UserMessage => ({ id, role: 'user', content })
+
+/** The input of most runs. */
+export const hello: AgentInput = { messages: [user()] }
+
+/** A tool; its result is `<name> done` unless it says otherwise. */
+export const tool = (
+  name: string,
+  invoke: Tool['invoke'] = () => `${name} done`,
+  more: Partial<Omit<Tool, 'name' | 'invoke'>> = {},
+): Tool => defineTool({ name, description: name, parameters: { type: 'object' }, ...(invoke && { invoke }), ...more })
+
+/** A tool that shows its output in pieces. */
+export const streaming = (name: string, pieces: readonly string[] = [`${name} `, 'done'], more: Partial<Tool> = {}): Tool =>
+  defineTool({
+    name,
+    description: name,
+    parameters: { type: 'object' },
+    async *stream() {
+      yield* pieces
+    },
+    ...more,
+  })
+
+/** A turn that calls tools, each call with the name of its tool as id; repeated names are numbered. */
+export const calling = (...names: readonly string[]): ScriptedTurn => ({
+  toolCalls: names.map((name, i) => ({ id: names.indexOf(name) === i ? name : `${name}-${i}`, name })),
+})
+
+/** What became of a run. */
+export interface Played extends Recording {
+  readonly requests: readonly ModelRequest[]
+  /** The lines without the agent's name. */
+  readonly story: readonly string[]
+  readonly toolEnds: readonly ToolEnd[]
+  /** Ids of calls by `tool-start`. */
+  readonly started: readonly string[]
+  readonly errors: readonly ErrorInfo[]
+  /** What `startRun` takes to go on. */
+  resume(answers?: Answers): ResumeInfo
+  /** The history after the run. */
+  readonly history: readonly Message[]
+}
+
+/** Runs an agent named `a` on a scripted model and reads the run to its end. */
+export async function play(
+  turns: Turns,
+  options: Options = {},
+  input: AgentInput | ResumeInfo = hello,
+  settings: RunSettings & RunHost = {},
+): Promise<Played> {
+  const model = scriptedModel(turns)
+  const agent = chatModelAgent({ name: 'a', model, ...options })
+  const recording = await record(startRun(agent, input, { runId: 'R', ...settings }))
+  return played(recording, input, model.requests)
+}
+
+/** Reads what tests ask of a recording. */
+export function played(recording: Recording, input: AgentInput, requests: readonly ModelRequest[] = []): Played {
+  const own = recording.events.filter((event) => event.parentCallId === undefined)
+  const history = [...input.messages, ...own.flatMap(entryOf)]
+  return {
+    ...recording,
+    requests,
+    story: recording.lines.map((line) => line.replace(/^a /, '')),
+    toolEnds: own.filter((event) => event.type === 'tool-end'),
+    started: own.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : [])),
+    errors: recording.events.flatMap((event) => (event.type === 'error' ? [event.error] : [])),
+    history,
+    resume: (answers = {}) => ({ messages: history, state: stateOf(own), answers }),
+  }
+}
+
+function entryOf(event: AgentEvent): Message[] {
+  if (event.type === 'message-end' && !event.dropped) return [event.message]
+  return event.type === 'tool-end' && event.status !== 'dropped' ? [toolMessage(event)] : []
+}
+
+function stateOf(events: readonly AgentEvent[]): Json {
+  for (const event of events.toReversed()) {
+    if (event.type === 'action' && event.action.type === 'interrupt') return event.action.state ?? null
+  }
+  return expect.fail('the run was not interrupted')
+}
+
+/** The roles and texts of messages, for short comparisons. */
+export const brief = (messages: readonly Message[] | undefined): string[] =>
+  (messages ?? []).map((message) => {
+    const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ name }) => name) : []
+    const text = typeof message.content === 'string' ? message.content : JSON.stringify(message.content)
+    return [message.role, ...calls, ...(text === '' ? [] : [text])].join(' ')
+  })
+
+/** Lets everything run that can run without anybody doing anything. */
+export async function idle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Waits for good. */
+export const never: Promise<never> = new Promise(() => {})
+
+/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+export function noUnhandledRejection(): () => Promise<void> {
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  return async () => {
+    await idle()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  }
+}
+
+/** Contract: exactly one terminal, at most one error, every message and call closed, every event JSON. */
+export function expectSound({ events, end }: Recording): void {
+  expect(JSON.parse(JSON.stringify(events))).toEqual(events)
+  expect(events.filter(({ type, parentCallId }) => type === 'run-end' && parentCallId === undefined)).toEqual([end])
+  expect(events.at(-1)).toBe(end)
+  expect(events.filter(({ type }) => type === 'error')).toHaveLength(end?.outcome === 'failed' ? 1 : 0)
+  const started = events.flatMap((event) => (event.type === 'message-start' ? [event.messageId] : []))
+  const ended = events.flatMap((event) => (event.type === 'message-end' ? [event.message.id] : []))
+  expect(ended.toSorted()).toEqual(started.toSorted())
+  const answered = events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
+  expect(new Set(answered).size).toBe(answered.length)
+}

@@ -1,0 +1,22 @@
+import { defineTool, type Tool } from '@troupe/kernel'
+
+/**
+ * The tool with which a model says that it is done; the run ends with what it says.
+ * @example chatModelAgent({ exit: exitTool(), … })
+ */
+export function exitTool(): Tool {
+  return defineTool({
+    name: 'exit',
+    description: 'Exit the agent process and return the final result.',
+    parameters: {
+      type: 'object',
+      properties: { final_result: { type: 'string', description: 'the final result to return' } },
+      required: ['final_result'],
+    },
+    kind: 'think',
+    invoke({ final_result }, ctx) {
+      ctx.sendAction({ type: 'exit', result: final_result })
+      return final_result
+    },
+  }) as Tool
+}

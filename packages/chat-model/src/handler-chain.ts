@@ -1,0 +1,189 @@
+import {
+  type AgentConfig,
+  type AgentHandler,
+  type CallModel,
+  type HistoryRewrite,
+  type HookName,
+  hookOf,
+  type InvokeTool,
+  KernelError,
+  type Message,
+  pipe,
+  type RunContext,
+  type RunResult,
+  type StreamTool,
+  stream,
+} from '@troupe/kernel'
+import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
+
+/** What stands inside all wraps. */
+export interface Innermost {
+  readonly invoke: InvokeTool
+  readonly stream: StreamTool
+  readonly callModel: CallModel
+}
+
+/** A history and the context that goes with it. */
+export interface Rewritten {
+  readonly ctx: RunContext
+  readonly messages: readonly Message[]
+}
+
+type Named<H extends HookName> = { readonly name: string; readonly hook: NonNullable<AgentHandler[H]> }
+
+/** The handlers of one agent, compiled once: hooks that are absent are not here at all. */
+export class HandlerChain implements Innermost {
+  readonly invoke: InvokeTool
+  readonly stream: StreamTool
+  readonly callModel: CallModel
+  /** Whether anything happens before or after the agent. */
+  readonly framesAgent: boolean
+  readonly #frames: readonly { before: Named<'beforeAgent'> | undefined; after: Named<'afterAgent'> | undefined }[]
+  readonly #rewrites: Record<RewriteHook, readonly Named<RewriteHook>[]>
+
+  constructor(handlers: readonly AgentHandler[], innermost: Innermost) {
+    this.#frames = handlers.map((handler) => ({
+      before: named(handler, 'beforeAgent'),
+      after: named(handler, 'afterAgent'),
+    }))
+    this.framesAgent = this.#frames.some(({ before, after }) => before ?? after)
+    this.#rewrites = {
+      beforeModelRewriteHistory: handlers.flatMap((handler) => named(handler, 'beforeModelRewriteHistory') ?? []),
+      afterModelRewriteHistory: handlers.flatMap((handler) => named(handler, 'afterModelRewriteHistory') ?? []),
+    }
+    this.invoke = handlers.reduceRight(wrapInvoke, innermost.invoke)
+    this.stream = handlers.reduceRight(wrapStream, innermost.stream)
+    this.callModel = handlers.reduceRight(wrapModel, innermost.callModel)
+  }
+
+  /** Contract: forward; tells how far it came, so that `afterAgent` is owed to those alone. */
+  async beforeAgent(ctx: RunContext, config: AgentConfig, reached: (handlers: number) => void): Promise<RunContext> {
+    let current = ctx
+    for (const [index, { before }] of this.#frames.entries()) {
+      reached(index + 1)
+      if (!before) continue
+      const returned = await attempt(before.name, 'beforeAgent', () => before.hook(current, config))
+      if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
+    }
+    return current
+  }
+
+  /** Contract: every hook that is owed runs; the first error of theirs comes out at the end. */
+  async afterAgent(ctx: RunContext, result: RunResult, reached: number): Promise<void> {
+    let failed: { readonly error: unknown } | undefined
+    for (const { after } of this.#frames.slice(0, reached)) {
+      try {
+        if (after) await attempt(after.name, 'afterAgent', () => after.hook(ctx, result))
+      } catch (error) {
+        failed ??= { error }
+      }
+    }
+    if (failed) throw failed.error
+  }
+
+  /** Whether any handler has this hook. */
+  rewrites(hook: RewriteHook): boolean {
+    return this.#rewrites[hook].length > 0
+  }
+
+  /** Contract: forward; each hook gets what the one before made; one that does not wait is not awaited. */
+  async rewrite(hook: RewriteHook, start: Rewritten): Promise<Rewritten> {
+    let current = start
+    for (const { name, hook: rewrite } of this.#rewrites[hook]) {
+      let returned = attempt(name, hook, () => rewrite(current.ctx, current.messages))
+      if (isPromise(returned)) returned = await returned
+      current = rewritten(name, hook, returned, current)
+    }
+    return current
+  }
+}
+
+type RewriteHook = 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'
+
+function rewritten(name: string, hook: HookName, returned: HistoryRewrite, before: Rewritten): Rewritten {
+  if (returned === undefined) return before
+  if (Array.isArray(returned)) return { ctx: before.ctx, messages: returned }
+  if (typeof returned === 'object' && returned !== null && 'messages' in returned && Array.isArray(returned.messages)) {
+    return { ctx: checkContext(name, hook, returned.ctx), messages: returned.messages }
+  }
+  throw handlerError(name, hook, new Error('expected messages, { messages, ctx } or nothing'))
+}
+
+function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | undefined {
+  const found = hookOf(handler, hook)
+  return found && { name: handler.name, hook: found }
+}
+
+function wrapInvoke(next: InvokeTool, handler: AgentHandler): InvokeTool {
+  const streamable = hookOf(handler, 'wrapStreamableToolCall')
+  const wrap = hookOf(handler, 'wrapInvokableToolCall') ?? (streamable && asInvokableWrap(streamable))
+  if (!wrap) return next
+  return async (ctx, input) => {
+    const result = await attempt(handler.name, 'wrapInvokableToolCall', () => wrap(ctx, input, next))
+    if (typeof result === 'object' && result !== null && 'content' in result) return result
+    throw handlerError(handler.name, 'wrapInvokableToolCall', new Error('expected a result with content'))
+  }
+}
+
+function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
+  const invokable = hookOf(handler, 'wrapInvokableToolCall')
+  const wrap = hookOf(handler, 'wrapStreamableToolCall') ?? (invokable && asStreamableWrap(invokable))
+  if (!wrap) return next
+  return async (ctx, input) => {
+    const call = await attempt(handler.name, 'wrapStreamableToolCall', () => wrap(ctx, input, next))
+    if (!call?.stream || !call.result) {
+      throw handlerError(handler.name, 'wrapStreamableToolCall', new Error('expected { stream, result }'))
+    }
+    const result = call.result.catch((error: unknown) => {
+      throw handlerError(handler.name, 'wrapStreamableToolCall', error)
+    })
+    // Whoever reads the stream hears of the failure first.
+    result.catch(() => undefined)
+    return { stream: call.stream, result }
+  }
+}
+
+function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
+  const wrap = hookOf(handler, 'wrapModelCall')
+  if (!wrap) return next
+  return (ctx, request) =>
+    stream(async (sink) => {
+      try {
+        await pipe(wrap(ctx, request, next), sink)
+      } catch (error) {
+        throw handlerError(handler.name, 'wrapModelCall', error)
+      }
+    })
+}
+
+/** Calls a hook; what it throws, now or later, names handler and hook. */
+function attempt<T>(name: string, hook: HookName, call: () => T): T {
+  try {
+    const returned = call()
+    if (!isPromise(returned)) return returned
+    return returned.then(undefined, (error: unknown) => {
+      throw handlerError(name, hook, error)
+    }) as T
+  } catch (error) {
+    throw handlerError(name, hook, error)
+  }
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
+function checkContext(name: string, hook: HookName, ctx: RunContext): RunContext {
+  if (typeof ctx?.derive === 'function') return ctx
+  throw handlerError(name, hook, new Error('expected a context or nothing'))
+}
+
+/** What a hook threw as the run's error; aborts, interrupts and failures of the model pass as they are. */
+function handlerError(handler: string, hook: HookName, cause: unknown): KernelError {
+  const error = KernelError.from(cause, 'HANDLER_FAILED')
+  if (error === cause && /^(ABORTED|INTERRUPTED|TIMEOUT|HANDLER_FAILED|MODEL_.*)$/.test(error.code)) return error
+  return new KernelError('HANDLER_FAILED', `handler ${handler}: ${hook} failed, ${error.message}`, {
+    cause,
+    details: { handler, hook },
+  })
+}

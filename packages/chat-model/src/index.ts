@@ -1,0 +1,6 @@
+export type { AgentMiddleware, ChatModelAgentState } from './agent-middleware.ts'
+export type { ChatModelAgentOptions } from './chat-model-agent.ts'
+export { chatModelAgent } from './chat-model-agent.ts'
+export { exitTool } from './exit-tool.ts'
+export type { BackoffOptions, RetryPolicy } from './retry.ts'
+export { backoff } from './retry.ts'

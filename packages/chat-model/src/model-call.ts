@@ -1,0 +1,124 @@
+import {
+  type CallModel,
+  type ChatModel,
+  KernelError,
+  type ModelPart,
+  type ModelRequest,
+  pipe,
+  type RunContext,
+  type Sink,
+  stream,
+} from '@troupe/kernel'
+import type { RetryPolicy } from './retry.ts'
+import { withinLimit } from './time-limit.ts'
+
+/** How a model call is made. */
+export interface ModelCallOptions {
+  /** The model, and those to fall back on, in order. */
+  readonly models: readonly ChatModel[]
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | undefined
+}
+
+/** Calls a model with its retries and fallbacks. Contract: what an attempt has said before it failed is followed by `restart`. */
+export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallModel {
+  return (ctx, request) =>
+    stream(async (sink) => {
+      let last: KernelError | undefined
+      for (const model of models) {
+        for (let attempt = 1; ; attempt++) {
+          const trial = new Trial(model, sink, last !== undefined)
+          try {
+            await trial.run(ctx, request, timeoutMs)
+            return
+          } catch (error) {
+            if (trial.downstream) throw trial.downstream.error
+            last = KernelError.from(error, 'MODEL_FAILED')
+            if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
+          }
+          const pause = retry(last, attempt)
+          if (pause === undefined) break
+          await sleep(ctx, pause)
+        }
+      }
+      throw last
+    })
+}
+
+/** One attempt with one model. */
+class Trial implements Sink<ModelPart> {
+  readonly #model: ChatModel
+  readonly #sink: Sink<ModelPart>
+  /** Parts of a former attempt may have been shown: they are taken back with the first part of this one. */
+  #restart: boolean
+  #finished = false
+  /** Set when the failure is not the model's but that of whoever reads it. */
+  downstream: { readonly error: unknown } | undefined
+
+  constructor(model: ChatModel, sink: Sink<ModelPart>, restart: boolean) {
+    this.#model = model
+    this.#sink = sink
+    this.#restart = restart
+  }
+
+  async run(ctx: RunContext, request: ModelRequest, timeoutMs: number | undefined): Promise<void> {
+    try {
+      await withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) =>
+        pipe(this.#model.stream(request, new LazySignal(limited)), this),
+      )
+      if (this.#finished) return
+      throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
+    } finally {
+      // A model that does not stop writes into nothing.
+      this.#finished = true
+    }
+  }
+
+  write(part: ModelPart): void | Promise<void> {
+    if (this.#finished) return
+    const wait = this.#restart ? this.#pass({ type: 'restart' }) : undefined
+    this.#restart = false
+    if (part.type !== 'finish') return wait ? wait.then(() => this.#pass(part)) : this.#pass(part)
+    this.#finished = true
+    const finish = part.model === undefined ? { ...part, model: this.#model.name } : part
+    return wait ? wait.then(() => this.#pass(finish)) : this.#pass(finish)
+  }
+
+  #pass(part: ModelPart): void | Promise<void> {
+    try {
+      return this.#sink.write(part)
+    } catch (error) {
+      this.downstream = { error }
+      throw error
+    }
+  }
+}
+
+/** A model that never looks at the signal does not pay for it. */
+class LazySignal {
+  readonly #ctx: RunContext
+
+  constructor(ctx: RunContext) {
+    this.#ctx = ctx
+  }
+
+  get signal(): AbortSignal {
+    return this.#ctx.signal
+  }
+}
+
+function sleep(ctx: RunContext, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { signal } = ctx
+    const stop = () => {
+      cancel()
+      reject(signal.reason)
+    }
+    const cancel = ctx.clock.after(ms, () => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    })
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,17 @@
+import type { ChatModel, JsonSchemaValidator, ModelOptions } from '@troupe/kernel'
+import type { HandlerChain } from './handler-chain.ts'
+import type { StructuredOutput } from './structured-output.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** An agent's options, checked and compiled once. */
+export interface Plan {
+  readonly instruction: string
+  readonly model: ChatModel
+  readonly modelOptions: ModelOptions
+  readonly toolbox: Toolbox
+  readonly chain: HandlerChain
+  readonly validator: JsonSchemaValidator
+  readonly concurrency: number
+  readonly maxIterations: number
+  readonly output: StructuredOutput | undefined
+}

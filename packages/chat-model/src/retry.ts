@@ -1,0 +1,36 @@
+import type { KernelError } from '@troupe/kernel'
+
+/** How long to wait before the next attempt, in milliseconds; undefined means that there is none. */
+export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined
+
+/** How the default policy waits. */
+export interface BackoffOptions {
+  /** Attempts in all, the first included. @default 3 */
+  readonly attempts?: number
+  /** The first pause; each further one is twice as long. @default 500 */
+  readonly firstMs?: number
+  /** No pause is longer. @default 30000 */
+  readonly longestMs?: number
+  /** Gives numbers from 0 to 1; a pause lasts between half and all of its length. @default Math.random */
+  readonly random?: () => number
+}
+
+/**
+ * Retries what is `retryable`, with exponential pauses and jitter; `details.retryAfterMs` is honoured where it is longer.
+ * @example chatModelAgent({ retry: backoff({ attempts: 5 }), … })
+ */
+export function backoff({
+  attempts = 3,
+  firstMs = 500,
+  longestMs = 30_000,
+  // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
+  random = () => Math.random(),
+}: BackoffOptions = {}): RetryPolicy {
+  return (error, attempt) => {
+    if (!error.retryable || attempt >= attempts) return undefined
+    const pause = Math.min(longestMs, firstMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)
+    const { retryAfterMs } = error.details
+    const asked = typeof retryAfterMs === 'number' ? retryAfterMs : 0
+    return asked > longestMs ? undefined : Math.max(pause, asked)
+  }
+}

@@ -1,0 +1,233 @@
+import {
+  type AgentAction,
+  type ApprovalAnswer,
+  type Interrupt,
+  type Json,
+  KernelError,
+  type Part,
+  parseArguments,
+  pipe,
+  type RunContext,
+  type Tool,
+  type ToolCall,
+  type ToolCallInput,
+  type ToolCallResult,
+  type ToolMessage,
+} from '@troupe/kernel'
+import { openSpan } from '@troupe/kernel/run'
+import { failedResult } from './tool-call.ts'
+import type { ParkedCall, TurnInput } from './tool-turn.ts'
+
+/** One tool call on its way: it ends answered, open or interrupted, and never throws. */
+export class RunningCall {
+  readonly id: string
+  readonly tool: Tool | undefined
+  readonly interrupts: Interrupt[] = []
+  readonly actions: AgentAction[] = []
+  /** Its result comes from outside, later. */
+  open = false
+  /** What ends the run, once every call has settled. */
+  failure: KernelError | undefined
+  readonly #turn: TurnInput
+  readonly #ctx: RunContext
+  readonly #parked: ParkedCall | undefined
+  readonly #returnDirectly: boolean
+  #input: ToolCallInput
+  #result: ToolCallResult | undefined
+  #messageId = ''
+  #started: boolean
+  #saved: Json | undefined
+  #told = false
+
+  constructor(turn: TurnInput, call: ToolCall, index: number, besideOpen: boolean) {
+    const { id, name } = call
+    const meta = turn.toolbox.get(name)
+    this.id = id
+    this.tool = meta?.tool
+    this.#turn = turn
+    this.#returnDirectly = meta?.returnDirectly ?? false
+    this.#parked = turn.parked?.[id]
+    this.#started = this.#parked?.started ?? false
+    const { answers } = turn
+    const saved = this.#parked?.saved
+    const scope = {
+      callId: id,
+      ...(answers && { answers }),
+      ...(saved !== undefined && { saved }),
+      onAction: (action: AgentAction) => this.#act(action, besideOpen),
+      onInterrupt: (interrupts: readonly Interrupt[], kept?: Json) => {
+        this.interrupts.push(...interrupts)
+        this.#saved = kept
+      },
+    }
+    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: scope })
+    const callOptions = turn.callOptions?.[name]
+    this.#input = {
+      name,
+      arguments: call.arguments,
+      callId: id,
+      step: this.#ctx.step,
+      idempotencyKey: `${turn.ctx.session.threadId}/${id}`,
+      ...(callOptions !== undefined && { callOptions }),
+      ...(this.tool && { tool: this.tool }),
+    }
+  }
+
+  get direct(): boolean {
+    return this.#result !== undefined && !this.#result.error && (this.#result.direct ?? this.#returnDirectly)
+  }
+
+  /** Asks a person if the tool wants one asked. Contract: before any call of the turn starts. */
+  async askApproval(): Promise<void> {
+    const { tool } = this
+    if (!tool?.needsApproval) return
+    try {
+      const args = await parseArguments(tool, this.#input.arguments, this.#turn.validator)
+      if (!(await tool.needsApproval(args, this.#ctx))) return
+    } catch (error) {
+      // Arguments that are not valid are answered when the call runs.
+      if (KernelError.is(error, 'VALIDATION_FAILED')) return
+      return this.#fail(error)
+    }
+    try {
+      const metadata = { tool: tool.name, arguments: this.#input.arguments }
+      const message = `Allow ${tool.displayName ?? tool.name}?`
+      const answer: Json = await this.#ctx.interrupt({ reason: 'approval', message, responseSchema: ANSWER, metadata })
+      this.#obey(answer as ApprovalAnswer)
+    } catch (error) {
+      if (!KernelError.is(error, 'INTERRUPTED')) this.#fail(error)
+    }
+  }
+
+  async run(): Promise<void> {
+    if (this.#result || this.interrupts.length > 0) return this.#result && !this.direct ? this.tellEnd() : undefined
+    const { sink } = this.#turn
+    const { name, arguments: args, callId } = this.#input
+    try {
+      if (!this.#started) {
+        const wait = sink.write({ type: 'tool-start', callId, name, arguments: args })
+        if (wait) await wait
+        this.#started = true
+      }
+      await this.#call()
+    } catch (error) {
+      this.#stop(error)
+    }
+    if (this.#result && !this.direct) await this.tellEnd()
+  }
+
+  /** Tells the result. Contract: once. */
+  async tellEnd(): Promise<void> {
+    const result = this.#result
+    if (!result || this.#told) return
+    this.#told = true
+    this.#messageId = this.#ctx.ids.next()
+    const { content, display, data, error } = result
+    const wait = this.#turn.sink.write({
+      type: 'tool-end',
+      callId: this.id,
+      messageId: this.#messageId,
+      name: this.#input.name,
+      status: error ? 'failed' : 'complete',
+      content,
+      ...(display !== undefined && { display }),
+      ...(data !== undefined && { data }),
+      ...(error && { error }),
+    })
+    if (wait) await wait.catch((cause: unknown) => this.#stop(cause))
+  }
+
+  message(): ToolMessage | undefined {
+    if (!this.#result) return undefined
+    const { content, display, data, error } = this.#result
+    return {
+      id: this.#messageId,
+      role: 'tool',
+      callId: this.id,
+      name: this.#input.name,
+      agentName: this.#ctx.agentName,
+      content,
+      ...(display !== undefined && { display }),
+      ...(data !== undefined && { data }),
+      ...(error && { error }),
+    }
+  }
+
+  parked(): ParkedCall {
+    return { started: this.#started, ...(this.#saved !== undefined && { saved: this.#saved }) }
+  }
+
+  async #call(): Promise<void> {
+    const span = openSpan(this.#ctx, 'tool', this.#input.name, this.#input)
+    let result: ToolCallResult
+    try {
+      result = await (this.tool?.stream && !this.tool.longRunning ? this.#streamed() : this.#invoked())
+    } catch (error) {
+      const { code } = KernelError.from(error)
+      if (code === 'INTERRUPTED' || code === 'ABORTED') span?.end(failedResult(KernelError.from(error)))
+      else span?.fail(error)
+      throw error
+    }
+    span?.end(result)
+    // A question that was asked counts, whatever the tool made of the rejection.
+    if (this.interrupts.length > 0) return
+    if (this.tool?.longRunning && !result.error) {
+      this.open = true
+      return
+    }
+    this.#result = result
+    if (result.error && this.tool?.onError === 'throw') this.failure = KernelError.from(result.error)
+  }
+
+  #invoked(): Promise<ToolCallResult> {
+    return this.#turn.chain.invoke(this.#ctx, this.#input)
+  }
+
+  async #streamed(): Promise<ToolCallResult> {
+    const { sink, chain } = this.#turn
+    const { stream: chunks, result } = await chain.stream(this.#ctx, this.#input)
+    result.catch(() => undefined)
+    const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.id, delta })
+    try {
+      await pipe(chunks, { write })
+    } catch {
+      // The result says what went wrong.
+    }
+    return result
+  }
+
+  #stop(error: unknown): void {
+    if (this.interrupts.length > 0 && KernelError.is(error, 'INTERRUPTED')) return
+    this.#fail(error)
+    this.failure ??= KernelError.from(error)
+  }
+
+  #fail(error: unknown): void {
+    this.#result = failedResult(KernelError.from(error, 'TOOL_FAILED'))
+  }
+
+  #obey(answer: ApprovalAnswer): void {
+    if (answer?.approved !== true) {
+      const message = answer?.message ?? 'The user refused this call.'
+      this.#result = { content: message, error: new KernelError('TOOL_REFUSED', message).toJSON() }
+    } else if (typeof answer.arguments === 'string') {
+      this.#input = { ...this.#input, arguments: answer.arguments }
+    }
+  }
+
+  #act(action: AgentAction, besideOpen: boolean): void {
+    if (action.type === 'interrupt') {
+      throw new KernelError('EVENT_INVALID', 'sendAction: ask with ctx.interrupt(), got an interrupt action')
+    }
+    if (action.type === 'transfer-to-agent' && besideOpen) {
+      throw new KernelError('TOOL_FAILED', 'transfer: not while another call of this turn awaits its result')
+    }
+    this.actions.push(action)
+  }
+}
+
+const ANSWER = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, arguments: { type: 'string' }, message: { type: 'string' } },
+  required: ['approved'],
+} as const

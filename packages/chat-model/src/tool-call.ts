@@ -1,0 +1,117 @@
+import {
+  type InvokeTool,
+  type JsonSchemaValidator,
+  KernelError,
+  notJson,
+  type Part,
+  parseArguments,
+  type RunContext,
+  type StreamTool,
+  stream,
+  type Tool,
+  type ToolCallInput,
+  type ToolCallResult,
+  type ToolOutput,
+} from '@troupe/kernel'
+import { withinLimit } from './time-limit.ts'
+
+/** What calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
+export function toolCall(
+  validator: JsonSchemaValidator,
+  timeoutMs: number | undefined,
+): { invoke: InvokeTool; stream: StreamTool } {
+  const parse = (input: ToolCallInput): Promise<unknown> => {
+    if (input.tool) return parseArguments(input.tool, input.arguments, validator)
+    throw new KernelError('TOOL_UNKNOWN', `tool ${input.name}: this agent has no such tool`)
+  }
+  return {
+    invoke: (ctx, input) =>
+      limited(ctx, input, timeoutMs, async (callCtx) => {
+        const args = await parse(input)
+        return resultOf(input, await input.tool?.invoke?.(args, callCtx, input))
+      }),
+    stream: async (ctx, input) => {
+      const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
+      result.catch(() => undefined)
+      const chunks = stream<string | Part>(async (sink) => {
+        const work = limited(ctx, input, timeoutMs, async (callCtx) => {
+          const args = await parse(input)
+          return streamTool(input, (input.tool as StreamingTool).stream(args, callCtx, input), (chunk) =>
+            sink.write(chunk),
+          )
+        })
+        work.then(resolve, reject)
+        await work
+      })
+      return { stream: chunks, result }
+    },
+  }
+}
+
+type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
+
+async function streamTool(
+  input: ToolCallInput,
+  chunks: AsyncIterable<string | Part, ToolOutput | void>,
+  write: (chunk: string | Part) => void | Promise<void>,
+): Promise<ToolCallResult> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  const said: Part[] = []
+  for (;;) {
+    const { done, value } = await iterator.next()
+    if (done)
+      return resultOf(input, value ?? { content: said.every(isText) ? said.map(({ text }) => text).join('') : said })
+    const part: Part = typeof value === 'string' ? { type: 'text', text: value } : value
+    if (notJson(part) !== undefined || !PARTS.includes(part.type)) throw nonsense(input, 'streams text or parts')
+    said.push(part)
+    try {
+      const wait = write(value)
+      if (wait) await wait
+    } catch (error) {
+      await iterator.return?.()
+      throw error
+    }
+  }
+}
+
+const PARTS: readonly unknown[] = ['text', 'reasoning', 'file']
+
+function isText(part: Part): part is Part & { type: 'text' } {
+  return part.type === 'text'
+}
+
+function resultOf(input: ToolCallInput, output: ToolOutput | void): ToolCallResult {
+  if (output === undefined) return { content: '' }
+  if (typeof output === 'string') return { content: output }
+  const broken = notJson(output)
+  if (broken !== undefined) throw nonsense(input, `returns plain JSON, but not at ${broken || 'its root'}`)
+  const { content } = output
+  if (typeof content === 'string' || (Array.isArray(content) && content.every(({ type }) => PARTS.includes(type))))
+    return output
+  throw nonsense(input, 'returns text, or a result with content')
+}
+
+function nonsense({ name }: ToolCallInput, expected: string): KernelError {
+  return new KernelError('TOOL_FAILED', `tool ${name}: expected that it ${expected}`)
+}
+
+/** Runs a call under its time limit and makes a result of its failure. */
+async function limited(
+  ctx: RunContext,
+  input: ToolCallInput,
+  timeoutMs: number | undefined,
+  call: (ctx: RunContext) => Promise<ToolCallResult>,
+): Promise<ToolCallResult> {
+  try {
+    return await withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
+  } catch (cause) {
+    const error = KernelError.from(cause, 'TOOL_FAILED')
+    if (error.code === 'INTERRUPTED' || ctx.signal.aborted) throw error
+    return failedResult(error)
+  }
+}
+
+/** What the model sees of a failure. */
+export function failedResult(error: KernelError): ToolCallResult {
+  return { content: `Error: ${error.message}`, error: error.toJSON() }
+}

@@ -1,0 +1,100 @@
+import type {
+  AgentAction,
+  Answers,
+  EventDraft,
+  Interrupt,
+  Json,
+  JsonSchemaValidator,
+  KernelError,
+  RunContext,
+  Sink,
+  ToolCall,
+  ToolMessage,
+} from '@troupe/kernel'
+import type { HandlerChain } from './handler-chain.ts'
+import { RunningCall } from './running-call.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** What an interrupted call needs to run again. */
+export type ParkedCall = { readonly started: boolean; readonly saved?: Json }
+
+/** The calls of one turn and what they run with. */
+export interface TurnInput {
+  readonly ctx: RunContext
+  readonly sink: Sink<EventDraft>
+  readonly turn: number
+  /** All calls of the message, to know positions; those in `skip` are answered already. */
+  readonly calls: readonly ToolCall[]
+  readonly skip?: ReadonlySet<string>
+  readonly toolbox: Toolbox
+  readonly chain: HandlerChain
+  readonly validator: JsonSchemaValidator
+  readonly concurrency: number
+  readonly callOptions: { readonly [name: string]: Json } | undefined
+  readonly answers?: Answers
+  readonly parked?: { readonly [callId: string]: ParkedCall }
+}
+
+/** What a turn came to, once every call has settled. */
+export interface TurnOutcome {
+  /** In listed order. */
+  readonly results: readonly ToolMessage[]
+  readonly interrupts: readonly Interrupt[]
+  readonly parked: { readonly [callId: string]: ParkedCall }
+  /** Calls of long-running tools that await their result. */
+  readonly open: readonly string[]
+  readonly actions: readonly AgentAction[]
+  readonly direct: boolean
+  /** What ends the run. */
+  readonly failure: KernelError | undefined
+}
+
+/** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
+export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
+  const { toolbox, skip, concurrency } = input
+  const waiting = input.calls.map((call, index) => ({ call, index })).filter(({ call }) => !skip?.has(call.id))
+  const opens = waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
+  const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
+  for (const call of calls) if (call.tool?.needsApproval) await call.askApproval()
+  if (calls.length === 1) await calls[0]?.run()
+  else await pool(calls, concurrency)
+  for (const call of calls) if (call.direct) await call.tellEnd()
+  return outcomeOf(calls)
+}
+
+async function pool(calls: readonly RunningCall[], concurrency: number): Promise<void> {
+  let next = 0
+  const work = async () => {
+    while (next < calls.length) await calls[next++]?.run()
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, work))
+}
+
+function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {
+  return {
+    results: calls.flatMap((call) => call.message() ?? []),
+    interrupts: calls.flatMap((call) => call.interrupts),
+    parked: Object.fromEntries(calls.flatMap((call) => (call.interrupts.length > 0 ? [[call.id, call.parked()]] : []))),
+    open: calls.flatMap((call) => (call.open ? [call.id] : [])),
+    actions: calls.flatMap((call) => call.actions),
+    direct: calls.some((call) => call.direct),
+    failure: calls.find((call) => call.failure)?.failure,
+  }
+}
+
+const RANKS: Record<AgentAction['type'], number> = {
+  custom: 0,
+  interrupt: 0,
+  'break-loop': 1,
+  'transfer-to-agent': 2,
+  exit: 3,
+}
+
+/** The action that steers: exit before transfer before break-loop, and of one kind the last. */
+export function steering(actions: readonly AgentAction[]): AgentAction | undefined {
+  let chosen: AgentAction | undefined
+  for (const action of actions) {
+    if (RANKS[action.type] > 0 && RANKS[action.type] >= RANKS[chosen?.type ?? 'custom']) chosen = action
+  }
+  return chosen
+}
