@@ -6,10 +6,15 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.ts', 'examples/*/src/**/*.test.ts', 'docs/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'apps/*/src/**/*.test.ts',
+            'examples/*/src/**/*.test.ts',
+            'docs/**/*.test.ts',
+          ],
         },
       },
-      { test: { name: 'workspace', include: ['scripts/**/*.test.ts'], testTimeout: 120_000 } },
+      { test: { name: 'workspace', include: ['scripts/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
   },
 })

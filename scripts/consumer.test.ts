@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,12 +7,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const kernel = join(root, 'packages/kernel')
 let folder: string
+let manifest: string
 
-/** Packs the kernel as it would be published and installs it into an empty folder with plain npm. */
+/** Packs the kernel with plain npm, from a copy of the tree, and installs it into an empty folder. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'troupe-consumer-'))
+  const copy = mkdtempSync(join(tmpdir(), 'troupe-copy-'))
   execFileSync('pnpm', ['build'], { cwd: kernel })
-  execFileSync('pnpm', ['pack', '--pack-destination', folder], { cwd: kernel })
+  const parts = ['package.json', 'dist', 'README.md'].map((name) => `packages/kernel/${name}`)
+  for (const path of ['LICENSE', 'scripts/manifest.mjs', ...parts]) {
+    cpSync(join(root, path), join(copy, path), { recursive: true })
+  }
+  execFileSync('npm', ['pack', '--pack-destination', folder], { cwd: join(copy, 'packages/kernel') })
+  manifest = readFileSync(join(copy, 'packages/kernel/package.json'), 'utf8')
+  rmSync(copy, { recursive: true })
   const [archive] = readdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }')
   execFileSync('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${archive}`], { cwd: folder })
@@ -44,6 +52,10 @@ describe('the kernel, packed and installed with npm into an empty folder', () =>
   it('brings no other package along', () => {
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@troupe'])
     expect(readdirSync(join(folder, 'node_modules/@troupe'))).toEqual(['kernel'])
+  })
+
+  it('leaves the manifest as it was', () => {
+    expect(manifest).toBe(readFileSync(join(kernel, 'package.json'), 'utf8'))
   })
 
   it('holds the built code, its README and its licence, and no test', () => {

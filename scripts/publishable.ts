@@ -7,7 +7,9 @@ import { join } from 'node:path'
 const folder = mkdtempSync(join(tmpdir(), 'troupe-pack-'))
 try {
   const packed: { filename: string } = JSON.parse(
-    execFileSync('pnpm', ['pack', '--json', '--pack-destination', folder], { encoding: 'utf8' }),
+    execFileSync('pnpm', ['pack', '--config.ignore-scripts=true', '--json', '--pack-destination', folder], {
+      encoding: 'utf8',
+    }),
   )
   execFileSync('publint', ['--strict', packed.filename], { stdio: 'inherit' })
   execFileSync('attw', ['--profile', 'esm-only', packed.filename], { stdio: 'inherit' })

@@ -32,7 +32,7 @@ export type ModelRequest = {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly options: ModelOptions
-  /** Its position: `model:<turn>` under the step of the context. */
+  /** Its position in the run, the whole path: `model:<turn>` under the step of the agent. */
   readonly step: string
   readonly idempotencyKey: string
 }

@@ -62,7 +62,7 @@ export interface ToolCallInput {
   readonly callId: string
   /** From `RunOptions.tools[name]`. */
   readonly callOptions?: Json
-  /** Its position: `tool:<turn>:<index>` under the step of the context. */
+  /** Its position in the run, the whole path: `tool:<turn>:<index>` under the step of the agent. */
   readonly step: string
   /** Contract: the same at every attempt, also after a resume in a run of another id. */
   readonly idempotencyKey: string
@@ -140,6 +140,8 @@ export function checkTool(tool: Tool<never>): void {
  * @example toolMetas([weather, { tool: finalAnswer, returnDirectly: true }])
  */
 export function toolMetas(tools: readonly (Tool | ToolMeta)[]): ToolMeta[] {
+  const list: unknown = tools
+  if (!Array.isArray(list)) throw new KernelError('CONFIG_INVALID', `tools: expected a list, ${got(tools)}`)
   const metas = tools.map((entry): ToolMeta => {
     const meta =
       isObject(entry) && 'tool' in entry ? (entry as ToolMeta) : { tool: entry as Tool, returnDirectly: false }

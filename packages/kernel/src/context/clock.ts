@@ -1,19 +1,19 @@
 /** Time. Contract: for limits, retry pauses and timestamps only, so that what stands between two calls can be replayed. */
 export interface Clock {
   now(): number
-  /** Calls back once unless cancelled; never keeps the process alive. */
-  after(ms: number, callback: () => void): () => void
+  /** Calls back once unless cancelled; keeps the process alive only if it is to `hold` it. */
+  after(ms: number, callback: () => void, hold?: boolean): () => void
 }
 
 /** The machine's own time. */
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: this is where time comes from
   now: () => Date.now(),
-  after(ms, callback) {
+  after(ms, callback, hold = false) {
     // biome-ignore lint/plugin: this is where time comes from
     const timer = setTimeout(callback, ms)
     // In a browser a timer is a number.
-    timer.unref?.()
+    if (!hold) timer.unref?.()
     return () => clearTimeout(timer)
   },
 }

@@ -48,7 +48,7 @@ export interface RunContext {
   readonly state: State
   /** Contract: made on first use; aborts on cancel, on timeout and when the consumer leaves. */
   readonly signal: AbortSignal
-  /** A soft cancel: an agent looks at it between steps and ends `cancelled`. */
+  /** A soft cancel: an agent looks at it between steps and throws `ABORTED`, which ends it as `cancelled`. */
   readonly cancelling: CancelMode | undefined
   /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */
   readonly ids: { next(): string }

@@ -105,9 +105,15 @@ export class KernelContext implements RunContext {
   emit(name: string, data: Json): void | Promise<void> {
     const broken = notJson(data)
     if (typeof name !== 'string' || name === '' || broken !== undefined) {
-      throw new KernelError('EVENT_INVALID', `emit: expected a name and plain JSON, ${got(name)} and ${got(data)}`)
+      const where = broken ? ` that stops being JSON at ${broken}` : ''
+      throw new KernelError(
+        'EVENT_INVALID',
+        `emit: expected a name and plain JSON, ${got(name)} and ${got(data)}${where}`,
+      )
     }
-    return this.place.agent?.write({ type: 'custom', name, data })
+    const { core, place } = this
+    if (place.agent) return place.agent.write({ type: 'custom', name, data })
+    return core.recorder?.write({ type: 'custom', ...core.stamp(place.agentName, place.runPath), name, data })
   }
 
   sendAction(action: AgentAction): void {

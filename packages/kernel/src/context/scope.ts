@@ -34,12 +34,7 @@ export class Scope {
 
   sendAction(action: AgentAction): void {
     if (!this.#source.onAction) throw onlyInCall('sendAction')
-    if (!isObject(action) || !ACTIONS.has(action.type)) {
-      throw new KernelError(
-        'EVENT_INVALID',
-        `sendAction: the type is one of ${[...ACTIONS].join(', ')}, ${got(action?.type)}`,
-      )
-    }
+    checkAction(action)
     this.#source.onAction(action)
   }
 
@@ -97,6 +92,16 @@ const ACTIONS: ReadonlySet<AgentAction['type']> = new Set([
   'break-loop',
   'custom',
 ])
+
+/** Contract: throws `EVENT_INVALID` for what is no action. */
+export function checkAction(action: AgentAction): void {
+  if (isObject(action) && ACTIONS.has(action.type)) return
+  const types = [...ACTIONS].join(', ')
+  throw new KernelError(
+    'EVENT_INVALID',
+    `action: the type is one of ${types}, ${got(isObject(action) ? action.type : action)}`,
+  )
+}
 
 /** Names what stands inside a tool call only. */
 export function onlyInCall(what: string): KernelError {

@@ -17,6 +17,7 @@ export type InterruptRequest = {
 export type Interrupt = InterruptRequest & {
   readonly id: string
   readonly agentName: string
+  /** The call that waits in this run; for a question of a nested run, the call around it. */
   readonly callId?: string
 }
 

@@ -176,3 +176,8 @@ export function eventKind(event: EventDraft): 'content' | 'steering' | 'bracket'
     `event: the type is one of ${[...BY_TYPE.keys()].join(', ')}, ${got(isObject(event) ? event.type : event)}`,
   )
 }
+
+/** The error of whoever writes what frames a run or an agent. */
+export function byKernelAlone(who: string, type: AgentEvent['type']): KernelError {
+  return new KernelError('EVENT_INVALID', `${who}: ${type} is written by the kernel alone`)
+}

@@ -1,18 +1,19 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
 import { internals, type KernelContext } from '../context/kernel-context.ts'
-import { Scope, type ScopeSource } from '../context/scope.ts'
+import { checkAction, Scope, type ScopeSource } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import { got, isObject, KernelError } from '../data/error.ts'
 import {
   type AgentEnd,
   type AgentEvent,
+  byKernelAlone,
   type EventDraft,
   type EventStamp,
   eventKind,
   type Outcome,
 } from '../data/event.ts'
-import { refused } from '../stream/channel.ts'
+import { handled, refused } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
 import type { Span } from './callback.ts'
 import type { Debtor } from './run-core.ts'
@@ -25,11 +26,20 @@ import type { Debtor } from './run-core.ts'
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
   const outer = internals(ctx)
-  return stream((sink) =>
-    agent.observesItself
-      ? pipe(begin(agent, start, outer) as AsyncIterable<AgentEvent>, sink)
-      : new Observation(agent, start, outer, sink).run(),
-  )
+  return stream(async (sink) => {
+    outer.core.throwIfAborted()
+    if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
+    const stamp = outer.core.stamp(agent.name, outer.runPath)
+    return pipe(begin(agent, start, outer), {
+      get closed() {
+        return sink.closed ?? false
+      },
+      write(draft) {
+        eventKind(draft)
+        return sink.write(stamped(draft, stamp))
+      },
+    })
+  })
 }
 
 /** Contract: throws `CONFIG_INVALID` for what is no agent. */
@@ -99,14 +109,11 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     const kind = eventKind(draft)
     if (kind !== 'content' && this.#isOwn(draft)) {
       if (draft.type === 'error') throw KernelError.from(draft.error)
-      if (draft.type === 'action') this.#interrupted ||= draft.action.type === 'interrupt'
-      else
-        throw new KernelError(
-          'EVENT_INVALID',
-          `agent ${this.#agent.name}: ${draft.type} is written by the kernel alone`,
-        )
+      if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
+      checkAction(draft.action)
+      this.#interrupted ||= draft.action.type === 'interrupt'
     }
-    return this.#tell(this.#stamped(draft))
+    return this.#tell(stamped(draft, this.#stamp))
   }
 
   onInterrupt(interrupts: readonly Interrupt[]): void {
@@ -143,8 +150,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     const { core } = this.#ctx
     const info = error?.toJSON()
     const end: AgentEnd = { type: 'agent-end', ...this.#stamp, outcome, ...(info && { error: info }) }
-    const told = info && outcome === 'failed' && core.tells(info)
-    const wait = told && this.#tell({ type: 'error', ...this.#stamp, error: info })
+    const wait =
+      info && outcome === 'failed' && !core.hasTold(info) && this.#tell({ type: 'error', ...this.#stamp, error: info })
     const lastWait = this.#tell(end)
     this.#closed = true
     core.debtors.delete(this)
@@ -155,24 +162,16 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     if (lastWait) await lastWait.catch(ignore)
   }
 
+  /** Contract: a change of state comes before the event, in the same step, so that nothing gets between them. */
   #tell(event: AgentEvent): void | Promise<void> {
-    const { state } = this.#ctx.place
-    if (!state.changed) return this.#sink.write(event)
-    const wait = this.#sink.write({ type: 'state-delta', ...this.#stamp, ...state.take() })
-    return wait ? wait.then(() => this.#sink.write(event)) : this.#sink.write(event)
-  }
-
-  #stamped(draft: EventDraft): AgentEvent {
-    const { runId, agentName, runPath, parentCallId } = this.#stamp
-    if (draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined) {
-      return parentCallId === undefined || draft.parentCallId !== undefined
-        ? (draft as AgentEvent)
-        : ({ ...draft, parentCallId } as AgentEvent)
-    }
-    if (draft.runId === undefined && draft.agentName === undefined && parentCallId === undefined) {
-      return { ...draft, runId, agentName, runPath: draft.runPath ?? runPath }
-    }
-    return { ...this.#stamp, ...draft } as AgentEvent
+    const { core, place } = this.#ctx
+    // Whoever read this agent may have left; what ends it still belongs into the run.
+    const sink = this.#sink.closed ? (core.recorder ?? this.#sink) : this.#sink
+    if (!place.state.changed) return sink.write(event)
+    const before = sink.write({ type: 'state-delta', ...this.#stamp, ...place.state.take() })
+    const wait = sink.write(event)
+    if (before) handled(before)
+    return wait ?? before
   }
 
   #isOwn({ runId, agentName, runPath }: EventDraft): boolean {
@@ -183,6 +182,20 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
       (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
     )
   }
+}
+
+/** Fills in what is left out of a stamp. */
+function stamped(draft: EventDraft, stamp: EventStamp): AgentEvent {
+  const { runId, agentName, runPath, parentCallId } = stamp
+  if (draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined) {
+    return parentCallId === undefined || draft.parentCallId !== undefined
+      ? (draft as AgentEvent)
+      : ({ ...draft, parentCallId } as AgentEvent)
+  }
+  if (draft.runId === undefined && draft.agentName === undefined && parentCallId === undefined) {
+    return { ...draft, runId, agentName, runPath: draft.runPath ?? runPath }
+  }
+  return { ...stamp, ...draft } as AgentEvent
 }
 
 function ignore(): void {}

@@ -1,9 +1,11 @@
 import type { Clock } from '../context/clock.ts'
 import type { CancelMode } from '../context/context.ts'
+import type { TrackedState } from '../context/state.ts'
 import { type ErrorInfo, KernelError, read } from '../data/error.ts'
 import type { AgentEvent, EventStamp, Outcome } from '../data/event.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
+import type { Sink } from '../stream/stream.ts'
 import type { RunInfo, Span, Spans } from './callback.ts'
 import type { Listeners } from './listeners.ts'
 
@@ -41,7 +43,12 @@ export class RunCore implements CoreSettings {
   readonly depth: number
   readonly parent: CoreSettings['parent']
   readonly debtors: Set<Debtor> = new Set()
+  readonly #nested: Set<Promise<unknown>> = new Set()
   usage: Usage = NO_USAGE
+  /** The state that the run began with, once it has begun. */
+  state: TrackedState | undefined
+  /** The run's end of the stream, once it has begun. */
+  recorder: Sink<AgentEvent> | undefined
   /** The consumer has left: nothing is shown any more, and no new effect may begin. */
   left = false
   /** Nothing more is taken: the run has ended. */
@@ -49,8 +56,9 @@ export class RunCore implements CoreSettings {
   #told: ErrorInfo | undefined
   #failure: KernelError | undefined
   #aborted: { readonly reason: unknown } | undefined
+  #abortError: KernelError | undefined
   #controller: AbortController | undefined
-  #onAbort: (() => void) | undefined
+  readonly #onAbort: Set<() => void> = new Set()
   #counters: Map<string, number> | undefined
   #runInfo: RunInfo | undefined
 
@@ -81,7 +89,7 @@ export class RunCore implements CoreSettings {
     if (this.#aborted) return
     this.#aborted = { reason }
     this.#controller?.abort(reason)
-    this.#onAbort?.()
+    for (const listener of this.#onAbort) listener()
   }
 
   /** Aborts with `signal`; gives the way to stop following it. */
@@ -92,12 +100,15 @@ export class RunCore implements CoreSettings {
     return () => signal.removeEventListener('abort', abort)
   }
 
-  /** Waits for work, but after an abort no longer than the grace. */
-  settle<T>(work: Promise<T>): Promise<T> {
+  /** Waits for work, but after an abort no longer than the grace; meanwhile the process stays alive. */
+  settle<T>(work: Promise<T>, graceMs: number = GRACE_MS / (this.depth + 1)): Promise<T> {
     return new Promise((resolve, reject) => {
       let cancelTimer: (() => void) | undefined
+      const onAbort = () => {
+        cancelTimer = this.clock.after(graceMs, () => reject(this.abortError), true)
+      }
       const done = () => {
-        this.#onAbort = undefined
+        this.#onAbort.delete(onAbort)
         cancelTimer?.()
       }
       work.then(
@@ -110,32 +121,28 @@ export class RunCore implements CoreSettings {
           reject(error)
         },
       )
-      this.#onAbort = () => {
-        cancelTimer = this.clock.after(GRACE_MS / (this.depth + 1), () => reject(abortError(this.#aborted?.reason)))
-      }
-      if (this.#aborted) this.#onAbort()
+      this.#onAbort.add(onAbort)
+      if (this.#aborted) onAbort()
     })
   }
 
   /** The error of the abort, where there was one. */
   get abortError(): KernelError | undefined {
-    return this.#aborted && abortError(this.#aborted.reason)
+    if (this.#aborted) this.#abortError ??= abortError(this.#aborted.reason)
+    return this.#abortError
   }
 
   throwIfAborted(): void {
-    if (this.#aborted) throw abortError(this.#aborted.reason)
+    if (this.abortError) throw this.abortError
   }
 
   /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
   conclude(thrown: unknown, signal?: AbortSignal): { readonly outcome: Outcome; readonly error: KernelError } {
-    const aborted = this.#aborted ?? (signal?.aborted ? signal : undefined)
-    if (aborted) {
-      const error = abortError(aborted.reason)
-      return { outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error }
-    }
-    const error = KernelError.from(thrown)
+    const aborted = this.abortError ?? (signal?.aborted ? abortError(signal.reason) : undefined)
+    const error = aborted ?? KernelError.from(thrown)
     this.#failure = error
-    return { outcome: error.code === 'ABORTED' && this.cancelling?.() ? 'cancelled' : 'failed', error }
+    const wanted = error.code === 'ABORTED' && (aborted ?? this.cancelling?.())
+    return { outcome: wanted ? 'cancelled' : 'failed', error }
   }
 
   nextId(step: string): string {
@@ -149,11 +156,39 @@ export class RunCore implements CoreSettings {
     this.usage = addUsage(this.usage, usage)
   }
 
-  /** Whether this error still has to be shown; the same one is shown once per run, however many agents pass it on. */
-  tells({ code, message }: ErrorInfo): boolean {
-    if (this.#told?.code === code && this.#told.message === message) return false
-    this.#told = { code, message }
-    return true
+  /** The same error is shown once per run, however many agents pass it on. */
+  hasTold({ code, message }: ErrorInfo): boolean {
+    return this.#told?.code === code && this.#told.message === message
+  }
+
+  markTold(error: ErrorInfo): void {
+    this.#told = error
+  }
+
+  /** Whether an error would be lost behind the abort that came before it. */
+  hides(error: unknown): boolean {
+    return this.#aborted !== undefined && error !== this.abortError && !KernelError.is(error, 'ABORTED')
+  }
+
+  /** Whoever owes the run a terminal pays now. */
+  abandon(): void {
+    const { error } = this.conclude(undefined)
+    for (const debtor of [...this.debtors].reverse()) debtor.abandon(error)
+  }
+
+  /** Counts a nested run until it has ended. */
+  nest<T>(run: Promise<T>): Promise<T> {
+    this.#nested.add(run)
+    const ended = () => this.#nested.delete(run)
+    run.then(ended, ended)
+    return run
+  }
+
+  /** Contract: no nested run outlives the run around it. */
+  async endNested(): Promise<void> {
+    if (this.#nested.size === 0) return
+    this.abort(new KernelError('ABORTED', `run ${this.runId}: ended while a nested run was under way`))
+    await Promise.allSettled(this.#nested)
   }
 
   /** The error to reject with: the thrown one itself where it is known, with its stack and cause. */

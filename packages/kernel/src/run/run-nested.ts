@@ -8,9 +8,9 @@ import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
 import { openCalls, toolMessage } from '../history.ts'
 import { mapStream, pipe, type Sink } from '../stream/stream.ts'
+import { kernelRun } from './kernel-run.ts'
 import type { RunHost } from './run.ts'
 import { RunCore } from './run-core.ts'
-import { startNested } from './start-run.ts'
 
 /** How a nested run shows itself. */
 export interface NestedOptions {
@@ -39,16 +39,24 @@ export async function runNested<Output>(
   const outer = internals(ctx)
   const { scope } = outer.place
   if (scope?.callId === undefined) throw onlyInCall('runNested')
+  outer.core.throwIfAborted()
   const { number, saved } = scope.beginNested()
   let attempt: Attempt | undefined
   try {
     const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
-    attempt = await attemptRun(agent, input, saved as Attempt | undefined, scope.answers, outer, core, options)
+    attempt = await outer.core.nest(
+      attemptRun(agent, input, saved as Attempt | undefined, scope.answers, outer, core, options),
+    )
   } finally {
     scope.endNested(number, attempt)
   }
   if ('result' in attempt) return attempt.result as RunResult<Output>
-  throw await scope.raise(attempt.interrupts, outer.canInterrupt)
+  // In the outer run it is the outer call that waits.
+  const { callId } = scope
+  throw await scope.raise(
+    attempt.interrupts.map((interrupt) => ({ ...interrupt, callId })),
+    outer.canInterrupt,
+  )
 }
 
 async function attemptRun(
@@ -80,9 +88,11 @@ async function attemptRun(
     })
   const runPath = [...outer.runPath, outer.agentName]
   const ctx = new KernelContext(core, { ...outer.place, agentName: agent.name, runPath, ...BLANK })
-  const run = startNested(agent, start, ctx, { signal: outer.signal, around })
-  await pipe(run, forwarding(outer, options))
+  const run = kernelRun(agent, start, core, { signal: outer.signal, around }, runPath, () => ctx)
+  const listener = guarded(options.onEvent)
+  await pipe(run, forwarding(outer, options.forward ?? true, listener.hear))
   const result = (await run) as RunResult<Json>
+  listener.throwFailure()
   const open = openCalls(messages).filter(({ id }) => result.openCallIds?.includes(id))
   const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name))]
   return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
@@ -106,11 +116,32 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
   })
 }
 
-function forwarding({ place: { agent } }: KernelContext, { forward = true, onEvent }: NestedOptions): Sink<AgentEvent> {
+function forwarding(
+  { place: { agent } }: KernelContext,
+  forward: boolean,
+  hear: (event: AgentEvent) => void,
+): Sink<AgentEvent> {
   return {
     write(event) {
-      onEvent?.(event)
+      hear(event)
       return forward || event.type === 'state-delta' ? agent?.write(event) : undefined
+    },
+  }
+}
+
+/** A listener whose first failure comes out when the run is over, so that it cannot leave the run without an end. */
+function guarded(onEvent: NestedOptions['onEvent']): { hear(event: AgentEvent): void; throwFailure(): void } {
+  let failure: { readonly error: unknown } | undefined
+  return {
+    hear(event) {
+      try {
+        onEvent?.(event)
+      } catch (error) {
+        failure ??= { error }
+      }
+    },
+    throwFailure() {
+      if (failure) throw failure.error
     },
   }
 }

@@ -1,10 +1,10 @@
 import type { Interrupt } from '../data/action.ts'
 import { type ErrorInfo, KernelError } from '../data/error.ts'
-import type { AgentEvent, EventStamp, Outcome, RunResult } from '../data/event.ts'
+import { type AgentEvent, byKernelAlone, type EventStamp, type Outcome, type RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import { type Message, textOf } from '../data/message.ts'
 import { openCalls } from '../history.ts'
-import { isGated, refused } from '../stream/channel.ts'
+import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { RunCore } from './run-core.ts'
 
@@ -22,9 +22,14 @@ export class RunRecorder implements Sink<AgentEvent> {
   /** By id: a flow may pass on what an agent inside it has asked. */
   #interrupts: Map<string, Interrupt> | undefined
 
-  constructor(core: RunCore, out: Sink<AgentEvent>, messages: readonly Message[]) {
+  constructor(core: RunCore, out: Sink<AgentEvent>) {
     this.#core = core
     this.#out = out
+    core.recorder = this
+  }
+
+  /** Counts the calls that the history leaves open. */
+  expect(messages: readonly Message[]): void {
     for (const { id } of openCalls(messages)) this.#waiting(id)
   }
 
@@ -34,7 +39,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     if (core.abortError && !CLOSING.has(event.type)) return refused(core.abortError)
     if (event.runId === core.runId) {
       if (event.type === 'run-start' || event.type === 'run-end') {
-        throw new KernelError('EVENT_INVALID', `run ${core.runId}: ${event.type} is written by the kernel alone`)
+        throw byKernelAlone(`run ${core.runId}`, event.type)
       }
       this.#record(event)
     }
@@ -50,7 +55,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     if (event.runId === core.runId) core.part(event)
     if (core.left) return
     const wait = this.#out.write(event)
-    return wait && isGated(event) ? wait.then(() => core.throwIfAborted()) : wait
+    return wait && isGated(event) ? handled(wait.then(() => core.throwIfAborted())) : wait
   }
 
   /** Whether the agent has failed already; what goes wrong after that does not replace its error. */
@@ -69,10 +74,10 @@ export class RunRecorder implements Sink<AgentEvent> {
     }
     if (core.debtors.size > 0) {
       core.abort(error ? KernelError.from(error) : new KernelError('ABORTED', 'run: ended while this was under way'))
-      const reason = core.conclude(undefined).error
-      for (const debtor of [...core.debtors].reverse()) debtor.abandon(reason)
+      core.abandon()
     }
-    if (error && outcome === 'failed' && core.tells(error)) this.write({ type: 'error', ...stamp, error })
+    if (core.state?.changed && !core.parent) this.write({ type: 'state-delta', ...stamp, ...core.state.take() })
+    if (error && outcome === 'failed' && !core.hasTold(error)) this.write({ type: 'error', ...stamp, error })
     core.over = true
     return this.#result(outcome, error)
   }
@@ -125,6 +130,9 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.action.type !== 'interrupt') return
         this.#interrupts ??= new Map()
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
+        return
+      case 'error':
+        this.#core.markTold(event.error)
         return
       case 'agent-end':
         this.#outcome = event.outcome

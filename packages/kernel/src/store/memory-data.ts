@@ -67,17 +67,17 @@ export function failure(
 
 /** Throws `VALIDATION_FAILED` unless `ok`. */
 export function check(ok: boolean, what: string, value: unknown): void {
-  if (!ok) throw failure('VALIDATION_FAILED', `invalid ${what}`, value)
+  if (!ok) throw failure('VALIDATION_FAILED', `expected ${what}`, value)
 }
 
 /** Checks a name that must be a non-empty string. */
 export function checkId(what: string, value: string): void {
-  check(isId(value), what, value)
+  check(isId(value), `a non-empty ${what}`, value)
 }
 
 /** Checks a place in a sequence or a moment. */
 export function checkNumber(what: string, value: number): void {
-  check(Number.isFinite(value), what, value)
+  check(Number.isFinite(value), `a number as ${what}`, value)
 }
 
 /** A non-empty string. */
@@ -151,7 +151,7 @@ export function olderThan<Key extends string, T extends { readonly [key in Key]:
 }
 
 function checkLimit(limit: number): void {
-  check(Number.isInteger(limit) && limit >= 1 && limit <= 1000, 'limit', limit)
+  check(Number.isInteger(limit) && limit >= 1 && limit <= 1000, 'a limit from 1 to 1000', limit)
 }
 
 /** Wakes the followers of a log. */

@@ -42,7 +42,7 @@ export function memoryLeases(data: MemoryData): LeaseStore {
 
     async requestCancel(ref, { mode = 'now', runId }) {
       const { live } = locate(data, ref)
-      check(MODES.includes(mode), 'cancel mode', mode)
+      check(MODES.includes(mode), `a cancel mode of ${MODES.join(', ')}`, mode)
       if (!live || (runId !== undefined && runId !== live.runId)) return false
       if (!live.cancel || MODES.indexOf(mode) > MODES.indexOf(live.cancel)) live.cancel = mode
       return true
@@ -51,7 +51,7 @@ export function memoryLeases(data: MemoryData): LeaseStore {
 }
 
 function checkTtl(ttlMs: number): void {
-  check(Number.isFinite(ttlMs) && ttlMs > 0, 'ttlMs', ttlMs)
+  check(Number.isFinite(ttlMs) && ttlMs > 0, 'a positive ttlMs', ttlMs)
 }
 
 /** Finishes what the former holder left open: its run, and the runs nested in it. */

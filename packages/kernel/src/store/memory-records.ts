@@ -21,7 +21,7 @@ export function memoryRecords(data: MemoryData): RecordStore {
     async apply(ref, commands) {
       const { owner, row } = locate(data, ref)
       for (const command of commands) {
-        check(isSound(command) && isId(subjectOf(command).runId), 'record command', command?.type)
+        check(isSound(command) && isId(subjectOf(command).runId), 'a well-formed record command', command?.type)
       }
       return commands.map((command) => {
         const { runId } = subjectOf(command)

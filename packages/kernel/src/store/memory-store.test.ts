@@ -116,7 +116,9 @@ describe('memoryStore', () => {
   it('says who, what and which value when a name is wrong', async () => {
     const { threads } = memoryStore()
     for (const name of ['app', 'user', 'threadId']) {
-      await expect(threads.get({ ...ref, [name]: '' })).rejects.toThrow(`memoryStore: invalid ${name}, got ""`)
+      await expect(threads.get({ ...ref, [name]: '' })).rejects.toThrow(
+        `memoryStore: expected a non-empty ${name}, got ""`,
+      )
     }
   })
 

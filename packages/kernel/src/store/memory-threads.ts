@@ -115,10 +115,10 @@ function view(data: MemoryData, thread: Thread): Thread {
 
 function checkCommit({ set = {}, removed = [], messages = [], processed = [] }: ThreadCommit): void {
   for (const key of [...Object.keys(set), ...removed]) {
-    check(!['__proto__', 'constructor', 'prototype'].includes(key), 'state key', key)
+    check(!['__proto__', 'constructor', 'prototype'].includes(key), 'a state key that is no object internal', key)
   }
   const path = notJson(set)
-  check(path === undefined, `state, not JSON at ${path}`, set)
+  check(path === undefined, `a state of plain JSON, not so at ${path}`, set)
   for (const { runId, message } of messages) {
     checkId('runId', runId)
     checkId('message id', message.id)

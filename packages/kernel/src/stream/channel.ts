@@ -35,6 +35,10 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
     this.#onLeave = onLeave
   }
 
+  get closed(): boolean {
+    return this.#ended
+  }
+
   [Symbol.asyncIterator](): this {
     return this
   }
@@ -129,9 +133,13 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
   }
 }
 
-/** What a write returns that is not taken; it may be awaited or not. */
+/** What a write returns that is not taken. */
 export function refused(error: KernelError): Promise<void> {
-  const promise = Promise.reject(error)
+  return handled(Promise.reject(error))
+}
+
+/** A promise that may be awaited or not: what it rejects with is never unhandled. */
+export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(ignore)
   return promise
 }

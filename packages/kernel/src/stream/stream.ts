@@ -4,6 +4,8 @@ import { Channel } from './channel.ts'
 /** Where a producer puts values. Contract: `if (wait) await wait` after each write; a write after the consumer left rejects with `ABORTED`. */
 export interface Sink<T> {
   write(value: T): void | Promise<void>
+  /** Whether nobody takes values any more. */
+  readonly closed?: boolean
 }
 
 /** The well-known symbol of the pipe, the same in every copy of the kernel. */
@@ -69,6 +71,9 @@ async function pull<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
 export function mapStream<T, U>(source: AsyncIterable<T>, map: (value: T) => U | undefined): PipeStream<U> {
   return stream((sink) =>
     pipe(source, {
+      get closed() {
+        return sink.closed ?? false
+      },
       write(value) {
         const mapped = map(value)
         return mapped === undefined ? undefined : sink.write(mapped)

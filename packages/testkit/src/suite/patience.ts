@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events'
+import type { RunContext, RunSettings } from '@troupe/kernel'
+import { createRunContext } from '@troupe/kernel/run'
 import { expect } from 'vitest'
 
 /** How long a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
@@ -24,6 +26,21 @@ export async function promptly<T>(what: string, work: PromiseLike<T>): Promise<{
 /** Contract: whoever listens to a signal stops listening when done. */
 export function expectNoListeners(signal: AbortSignal): void {
   expect(getEventListeners(signal, 'abort'), 'abort listeners left behind').toHaveLength(0)
+}
+
+/** The same for a stream that was left: its producer hears of it with its next write. */
+export async function expectListenersGone(signal: AbortSignal): Promise<void> {
+  for (const start = performance.now(); performance.now() - start < PATIENCE_MS; ) {
+    if (getEventListeners(signal, 'abort').length === 0) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expectNoListeners(signal)
+}
+
+/** A context as a tool or a handler meets it: inside a call, in a run where somebody can answer. */
+export function callContext(settings: RunSettings = {}): RunContext {
+  const call = { callId: 'call', onAction() {}, onInterrupt() {} }
+  return createRunContext({ runId: 'test', canInterrupt: true, ...settings }).derive({ step: 'tool:0:0', call })
 }
 
 /** Contract: what crosses a border is plain JSON. */

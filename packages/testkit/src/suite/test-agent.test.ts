@@ -39,6 +39,30 @@ function looking(change: (drafts: EventDraft[]) => EventDraft[] = (drafts) => dr
 
 testAgent('an agent that calls a tool', looking())
 
+/** An agent whose call asks a person; `again` is what it says of the call when it is resumed. */
+function asking(again: readonly EventDraft[] = []): () => Agent {
+  return () => ({
+    name: 'asking',
+    description: 'Asks before it looks.',
+    async *run(_input, ctx) {
+      const id = ctx.ids.next()
+      yield { type: 'message-start', messageId: id }
+      yield { type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls: [call] } }
+      yield { type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' }
+      const interrupts = [{ id: 'c1#1', reason: 'approval', agentName: 'asking', callId: 'c1' }]
+      yield { type: 'action', action: { type: 'interrupt', interrupts, state: 1 } }
+    },
+    async *resume(_info, ctx) {
+      yield* again
+      yield answered
+      yield* say(ctx, 'A cat.')
+    },
+  })
+}
+const answer = () => ({ 'c1#1': true })
+
+testAgent('an agent that asks', asking(), { answer })
+
 const running = (run: (input: AgentInput, ctx: RunContext) => AsyncIterable<EventDraft>) => (): Agent => ({
   name: 'broken',
   description: '',
@@ -131,6 +155,31 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
 describe('testAgent', () => {
   it('holds for a sound agent', async () => {
     expect(await broken(agentClauses(looking()))).toEqual([])
+  })
+
+  it.each<[string, EventDraft]>([
+    ['it announces a call again', { type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' }],
+    ['it answers a call twice', answered],
+  ])('notices that, resumed, %s', async (_, draft) => {
+    const twice =
+      draft.type === 'tool-end'
+        ? [{ type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' } as const, draft]
+        : [draft]
+    expect(await broken(agentClauses(asking(twice), { answer }))).toContain(
+      'resumed with answers, it announces no call again and repeats none that was answered',
+    )
+  })
+
+  it('notices that it breaks on additions', async () => {
+    const make = (): Agent => ({
+      ...looking()(),
+      acceptsAdditions: true,
+      async *run(input, ctx) {
+        if (input.additions) throw new Error('what is this?')
+        yield* say(ctx, 'Hi')
+      },
+    })
+    expect(await broken(agentClauses(make))).toContain('takes additions without harm, if it says that it takes them')
   })
 
   for (const [wrong, { make, caught }] of Object.entries(mutants)) {

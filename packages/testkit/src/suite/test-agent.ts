@@ -1,4 +1,17 @@
-import type { Agent, AgentEvent, AgentInput, Callback, RunContext, RunSettings } from '@troupe/kernel'
+import type {
+  Agent,
+  AgentAction,
+  AgentEvent,
+  AgentInput,
+  Answers,
+  Callback,
+  Interrupt,
+  Message,
+  ResumeInfo,
+  RunContext,
+  RunSettings,
+} from '@troupe/kernel'
+import { toolMessage } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
@@ -10,6 +23,8 @@ export interface TestAgentOptions {
   readonly input?: AgentInput
   /** Settings of its runs, for example values in the context. */
   readonly settings?: RunSettings
+  /** Answers the questions of a run that is interrupted; the suite then resumes it. */
+  readonly answer?: (interrupts: readonly Interrupt[]) => Answers
 }
 
 /**
@@ -84,6 +99,41 @@ export function agentClauses(make: () => Agent, options: TestAgentOptions = {}):
       },
     },
     {
+      name: 'takes additions without harm, if it says that it takes them',
+      run: async () => {
+        const agent = make()
+        if (!agent.acceptsAdditions) return
+        const tool = {
+          name: 'added',
+          description: '',
+          parameters: { type: 'object' },
+          kind: 'think',
+          invoke: () => '',
+        } as const
+        const additions = { instruction: 'Be kind.', tools: [{ tool, returnDirectly: false }] }
+        const stage = await new Stage(agent, { ...input, additions }, { ...options.settings }).read()
+        checkRun(stage.events)
+        expect(stage.events.at(-1)).toMatchObject({ outcome: expect.stringMatching(/complete|interrupted/) })
+      },
+    },
+    {
+      name: 'resumed with answers, it announces no call again and repeats none that was answered',
+      run: async () => {
+        if (!options.answer) return
+        const agent = make()
+        const settings = { canInterrupt: true, ...options.settings }
+        const first = await new Stage(agent, input, settings).read()
+        const start = first.resumption(input.messages, options.answer)
+        const second = await new Stage(agent, start, settings).read()
+        checkRun(second.events)
+        const started = new Set(first.callIds('tool-start'))
+        const answered = new Set(first.callIds('tool-end'))
+        for (const id of second.callIds('tool-start')) expect(started.has(id), `call ${id} starts once`).toBe(false)
+        for (const id of second.callIds('tool-end')) expect(answered.has(id), `call ${id} is answered once`).toBe(false)
+        expect(second.events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'complete' })
+      },
+    },
+    {
       name: 'leaves no listener behind',
       run: async () => {
         const { signal } = new AbortController()
@@ -140,7 +190,7 @@ class Stage {
   readonly #open = { run: 0, agent: 0 }
   readonly #run: AsyncIterable<AgentEvent>
 
-  constructor(agent: Agent, input: AgentInput, settings: RunSettings) {
+  constructor(agent: Agent, input: AgentInput | ResumeInfo, settings: RunSettings) {
     const count = (component: 'run' | 'agent') => ({
       onStart: () => void this.#open[component]++,
       onEnd: () => void this.#open[component]--,
@@ -182,6 +232,23 @@ class Stage {
 
   ids(): string[] {
     return this.events.flatMap((event) => (event.type === 'message-end' ? [event.message.id] : []))
+  }
+
+  callIds(type: 'tool-start' | 'tool-end'): string[] {
+    return this.events.flatMap((event) => (event.type === type ? [event.callId] : []))
+  }
+
+  /** What an interrupted run goes on with. */
+  resumption(before: readonly Message[], answer: (interrupts: readonly Interrupt[]) => Answers): ResumeInfo {
+    const messages = [...before]
+    let interrupt: (AgentAction & { type: 'interrupt' }) | undefined
+    for (const event of this.events) {
+      if (event.type === 'message-end' && !event.dropped) messages.push(event.message)
+      if (event.type === 'tool-end' && event.status !== 'dropped') messages.push(toolMessage(event))
+      if (event.type === 'action' && event.action.type === 'interrupt') interrupt = event.action
+    }
+    if (!interrupt) throw new Error('expected a run that is interrupted, got none')
+    return { messages, state: interrupt.state ?? null, answers: answer(interrupt.interrupts) }
   }
 
   kinds(): string[] {

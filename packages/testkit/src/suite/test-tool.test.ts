@@ -22,6 +22,23 @@ const sound = () =>
 
 testTool('a tool that does all there is', sound, options)
 
+const calling = (invoke: Tool['invoke']) => () =>
+  ({ ...sound(), effect: 'once', stream: undefined, invoke }) as unknown as Tool
+
+testTool(
+  'a tool that ends the run',
+  calling((_args, ctx) => {
+    ctx.sendAction({ type: 'exit' })
+    return 'Bye.'
+  }),
+  options,
+)
+testTool(
+  'a tool that asks a person',
+  calling(async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' }))),
+  options,
+)
+
 const never = () => new Promise<never>(() => undefined)
 
 const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unknown>>; readonly caught: string }> = {
@@ -71,6 +88,16 @@ const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unkn
       async invoke(_args: unknown, { signal }: RunContext) {
         await new Promise((resolve) => setImmediate(resolve))
         return signal.aborted ? never() : 'Sunny'
+      },
+    },
+    caught: 'settles at once when it is aborted',
+  },
+  'it looks at the signal only once': {
+    change: {
+      async invoke(_args: unknown, { signal }: RunContext) {
+        signal.throwIfAborted()
+        await new Promise((resolve) => setTimeout(resolve, 2_000).unref())
+        return 'Sunny'
       },
     },
     caught: 'settles at once when it is aborted',

@@ -1,0 +1,218 @@
+import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { RunContext } from '../context/context.ts'
+import { internals, type KernelContext } from '../context/kernel-context.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
+import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
+import type { Json, JsonObject } from '../data/json.ts'
+import { Channel } from '../stream/channel.ts'
+import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
+import { report, reportToConsole } from './listeners.ts'
+import { checkAgent, observe } from './observe.ts'
+import type { Run, RunHost, RunSettings } from './run.ts'
+import type { RunCore } from './run-core.ts'
+import { RunRecorder } from './run-recorder.ts'
+
+type MakeContext = (state: JsonObject | undefined) => RunContext
+
+/** Runs an agent on a core; what is loaded when the run begins comes into its context. */
+export function kernelRun<Output>(
+  agent: Agent<Output>,
+  start: AgentInput | ResumeInfo,
+  core: RunCore,
+  options: RunSettings & RunHost,
+  runPath: readonly string[],
+  context: MakeContext,
+): Run<Output> & PipeStream<AgentEvent> {
+  return new KernelRun(agent, start, core, options, runPath, context)
+}
+
+/** How long a host may take to end its work after an abort, and to close. */
+const HOST_MS = 10_000
+
+type Settled = { readonly result: RunResult<Json> } | { readonly error: unknown }
+
+/** A run, not begun before somebody reads or awaits it. */
+class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
+  readonly runId: string
+  readonly #agent: Agent<Output>
+  readonly #start: AgentInput | ResumeInfo
+  readonly #core: RunCore
+  readonly #options: RunSettings & RunHost
+  readonly #context: MakeContext
+  readonly #stamp: EventStamp
+  /** Never rejects, so that nobody has to await it. */
+  readonly #settled: PromiseWithResolvers<Settled> = Promise.withResolvers()
+  #taken = false
+  #started = false
+
+  constructor(
+    agent: Agent<Output>,
+    start: AgentInput | ResumeInfo,
+    core: RunCore,
+    options: RunSettings & RunHost,
+    runPath: readonly string[],
+    context: MakeContext,
+  ) {
+    checkAgent(agent)
+    if (!isObject(start) || !Array.isArray(start.messages)) {
+      throw new KernelError('CONFIG_INVALID', `run of ${agent.name}: expected { messages: [...] }, ${got(start)}`)
+    }
+    this.runId = core.runId
+    this.#agent = agent
+    this.#start = start
+    this.#core = core
+    this.#options = options
+    this.#context = context
+    this.#stamp = core.stamp(agent.name, runPath)
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
+    this.#take()
+    return new Channel<AgentEvent>(
+      (sink) => this.#execute(sink),
+      () => this.#leave(),
+    )
+  }
+
+  async [PIPE](sink: Sink<AgentEvent>): Promise<void> {
+    this.#take()
+    await this.#execute(sink)
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a run is awaited for its result
+  then<A = RunResult<Output>, B = never>(
+    onResult?: ((result: RunResult<Output>) => A | PromiseLike<A>) | null,
+    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    if (!this.#taken) {
+      this.#taken = true
+      this.#execute(NOBODY).catch(() => undefined)
+    }
+    return this.#settled.promise.then((settled) => this.#unwrap(settled)).then(onResult, onError)
+  }
+
+  #take(): void {
+    if (this.#taken) {
+      throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it`)
+    }
+    this.#taken = true
+  }
+
+  async #leave(): Promise<void> {
+    const error = new KernelError('ABORTED', `run ${this.runId}: the consumer has left`)
+    this.#core.left = true
+    this.#core.abort(error)
+    if (!this.#started) this.#settled.resolve({ error })
+    await this.#settled.promise
+  }
+
+  async #execute(out: Sink<AgentEvent>): Promise<void> {
+    this.#started = true
+    const { signal } = this.#options
+    const unfollow = signal && this.#core.follow(signal)
+    try {
+      const opened = this.#options.open && (await this.#open(this.#options.open))
+      const { result, end } = await this.#record(out, opened?.state)
+      if (opened) await this.#close(opened)
+      this.#settled.resolve({ result })
+      if (this.#core.left) return
+      const wait = out.write(end)
+      if (wait) await wait.catch(() => undefined)
+    } catch (error) {
+      this.#settled.resolve({ error })
+      throw error
+    } finally {
+      unfollow?.()
+    }
+  }
+
+  async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
+    const opening = open.call(this.#options, this.#core.signal)
+    try {
+      return await this.#core.settle(opening)
+    } catch (error) {
+      opening.then((late) => late.close()).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Contract: a host that cannot let go is reported, and holds nothing up for longer than its limit. */
+  async #close(opened: { close(): Promise<void> }): Promise<void> {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const giveUp = () =>
+      reject(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${HOST_MS} ms`))
+    const cancel = this.#core.clock.after(HOST_MS, giveUp, true)
+    try {
+      await Promise.race([opened.close(), late])
+    } catch (cause) {
+      this.#report(cause)
+    }
+    cancel()
+  }
+
+  #report(cause: unknown): void {
+    report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+  }
+
+  async #record(
+    out: Sink<AgentEvent>,
+    state: JsonObject | undefined,
+  ): Promise<{ result: RunResult<Json>; end: RunEnd }> {
+    const core = this.#core
+    const recorder = new RunRecorder(core, out)
+    const span = core.openSpan('run', this.#agent.name, 'run', this.#start)
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      const wait = recorder.begin(this.#stamp)
+      if (wait) await wait
+      core.throwIfAborted()
+      await this.#drive(recorder, internals(this.#context(state)))
+    } catch (error) {
+      if (recorder.failed || core.hides(error)) this.#report(error)
+      if (!recorder.failed) thrown = { error }
+    }
+    await core.endNested()
+    const result = recorder.finish(thrown, this.#stamp)
+    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...result }
+    core.part(end)
+    if (result.outcome === 'failed') span?.fail(result.error)
+    else span?.end(result)
+    if (core.parent) core.parent.core.addUsage(result.usage)
+    else core.listeners?.close()
+    return { result, end }
+  }
+
+  #unwrap(settled: Settled): RunResult<Output> {
+    if ('error' in settled) throw settled.error
+    const { result } = settled
+    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.failureOf(result.error)
+    return result as RunResult<Output>
+  }
+
+  #drive(recorder: RunRecorder, ctx: KernelContext): Promise<void> {
+    const core = this.#core
+    core.state = ctx.place.state
+    const next = (start: AgentInput | ResumeInfo) => {
+      recorder.expect(start.messages)
+      return observe(this.#agent, start, ctx)
+    }
+    const { around } = this.#options
+    if (!around) return core.settle(pipe(next(this.#start), recorder))
+    const source = around.call(this.#options, ctx, (start) => this.#graceful(next(start)))
+    return core.settle(pipe(source, recorder), HOST_MS)
+  }
+
+  /** An agent under a host: after an abort it ends in time, so that the host can still save what there is. */
+  #graceful(source: AsyncIterable<AgentEvent>): PipeStream<AgentEvent> {
+    return stream(async (sink) => {
+      try {
+        await this.#core.settle(pipe(source, sink))
+      } catch (error) {
+        if (!this.#core.aborted) throw error
+        this.#core.abandon()
+      }
+    })
+  }
+}
+
+const NOBODY: Sink<unknown> = { write: () => undefined }
