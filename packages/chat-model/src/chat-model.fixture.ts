@@ -34,12 +34,16 @@ export const hello: AgentInput = { messages: [user()] }
 /** A tool; its result is `<name> done` unless it says otherwise. */
 export const tool = (
   name: string,
-  invoke: Tool['invoke'] = () => `${name} done`,
+  invoke: NonNullable<Tool['invoke']> = () => `${name} done`,
   more: Partial<Omit<Tool, 'name' | 'invoke'>> = {},
-): Tool => defineTool({ name, description: name, parameters: { type: 'object' }, ...(invoke && { invoke }), ...more })
+): Tool => defineTool({ name, description: name, parameters: { type: 'object' }, invoke, ...more })
 
 /** A tool that shows its output in pieces. */
-export const streaming = (name: string, pieces: readonly string[] = [`${name} `, 'done'], more: Partial<Tool> = {}): Tool =>
+export const streaming = (
+  name: string,
+  pieces: readonly string[] = [`${name} `, 'done'],
+  more: Partial<Tool> = {},
+): Tool =>
   defineTool({
     name,
     description: name,
@@ -95,7 +99,7 @@ export function played(recording: Recording, input: AgentInput, requests: readon
     started: own.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : [])),
     errors: recording.events.flatMap((event) => (event.type === 'error' ? [event.error] : [])),
     history,
-    resume: (answers = {}) => ({ messages: history, state: stateOf(own), answers }),
+    resume: (answers = {}) => ({ messages: history, state: JSON.parse(JSON.stringify(stateOf(own))), answers }),
   }
 }
 

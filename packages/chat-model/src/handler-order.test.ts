@@ -157,7 +157,11 @@ describe('6.2 pipeline and conflicts', () => {
     expect(
       await instructionOf({
         instruction: 'Base.',
-        middlewares: [{ additionalInstruction: 'One.' }, { additionalInstruction: '' }, { additionalInstruction: 'Two.' }],
+        middlewares: [
+          { additionalInstruction: 'One.' },
+          { additionalInstruction: '' },
+          { additionalInstruction: 'Two.' },
+        ],
         handlers: [withInstruction('Three.')],
       }),
     ).toBe('Base.\nOne.\nTwo.\n\nThree.')
@@ -185,9 +189,7 @@ describe('6.2 pipeline and conflicts', () => {
 
   test('tools: withTools of a name that is taken ends the run, naming handler and hook', async () => {
     const { errors } = await play(['Done.'], { tools: [tool('t')], handlers: [withTools(tool('t'))] })
-    expect(errors).toMatchObject([
-      { code: 'HANDLER_FAILED', details: { handler: 'withTools', hook: 'beforeAgent' } },
-    ])
+    expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'withTools', hook: 'beforeAgent' } }])
   })
 
   test('legacy tools get returnDirectly false, and a later handler may change that', async () => {
