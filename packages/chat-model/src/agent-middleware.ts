@@ -1,4 +1,14 @@
-import type { AgentHandler, Awaitable, InvokeTool, Message, RunContext, StreamTool, Tool } from '@troupe/kernel'
+import {
+  type AgentHandler,
+  type Awaitable,
+  type InvokeTool,
+  type Message,
+  type RunContext,
+  type StreamTool,
+  type Tool,
+  toolMetas,
+} from '@troupe/kernel'
+import { check } from './check.ts'
 
 /** What the model hooks of a middleware may change. */
 export interface ChatModelAgentState {
@@ -32,10 +42,21 @@ export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is Ag
 }
 
 /** A middleware as the handler it is. */
-export function middlewareHandler(middleware: AgentMiddleware): AgentHandler {
+export function middlewareHandler(middleware: AgentMiddleware, who: string): AgentHandler {
+  check(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
   const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
   const { invokable, streamable } = wrapToolCall ?? {}
-  const added = additionalTools.map((tool) => ({ tool, returnDirectly: false }))
+  check(
+    typeof (additionalInstruction ?? '') === 'string',
+    who,
+    'additionalInstruction is a text',
+    additionalInstruction,
+  )
+  check(typeof (wrapToolCall ?? {}) === 'object', who, 'wrapToolCall is { invokable, streamable }', wrapToolCall)
+  for (const [hook, value] of Object.entries({ beforeChatModel, afterChatModel, invokable, streamable })) {
+    check(value === undefined || typeof value === 'function', who, `${hook} is a function`, value)
+  }
+  const added = toolMetas(additionalTools)
   return {
     name: 'legacy-middleware',
     ...((additionalInstruction || added.length > 0) && {

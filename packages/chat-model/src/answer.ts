@@ -28,7 +28,7 @@ export class Answer implements Sink<ModelPart> {
   #messageId = ''
   #parts: Draft<Part>[] = []
   #open: Draft<Part & { type: 'text' | 'reasoning' }> | undefined
-  #calls: Map<string, Draft<ToolCall> & { ended?: true }> | undefined
+  readonly #calls: OpenCall[] = []
   finish: Finish | undefined
 
   constructor(ctx: RunContext, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
@@ -43,15 +43,16 @@ export class Answer implements Sink<ModelPart> {
   }
 
   write(part: ModelPart): void | Promise<void> {
-    switch (part.type) {
+    switch (part?.type) {
       case 'text-delta':
-        return part.delta === '' ? undefined : this.#delta('text', part.delta)
+        return this.#delta('text', text(part.delta))
       case 'reasoning-delta':
-        return part.delta === '' ? undefined : this.#delta('reasoning', part.delta)
+        return this.#delta('reasoning', text(part.delta))
       case 'part-end':
         this.#close(part)
         return
       case 'file':
+        if (part.file?.type !== 'file') throw malformed('expected a file', part.file)
         this.#close()
         this.#parts.push(part.file)
         return this.begin()
@@ -64,10 +65,11 @@ export class Answer implements Sink<ModelPart> {
       case 'restart':
         return this.#restart()
       case 'finish':
+        if (!isUsage(part.usage)) throw malformed('finish has the tokens used', part.usage)
         this.finish = { reason: part.reason, usage: part.usage, model: part.model ?? '' }
         return
       default:
-        throw malformed(`unknown part, got ${JSON.stringify((part as { type?: unknown }).type)}`)
+        throw malformed('unknown part', (part as { type?: unknown } | undefined)?.type)
     }
   }
 
@@ -79,10 +81,12 @@ export class Answer implements Sink<ModelPart> {
   }
 
   message(): AssistantMessage {
-    const content = this.#parts
+    const content = this.#parts.filter(
+      (part) => part.type === 'file' || part.text !== '' || part.metadata || 'encrypted' in part,
+    )
     const [only] = content
     const plain = content.length === 1 && only?.type === 'text' && !only.metadata
-    const toolCalls = this.#calls ? [...this.#calls.values()].map(({ ended: _, ...call }) => call) : []
+    const toolCalls = this.#calls.map(({ call }) => call)
     return {
       id: this.#messageId,
       role: 'assistant',
@@ -92,14 +96,16 @@ export class Answer implements Sink<ModelPart> {
     }
   }
 
+  /** An empty delta shows nothing, but begins a part that a vendor may want back for its metadata. */
   #delta(type: 'text' | 'reasoning', delta: string): void | Promise<void> {
-    const wait = this.begin()
     if (this.#open?.type === type) this.#open.text += delta
     else {
       const part = { type, text: delta }
       this.#open = part
       this.#parts.push(part)
     }
+    if (delta === '') return
+    const wait = this.begin()
     return this.#show({ type: `${type}-delta`, messageId: this.#messageId, delta }, wait)
   }
 
@@ -109,34 +115,33 @@ export class Answer implements Sink<ModelPart> {
     this.#open = undefined
   }
 
-  #startCall(callId: string, name: string): void | Promise<void> {
-    this.#calls ??= new Map()
-    if (this.#calls.has(callId)) throw malformed(`call ids are unique in an answer, got "${callId}" twice`)
+  #startCall(from: string, name: string): void | Promise<void> {
+    if (typeof name !== 'string') throw malformed('a tool call has a name', name)
     const wait = this.begin()
     this.#close()
-    const id = this.#uniqueId(callId)
-    this.#calls.set(callId, { id, name, arguments: '' })
+    const id = this.#uniqueId(from)
+    this.#calls.push({ from, call: { id, name, arguments: '' }, ended: false })
     return this.#show({ type: 'tool-call-start', messageId: this.#messageId, callId: id, name }, wait)
   }
 
-  #extendCall(callId: string, delta: string): void | Promise<void> {
-    const call = this.#openCall(callId)
-    call.arguments += delta
+  #extendCall(from: string, delta: string): void | Promise<void> {
+    const { call } = this.#openCall(from)
+    call.arguments += text(delta)
     return this.#sink.write({ type: 'tool-call-delta', callId: call.id, delta })
   }
 
   #endCall({ callId, metadata }: ModelPart & { type: 'tool-call-end' }): void | Promise<void> {
-    const call = this.#openCall(callId)
-    if (metadata) call.metadata = metadata
-    const { ended: _, ...whole } = call
-    call.ended = true
-    return this.#sink.write({ type: 'tool-call-end', call: whole })
+    const open = this.#openCall(callId)
+    open.ended = true
+    if (metadata) open.call.metadata = metadata
+    return this.#sink.write({ type: 'tool-call-end', call: open.call })
   }
 
-  #openCall(callId: string): Draft<ToolCall> & { ended?: true } {
-    const call = this.#calls?.get(callId)
-    if (!call || call.ended) throw malformed(`a tool call is start, deltas and end, got "${callId}" out of order`)
-    return call
+  /** Contract: a provider may use an id twice; its parts belong to the call that was begun last. */
+  #openCall(from: string): OpenCall {
+    const open = this.#calls.findLast((entry) => entry.from === from)
+    if (!open || open.ended) throw malformed('a tool call is start, deltas and end', from)
+    return open
   }
 
   #restart(): void | Promise<void> {
@@ -146,7 +151,7 @@ export class Answer implements Sink<ModelPart> {
     this.#messageId = ''
     this.#parts = []
     this.#open = undefined
-    this.#calls = undefined
+    this.#calls.length = 0
     this.finish = undefined
     return wait
   }
@@ -156,6 +161,22 @@ export class Answer implements Sink<ModelPart> {
   }
 }
 
-function malformed(what: string): KernelError {
-  return new KernelError('MODEL_FAILED', `model: ${what}`)
+interface OpenCall {
+  /** The provider's id. */
+  readonly from: string
+  readonly call: Draft<ToolCall>
+  ended: boolean
+}
+
+function text(delta: string): string {
+  if (typeof delta === 'string') return delta
+  throw malformed('a delta is text', delta)
+}
+
+function isUsage(usage: Usage | undefined): boolean {
+  return typeof usage?.inputTokens === 'number' && typeof usage.outputTokens === 'number'
+}
+
+function malformed(expected: string, value: unknown): KernelError {
+  return new KernelError('MODEL_FAILED', `model: ${expected}, got ${JSON.stringify(value) ?? String(value)}`)
 }

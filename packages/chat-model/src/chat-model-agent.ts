@@ -6,7 +6,6 @@ import {
   type EventDraft,
   type Infer,
   type JsonSchemaValidator,
-  KernelError,
   type ModelOptions,
   type ResumeInfo,
   type RunContext,
@@ -17,6 +16,7 @@ import {
   toolMetas,
 } from '@troupe/kernel'
 import { type AgentMiddleware, isMiddleware, middlewareHandler } from './agent-middleware.ts'
+import { check } from './check.ts'
 import { exitTool } from './exit-tool.ts'
 import { HandlerChain } from './handler-chain.ts'
 import { Loop } from './loop.ts'
@@ -78,8 +78,8 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
 export function chatModelAgent<const S extends Schema = never>(
   options: ChatModelAgentOptions<S>,
 ): Agent<[S] extends [never] ? unknown : Infer<S>> {
-  const { name, description = '', runTimeoutMs } = options
   const plan = compile(options)
+  const { name, description = '', runTimeoutMs } = options
   const start = (input: AgentInput | ResumeInfo, ctx: RunContext) =>
     stream<EventDraft>((sink) =>
       withinLimit(ctx, runTimeoutMs, `agent ${name}`, (limited) => new Loop(plan, limited, sink).run(input)),
@@ -88,8 +88,10 @@ export function chatModelAgent<const S extends Schema = never>(
 }
 
 function compile(options: ChatModelAgentOptions): Plan {
+  check(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
   const {
     name,
+    description = '',
     model,
     fallbacks = [],
     instruction = '',
@@ -110,7 +112,14 @@ function compile(options: ChatModelAgentOptions): Plan {
   } = options
   check(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
   const who = `agent ${name}`
-  check(typeof instruction === 'string', who, 'instruction is a text', instruction)
+  for (const [option, value] of Object.entries({ description, instruction })) {
+    check(typeof value === 'string', who, `${option} is a text`, value)
+  }
+  for (const [option, value] of Object.entries({ tools, fallbacks, handlers, middlewares })) {
+    check(Array.isArray(value), who, `${option} is a list`, value)
+  }
+  check(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
+  check(typeof validator === 'function', who, 'validator is a function', validator)
   for (const one of [model, ...fallbacks]) {
     check(typeof one?.stream === 'function' && typeof one.name === 'string', who, 'expected a ChatModel', one)
   }
@@ -125,11 +134,17 @@ function compile(options: ChatModelAgentOptions): Plan {
     outputCorrections,
   )
   for (const [option, value] of Object.entries({ modelTimeoutMs, toolTimeoutMs, runTimeoutMs })) {
-    check(value === undefined || value > 0, who, `${option} is a positive number of milliseconds`, value)
+    check(
+      value === undefined || (Number.isFinite(value) && value > 0),
+      who,
+      `${option} is a positive number of milliseconds`,
+      value,
+    )
   }
   const policy = retry === false ? () => undefined : retry
   check(typeof policy === 'function', who, 'retry is a policy or false', retry)
-  const list = [...middlewares, ...handlers].map((entry) => (isMiddleware(entry) ? middlewareHandler(entry) : entry))
+  const legacy = middlewares.map((entry) => middlewareHandler(entry, who))
+  const list = [...legacy, ...handlers.map((entry) => (isMiddleware(entry) ? middlewareHandler(entry, who) : entry))]
   const exits = exit === false ? [] : [exit === true ? exitTool() : exit]
   const structured = output && structuredOutput(output, outputCorrections, validator)
   return {
@@ -145,11 +160,6 @@ function compile(options: ChatModelAgentOptions): Plan {
     concurrency: toolConcurrency,
     maxIterations,
     output: structured,
+    exit: exit === true ? exits[0]?.name : undefined,
   }
-}
-
-function check(ok: boolean, who: string, expected: string, value: unknown): void {
-  if (ok) return
-  const got = typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value)
-  throw new KernelError('CONFIG_INVALID', `${who}: ${expected}, got ${got}`)
 }

@@ -16,7 +16,15 @@ import {
 } from '@troupe/kernel'
 import { toolMessage } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
-import { type Recording, record, type ScriptedTurn, scriptedModel } from '@troupe/testkit'
+import {
+  type FakeClock,
+  fakeClock,
+  type Recording,
+  record,
+  type ScriptedModel,
+  type ScriptedTurn,
+  scriptedModel,
+} from '@troupe/testkit'
 import { expect } from 'vitest'
 import { type ChatModelAgentOptions, chatModelAgent } from './index.ts'
 
@@ -154,4 +162,57 @@ export function expectSound({ events, end }: Recording): void {
   expect(ended.toSorted()).toEqual(started.toSorted())
   const answered = events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
   expect(new Set(answered).size).toBe(answered.length)
+}
+
+/** Runs of one agent, each of which goes on where the one before was interrupted. */
+export interface Conversation {
+  readonly model: ScriptedModel
+  readonly runs: readonly Played[]
+  /** Starts, or resumes with these answers. */
+  next(answers?: Answers): Promise<Played>
+  /** Ids of calls by `tool-start`, over all runs. */
+  started(): readonly string[]
+}
+
+/** Runs and resumes with one agent: each step answers what it is told to. */
+export function conversation(turns: Turns, options: Options): Conversation {
+  const model = scriptedModel(turns)
+  const runs: Played[] = []
+  return {
+    model,
+    runs,
+    async next(answers = {}) {
+      const input = runs.at(-1)?.resume(answers) ?? hello
+      const run = await play([], { ...options, model }, input, { canInterrupt: true, runId: `R${runs.length}` })
+      expectSound(run)
+      runs.push(run)
+      return run
+    },
+    started: () => runs.flatMap(({ started }) => started),
+  }
+}
+
+/** A run on a fake clock, which goes on only when time is made to pass. */
+export interface Timed {
+  readonly clock: FakeClock
+  readonly playing: Promise<Played>
+  /** Lets time pass and says how often the model was asked by then. */
+  pass(ms: number): Promise<number>
+}
+
+/** Starts a run on a fake clock. */
+export function timed(turns: Turns, options: Options = {}): Timed {
+  const clock = fakeClock()
+  const model = scriptedModel(turns)
+  const playing = play([], { model, ...options }, hello, { clock })
+  return {
+    clock,
+    playing,
+    async pass(ms: number) {
+      await idle()
+      clock.advance(ms)
+      await idle()
+      return model.requests.length
+    },
+  }
 }

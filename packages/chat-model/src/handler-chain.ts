@@ -13,7 +13,9 @@ import {
   type RunResult,
   type StreamTool,
   stream,
+  type ToolCallResult,
 } from '@troupe/kernel'
+import { wrongResult } from './tool-call.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** What stands inside all wraps. */
@@ -64,6 +66,7 @@ export class HandlerChain implements Innermost {
       if (!before) continue
       const returned = await attempt(before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
+      checkConfig(before.name, config)
     }
     return current
   }
@@ -102,11 +105,27 @@ type RewriteHook = 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'
 
 function rewritten(name: string, hook: HookName, returned: HistoryRewrite, before: Rewritten): Rewritten {
   if (returned === undefined) return before
-  if (Array.isArray(returned)) return { ctx: before.ctx, messages: returned }
-  if (typeof returned === 'object' && returned !== null && 'messages' in returned && Array.isArray(returned.messages)) {
-    return { ctx: checkContext(name, hook, returned.ctx), messages: returned.messages }
-  }
-  throw handlerError(name, hook, new Error('expected messages, { messages, ctx } or nothing'))
+  const messages: unknown = Array.isArray(returned) ? returned : (returned as { messages?: unknown } | null)?.messages
+  if (!isHistory(messages, before.messages)) throw nonsense(name, hook, 'messages, { messages, ctx } or nothing')
+  return { ctx: 'ctx' in returned ? checkContext(name, hook, returned.ctx) : before.ctx, messages }
+}
+
+/** Whether this is a history; what the history before had is not looked at again. */
+function isHistory(messages: unknown, before: readonly Message[]): messages is readonly Message[] {
+  return (
+    Array.isArray(messages) && messages.every((message, i) => message === before[i] || ROLES.includes(message?.role))
+  )
+}
+
+const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
+
+function checkConfig(name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
+  const wrong = (what: string) => nonsense(name, 'beforeAgent', what)
+  if (typeof instruction !== 'string') throw wrong('config.instruction to be text')
+  if (!Array.isArray(tools) || !tools.every((meta) => meta?.tool?.name))
+    throw wrong('config.tools to be a list of { tool, returnDirectly }')
+  if (!Array.isArray(input?.messages)) throw wrong('config.input.messages to be a list')
+  if (typeof runOptions !== 'object' || runOptions === null) throw wrong('config.runOptions to be an object')
 }
 
 function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | undefined {
@@ -115,32 +134,37 @@ function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | u
 }
 
 function wrapInvoke(next: InvokeTool, handler: AgentHandler): InvokeTool {
+  const invokable = hookOf(handler, 'wrapInvokableToolCall')
   const streamable = hookOf(handler, 'wrapStreamableToolCall')
-  const wrap = hookOf(handler, 'wrapInvokableToolCall') ?? (streamable && asInvokableWrap(streamable))
+  const wrap = invokable ?? (streamable && asInvokableWrap(streamable))
   if (!wrap) return next
-  return async (ctx, input) => {
-    const result = await attempt(handler.name, 'wrapInvokableToolCall', () => wrap(ctx, input, next))
-    if (typeof result === 'object' && result !== null && 'content' in result) return result
-    throw handlerError(handler.name, 'wrapInvokableToolCall', new Error('expected a result with content'))
-  }
+  const hook = invokable ? 'wrapInvokableToolCall' : 'wrapStreamableToolCall'
+  return async (ctx, input) =>
+    checkResult(handler.name, hook, await attempt(handler.name, hook, () => wrap(ctx, input, next)))
 }
 
 function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
+  const streamable = hookOf(handler, 'wrapStreamableToolCall')
   const invokable = hookOf(handler, 'wrapInvokableToolCall')
-  const wrap = hookOf(handler, 'wrapStreamableToolCall') ?? (invokable && asStreamableWrap(invokable))
+  const wrap = streamable ?? (invokable && asStreamableWrap(invokable))
   if (!wrap) return next
+  const hook = streamable ? 'wrapStreamableToolCall' : 'wrapInvokableToolCall'
   return async (ctx, input) => {
-    const call = await attempt(handler.name, 'wrapStreamableToolCall', () => wrap(ctx, input, next))
-    if (!call?.stream || !call.result) {
-      throw handlerError(handler.name, 'wrapStreamableToolCall', new Error('expected { stream, result }'))
-    }
-    const result = call.result.catch((error: unknown) => {
-      throw handlerError(handler.name, 'wrapStreamableToolCall', error)
-    })
+    const call = await attempt(handler.name, hook, () => wrap(ctx, input, next))
+    if (!call?.stream || !isPromise(call.result)) throw nonsense(handler.name, hook, '{ stream, result }')
+    const result = attempt(handler.name, hook, () => call.result).then((value) =>
+      checkResult(handler.name, hook, value),
+    )
     // Whoever reads the stream hears of the failure first.
     result.catch(() => undefined)
     return { stream: call.stream, result }
   }
+}
+
+function checkResult(name: string, hook: HookName, result: ToolCallResult): ToolCallResult {
+  const wrong = wrongResult(result)
+  if (wrong !== undefined) throw nonsense(name, hook, wrong)
+  return result
 }
 
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
@@ -175,7 +199,11 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 
 function checkContext(name: string, hook: HookName, ctx: RunContext): RunContext {
   if (typeof ctx?.derive === 'function') return ctx
-  throw handlerError(name, hook, new Error('expected a context or nothing'))
+  throw nonsense(name, hook, 'a context or nothing')
+}
+
+function nonsense(name: string, hook: HookName, expected: string): KernelError {
+  return handlerError(name, hook, new Error(`expected ${expected}`))
 }
 
 /** What a hook threw as the run's error; aborts, interrupts and failures of the model pass as they are. */

@@ -1,6 +1,7 @@
 import {
   type AgentConfig,
   type AgentInput,
+  type Answers,
   type AssistantMessage,
   addUsage,
   type EventDraft,
@@ -31,6 +32,8 @@ export type LoopState = {
   readonly format: 1
   readonly turn: number
   readonly parked: { readonly [callId: string]: ParkedCall }
+  /** What was answered so far: a call that asks twice hears its first answer again. */
+  readonly answers: Answers
   /** What was outranked by the interrupt and is applied on continuation. */
   readonly actions: TurnOutcome['actions']
   readonly direct: boolean
@@ -95,14 +98,30 @@ export class Loop {
       return
     }
     this.#messages = repairHistory(messages)
+    if (await this.#exitKept()) return
     await this.#turns()
+  }
+
+  /** An exit that stood beside open calls is applied when their results have come. */
+  async #exitKept(): Promise<boolean> {
+    const { exit } = this.#plan
+    if (exit === undefined || this.#messages.at(-1)?.role !== 'tool') return false
+    const last = this.#messages.findLast(({ role }) => role === 'assistant') as AssistantMessage | undefined
+    const call = last?.toolCalls?.find(({ name }) => name === exit)
+    const result = this.#messages.findLast((message) => message.role === 'tool' && message.callId === call?.id)
+    if (result?.role !== 'tool' || result.error) return false
+    this.#text = textOf(result.content)
+    await this.#sink.write({ type: 'action', action: { type: 'exit', result: this.#text } })
+    return true
   }
 
   /** The configuration of this run, for `beforeAgent` to change. */
   #configure({ messages, additions, options = {} }: AgentInput): void {
     const { instruction, toolbox } = this.#plan
     const tools = toolbox.metas.slice()
-    for (const meta of additions?.tools ?? []) if (!toolbox.get(meta.tool.name)) tools.push(meta)
+    for (const meta of additions?.tools ?? []) {
+      if (!tools.some(({ tool }) => tool.name === meta.tool.name)) tools.push(meta)
+    }
     const added = additions?.instruction ?? ''
     this.#config = {
       instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
@@ -132,14 +151,25 @@ export class Loop {
     if (this.#calls++ >= limit) {
       throw new KernelError('MAX_ITERATIONS', `agent ${this.#ctx.agentName}: made ${limit} model calls without an end`)
     }
-    if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
+    if (chain.rewrites('beforeModelRewriteHistory')) {
+      await this.#rewrite('beforeModelRewriteHistory')
+      this.#messages = repairHistory(this.#messages)
+    }
     const before = this.#messages
     const answer = await this.#call(before)
     const streamed = answer.message()
     const { reason, usage } = answer.finish
     this.#usage = addUsage(this.#usage, usage)
     this.#messages = before.concat([streamed])
-    if (chain.rewrites('afterModelRewriteHistory')) await this.#rewrite('afterModelRewriteHistory')
+    if (chain.rewrites('afterModelRewriteHistory')) {
+      try {
+        await this.#rewrite('afterModelRewriteHistory')
+      } catch (error) {
+        await this.#drop(answer)
+        throw error
+      }
+      this.#renameCalls(streamed)
+    }
     const last = this.#messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
     const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
@@ -158,6 +188,19 @@ export class Loop {
     const { ctx, messages } = await this.#plan.chain.rewrite(hook, { ctx: this.#ctx, messages: this.#messages })
     this.#ctx = ctx
     this.#messages = messages
+  }
+
+  /** Contract: call ids are unique in the thread, also of calls that a handler adds. */
+  #renameCalls(streamed: AssistantMessage): void {
+    const last = this.#messages.at(-1)
+    if (last === streamed || last?.role !== 'assistant' || !last.toolCalls) return
+    const own = new Set(streamed.toolCalls?.map(({ id }) => id))
+    const toolCalls = last.toolCalls.map((call) =>
+      own.delete(call.id) ? call : { ...call, id: this.#unique(call.id) },
+    )
+    if (toolCalls.some(({ id }, i) => id !== last.toolCalls?.[i]?.id)) {
+      this.#messages = this.#messages.with(-1, { ...last, toolCalls })
+    }
   }
 
   async #call(messages: readonly Message[]): Promise<Answer & { readonly finish: Finish }> {
@@ -205,7 +248,7 @@ export class Loop {
     const last = this.#messages.findLast(({ role }) => role === 'assistant') as AssistantMessage
     const again = new Set(open.map(({ id }) => id).filter((id) => id in state.parked))
     const skip = new Set((last.toolCalls ?? []).map(({ id }) => id).filter((id) => !again.has(id)))
-    const kept = { skip, answers, parked: state.parked, actions: state.actions, direct: state.direct }
+    const kept = { ...state, skip, answers: { ...state.answers, ...answers } }
     if (await this.#answerCalls(last.toolCalls ?? [], kept)) return
     this.#turn++
     await this.#turns()
@@ -214,8 +257,7 @@ export class Loop {
   /** Runs the calls of a message; tells whether that was the last of the run. */
   async #answerCalls(
     calls: readonly ToolCall[],
-    kept?: Pick<LoopState, 'parked' | 'actions' | 'direct'> &
-      Pick<ResumeInfo, 'answers'> & { skip: ReadonlySet<string> },
+    kept?: LoopState & { readonly skip: ReadonlySet<string> },
   ): Promise<boolean> {
     const { chain, validator, concurrency } = this.#plan
     if (this.#ctx.cancelling === 'after-model') await this.#refuse(calls)
@@ -235,12 +277,22 @@ export class Loop {
       ...(parked && { parked }),
     })
     this.#messages = this.#messages.concat(outcome.results)
+    // Those that were answered before the interrupt may stand out of order.
+    if (kept)
+      this.#messages = repairHistory(this.#messages, { awaiting: openCalls(this.#messages).map(({ id }) => id) })
     if (outcome.failure) throw outcome.failure
     const actions = [...(kept?.actions ?? []), ...outcome.actions]
     const direct = outcome.direct || (kept?.direct ?? false)
     if (outcome.interrupts.length > 0) {
       this.#interrupts = outcome.interrupts
-      const state: LoopState = { format: 1, turn: this.#turn, parked: outcome.parked, actions, direct }
+      const state: LoopState = {
+        format: 1,
+        turn: this.#turn,
+        parked: outcome.parked,
+        answers: answers ?? {},
+        actions,
+        direct,
+      }
       await this.#sink.write({ type: 'action', action: { type: 'interrupt', interrupts: outcome.interrupts, state } })
       return true
     }
@@ -306,7 +358,8 @@ export class Loop {
       return { ...base, outcome: stopped ? 'cancelled' : 'failed', error: error.toJSON() }
     }
     if (this.#interrupts.length > 0) return { ...base, outcome: 'interrupted', interrupts: this.#interrupts }
-    return { ...base, outcome: 'complete' }
+    const open = openCalls(this.#messages).map(({ id }) => id)
+    return { ...base, outcome: 'complete', ...(open.length > 0 && { openCallIds: open }) }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { KernelError } from '@troupe/kernel'
+import { check } from './check.ts'
 
-/** How long to wait before the next attempt, in milliseconds; undefined means that there is none. */
+/** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined
 
 /** How the default policy waits. */
@@ -9,7 +10,7 @@ export interface BackoffOptions {
   readonly attempts?: number
   /** The first pause; each further one is twice as long. @default 500 */
   readonly firstMs?: number
-  /** No pause is longer. @default 30000 */
+  /** No pause is longer; a vendor that asks for a longer one is not asked again. @default 30000 */
   readonly longestMs?: number
   /** Gives numbers from 0 to 1; a pause lasts between half and all of its length. @default Math.random */
   readonly random?: () => number
@@ -26,6 +27,11 @@ export function backoff({
   // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
   random = () => Math.random(),
 }: BackoffOptions = {}): RetryPolicy {
+  check(Number.isInteger(attempts) && attempts >= 1, 'backoff', 'attempts is a whole number from 1 on', attempts)
+  for (const [option, value] of Object.entries({ firstMs, longestMs })) {
+    check(Number.isFinite(value) && value >= 0, 'backoff', `${option} is a number of milliseconds`, value)
+  }
+  check(typeof random === 'function', 'backoff', 'random is a function', random)
   return (error, attempt) => {
     if (!error.retryable || attempt >= attempts) return undefined
     const pause = Math.min(longestMs, firstMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)

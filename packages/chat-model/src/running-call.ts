@@ -67,7 +67,7 @@ export class RunningCall {
       arguments: call.arguments,
       callId: id,
       step: this.#ctx.step,
-      idempotencyKey: `${turn.ctx.session.threadId}/${id}`,
+      idempotencyKey: keyOf(turn.ctx, id),
       ...(callOptions !== undefined && { callOptions }),
       ...(this.tool && { tool: this.tool }),
     }
@@ -99,21 +99,32 @@ export class RunningCall {
     }
   }
 
-  async run(): Promise<void> {
-    if (this.#result || this.interrupts.length > 0) return this.#result && !this.direct ? this.tellEnd() : undefined
-    const { sink } = this.#turn
+  /** Shows that the call starts. Contract: it may start when this has resolved. */
+  async announce(): Promise<void> {
+    if (this.#started || this.#settled) return
     const { name, arguments: args, callId } = this.#input
     try {
-      if (!this.#started) {
-        const wait = sink.write({ type: 'tool-start', callId, name, arguments: args })
-        if (wait) await wait
-        this.#started = true
-      }
-      await this.#call()
+      const wait = this.#turn.sink.write({ type: 'tool-start', callId, name, arguments: args })
+      if (wait) await wait
+      this.#started = true
     } catch (error) {
       this.#stop(error)
     }
+  }
+
+  async run(): Promise<void> {
+    if (!this.#settled) {
+      try {
+        await this.#call()
+      } catch (error) {
+        this.#stop(error)
+      }
+    }
     if (this.#result && !this.direct) await this.tellEnd()
+  }
+
+  get #settled(): boolean {
+    return this.#result !== undefined || this.interrupts.length > 0
   }
 
   /** Tells the result. Contract: once. */
@@ -224,6 +235,11 @@ export class RunningCall {
     }
     this.actions.push(action)
   }
+}
+
+/** A thread of its own making is named after its run, so there the call id alone stays the same. */
+function keyOf({ session, runId }: RunContext, callId: string): string {
+  return session.threadId === runId ? callId : `${session.threadId}/${callId}`
 }
 
 const ANSWER = {

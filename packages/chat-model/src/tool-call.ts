@@ -28,6 +28,7 @@ export function toolCall(
     invoke: (ctx, input) =>
       limited(ctx, input, timeoutMs, async (callCtx) => {
         const args = await parse(input)
+        callCtx.signal.throwIfAborted()
         return resultOf(input, await input.tool?.invoke?.(args, callCtx, input))
       }),
     stream: async (ctx, input) => {
@@ -36,6 +37,7 @@ export function toolCall(
       const chunks = stream<string | Part>(async (sink) => {
         const work = limited(ctx, input, timeoutMs, async (callCtx) => {
           const args = await parse(input)
+          callCtx.signal.throwIfAborted()
           return streamTool(input, (input.tool as StreamingTool).stream(args, callCtx, input), (chunk) =>
             sink.write(chunk),
           )
@@ -83,12 +85,19 @@ function isText(part: Part): part is Part & { type: 'text' } {
 function resultOf(input: ToolCallInput, output: ToolOutput | void): ToolCallResult {
   if (output === undefined) return { content: '' }
   if (typeof output === 'string') return { content: output }
-  const broken = notJson(output)
-  if (broken !== undefined) throw nonsense(input, `returns plain JSON, but not at ${broken || 'its root'}`)
-  const { content } = output
-  if (typeof content === 'string' || (Array.isArray(content) && content.every(({ type }) => PARTS.includes(type))))
-    return output
-  throw nonsense(input, 'returns text, or a result with content')
+  const wrong = wrongResult(output)
+  if (wrong !== undefined) throw nonsense(input, `returns ${wrong}`)
+  return output
+}
+
+/** What was expected of a result that is none. */
+export function wrongResult(result: ToolCallResult): string | undefined {
+  const broken = notJson(result)
+  if (broken !== undefined) return `plain JSON, but not at ${broken || 'its root'}`
+  const content: unknown = result?.content
+  const sound =
+    typeof content === 'string' || (Array.isArray(content) && content.every((part) => PARTS.includes(part?.type)))
+  return sound ? undefined : 'text, or a result with content'
 }
 
 function nonsense({ name }: ToolCallInput, expected: string): KernelError {
@@ -105,10 +114,15 @@ async function limited(
   try {
     return await withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
   } catch (cause) {
+    if (ctx.signal.aborted) throw abortedCall(input, ctx.signal.reason)
     const error = KernelError.from(cause, 'TOOL_FAILED')
-    if (error.code === 'INTERRUPTED' || ctx.signal.aborted) throw error
+    if (error.code === 'INTERRUPTED') throw error
     return failedResult(error)
   }
+}
+
+function abortedCall({ name }: ToolCallInput, reason: unknown): KernelError {
+  return KernelError.is(reason) ? reason : new KernelError('ABORTED', `tool ${name}: aborted`, { cause: reason })
 }
 
 /** What the model sees of a failure. */

@@ -56,18 +56,26 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const opens = waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
   const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
   for (const call of calls) if (call.tool?.needsApproval) await call.askApproval()
-  if (calls.length === 1) await calls[0]?.run()
-  else await pool(calls, concurrency)
+  await pool(calls, concurrency)
   for (const call of calls) if (call.direct) await call.tellEnd()
   return outcomeOf(calls)
 }
 
+/** Those that fit start in one tick, once all of them are announced; the others follow as places become free. */
 async function pool(calls: readonly RunningCall[], concurrency: number): Promise<void> {
-  let next = 0
-  const work = async () => {
-    while (next < calls.length) await calls[next++]?.run()
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, work))
+  const first = calls.slice(0, concurrency)
+  await Promise.all(first.map((call) => call.announce()))
+  let next = first.length
+  await Promise.all(
+    first.map(async (call) => {
+      await call.run()
+      while (next < calls.length) {
+        const follower = calls[next++] as RunningCall
+        await follower.announce()
+        await follower.run()
+      }
+    }),
+  )
 }
 
 function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {

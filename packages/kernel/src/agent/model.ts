@@ -37,7 +37,7 @@ export type ModelRequest = {
   readonly idempotencyKey: string
 }
 
-/** A piece of an answer. Contract: tool calls may interleave with text; each is start, delta…, end. */
+/** A piece of an answer. Contract: tool calls may interleave with text; each is start, delta…, end; an empty delta begins a part that only has metadata. */
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly delta: string }

@@ -41,9 +41,18 @@ export class RunRecorder implements Sink<AgentEvent> {
       if (event.type === 'run-start' || event.type === 'run-end') {
         throw byKernelAlone(`run ${core.runId}`, event.type)
       }
-      this.#record(event)
     }
-    return this.#show(event)
+    return isGated(event) ? this.#gate(event) : this.#show(event)
+  }
+
+  /** Contract: what is gated has happened when its gate has opened; until then nobody hears of it. */
+  #gate(event: AgentEvent): void | Promise<void> {
+    const wait = this.#core.left ? undefined : this.#out.write(event)
+    const opened = () => {
+      this.#core.throwIfAborted()
+      this.#hear(event)
+    }
+    return wait ? handled(wait.then(opened)) : opened()
   }
 
   begin(stamp: EventStamp): void | Promise<void> {
@@ -51,11 +60,14 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 
   #show(event: AgentEvent): void | Promise<void> {
-    const core = this.#core
-    if (event.runId === core.runId) core.part(event)
-    if (core.left) return
-    const wait = this.#out.write(event)
-    return wait && isGated(event) ? handled(wait.then(() => core.throwIfAborted())) : wait
+    this.#hear(event)
+    return this.#core.left ? undefined : this.#out.write(event)
+  }
+
+  #hear(event: AgentEvent): void {
+    if (event.runId !== this.#core.runId) return
+    this.#record(event)
+    this.#core.part(event)
   }
 
   /** Whether the agent has failed already; what goes wrong after that does not replace its error. */

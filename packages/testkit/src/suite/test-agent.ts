@@ -174,7 +174,8 @@ export function agentClauses(make: () => Agent, options: TestAgentOptions = {}):
           expect(await promptly(`leaving after event ${stop}`, stage.leave(stop))).toHaveProperty('value')
           stage.checkEnded()
           const starts = stage.heard.filter(({ type }) => type === 'tool-start').length
-          expect(starts, 'tools started').toBe(stage.events.filter(({ type }) => type === 'tool-start').length)
+          const shown = stage.events.filter(({ type }) => type === 'tool-start').length
+          expect(starts, 'tools started').toBeLessThanOrEqual(shown)
         }
       },
     },

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+
+it('asks what the arguments say, with the demo model, plain when piped', () => {
+  expect(readConfig(['How', 'are you?'], {}, false)).toEqual({
+    question: 'How are you?',
+    vendor: undefined,
+    wordDelayMs: 0,
+    color: false,
+    help: false,
+  })
+})
+
+it('asks about Beijing when it is told nothing, in colour and at a pace to read on a terminal', () => {
+  expect(readConfig([], {}, true)).toMatchObject({
+    question: "What's the weather in Beijing?",
+    color: true,
+    wordDelayMs: 25,
+  })
+})
+
+it.each([
+  [{ NO_COLOR: '1' }, true, false],
+  [{ FORCE_COLOR: '1' }, false, true],
+  [{ FORCE_COLOR: '0' }, true, false],
+])('follows %o', (env, terminal, color) => {
+  expect(readConfig([], env, terminal).color).toBe(color)
+})
+
+it('takes a vendor with its model, which may have a colon of its own', () => {
+  const env = { TROUPE_MODEL: 'openai:gpt-5', OPENAI_API_KEY: 'k' }
+  expect(readConfig([], env, false).vendor).toEqual({ vendor: 'openai', model: 'gpt-5' })
+  expect(readConfig([], { TROUPE_MODEL: 'ollama:llama3.2:1b' }, false).vendor).toEqual({
+    vendor: 'ollama',
+    model: 'llama3.2:1b',
+  })
+})
+
+it.each([
+  [
+    { TROUPE_MODEL: 'gpt-5' },
+    /expected <vendor>:<model> with a vendor of openai, anthropic, google, ollama, got "gpt-5"/,
+  ],
+  [{ TROUPE_MODEL: 'openai:' }, /got "openai:"/],
+  [{ TROUPE_MODEL: 'toString:x' }, /got "toString:x"/],
+  [{ TROUPE_MODEL: 'anthropic:claude' }, /anthropic needs a key; set ANTHROPIC_API_KEY, or unset TROUPE_MODEL/],
+])('says what to do about %o', (env, message) => {
+  expect(() => readConfig([], env, false)).toThrow(message)
+})
+
+it('knows --help, and says so when it is asked for something else', () => {
+  expect(readConfig(['--help'], {}, false).help).toBe(true)
+  expect(() => readConfig(['--hlep'], {}, false)).toThrow(/hlep.*try --help/)
+})

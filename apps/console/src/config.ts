@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util'
+import { KernelError } from '@troupe/kernel'
+
+/** Vendors that the console knows, and the variables their keys come from. */
+const KEYS = {
+  openai: 'OPENAI_API_KEY',
+  anthropic: 'ANTHROPIC_API_KEY',
+  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
+  ollama: undefined,
+} as const
+
+/** A vendor's model; without one the demo model answers. */
+export interface VendorModel {
+  readonly vendor: keyof typeof KEYS
+  readonly model: string
+}
+
+/** Everything the app is told from outside. */
+export interface Config {
+  readonly question: string
+  readonly vendor: VendorModel | undefined
+  /** A pause between words of the demo model, so that a person sees it stream. */
+  readonly wordDelayMs: number
+  readonly color: boolean
+  readonly help: boolean
+}
+
+/** What `--help` prints. */
+export const USAGE = `Usage: pnpm demo "What's the weather in Beijing?"
+
+Without a key a small demo model answers, which knows nothing but a few made-up weather reports. For a real one:
+
+  TROUPE_MODEL=openai:gpt-5            with OPENAI_API_KEY
+  TROUPE_MODEL=anthropic:claude-…      with ANTHROPIC_API_KEY
+  TROUPE_MODEL=google:gemini-…         with GOOGLE_GENERATIVE_AI_API_KEY
+  TROUPE_MODEL=ollama:llama3.2         with a local Ollama server
+
+Ctrl-C stops the run.`
+
+/** Reads arguments and environment. Contract: throws `CONFIG_INVALID` with what to do. */
+export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, terminal: boolean): Config {
+  const { values, positionals } = parse(args)
+  const color = env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : terminal && !env.NO_COLOR
+  return {
+    question: positionals.join(' ').trim() || "What's the weather in Beijing?",
+    vendor: env.TROUPE_MODEL ? readVendor(env.TROUPE_MODEL, env) : undefined,
+    wordDelayMs: terminal ? 25 : 0,
+    color,
+    help: values.help ?? false,
+  }
+}
+
+function parse(args: readonly string[]): { values: { help?: boolean }; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } })
+  } catch (cause) {
+    throw new KernelError('CONFIG_INVALID', `demo: ${KernelError.from(cause).message}; try --help`, { cause })
+  }
+}
+
+function readVendor(text: string, env: NodeJS.ProcessEnv): VendorModel {
+  const [vendor = '', ...rest] = text.split(':')
+  const model = rest.join(':')
+  if (!isVendor(vendor) || model === '') {
+    const expected = `<vendor>:<model> with a vendor of ${Object.keys(KEYS).join(', ')}`
+    throw new KernelError('CONFIG_INVALID', `TROUPE_MODEL: expected ${expected}, got "${text}"`)
+  }
+  const key = KEYS[vendor]
+  if (key && !env[key]) {
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `TROUPE_MODEL: ${vendor} needs a key; set ${key}, or unset TROUPE_MODEL for the demo model`,
+    )
+  }
+  return { vendor, model }
+}
+
+function isVendor(text: string): text is VendorModel['vendor'] {
+  return Object.hasOwn(KEYS, text)
+}

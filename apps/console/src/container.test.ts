@@ -1,0 +1,24 @@
+import { scriptedModel } from '@troupe/testkit'
+import { asValue } from 'awilix'
+import { expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+import { createApp } from './container.ts'
+
+const config = readConfig([], {}, false)
+
+it('resolves everything that is registered', () => {
+  const app = createApp(config)
+  for (const name of Object.keys(app.registrations)) expect(app.resolve(name), name).toBeDefined()
+})
+
+it('wires the demo model, or the vendor that is configured', () => {
+  expect(createApp(config).cradle.model.name).toBe('demo')
+  const vendor = { vendor: 'ollama', model: 'llama3.2' } as const
+  expect(createApp({ ...config, vendor }).cradle.model.name).toBe('ollama:llama3.2')
+})
+
+it('swaps a part with one registration', async () => {
+  const app = createApp(config).register({ model: asValue(scriptedModel(['Hi'])) })
+  expect(app.cradle.model.name).toBe('scripted')
+  expect(app.cradle.agent.name).toBe('WeatherAgent')
+})

@@ -1,0 +1,18 @@
+import type { Agent, ChatModel, Tool } from '@troupe/kernel'
+import { type AwilixContainer, asValue, createContainer } from 'awilix'
+import type { Config } from './config.ts'
+import { agentModule } from './modules/agent.ts'
+import { modelModule } from './modules/model.ts'
+
+/** What the app is made of. */
+export interface App {
+  readonly config: Config
+  readonly model: ChatModel
+  readonly tools: readonly Tool[]
+  readonly agent: Agent
+}
+
+/** The composition root: the only file that knows every plugin. */
+export function createApp(config: Config): AwilixContainer<App> {
+  return createContainer<App>({ strict: true }).register({ config: asValue(config), ...modelModule, ...agentModule })
+}

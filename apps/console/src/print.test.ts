@@ -1,0 +1,56 @@
+import { chatModelAgent } from '@troupe/chat-model'
+import { KernelError } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { fakeClock, scriptedModel } from '@troupe/testkit'
+import { expect, it } from 'vitest'
+import { printer } from './print.ts'
+import { weatherTool } from './weather-tool.ts'
+
+const input = { messages: [{ id: 'u1', role: 'user', content: 'Beijing?' }] } as const
+
+async function printed(turns: Parameters<typeof scriptedModel>[0], color = false): Promise<string> {
+  let page = ''
+  const clock = fakeClock()
+  const print = printer({ write: (text) => (page += text) }, { color, clock })
+  const model = scriptedModel(turns)
+  const agent = chatModelAgent({
+    name: 'WeatherAgent',
+    model,
+    tools: [weatherTool()],
+    retry: (_error, attempt) => (attempt < 2 ? 0 : undefined),
+  })
+  for await (const event of startRun(agent, input)) {
+    print(event)
+    clock.advance(1)
+  }
+  return page
+}
+
+it('shows who speaks, the text, calls with arguments and results, tokens and time', async () => {
+  const call = { name: 'get_weather', arguments: { city: 'Beijing' } }
+  const page = await printed([{ text: ['Let me ', 'see.'], toolCalls: [call, { name: 'get_weather' }] }, 'Sunny.'])
+  expect(page).toBe(`● WeatherAgent
+  Let me see.
+  → get_weather {"city":"Beijing"}
+  → get_weather {}
+  ← The weather in Beijing: sunny, 24 °C (demo data). (2 ms)
+  ✗ Error: tool get_weather: arguments are not valid, Instance does not have required property "city". (2 ms)
+  Sunny.
+✔ complete · 2 model calls · 2 tokens in, 2 out · 20 ms
+`)
+})
+
+it('shows a failed attempt as failed, and an error with its code', async () => {
+  const error = new KernelError('MODEL_FAILED', 'model: gone', { retryable: true })
+  const page = await printed([
+    { text: ['No', 'ise'], error: { at: 'mid', error } },
+    { error: { at: 'before', error: new Error('no key') } },
+  ])
+  expect(page).toContain('↺ that attempt failed; once more')
+  expect(page).toContain('✗ MODEL_FAILED: ')
+  expect(page).toContain('✗ failed')
+})
+
+it('uses colour when it may', async () => {
+  expect(await printed(['Hi'], true)).toContain('\u001b[1m● WeatherAgent')
+})

@@ -1,0 +1,295 @@
+import {
+  type AgentHandler,
+  type AgentInput,
+  type HookName,
+  KernelError,
+  type RunResult,
+  withBeforeAgent,
+  withInvokableToolWrapper,
+} from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { scriptedModel } from '@troupe/testkit'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { calling, expectSound, hello, noUnhandledRejection, play, streaming, tool } from './chat-model.fixture.ts'
+import { type AgentMiddleware, chatModelAgent } from './index.ts'
+
+beforeEach(noUnhandledRejection)
+
+const cause = new Error('boom')
+const boom = (): never => {
+  throw cause
+}
+const HOOKS = {
+  beforeAgent: boom,
+  beforeModelRewriteHistory: boom,
+  afterModelRewriteHistory: boom,
+  wrapInvokableToolCall: boom,
+  wrapStreamableToolCall: boom,
+  wrapModelCall: boom,
+  afterAgent: boom,
+} satisfies Required<Omit<AgentHandler, 'name'>>
+const options = { tools: [tool('t'), streaming('s')] }
+/** Calls a tool of the kind that the hook stands around. */
+const turnsFor = (hook: string) => [calling(hook === 'wrapStreamableToolCall' ? 's' : 't'), 'Done.']
+
+describe('6.4 an error in a hook stops the chain and ends the run with one error event naming handler and hook', () => {
+  test.each(Object.keys(HOOKS) as HookName[])('%s throws', async (hook) => {
+    const later: string[] = []
+    const follower: AgentHandler = {
+      name: 'follower',
+      beforeAgent: () => void later.push('beforeAgent'),
+      beforeModelRewriteHistory: () => void later.push('beforeModelRewriteHistory'),
+      afterModelRewriteHistory: () => void later.push('afterModelRewriteHistory'),
+    }
+    const played = await play(turnsFor(hook), {
+      ...options,
+      handlers: [{ name: 'broken', [hook]: HOOKS[hook] }, follower],
+    })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expect(played.errors[0]?.message).toContain('boom')
+    expect(played.end).toMatchObject({ outcome: 'failed', error: { code: 'HANDLER_FAILED' } })
+    if (!hook.startsWith('wrap')) expect(hook === 'afterAgent' || !later.includes(hook)).toBe(true)
+    expectSound(played)
+  })
+
+  test.each(Object.keys(HOOKS) as HookName[])('%s rejects or its stream does', async (hook) => {
+    const failing = {
+      ...Object.fromEntries(Object.keys(HOOKS).map((name) => [name, async () => boom()])),
+      async *wrapModelCall() {
+        yield boom()
+      },
+    }
+    const played = await play(turnsFor(hook), {
+      ...options,
+      handlers: [{ name: 'broken', [hook]: failing[hook as never] }],
+    })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expectSound(played)
+  })
+
+  const stale: Record<string, AgentMiddleware> = {
+    beforeModelRewriteHistory: { beforeChatModel: boom },
+    afterModelRewriteHistory: { afterChatModel: boom },
+    wrapInvokableToolCall: { wrapToolCall: { invokable: () => boom } },
+    wrapStreamableToolCall: { wrapToolCall: { streamable: () => boom } },
+  }
+  test.each(Object.entries(stale))(
+    'a legacy middleware that throws in %s is named legacy-middleware',
+    async (hook, one) => {
+      const { errors } = await play(turnsFor(hook), { ...options, middlewares: [one] })
+      expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'legacy-middleware', hook } }])
+    },
+  )
+
+  test.each([
+    ['wrapStreamableToolCall', 't'],
+    ['wrapInvokableToolCall', 's'],
+  ] as const)('%s throws where it is adapted: the hook that the handler has is named', async (hook, name) => {
+    const { errors } = await play([calling(name)], { ...options, handlers: [{ name: 'broken', [hook]: boom }] })
+    expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+  })
+
+  test('awaiting the run rejects with the error itself, which keeps its cause', async () => {
+    const agent = chatModelAgent({ name: 'a', model: scriptedModel(['Hi.']), handlers: [withBeforeAgent(boom)] })
+    await expect(startRun(agent, hello)).rejects.toMatchObject({ code: 'HANDLER_FAILED', cause })
+  })
+
+  test('a handler that fails with a coded error still is what failed', async () => {
+    const coded = new KernelError('NOT_FOUND', 'user: unknown')
+    const handlers = [
+      withBeforeAgent(() => {
+        throw coded
+      }),
+    ]
+    const agent = chatModelAgent({ name: 'a', model: scriptedModel(['Hi.']), handlers })
+    await expect(startRun(agent, hello)).rejects.toMatchObject({
+      code: 'HANDLER_FAILED',
+      details: { handler: 'withBeforeAgent', hook: 'beforeAgent' },
+      cause: coded,
+    })
+  })
+
+  test('an error before the model means no model call; one in a wrap means no further one', async () => {
+    const before = await play(turnsFor(''), { ...options, handlers: [withBeforeAgent(boom)] })
+    const wrap = await play(turnsFor(''), { ...options, handlers: [withInvokableToolWrapper(boom)] })
+    expect([before.requests.length, wrap.requests.length]).toEqual([0, 1])
+  })
+
+  test('a failed wrap lets the siblings of its call settle first', async () => {
+    const { toolEnds, end } = await play([calling('bad', 'good')], {
+      tools: [tool('bad'), tool('good')],
+      handlers: [withInvokableToolWrapper((ctx, input, next) => (input.name === 'bad' ? boom() : next(ctx, input)))],
+    })
+    expect(end?.outcome).toBe('failed')
+    expect(toolEnds).toContainEqual(expect.objectContaining({ callId: 'good', status: 'complete' }))
+  })
+
+  test('a hook that fails because the run was aborted is no handler error', async () => {
+    const controller = new AbortController()
+    const { end, errors } = await play(
+      ['Hi.'],
+      {
+        handlers: [
+          withBeforeAgent((ctx) => {
+            controller.abort()
+            ctx.signal.throwIfAborted()
+          }),
+        ],
+      },
+      hello,
+      { signal: controller.signal },
+    )
+    expect([end?.outcome, errors]).toEqual(['cancelled', []])
+  })
+})
+
+describe('afterAgent', () => {
+  const ending = (name: string, log: string[], more: Partial<AgentHandler> = {}): AgentHandler => ({
+    name,
+    beforeAgent: () => void log.push(`before ${name}`),
+    afterAgent: (_, { outcome }) => void log.push(`after ${name} ${outcome}`),
+    ...more,
+  })
+
+  test('is owed exactly to those whose beforeAgent was reached', async () => {
+    const log: string[] = []
+    const handlers = [ending('h0', log), ending('h1', log, { beforeAgent: boom }), ending('h2', log)]
+    await play(['Hi.'], { handlers })
+    expect(log).toEqual(['before h0', 'after h0 failed', 'after h1 failed'])
+  })
+
+  test('is called without a beforeAgent too', async () => {
+    const results: RunResult[] = []
+    await play([{ text: 'Hi.', usage: { inputTokens: 3, outputTokens: 4 } }], {
+      handlers: [{ name: 'end', afterAgent: (_, result) => void results.push(result) }],
+    })
+    expect(results).toMatchObject([{ outcome: 'complete', text: 'Hi.', usage: { inputTokens: 3, outputTokens: 4 } }])
+  })
+
+  const interrupting = tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)
+  const outcomes: Record<string, () => Promise<RunResult[]>> = {
+    complete: () => results([calling('t'), 'Done.']),
+    failed: () => results([{ error: { at: 'before', error: new KernelError('MODEL_FAILED', 'm: no') } }]),
+    interrupted: () => results([calling('ask')]),
+    cancelled: () => {
+      const controller = new AbortController()
+      return results(
+        [
+          () => {
+            controller.abort()
+            return 'Hi.'
+          },
+        ],
+        controller.signal,
+      )
+    },
+  }
+  async function results(script: Parameters<typeof play>[0], signal?: AbortSignal): Promise<RunResult[]> {
+    const seen: RunResult[] = []
+    const handlers: AgentHandler[] = [{ name: 'end', afterAgent: (_, result) => void seen.push(result) }]
+    const settings = { canInterrupt: true, ...(signal && { signal }) }
+    await play(script, { handlers, tools: [tool('t'), interrupting] }, hello, settings)
+    return seen
+  }
+  test.each(Object.entries(outcomes))('is called once in a run that is %s, with that outcome', async (outcome, run) => {
+    const seen = await run()
+    expect(seen).toHaveLength(1)
+    expect(seen[0]?.outcome).toBe(outcome)
+    if (outcome === 'failed') expect(seen[0]?.error).toMatchObject({ code: 'MODEL_FAILED' })
+    if (outcome === 'interrupted') expect(seen[0]?.interrupts).toMatchObject([{ id: 'ask#1' }])
+  })
+
+  test('knows the open calls of a run that awaits them', async () => {
+    const seen: RunResult[] = []
+    const slow = tool('slow', undefined, { longRunning: true })
+    const handlers: AgentHandler[] = [{ name: 'end', afterAgent: (_, result) => void seen.push(result) }]
+    await play([calling('slow')], { tools: [slow], handlers })
+    expect(seen).toMatchObject([{ outcome: 'complete', openCallIds: ['slow'] }])
+  })
+
+  test('an error in it does not replace an earlier one', async () => {
+    const log: string[] = []
+    const handlers = [
+      ending('h0', log, { afterAgent: boom }),
+      ending('h1', log, {
+        beforeModelRewriteHistory: () => {
+          throw new Error('first')
+        },
+      }),
+    ]
+    const { errors } = await play(['Hi.'], { handlers })
+    expect(errors).toMatchObject([{ details: { handler: 'h1', hook: 'beforeModelRewriteHistory' } }])
+    expect(log).toContain('after h1 failed')
+  })
+
+  test('an error in it fails a run that was complete, and the others still get theirs', async () => {
+    const log: string[] = []
+    const played = await play(['Hi.'], { handlers: [ending('h0', log, { afterAgent: boom }), ending('h1', log)] })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'h0', hook: 'afterAgent' } }])
+    expect(log.filter((line) => line.startsWith('after h1'))).toHaveLength(1)
+    expectSound(played)
+  })
+})
+
+describe('a handler that returns nonsense fails the run, named with its hook', () => {
+  const nonsense: readonly (readonly [HookName, string, unknown])[] = [
+    ['beforeAgent', 'a number', () => 42],
+    ['beforeAgent', 'an object that is no context', () => ({ runId: 'x' })],
+    ['beforeModelRewriteHistory', 'a text', () => 'history'],
+    ['beforeModelRewriteHistory', 'null', () => null],
+    ['beforeModelRewriteHistory', 'no messages', () => ({ messages: 1, ctx: {} })],
+    ['beforeModelRewriteHistory', 'messages that are none', () => [1, null, 'x']],
+    ['afterModelRewriteHistory', 'a number', () => 7],
+    ['afterModelRewriteHistory', 'messages that are none', () => [undefined]],
+    ['wrapInvokableToolCall', 'nothing', async () => undefined],
+    ['wrapInvokableToolCall', 'no result', async () => 42],
+    ['wrapInvokableToolCall', 'content that is none', async () => ({ content: 42 })],
+    ['wrapInvokableToolCall', 'data that is no JSON', async () => ({ content: 'x', data: 1n })],
+    ['wrapStreamableToolCall', 'nothing', async () => undefined],
+    ['wrapStreamableToolCall', 'no result', async () => ({ stream: none(), result: Promise.resolve(undefined) })],
+    ['wrapModelCall', 'nothing', () => undefined],
+    ['wrapModelCall', 'no stream', () => 42],
+    ['wrapModelCall', 'parts that are none', () => [null]],
+  ]
+  test.each(nonsense)('%s: %s', async (hook, _, body) => {
+    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'odd', [hook]: body } as AgentHandler] })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
+    expectSound(played)
+  })
+
+  const configs: Record<string, object> = {
+    'an instruction that is no text': { instruction: 42 },
+    'tools that are no list': { tools: 'none' },
+    'tools without options': { tools: [tool('t')] },
+    'a tool that is none': { tools: [{ tool: {}, returnDirectly: false }] },
+    'the same tool twice': { tools: [tool('x'), tool('x')].map((one) => ({ tool: one, returnDirectly: false })) },
+    'no input': { input: undefined },
+    'messages that are no list': { input: { messages: 'Hello' } },
+    'no options': { runOptions: null },
+  }
+  test.each(Object.entries(configs))('beforeAgent sets %s', async (_, change) => {
+    const played = await play(['Hi.'], {
+      handlers: [{ name: 'odd', beforeAgent: (_ctx, config) => void Object.assign(config, change) }],
+    })
+    expect(played.errors.map(({ code }) => code)).toEqual([
+      expect.stringMatching(/^(HANDLER_FAILED|CONFIG_INVALID|SCHEMA_INVALID)$/),
+    ])
+    expect(played.requests).toHaveLength(0)
+  })
+})
+
+async function* none(): AsyncGenerator<string> {}
+
+test('the input of a run is not changed by handlers that change their lists in place', async () => {
+  const input: AgentInput = Object.freeze({ messages: Object.freeze([...hello.messages]) })
+  const { end } = await play(
+    ['Hi.'],
+    {
+      middlewares: [
+        { beforeChatModel: (_, state) => void state.messages.push({ id: 'n', role: 'user', content: '!' }) },
+      ],
+    },
+    input,
+  )
+  expect([end?.outcome, input.messages.length]).toEqual(['complete', 1])
+})

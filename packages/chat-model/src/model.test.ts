@@ -1,0 +1,206 @@
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { scriptedModel } from '@troupe/testkit'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  calling,
+  expectSound,
+  hello,
+  idle,
+  noUnhandledRejection,
+  type Options,
+  play,
+  tool,
+} from './chat-model.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+const busy = (details = {}) => new KernelError('MODEL_FAILED', 'm: busy', { retryable: true, details })
+const refused = new KernelError('MODEL_FAILED', 'm: bad request')
+const failing = (error: unknown = busy(), at: 'before' | 'mid' | 'after' = 'before') => ({
+  text: ['Half ', 'an answer'],
+  error: { at, error },
+})
+const finish: ModelPart = { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
+
+describe('a model that misbehaves', () => {
+  test.each([
+    ['before', new Error('socket hang up')],
+    ['mid', new Error('socket hang up')],
+    ['after', new Error('socket hang up')],
+    ['before', 'a text'],
+    ['mid', undefined],
+  ] as const)('throws %s: %s', async (at, error) => {
+    const played = await play([{ text: ['One ', 'two'], error: { at, error } }], { retry: false })
+    expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+    expectSound(played)
+  })
+
+  test('throws instead of returning a stream', async () => {
+    const model: ChatModel = {
+      name: 'broken',
+      stream() {
+        throw new Error('no')
+      },
+    }
+    const played = await play([], { model, retry: false })
+    expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+  })
+
+  test('hangs until it is aborted', async () => {
+    const controller = new AbortController()
+    const playing = play([{ text: ['One ', 'two'], hang: 'mid' }], {}, hello, { signal: controller.signal })
+    await idle()
+    controller.abort()
+    const played = await playing
+    expect(played.end?.outcome).toBe('cancelled')
+    expectSound(played)
+  })
+
+  const start: ModelPart = { type: 'tool-call-start', callId: 'c', name: 't' }
+  const text: ModelPart = { type: 'text-delta', delta: 'Hi.' }
+  const malformed: Record<string, readonly unknown[]> = {
+    'ends without finish': [text],
+    'says nothing at all': [],
+    'sends a part that is null': [null, finish],
+    'sends a part of an unknown type': [{ type: 'sing' }, finish],
+    'sends text that is none': [{ type: 'text-delta', delta: 42 }, finish],
+    'continues a call that it did not begin': [{ type: 'tool-call-delta', callId: 'x', delta: '{}' }, finish],
+    'ends a call that it did not begin': [{ type: 'tool-call-end', callId: 'x' }, finish],
+    'does not end a call': [start, finish],
+    'begins a call without a name': [
+      { type: 'tool-call-start', callId: 'c' },
+      { type: 'tool-call-end', callId: 'c' },
+      finish,
+    ],
+    'finishes without usage': [text, { type: 'finish', reason: 'stop' }],
+    'finishes for no known reason': [text, { ...finish, reason: 'tired' }],
+    'sends a file that is none': [{ type: 'file' }, finish],
+  }
+  test.each(Object.entries(malformed))('%s: MODEL_FAILED or an answer, and one terminal', async (_, parts) => {
+    const played = await play([{ parts: parts as ModelPart[] }, 'Second.'], { tools: [tool('t')], retry: false })
+    expectSound(played)
+    if (played.end?.outcome !== 'complete') expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+  })
+
+  test('ends without finish: the answer was cut off, so it is none', async () => {
+    expect((await play([{ parts: [text] }], { retry: false })).end).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'MODEL_FAILED' },
+    })
+  })
+
+  test('sends deltas after finish: they are no part of the answer', async () => {
+    const late: ModelPart[] = [
+      text,
+      finish,
+      { type: 'text-delta', delta: 'Late.' },
+      start,
+      { type: 'tool-call-end', callId: 'c' },
+    ]
+    const played = await play([{ parts: late }, 'Second.'], { tools: [tool('t')], retry: false })
+    expectSound(played)
+    expect(JSON.stringify(played.history)).not.toContain('Late.')
+    expect(played.toolEnds).toEqual([])
+  })
+
+  test('says nothing: the run comes to an end all the same', async () => {
+    const played = await play([{ parts: [finish] }, 'Second.'], { retry: false })
+    expectSound(played)
+    expect(played.requests.length).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('the loop', () => {
+  const endless = (options: Options, input = {}) => {
+    const model = scriptedModel([calling('t')], { repeat: true })
+    return play([], { model, tools: [tool('t')], ...options }, { ...hello, ...input }).then((played) => [
+      model.requests.length,
+      played.errors.map(({ code }) => code),
+    ])
+  }
+
+  test('8: maxIterations counts model calls (default 20); exceeded is a coded error', async () => {
+    expect(await endless({})).toEqual([20, ['MAX_ITERATIONS']])
+    expect(await endless({ maxIterations: 3 })).toEqual([3, ['MAX_ITERATIONS']])
+  })
+
+  test('RunOptions override maxIterations for one run', async () => {
+    expect(await endless({ maxIterations: 3 }, { options: { maxIterations: 2 } })).toEqual([2, ['MAX_ITERATIONS']])
+    expect(await endless({ maxIterations: 3 }, { options: { maxIterations: 5 } })).toEqual([5, ['MAX_ITERATIONS']])
+  })
+
+  test('an answer in the last allowed call is an answer', async () => {
+    expect((await play([calling('t'), 'Done.'], { tools: [tool('t')], maxIterations: 2 })).end?.text).toBe('Done.')
+  })
+
+  test('a retry is not another iteration', async () => {
+    expect((await play([failing(), 'Hi.'], { maxIterations: 1, retry: () => 0 })).end?.text).toBe('Hi.')
+  })
+
+  test('modelOptions are settings of every call; RunOptions.model overrides them one by one', async () => {
+    const modelOptions = { temperature: 0.1, maxOutputTokens: 9 }
+    const { requests } = await play(['Hi.'], { modelOptions }, { ...hello, options: { model: { temperature: 0.9 } } })
+    expect(requests[0]?.options).toMatchObject({ temperature: 0.9, maxOutputTokens: 9 })
+  })
+
+  test('usage is summed per run', async () => {
+    const usage = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } })
+    const turns = [
+      { ...(calling('t') as object), ...usage(10, 1) },
+      { text: 'Done.', ...usage(20, 2) },
+    ]
+    expect((await play(turns, { tools: [tool('t')] })).end?.usage).toMatchObject({ inputTokens: 30, outputTokens: 3 })
+  })
+
+  test('message-end carries usage and finish reason of its call', async () => {
+    const { events } = await play([{ text: 'Cut', finishReason: 'length', usage: { inputTokens: 5, outputTokens: 6 } }])
+    expect(events.find(({ type }) => type === 'message-end')).toMatchObject({
+      finishReason: 'length',
+      usage: { inputTokens: 5, outputTokens: 6 },
+    })
+  })
+
+  test('reasoning, its encrypted part and files stay in the message, in order', async () => {
+    const file = { type: 'file', mediaType: 'image/png', data: 'AA==' } as const
+    const parts: ModelPart[] = [
+      { type: 'reasoning-delta', delta: 'Hm' },
+      { type: 'part-end', encrypted: 'xyz', metadata: { p: { sig: 's' } } },
+      { type: 'text-delta', delta: 'Look: ' },
+      { type: 'file', file },
+      finish,
+    ]
+    const { history, story } = await play([{ parts }])
+    expect(history[1]?.content).toEqual([
+      { type: 'reasoning', text: 'Hm', encrypted: 'xyz', metadata: { p: { sig: 's' } } },
+      { type: 'text', text: 'Look: ' },
+      file,
+    ])
+    expect(story).toContain('reasoning-delta "Hm"')
+  })
+
+  test('each call has its step and key by position, the same in every run of the same id', async () => {
+    const keys = (requests: readonly ModelRequest[]) =>
+      requests.map(({ step, idempotencyKey }) => [step, idempotencyKey])
+    const run = async () => keys((await play([calling('t'), 'Done.'], { tools: [tool('t')] })).requests)
+    const first = await run()
+    expect(first.map(([step]) => step)).toEqual([
+      expect.stringMatching(/^model:\d+$/),
+      expect.stringMatching(/^model:\d+$/),
+    ])
+    expect(new Set(first.flat()).size).toBe(4)
+    expect(await run()).toEqual(first)
+  })
+
+  test('model and tool calls are seen by callbacks as spans, each closed once', async () => {
+    const log: string[] = []
+    const hooks = (name: string) => ({
+      onStart: () => void log.push(`+${name}`),
+      onEnd: () => void log.push(`-${name}`),
+      onError: () => void log.push(`!${name}`),
+    })
+    const callbacks = [{ name: 'c', model: hooks('model'), tool: hooks('tool') }]
+    await play([calling('t', 'ghost'), failing(refused)], { tools: [tool('t')], retry: false }, hello, { callbacks })
+    expect(log.filter((line) => line.endsWith('model'))).toEqual(['+model', '-model', '+model', '!model'])
+    expect(log.filter((line) => line.endsWith('tool')).toSorted()).toEqual(['+tool', '+tool', '-tool', '-tool'])
+  })
+})

@@ -1,0 +1,116 @@
+import { type Agent, defineTool } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { scriptedModel } from '@troupe/testkit'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { brief, calling, expectSound, hello, play, tool } from './chat-model.fixture.ts'
+import { chatModelAgent } from './index.ts'
+
+const schema = z.object({ city: z.string(), degrees: z.number() })
+const good = '{"city":"Beijing","degrees":21}'
+const value = { city: 'Beijing', degrees: 21 }
+
+describe('structured output', () => {
+  test('is validated and becomes the output of the run', async () => {
+    const { end, requests } = await play([good], { output: schema })
+    expect(end).toMatchObject({ outcome: 'complete', output: value, text: good })
+    expect(requests[0]?.options.responseSchema).toMatchObject({ type: 'object', required: ['city', 'degrees'] })
+  })
+
+  test('is typed by its schema', async () => {
+    const model = scriptedModel([good], { repeat: true })
+    const byZod = chatModelAgent({ name: 'a', model, output: schema })
+    const { output } = await startRun(byZod, hello)
+    expectTypeOf(output).toEqualTypeOf<{ city: string; degrees: number } | undefined>()
+    const byJson = chatModelAgent({
+      name: 'a',
+      model,
+      output: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    })
+    expectTypeOf(byJson).toEqualTypeOf<Agent<{ city: string }>>()
+    expectTypeOf(chatModelAgent({ name: 'a', model })).toEqualTypeOf<Agent<unknown>>()
+    expect(output).toEqual(value)
+  })
+
+  test('plain JSON Schema is validated too', async () => {
+    const output = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
+    const { end, requests } = await play(['{"n":1.5}', '{"n":2}'], { output })
+    expect([end?.output, requests.length]).toEqual([{ n: 2 }, 2])
+  })
+
+  test('is what the schema makes of the answer', async () => {
+    const output = z.object({ n: z.number().default(7) })
+    expect((await play(['{}'], { output })).end?.output).toEqual({ n: 7 })
+  })
+
+  test.each([
+    ['no JSON', 'It is 21 degrees.'],
+    ['JSON that does not fit', '{"city":"Beijing"}'],
+    ['an empty answer', ''],
+  ])('%s is corrected by the model, which is told what is wrong', async (_, wrong) => {
+    const played = await play([{ text: wrong }, good], { output: schema })
+    expect(played.end).toMatchObject({ outcome: 'complete', output: value })
+    const told = played.requests[1]?.messages ?? []
+    expect(told.length).toBeGreaterThan(1)
+    expect(told.at(-1)?.role).toBe('user')
+    expectSound(played)
+  })
+
+  test('the correction names what is wrong', async () => {
+    const { requests } = await play(['{"city":"Beijing"}', good], { output: schema })
+    expect(brief(requests[1]?.messages).at(-1)).toContain('degrees')
+  })
+
+  test('after the budget it is VALIDATION_FAILED, and no output', async () => {
+    const played = await play(['1', '2', '3', good], { output: schema })
+    expect(played.errors).toMatchObject([{ code: 'VALIDATION_FAILED' }])
+    expect([played.requests.length, played.end?.output]).toEqual([3, undefined])
+    expectSound(played)
+  })
+
+  test.each([0, 1, 3])('outputCorrections: %i', async (outputCorrections) => {
+    const { requests, errors } = await play(Array(9).fill('nonsense'), { output: schema, outputCorrections })
+    expect([requests.length, errors.map(({ code }) => code)]).toEqual([outputCorrections + 1, ['VALIDATION_FAILED']])
+  })
+
+  test('corrections count as model calls', async () => {
+    const { errors, requests } = await play(['x', 'y', good], { output: schema, maxIterations: 2 })
+    expect([requests.length, errors.map(({ code }) => code)]).toEqual([2, ['MAX_ITERATIONS']])
+  })
+
+  test('tools come first, the answer is validated at the end', async () => {
+    const { end } = await play([calling('t'), good], { output: schema, tools: [tool('t')] })
+    expect(end?.output).toEqual(value)
+  })
+
+  test('an answer that came out of an after-hook is what is validated', async () => {
+    const { end } = await play(['draft'], {
+      output: schema,
+      handlers: [
+        {
+          name: 'fix',
+          afterModelRewriteHistory: (_, messages) => [
+            ...messages.slice(0, -1),
+            { id: messages.at(-1)?.id ?? '', role: 'assistant', content: good },
+          ],
+        },
+      ],
+    })
+    expect(end?.output).toEqual(value)
+  })
+
+  test('a run without output has none', async () => {
+    expect((await play([good])).end).not.toHaveProperty('output')
+  })
+
+  test('the arguments of a tool are typed by its schema', () => {
+    defineTool({
+      name: 't',
+      description: 't',
+      parameters: schema,
+      invoke: (args) => {
+        expectTypeOf(args).toEqualTypeOf<{ city: string; degrees: number }>()
+      },
+    })
+  })
+})

@@ -1,0 +1,207 @@
+import { defineTool, KernelError, type Tool, withToolsFunc } from '@troupe/kernel'
+import { fakeClock, scriptedModel } from '@troupe/testkit'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { calling, expectSound, hello, idle, never, noUnhandledRejection, play, tool } from './chat-model.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+const raise = (error: unknown) => (): never => {
+  throw error
+}
+/** What stands in for a result that is none. */
+const NO_RESULT = /^(TOOL|VALIDATION)_FAILED$/
+const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
+const args = (...pieces: readonly string[]) => ({ toolCalls: [{ id: 'c', name: 't', arguments: pieces }] })
+
+describe('6: a call is answered exactly once before the next model call', () => {
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const returning = (value: unknown) => tool('t', () => value as never)
+  const cases: Record<string, readonly [Tool | undefined, string, string | RegExp | undefined]> = {
+    'a result': [tool('t'), '{}', undefined],
+    'no value at all': [tool('t', () => undefined), '{}', undefined],
+    'no arguments at all count as {}': [tool('t'), '', undefined],
+    'invalid JSON': [tool('t'), '{"city": ', 'VALIDATION_FAILED'],
+    'invalid arguments': [tool('t', () => 'x', { parameters: city }), '{"city": 1}', 'VALIDATION_FAILED'],
+    'arguments that are no object': [tool('t'), '[1]', 'VALIDATION_FAILED'],
+    'an unknown tool': [undefined, '{}', 'TOOL_UNKNOWN'],
+    'a thrown error': [tool('t', raise(new Error('no'))), '{}', 'TOOL_FAILED'],
+    'a rejection': [tool('t', async () => raise(new Error('no'))()), '{}', 'TOOL_FAILED'],
+    'a thrown value that is no error': [tool('t', raise('no')), '{}', 'TOOL_FAILED'],
+    'a coded error keeps its code': [tool('t', raise(new KernelError('NOT_FOUND', 't: no'))), '{}', 'NOT_FOUND'],
+    'a number instead of a result': [returning(42), '{}', NO_RESULT],
+    'a function instead of a result': [returning(() => 1), '{}', NO_RESULT],
+    'content that is none': [returning({ content: 42 }), '{}', NO_RESULT],
+    'data that is no JSON': [returning({ content: 'x', data: 1n }), '{}', NO_RESULT],
+    'data that is circular': [returning({ content: 'x', data: circular }), '{}', NO_RESULT],
+    'a stream that fails midway': [
+      defineTool({
+        name: 't',
+        description: 't',
+        parameters: { type: 'object' },
+        async *stream() {
+          yield 'half '
+          raise(new Error('no'))()
+        },
+      }),
+      '{}',
+      'TOOL_FAILED',
+    ],
+  }
+  test.each(Object.entries(cases))('%s', async (_, [one, text, code]) => {
+    const played = await play([args(text), 'Done.'], { tools: one ? [one] : [] })
+    const { toolEnds, requests, end } = played
+    expect(toolEnds).toHaveLength(1)
+    expect(toolEnds[0]).toMatchObject({ callId: 'c', name: 't', status: code ? 'failed' : 'complete' })
+    if (code) {
+      expect(toolEnds[0]?.error?.code).toMatch(code)
+      expect(toolEnds[0]?.content).not.toBe('')
+    }
+    const sent = requests[1]?.messages.at(-1)
+    expect(sent).toMatchObject({ role: 'tool', callId: 'c', content: toolEnds[0]?.content, id: toolEnds[0]?.messageId })
+    expect([end?.outcome, end?.text]).toEqual(['complete', 'Done.'])
+    expectSound(played)
+  })
+
+  test('a validated value is what the tool gets: defaults and transformations of the schema included', async () => {
+    const seen: unknown[] = []
+    const t = defineTool({
+      name: 't',
+      description: 't',
+      parameters: z.object({ n: z.number().default(7) }),
+      invoke: ({ n }) => `${seen.push(n)}`,
+    })
+    await play([args('{}'), 'Done.'], { tools: [t] })
+    expect(seen).toEqual([7])
+  })
+
+  test('content, display and data of a result reach event and history', async () => {
+    const result = { content: 'For the model.', display: 'For you.', data: { n: 1 } }
+    const { toolEnds, requests } = await play([args('{}'), 'Done.'], { tools: [tool('t', () => result)] })
+    expect(toolEnds).toMatchObject([result])
+    expect(requests[1]?.messages.at(-1)).toMatchObject(result)
+  })
+
+  test('the result may be an error of the tool’s own making', async () => {
+    const error = { code: 'QUOTA', message: 't: used up' }
+    const { toolEnds } = await play([args('{}'), 'Done.'], { tools: [tool('t', () => ({ content: 'No.', error }))] })
+    expect(toolEnds).toMatchObject([{ status: 'failed', content: 'No.', error }])
+  })
+
+  test('onError throw: the run fails with the error of the tool, and the call is answered all the same', async () => {
+    const played = await play([calling('t', 'ok'), 'Never.'], {
+      tools: [tool('t', raise(new Error('fatal')), { onError: 'throw' }), tool('ok')],
+    })
+    expect(played.errors).toMatchObject([{ code: 'TOOL_FAILED', message: expect.stringContaining('fatal') }])
+    expect([played.end?.outcome, played.requests.length]).toEqual(['failed', 1])
+    expect(played.toolEnds.map(({ callId, status }) => `${callId} ${status}`).toSorted()).toEqual([
+      'ok complete',
+      't failed',
+    ])
+  })
+
+  test('abort: every call that has started is closed, none starts, the model is not asked again', async () => {
+    const controller = new AbortController()
+    const waiting = tool('wait', (_, ctx) => {
+      const { promise, reject } = Promise.withResolvers<string>()
+      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason), { once: true })
+      queueMicrotask(() => controller.abort())
+      return promise
+    })
+    const played = await play(
+      [calling('wait', 'later'), 'Never.'],
+      { tools: [waiting, tool('later')], toolConcurrency: 1 },
+      hello,
+      { signal: controller.signal },
+    )
+    expect([played.end?.outcome, played.requests.length, played.started]).toEqual(['cancelled', 1, ['wait']])
+    expect(played.toolEnds.find(({ callId }) => callId === 'wait')).toMatchObject({
+      status: 'failed',
+      error: { code: 'ABORTED' },
+    })
+    expectSound(played)
+  })
+
+  test('abort reaches a run whose tool ignores it', async () => {
+    const controller = new AbortController()
+    const clock = fakeClock()
+    const playing = play([calling('t')], { tools: [tool('t', () => never)] }, hello, {
+      clock,
+      signal: controller.signal,
+    })
+    await idle()
+    controller.abort()
+    await idle()
+    clock.advance(1_000)
+    const played = await playing
+    expect(played.end?.outcome).toBe('cancelled')
+    expectSound(played)
+    expect(clock.pending).toBe(0)
+  })
+})
+
+describe('call ids', () => {
+  test('duplicate and empty ids of a provider are replaced, and results find their calls', async () => {
+    const ids = ['x', 'x', '', '']
+    const turn = { toolCalls: ids.map((id, n) => ({ id, name: 't', arguments: { n } })) }
+    const played = await play([turn, turn, 'Done.'], { tools: [tool('t', (value) => JSON.stringify(value))] })
+    const { toolEnds, requests, started } = played
+    expect(played.errors).toEqual([])
+    const all = toolEnds.map(({ callId }) => callId)
+    expect([all.length, new Set(all).size, all.includes('')]).toEqual([8, 8, false])
+    expect(all[0]).toBe('x')
+    expect(new Set(started)).toEqual(new Set(all))
+    const assistant = requests[1]?.messages.find((message) => message.role === 'assistant')
+    const results = requests[1]?.messages.filter((message) => message.role === 'tool') ?? []
+    expect(results.map(({ callId }) => callId)).toEqual(assistant?.toolCalls?.map(({ id }) => id))
+    expect(results.map(({ content }) => content)).toEqual([0, 1, 2, 3].map((n) => JSON.stringify({ n })))
+    expectSound(played)
+  })
+
+  test('an id that an earlier run of the thread has used is replaced', async () => {
+    const first = await play([calling('t'), 'Done.'], { tools: [tool('t')] })
+    const second = await play(
+      [calling('t'), 'Done.'],
+      { tools: [tool('t')] },
+      { messages: first.history },
+      { runId: 'R2' },
+    )
+    expect(second.toolEnds[0]?.callId).not.toBe('t')
+  })
+})
+
+test('callOptions come from RunOptions.tools by name', async () => {
+  const seen: unknown[] = []
+  const look: Tool['invoke'] = (_args, _ctx, call) => `${seen.push(call.callOptions)}`
+  await play(
+    [calling('a', 'b'), 'Done.'],
+    { tools: [tool('a', look), tool('b', look)] },
+    { ...hello, options: { tools: { a: { unit: 'C' } } } },
+  )
+  expect(seen).toEqual([{ unit: 'C' }, undefined])
+})
+
+test('the model is told of each tool with its JSON Schema', async () => {
+  const zodTool = defineTool({
+    name: 'z',
+    description: 'Z.',
+    parameters: z.object({ n: z.number() }),
+    invoke: () => '',
+  })
+  const model = scriptedModel(['Hi.'])
+  await play([], { model, tools: [tool('t', undefined, { parameters: city }), zodTool] })
+  expect(model.requests[0]?.tools).toMatchObject([
+    { name: 't', description: 't', parameters: city },
+    { name: 'z', description: 'Z.', parameters: { type: 'object', properties: { n: { type: 'number' } } } },
+  ])
+  expect(JSON.parse(JSON.stringify(model.requests[0]))).toEqual(model.requests[0])
+})
+
+test('a tool that a handler replaced is the one that is called', async () => {
+  const { toolEnds } = await play([calling('t'), 'Done.'], {
+    tools: [tool('t', () => 'old')],
+    handlers: [withToolsFunc(() => [{ tool: tool('t', () => 'new'), returnDirectly: false }])],
+  })
+  expect(toolEnds).toMatchObject([{ content: 'new' }])
+})

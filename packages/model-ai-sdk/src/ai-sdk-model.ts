@@ -1,0 +1,127 @@
+import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
+import {
+  type AbortScope,
+  type ChatModel,
+  type Clock,
+  KernelError,
+  type ModelPart,
+  type Sink,
+  systemClock,
+} from '@troupe/kernel'
+import { abortableStream } from './abortable-stream.ts'
+import { Answer } from './answer.ts'
+import { type CallDefaults, toCallOptions } from './call-options.ts'
+import { modelError } from './model-error.ts'
+
+/** How an AI SDK model is used. */
+export interface AiSdkModelOptions {
+  /** For usage rows, spans and error messages. @default `provider:modelId`, e.g. `openai:gpt-5` */
+  readonly name?: string
+  /** Settings of every call as the AI SDK has them, e.g. `reasoning`, `topP`, `headers`, `providerOptions`; what a request says wins. @default {} */
+  readonly defaults?: CallDefaults
+  /** The role in which a system message inside a conversation is sent. @default 'user' for Google, whose provider refuses the other, else 'system' */
+  readonly lateSystemRole?: 'system' | 'user'
+  /** Tells how far away the date is that a vendor asks to wait for. @default systemClock */
+  readonly clock?: Clock
+}
+
+/**
+ * Makes a chat model of any AI SDK provider model of specification v4.
+ * @example const model = aiSdkModel(openai('gpt-5'), { defaults: { reasoning: 'low' } })
+ */
+export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = {}): ChatModel {
+  checkSpecification(model)
+  const [vendor = ''] = model.provider.split('.', 1)
+  const {
+    name = `${vendor}:${model.modelId}`,
+    defaults = {},
+    lateSystemRole = vendor === 'google' ? 'user' : 'system',
+    clock = systemClock,
+  } = options
+  const toError = (error: unknown) => modelError(name, error, clock)
+  return {
+    name,
+    stream: (request, call) =>
+      abortableStream<ModelPart>(
+        () => call.signal,
+        (sink, scope) => {
+          const ask = () => model.doStream(toCallOptions(request, defaults, lateSystemRole, scope.signal))
+          return answerInto(sink, scope, ask, new Answer(name, vendor), toError)
+        },
+      ),
+  }
+}
+
+/** Contract: what the provider throws is made an error by `toError`, what the sink throws passes; the provider's stream is cancelled whatever happens. */
+async function answerInto(
+  sink: Sink<ModelPart>,
+  scope: AbortScope,
+  ask: () => PromiseLike<LanguageModelV4StreamResult>,
+  answer: Answer,
+  toError: (error: unknown) => KernelError,
+): Promise<void> {
+  const { signal } = scope
+  const failure = (error: unknown): unknown => (signal.aborted ? signal.reason : toError(error))
+  signal.throwIfAborted()
+  const reader = await open(ask, signal).catch((error: unknown) => {
+    throw failure(error)
+  })
+  // A read that waits for a silent provider ends with this.
+  const cancel = () => {
+    reader.cancel(signal.reason).catch(ignore)
+  }
+  signal.addEventListener('abort', cancel)
+  try {
+    while (!answer.finished) {
+      let parts: readonly ModelPart[]
+      try {
+        const { done, value } = await reader.read()
+        parts = done ? answer.breakOff() : answer.take(value)
+      } catch (error) {
+        throw failure(error)
+      }
+      for (const part of parts) {
+        signal.throwIfAborted()
+        const wait = sink.write(part)
+        if (wait) await wait
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+    cancel()
+    // Not every provider passes a cancelled stream on to its connection.
+    if (!answer.finished) scope.abort(new KernelError('ABORTED', 'model call: ended early'))
+  }
+}
+
+async function open(
+  ask: () => PromiseLike<LanguageModelV4StreamResult>,
+  signal: AbortSignal,
+): Promise<ReadableStreamDefaultReader<LanguageModelV4StreamPart>> {
+  const asked = ask()
+  return await new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop)
+    const opened = ({ stream }: LanguageModelV4StreamResult) => {
+      // A provider that does not listen to the signal comes too late.
+      if (signal.aborted) stream.cancel(signal.reason).catch(ignore)
+      else resolve(stream.getReader())
+    }
+    Promise.resolve(asked)
+      .then(opened)
+      .catch(reject)
+      .finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+function checkSpecification(model: LanguageModelV4): void {
+  const { specificationVersion, doStream } = Object(model) as Partial<LanguageModelV4>
+  if (specificationVersion === 'v4' && typeof doStream === 'function') return
+  const got = specificationVersion === undefined ? typeof model : `specification ${specificationVersion}`
+  throw new KernelError(
+    'CONFIG_INVALID',
+    `aiSdkModel: needs a model of an AI SDK provider with specification v4, got ${got}`,
+  )
+}
+
+function ignore(): void {}

@@ -1,0 +1,126 @@
+import type {
+  LanguageModelV4File,
+  LanguageModelV4FinishReason,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider'
+import { type FilePart, type FinishReason, KernelError, type ModelPart, type Usage } from '@troupe/kernel'
+import { Blocks } from './blocks.ts'
+import { toMetadata } from './metadata.ts'
+import { ToolCalls } from './tool-calls.ts'
+
+/** One answer of a provider, translated part by part. */
+export class Answer {
+  readonly #model: string
+  readonly #vendor: string
+  readonly #out: ModelPart[] = []
+  readonly #blocks = new Blocks(this.#out)
+  readonly #calls = new ToolCalls(this.#out)
+  #answeredBy: string | undefined
+  finished = false
+
+  constructor(model: string, vendor: string) {
+    this.#model = model
+    this.#vendor = vendor
+  }
+
+  /** Contract: the list is good until the next call; throws what the provider reports as an error; after `finish` nothing more comes. */
+  take(part: LanguageModelV4StreamPart): readonly ModelPart[] {
+    this.#out.length = 0
+    if (!this.finished) this.#translate(part)
+    return this.#out
+  }
+
+  /** The provider has no more to say, and has not finished. */
+  breakOff(): never {
+    const message = `${this.#model}: the stream ended before the answer was complete`
+    throw new KernelError('MODEL_FAILED', message, { retryable: true })
+  }
+
+  #translate(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#blocks.start(part)
+        break
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.#blocks.delta(part)
+        break
+      case 'text-end':
+      case 'reasoning-end':
+        this.#blocks.end(part)
+        break
+      case 'tool-input-start':
+        if (!part.providerExecuted) this.#blocks.close()
+        this.#calls.start(part)
+        break
+      case 'tool-input-delta':
+        this.#calls.delta(part)
+        break
+      case 'tool-input-end':
+        this.#calls.end(part)
+        break
+      case 'tool-call':
+        if (!part.providerExecuted) this.#blocks.close()
+        this.#calls.complete(part)
+        break
+      case 'file':
+        this.#blocks.close()
+        this.#out.push({ type: 'file', file: toFilePart(part) })
+        break
+      case 'response-metadata':
+        if (part.modelId) this.#answeredBy = `${this.#vendor}:${part.modelId}`
+        break
+      case 'error':
+        throw part.error
+      case 'finish':
+        this.#finish(part.finishReason, part.usage, part.providerMetadata)
+    }
+  }
+
+  #finish({ unified }: LanguageModelV4FinishReason, usage: LanguageModelV4Usage, providerMetadata: unknown): void {
+    if (unified === 'interrupted') this.breakOff()
+    this.#blocks.finish()
+    this.#calls.finish()
+    const metadata = toMetadata(providerMetadata)
+    this.#out.push({
+      type: 'finish',
+      reason: REASONS.find((reason) => reason === unified) ?? 'other',
+      usage: toUsage(usage),
+      ...(this.#answeredBy && { model: this.#answeredBy }),
+      ...(metadata && { metadata }),
+    })
+    this.finished = true
+  }
+}
+
+const REASONS: readonly FinishReason[] = ['stop', 'length', 'content-filter', 'tool-calls', 'error']
+
+function toUsage({ inputTokens: input, outputTokens: output }: LanguageModelV4Usage): Usage {
+  return {
+    inputTokens: count(input.total),
+    outputTokens: count(output.total),
+    ...(output.reasoning !== undefined && { reasoningTokens: count(output.reasoning) }),
+    ...(input.cacheRead !== undefined && { cachedInputTokens: count(input.cacheRead) }),
+  }
+}
+
+function count(tokens: number | undefined): number {
+  return tokens !== undefined && tokens > 0 && Number.isFinite(tokens) ? Math.round(tokens) : 0
+}
+
+function toFilePart({ mediaType, data, providerMetadata }: LanguageModelV4File): FilePart {
+  const metadata = toMetadata(providerMetadata)
+  return {
+    type: 'file',
+    mediaType,
+    ...(data.type === 'url' ? { url: data.url.href } : { data: toBase64(data.data) }),
+    ...(metadata && { metadata }),
+  }
+}
+
+function toBase64(data: Uint8Array | string): string {
+  if (typeof data === 'string') return data
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+}

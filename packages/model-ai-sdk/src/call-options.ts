@@ -1,0 +1,49 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider'
+import type { ModelOptions, ModelRequest, ToolSpec } from '@troupe/kernel'
+import { mergeMetadata } from './metadata.ts'
+import { toPrompt } from './prompt.ts'
+
+/** What may be set once for every call of a model. */
+export type CallDefaults = Omit<
+  LanguageModelV4CallOptions,
+  'prompt' | 'tools' | 'toolChoice' | 'responseFormat' | 'abortSignal' | 'includeRawChunks'
+>
+
+/** A request as the AI SDK wants it; what the request says wins over the defaults. */
+export function toCallOptions(
+  request: ModelRequest,
+  defaults: CallDefaults,
+  lateSystemRole: 'system' | 'user',
+  abortSignal: AbortSignal,
+): LanguageModelV4CallOptions {
+  const { temperature, maxOutputTokens, stopSequences, toolChoice, responseSchema, provider } = request.options
+  const { providerOptions: standing, ...rest } = defaults
+  const providerOptions = mergeMetadata(standing as ModelOptions['provider'], provider)
+  return {
+    ...rest,
+    prompt: toPrompt(request, lateSystemRole),
+    abortSignal,
+    ...(temperature !== undefined && { temperature }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+    ...(stopSequences && { stopSequences: [...stopSequences] }),
+    ...(responseSchema && { responseFormat: { type: 'json', schema: responseSchema } }),
+    ...(providerOptions && { providerOptions }),
+    // A choice without tools is refused by vendors.
+    ...(request.tools.length > 0 && {
+      tools: request.tools.map(toTool),
+      ...(toolChoice && { toolChoice: toChoice(toolChoice) }),
+    }),
+  }
+}
+
+function toTool({ name, description, parameters }: ToolSpec): LanguageModelV4FunctionTool {
+  return { type: 'function', name, description, inputSchema: parameters }
+}
+
+function toChoice(choice: NonNullable<ModelOptions['toolChoice']>): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
+}
