@@ -207,15 +207,16 @@ describe('12: whoever stops a run, at whichever event', () => {
     const count = await length()
     for (let stop = 1; stop < count; stop++) {
       const { run, begun, controller, left, heard } = stage()
-      let [seen, before] = [0, -1]
-      for await (const _ of run) {
+      let [seen, before, over] = [0, -1, false]
+      for await (const { type } of run) {
         if (++seen !== stop) continue
         before = begun.length
+        over = type === 'agent-end'
         controller.abort()
       }
       await idle()
       expect([begun.length, left()], `abort at event ${stop}`).toEqual([before, CLEAN])
-      expect(heard.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
+      expect(heard.at(-1)).toMatchObject({ type: 'run-end', outcome: over ? 'complete' : 'cancelled' })
     }
   })
 

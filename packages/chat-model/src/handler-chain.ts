@@ -173,7 +173,12 @@ function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   return (ctx, request) =>
     stream(async (sink) => {
       try {
-        await pipe(wrap(ctx, request, next), sink)
+        await pipe(wrap(ctx, request, next), {
+          write(part) {
+            if (typeof part?.type !== 'string') throw nonsense(handler.name, 'wrapModelCall', 'parts of an answer')
+            return sink.write(part)
+          },
+        })
       } catch (error) {
         throw handlerError(handler.name, 'wrapModelCall', error)
       }

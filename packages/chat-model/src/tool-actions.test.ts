@@ -210,14 +210,18 @@ describe('7: every call settles first, then precedence', () => {
     const first = await play([calling('direct', 'ask')], { tools }, undefined, settings)
     const second = await play([], { tools }, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
     expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
-    expect(second.end?.text).toBe('direct done')
   })
 
   test('an exit outranked by an open call is kept and applied when its result has come', async () => {
-    const first = await play([calling('slow', 'exit')], { tools })
+    const toolCalls = [
+      { id: 'slow', name: 'slow' },
+      { id: 'exit', name: 'exit', arguments: { final_result: 'Done.' } },
+    ]
+    const first = await play([{ toolCalls }], { tools: [slow], exit: true })
+    expect([actions(first), first.end?.openCallIds]).toEqual([[], ['slow']])
     const messages = [...first.history, result('slow')]
-    const second = await play(['Model.'], { tools }, { messages }, { runId: 'R2' })
-    expect([actions(second), second.requests.length]).toEqual([[{ type: 'exit', result: 'exit' }], 0])
+    const second = await play(['Model.'], { tools: [slow], exit: true }, { messages }, { runId: 'R2' })
+    expect([actions(second), second.requests.length]).toEqual([[{ type: 'exit', result: 'Done.' }], 0])
   })
 })
 
