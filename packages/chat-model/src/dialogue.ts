@@ -1,0 +1,186 @@
+import {
+  type AgentConfig,
+  type AssistantMessage,
+  addUsage,
+  type EventDraft,
+  KernelError,
+  type Message,
+  type ModelRequest,
+  pipe,
+  type RunContext,
+  type Sink,
+  textOf,
+  type Usage,
+} from '@troupe/kernel'
+import { repairHistory } from '@troupe/kernel/history'
+import { openSpan } from '@troupe/kernel/run'
+import { Answer, type Finish } from './answer.ts'
+import { tellMessage } from './message-end.ts'
+import type { Plan } from './plan.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** Before anybody has spoken. */
+export const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0 }
+
+/** What `beforeAgent` has made of an agent for one run. */
+export interface Setup {
+  readonly config: AgentConfig
+  readonly toolbox: Toolbox
+}
+
+/** The talk with the model in one run: its history, its context, and what it has come to. */
+export class Dialogue {
+  readonly #plan: Plan
+  readonly #sink: Sink<EventDraft>
+  readonly #setup: Setup
+  ctx: RunContext
+  messages: readonly Message[]
+  usage: Usage = NO_TOKENS
+  text = ''
+  #calls = 0
+  #corrections = 0
+  #callIds: Set<string> | undefined
+
+  constructor(plan: Plan, setup: Setup, ctx: RunContext, sink: Sink<EventDraft>) {
+    this.#plan = plan
+    this.#setup = setup
+    this.#sink = sink
+    this.ctx = ctx
+    this.messages = setup.config.input.messages
+  }
+
+  /** One model call; gives the message that decides what happens next, or nothing if the model must try again. */
+  async ask(): Promise<AssistantMessage | undefined> {
+    const { chain, output } = this.#plan
+    this.#checkCancelled()
+    const limit = this.#setup.config.runOptions.maxIterations ?? this.#plan.maxIterations
+    if (this.#calls++ >= limit) {
+      throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
+    }
+    if (chain.rewrites('beforeModelRewriteHistory')) {
+      await this.#rewrite('beforeModelRewriteHistory')
+      this.messages = repairHistory(this.messages)
+    }
+    const before = this.messages
+    const answer = await this.#call(before)
+    const streamed = answer.message()
+    const { reason, usage } = answer.finish
+    this.usage = addUsage(this.usage, usage)
+    this.messages = before.concat([streamed])
+    if (chain.rewrites('afterModelRewriteHistory')) {
+      try {
+        await this.#rewrite('afterModelRewriteHistory')
+      } catch (error) {
+        await this.#drop(answer)
+        throw error
+      }
+      this.#renameCalls(streamed)
+    }
+    const last = this.messages.at(-1)
+    const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
+    const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
+    const ending = { usage, finishReason: reason, ...(verdict && 'value' in verdict && { output: verdict.value }) }
+    if (last === streamed) {
+      const wait = this.#sink.write({ type: 'message-end', message: streamed, ...ending })
+      if (wait) await wait
+    } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, ending)
+    if (final) this.text = textOf(final.content)
+    if (!verdict || 'value' in verdict) return last?.role === 'assistant' ? last : streamed
+    this.#correct(verdict.complaint)
+    return undefined
+  }
+
+  async #rewrite(hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'): Promise<void> {
+    const { ctx, messages } = await this.#plan.chain.rewrite(hook, { ctx: this.ctx, messages: this.messages })
+    this.ctx = ctx
+    this.messages = messages
+  }
+
+  /** Contract: call ids are unique in the thread, also of calls that a handler adds. */
+  #renameCalls(streamed: AssistantMessage): void {
+    const last = this.messages.at(-1)
+    if (last === streamed || last?.role !== 'assistant' || !last.toolCalls) return
+    const own = new Set(streamed.toolCalls?.map(({ id }) => id))
+    const toolCalls = last.toolCalls.map((call) =>
+      own.delete(call.id) ? call : { ...call, id: this.#unique(call.id) },
+    )
+    if (toolCalls.some(({ id }, i) => id !== last.toolCalls?.[i]?.id)) {
+      this.messages = this.messages.with(-1, { ...last, toolCalls })
+    }
+  }
+
+  async #call(messages: readonly Message[]): Promise<Answer & { readonly finish: Finish }> {
+    const { chain, model, modelOptions } = this.#plan
+    const position = `model:${this.#calls - 1}`
+    const step = this.ctx.step === '' ? position : `${this.ctx.step}/${position}`
+    const { model: options } = this.#setup.config.runOptions
+    const request: ModelRequest = {
+      instruction: this.#setup.config.instruction,
+      messages,
+      tools: this.#setup.toolbox.specs,
+      options: options ? { ...modelOptions, ...options } : modelOptions,
+      step,
+      idempotencyKey: `${this.ctx.runId}/${step}`,
+    }
+    const span = openSpan(this.ctx, 'model', model.name, request)
+    const answer = new Answer(this.ctx, this.#sink, (callId) => this.#unique(callId))
+    try {
+      await pipe(chain.callModel(this.ctx, request), answer)
+      const wait = answer.begin()
+      if (wait) await wait
+      if (!isFinished(answer))
+        throw new KernelError('MODEL_FAILED', `model ${model.name}: a handler took its finish away`)
+      const { reason: finishReason, usage, model: name } = answer.finish
+      span?.end({ message: answer.message(), usage, finishReason, model: name || model.name })
+      return answer
+    } catch (error) {
+      span?.fail(error)
+      if (answer.begun) await this.#drop(answer)
+      throw error
+    }
+  }
+
+  /** Closes what a failed call has shown; it is in no history. */
+  async #drop(answer: Answer): Promise<void> {
+    try {
+      await this.#sink.write({ type: 'message-end', message: answer.message(), dropped: true })
+    } catch {
+      // Nobody reads any more; the call's own error is what counts.
+    }
+  }
+
+  #correct(complaint: string): void {
+    const { output } = this.#plan
+    if (output && this.#corrections++ >= output.corrections) {
+      throw new KernelError('VALIDATION_FAILED', `agent ${this.ctx.agentName}: ${complaint}`)
+    }
+    const content = `${complaint}\nAnswer again, with JSON that fits the schema and nothing else.`
+    this.messages = this.messages.concat([{ id: this.ctx.ids.next(), role: 'user', content }])
+  }
+
+  #checkCancelled(): void {
+    if (this.ctx.cancelling) throw cancelled(this.ctx)
+  }
+
+  /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
+  #unique(callId: string): string {
+    if (!this.#callIds) {
+      this.#callIds = new Set()
+      for (const message of this.messages) {
+        if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) this.#callIds.add(id)
+      }
+    }
+    const id = callId === '' || this.#callIds.has(callId) ? this.ctx.ids.next() : callId
+    this.#callIds.add(id)
+    return id
+  }
+}
+
+function isFinished(answer: Answer): answer is Answer & { readonly finish: Finish } {
+  return answer.finish !== undefined
+}
+
+/** The error of an agent that was asked to stop between its steps. */
+export function cancelled(ctx: RunContext): KernelError {
+  return new KernelError('ABORTED', `agent ${ctx.agentName}: asked to stop ${ctx.cancelling}`)
+}
