@@ -15,19 +15,19 @@ import {
   type ToolMeta,
   toolMetas,
 } from '@troupe/kernel'
-import { type AgentMiddleware, isMiddleware, middlewareHandler } from './agent-middleware.ts'
 import { check } from './check.ts'
-import { exitTool } from './exit-tool.ts'
-import { HandlerChain } from './handler-chain.ts'
+import { type AgentMiddleware, isMiddleware, middlewareHandler } from './handlers/agent-middleware.ts'
+import { HandlerChain } from './handlers/handler-chain.ts'
 import { Loop } from './loop.ts'
-import { modelCall } from './model-call.ts'
+import { modelCall } from './model/model-call.ts'
+import { backoff, type RetryPolicy } from './model/retry.ts'
+import { structuredOutput } from './model/structured-output.ts'
 import type { Plan } from './plan.ts'
-import { backoff, type RetryPolicy } from './retry.ts'
-import { structuredOutput } from './structured-output.ts'
 import { withinLimit } from './time-limit.ts'
-import { toolCall } from './tool-call.ts'
-import { Toolbox } from './toolbox.ts'
-import { validateJsonSchema } from './validator.ts'
+import { exitTool } from './tools/exit-tool.ts'
+import { toolCall } from './tools/tool-call.ts'
+import { Toolbox } from './tools/toolbox.ts'
+import { validateJsonSchema } from './tools/validator.ts'
 
 /** What a ChatModel agent is made of. */
 export interface ChatModelAgentOptions<S extends Schema = Schema> {

@@ -15,9 +15,9 @@ import {
   textOf,
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
-import { cancelled, Dialogue, NO_TOKENS, type Setup } from './dialogue.ts'
+import { cancelled, Dialogue, NO_TOKENS, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
-import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tool-turn.ts'
+import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
 
 /** What an interrupted loop needs beyond the history. */
 export type LoopState = {

@@ -1,7 +1,7 @@
 import type { ChatModel, JsonSchemaValidator, ModelOptions } from '@troupe/kernel'
-import type { HandlerChain } from './handler-chain.ts'
-import type { StructuredOutput } from './structured-output.ts'
-import type { Toolbox } from './toolbox.ts'
+import type { HandlerChain } from './handlers/handler-chain.ts'
+import type { StructuredOutput } from './model/structured-output.ts'
+import type { Toolbox } from './tools/toolbox.ts'
 
 /** An agent's options, checked and compiled once. */
 export interface Plan {

@@ -10,8 +10,8 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { calling, expectSound, hello, noUnhandledRejection, play, streaming, tool } from './chat-model.fixture.ts'
-import { type AgentMiddleware, chatModelAgent } from './index.ts'
+import { calling, expectSound, hello, noUnhandledRejection, play, streaming, tool } from '../chat-model.fixture.ts'
+import { type AgentMiddleware, chatModelAgent } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 

@@ -11,8 +11,8 @@ import {
   play,
   streaming,
   tool,
-} from './chat-model.fixture.ts'
-import { chatModelAgent } from './index.ts'
+} from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 

@@ -11,8 +11,8 @@ import {
   withStreamableToolWrapper,
 } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, play, streaming, tool } from './chat-model.fixture.ts'
-import type { AgentMiddleware } from './index.ts'
+import { brief, calling, hello, play, streaming, tool } from '../chat-model.fixture.ts'
+import type { AgentMiddleware } from '../index.ts'
 
 /** Marks what passes through it, on the way in and on the way out. */
 const invokable = (name: string, log: string[]): AgentHandler => ({

@@ -13,8 +13,8 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, play, tool, user } from './chat-model.fixture.ts'
-import { chatModelAgent } from './index.ts'
+import { brief, calling, hello, play, tool, user } from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../index.ts'
 
 const note = (id: string, content: string): Message => ({ id, role: 'user', content })
 

@@ -11,8 +11,8 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { calling, hello, play, tool } from './chat-model.fixture.ts'
-import { type AgentMiddleware, chatModelAgent } from './index.ts'
+import { calling, hello, play, tool } from '../chat-model.fixture.ts'
+import { type AgentMiddleware, chatModelAgent } from '../index.ts'
 
 /** A handler with every hook, each of which says that it was here. */
 function talkative(name: string, log: string[]): AgentHandler {

@@ -8,7 +8,7 @@ import {
   type Tool,
   toolMetas,
 } from '@troupe/kernel'
-import { check } from './check.ts'
+import { check } from '../check.ts'
 
 /** What the model hooks of a middleware may change. */
 export interface ChatModelAgentState {

@@ -14,8 +14,8 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, tool, user } from './chat-model.fixture.ts'
-import { chatModelAgent } from './index.ts'
+import { brief, calling, hello, tool, user } from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../index.ts'
 
 describe('5. the examples of the design document', () => {
   test('5.1 the old API', async () => {

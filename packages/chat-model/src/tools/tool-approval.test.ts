@@ -1,6 +1,6 @@
 import type { Json, Tool } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { brief, calling, conversation, noUnhandledRejection, type Played, play, tool } from './chat-model.fixture.ts'
+import { brief, calling, conversation, noUnhandledRejection, type Played, play, tool } from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 

@@ -2,7 +2,7 @@ import { defineTool, KernelError, type Tool, withToolsFunc } from '@troupe/kerne
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { calling, expectSound, hello, idle, never, noUnhandledRejection, play, tool } from './chat-model.fixture.ts'
+import { calling, expectSound, hello, idle, never, noUnhandledRejection, play, tool } from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 

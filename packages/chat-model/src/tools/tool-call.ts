@@ -13,7 +13,7 @@ import {
   type ToolCallResult,
   type ToolOutput,
 } from '@troupe/kernel'
-import { withinLimit } from './time-limit.ts'
+import { withinLimit } from '../time-limit.ts'
 
 /** What calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
 export function toolCall(

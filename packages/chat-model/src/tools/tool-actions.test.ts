@@ -9,8 +9,8 @@ import {
   play,
   tool,
   user,
-} from './chat-model.fixture.ts'
-import { exitTool } from './index.ts'
+} from '../chat-model.fixture.ts'
+import { exitTool } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 

@@ -7,7 +7,7 @@ import {
   withBeforeModelRewriteHistory,
 } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, expectSound, hello, play, tool, user } from './chat-model.fixture.ts'
+import { brief, calling, expectSound, hello, play, tool, user } from '../chat-model.fixture.ts'
 
 const call = (name: string, id = name): ToolCall => ({ id, name, arguments: '{}' })
 

@@ -9,8 +9,8 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
+import { withinLimit } from '../time-limit.ts'
 import type { RetryPolicy } from './retry.ts'
-import { withinLimit } from './time-limit.ts'
 
 /** How a model call is made. */
 export interface ModelCallOptions {

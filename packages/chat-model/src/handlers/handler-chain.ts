@@ -15,7 +15,7 @@ import {
   stream,
   type ToolCallResult,
 } from '@troupe/kernel'
-import { wrongResult } from './tool-call.ts'
+import { wrongResult } from '../tools/tool-call.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** What stands inside all wraps. */

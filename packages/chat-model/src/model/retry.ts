@@ -1,5 +1,5 @@
 import type { KernelError } from '@troupe/kernel'
-import { check } from './check.ts'
+import { check } from '../check.ts'
 
 /** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined

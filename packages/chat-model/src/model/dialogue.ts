@@ -14,10 +14,10 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { openSpan } from '@troupe/kernel/run'
+import type { Plan } from '../plan.ts'
+import type { Toolbox } from '../tools/toolbox.ts'
 import { Answer, type Finish } from './answer.ts'
 import { tellMessage } from './message-end.ts'
-import type { Plan } from './plan.ts'
-import type { Toolbox } from './toolbox.ts'
 
 /** Before anybody has spoken. */
 export const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0 }

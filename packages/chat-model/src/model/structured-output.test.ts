@@ -3,8 +3,8 @@ import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { brief, calling, expectSound, hello, play, tool } from './chat-model.fixture.ts'
-import { chatModelAgent } from './index.ts'
+import { brief, calling, expectSound, hello, play, tool } from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../index.ts'
 
 const schema = z.object({ city: z.string(), degrees: z.number() })
 const good = '{"city":"Beijing","degrees":21}'

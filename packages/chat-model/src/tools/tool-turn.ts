@@ -11,7 +11,7 @@ import type {
   ToolCall,
   ToolMessage,
 } from '@troupe/kernel'
-import type { HandlerChain } from './handler-chain.ts'
+import type { HandlerChain } from '../handlers/handler-chain.ts'
 import { RunningCall } from './running-call.ts'
 import type { Toolbox } from './toolbox.ts'
 

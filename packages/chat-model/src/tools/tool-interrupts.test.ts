@@ -12,8 +12,8 @@ import {
   streaming,
   tool,
   user,
-} from './chat-model.fixture.ts'
-import { chatModelAgent } from './index.ts'
+} from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 

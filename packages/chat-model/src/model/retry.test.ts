@@ -11,8 +11,8 @@ import {
   play,
   timed,
   tool,
-} from './chat-model.fixture.ts'
-import { backoff } from './index.ts'
+} from '../chat-model.fixture.ts'
+import { backoff } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 
