@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
@@ -21,6 +21,8 @@ it('type-checks every TypeScript snippet of the documents', () => {
       writeFileSync(join(folder, `${name.replaceAll(/[^\w-]/g, '_')}.ts`), `${code}\nexport {}\n`)
     }
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    // The outside libraries that snippets show.
+    symlinkSync(join(root, 'examples/weather/node_modules'), join(folder, 'node_modules'))
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config()))
     expect(compile(folder)).toBe('')
   } finally {

@@ -15,6 +15,7 @@ import {
   textOf,
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
+import type { Reached } from './handlers/handler-chain.ts'
 import { cancelled, Dialogue, NO_TOKENS, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
@@ -50,23 +51,25 @@ export class Loop {
     const { chain } = this.#plan
     if (!chain.framesAgent) return this.#work(start)
     let reached = 0
+    let ctx = this.#ctx
     let thrown: { readonly error: unknown } | undefined
     try {
-      await this.#work(start, (handlers) => {
+      await this.#work(start, (handlers, current) => {
         reached = handlers
+        ctx = current
       })
     } catch (error) {
       thrown = { error }
     }
     try {
-      await chain.afterAgent(this.#dialogue?.ctx ?? this.#ctx, this.#result(thrown?.error), reached)
+      await chain.afterAgent(this.#dialogue?.ctx ?? ctx, this.#result(thrown?.error), reached)
     } catch (error) {
       thrown ??= { error }
     }
     if (thrown) throw thrown.error
   }
 
-  async #work(start: AgentInput | ResumeInfo, reached?: (handlers: number) => void): Promise<void> {
+  async #work(start: AgentInput | ResumeInfo, reached?: Reached): Promise<void> {
     const config = this.#configure(start)
     const ctx = reached ? await this.#plan.chain.beforeAgent(this.#ctx, config, reached) : this.#ctx
     const setup = { config, toolbox: this.#plan.toolbox.holding(config.tools) }

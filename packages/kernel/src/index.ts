@@ -36,7 +36,7 @@ export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
-export { KernelError } from './data/error.ts'
+export { got, KernelError } from './data/error.ts'
 export type {
   ActionEvent,
   AgentEnd,

@@ -25,6 +25,9 @@ export interface Innermost {
   readonly callModel: CallModel
 }
 
+/** Hears how many handlers had their turn before the agent, and with which context. */
+export type Reached = (handlers: number, ctx: RunContext) => void
+
 /** A history and the context that goes with it. */
 export interface Rewritten {
   readonly ctx: RunContext
@@ -59,10 +62,10 @@ export class HandlerChain implements Innermost {
   }
 
   /** Contract: forward; tells how far it came, so that `afterAgent` is owed to those alone. */
-  async beforeAgent(ctx: RunContext, config: AgentConfig, reached: (handlers: number) => void): Promise<RunContext> {
+  async beforeAgent(ctx: RunContext, config: AgentConfig, reached: Reached): Promise<RunContext> {
     let current = ctx
     for (const [index, { before }] of this.#frames.entries()) {
-      reached(index + 1)
+      reached(index + 1, current)
       if (!before) continue
       const returned = await attempt(before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)

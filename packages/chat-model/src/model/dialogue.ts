@@ -166,7 +166,8 @@ export class Dialogue {
   #unique(callId: string): string {
     if (!this.#callIds) {
       this.#callIds = new Set()
-      for (const message of this.messages) {
+      // Also of what a handler has dropped from the history: the thread still has it.
+      for (const message of [...this.#setup.config.input.messages, ...this.messages]) {
         if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) this.#callIds.add(id)
       }
     }

@@ -15,7 +15,7 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
-import { failedResult } from './tool-call.ts'
+import { failedResult, isThrown } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
 
 /** One tool call on its way: it ends answered, open or interrupted, and never throws. */
@@ -187,7 +187,7 @@ export class RunningCall {
       return
     }
     this.#result = result
-    if (result.error && this.tool?.onError === 'throw') this.failure = KernelError.from(result.error)
+    if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = KernelError.from(result.error)
   }
 
   #invoked(): Promise<ToolCallResult> {

@@ -1,4 +1,5 @@
 import {
+  type ErrorInfo,
   type InvokeTool,
   type JsonSchemaValidator,
   KernelError,
@@ -117,12 +118,21 @@ async function limited(
     if (ctx.signal.aborted) throw abortedCall(input, ctx.signal.reason)
     const error = KernelError.from(cause, 'TOOL_FAILED')
     if (error.code === 'INTERRUPTED') throw error
-    return failedResult(error)
+    const result = failedResult(error)
+    if (result.error) THROWN.add(result.error)
+    return result
   }
 }
 
 function abortedCall({ name }: ToolCallInput, reason: unknown): KernelError {
   return KernelError.is(reason) ? reason : new KernelError('ABORTED', `tool ${name}: aborted`, { cause: reason })
+}
+
+const THROWN = new WeakSet<ErrorInfo>()
+
+/** Whether the tool itself has failed, and not a handler answered in its place. */
+export function isThrown({ error }: ToolCallResult): boolean {
+  return error !== undefined && THROWN.has(error)
 }
 
 /** What the model sees of a failure. */

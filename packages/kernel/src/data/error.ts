@@ -89,7 +89,10 @@ export class KernelError extends Error implements ErrorInfo {
 Object.defineProperty(KernelError.prototype, 'name', { value: 'KernelError' })
 Object.defineProperty(KernelError.prototype, MARK, { value: true })
 
-/** Names a value in an error message, shortened: `got "wether"`, `got an array`, `got undefined`. */
+/**
+ * Names a value in an error message, shortened.
+ * @example got('wether') // 'got "wether"'
+ */
 export function got(value: unknown): string {
   if (typeof value === 'string') return `got ${JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)}`
   if (Array.isArray(value)) return 'got an array'

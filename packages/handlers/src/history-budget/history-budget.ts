@@ -1,0 +1,86 @@
+import {
+  type AgentHandler,
+  type Awaitable,
+  contextKey,
+  type HistoryRewrite,
+  type Message,
+  type RunContext,
+} from '@troupe/kernel'
+import { checkOption, isWhole } from '../check-option.ts'
+import { estimateTokens } from './estimate-tokens.ts'
+import { type SplitHistory, splitHistory } from './split-history.ts'
+
+/** How long a history `historyBudget` lets the model see. */
+export interface HistoryBudgetOptions {
+  /** The budget of the messages; instruction and tools are not counted. */
+  readonly maxTokens: number
+  /** What a message costs. Contract: asked once per message. @default estimateTokens */
+  readonly count?: (message: Message) => number
+  /** How many of the latest messages stay whatever they cost, with the turn or step they belong to. @default 1 */
+  readonly keepLast?: number
+  /** How far a history that is over the budget is cut; less than `maxTokens` means to cut less often. @default maxTokens, half of it with `summarize` */
+  readonly trimTo?: number
+  /** Makes a text of what is dropped. Contract: an earlier summary comes first in `messages`; no text means no summary; throwing ends the run. */
+  readonly summarize?: (messages: readonly Message[], ctx: RunContext) => Awaitable<string>
+}
+
+const WHO = 'historyBudget'
+
+/**
+ * Keeps what the model sees of the history under a budget of tokens.
+ * Contract: drops the oldest turns whole; never the last user message, nor a call without its results.
+ * @example chatModelAgent({ name: 'guide', model, handlers: [historyBudget({ maxTokens: 100_000 })] })
+ */
+export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
+  const { maxTokens, count, keepLast = 1, summarize } = options
+  const { trimTo = summarize ? Math.ceil(maxTokens / 2) : maxTokens } = options
+  checkOption(isWhole(maxTokens, 1), WHO, 'maxTokens is a whole number from 1 on', maxTokens)
+  checkOption(count === undefined || typeof count === 'function', WHO, 'count is a function', count)
+  checkOption(isWhole(keepLast, 1), WHO, 'keepLast is a whole number from 1 on', keepLast)
+  checkOption(isWhole(trimTo, 0) && trimTo <= maxTokens, WHO, 'trimTo is a whole number up to maxTokens', trimTo)
+  checkOption(summarize === undefined || typeof summarize === 'function', WHO, 'summarize is a function', summarize)
+  const cost = count ? remembered(count) : estimateTokens
+  const summaryId = contextKey<string>('historyBudget.summary')
+
+  return {
+    name: WHO,
+    beforeModelRewriteHistory(ctx, messages) {
+      const total = sum(messages, cost)
+      if (total <= maxTokens) return
+      const split = splitHistory(messages, { cost, excess: total - trimTo, keepLast, summaryId: ctx.get(summaryId) })
+      if (!split) return
+      const short = split.head.concat(split.kept)
+      const room = maxTokens - sum(short, cost)
+      return summarize && room > 0 ? summarized(ctx, split, room) : short
+    },
+  }
+
+  async function summarized(ctx: RunContext, split: SplitHistory, room: number): Promise<HistoryRewrite> {
+    const { head, kept, dropped } = split
+    const text: unknown = await summarize?.(dropped, ctx)
+    checkOption(typeof text === 'string', WHO, 'summarize gives a text', text)
+    const content = `Summary of the conversation so far:\n${text}`
+    const summary: Message = { id: ctx.ids.next(), role: 'user', content }
+    if (text === '' || cost(summary) > room) return head.concat(kept)
+    return { messages: [...head, summary, ...kept], ctx: ctx.with(summaryId, summary.id) }
+  }
+}
+
+function sum(messages: readonly Message[], cost: (message: Message) => number): number {
+  let total = 0
+  for (const message of messages) total += cost(message)
+  return total
+}
+
+/** A tokenizer is slow, and a message never changes. */
+function remembered(count: (message: Message) => number): (message: Message) => number {
+  const known = new WeakMap<Message, number>()
+  return (message) => {
+    const before = known.get(message)
+    if (before !== undefined) return before
+    const tokens = count(message)
+    checkOption(Number.isFinite(tokens) && tokens >= 0, WHO, 'count gives a number from 0 on', tokens)
+    known.set(message, tokens)
+    return tokens
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  type AgentHandler,
+  contextKey,
+  KernelError,
+  type ModelPart,
+  pipe,
+  type RunContext,
+  stream,
+  textOf,
+} from '@troupe/kernel'
+import { checkOption } from '../check-option.ts'
+import { type LogFields, type LogLevel, type LogLine, logError } from './log-line.ts'
+
+/** Where `logging` writes, and how much. */
+export interface LoggingOptions {
+  /** Contract: not awaited; what it throws is ignored, because a log must not break a run. */
+  readonly log: (line: LogLine) => void
+  /** The least that is written. @default 'info' */
+  readonly level?: LogLevel
+  /** Whether texts of messages, arguments, results and errors are written. @default false */
+  readonly content?: boolean
+}
+
+const WHO = 'logging'
+const LEVELS: readonly unknown[] = ['info', 'warn', 'error'] satisfies LogLevel[]
+
+/**
+ * Writes a line when an agent starts and ends, and after each model call and tool call.
+ * Contract: put it first, so that it stands outside what the other handlers do.
+ * @example chatModelAgent({ name: 'guide', model, handlers: [logging({ log: (line) => console.log(JSON.stringify(line)) })] })
+ */
+export function logging({ log, level: least = 'info', content = false }: LoggingOptions): AgentHandler {
+  checkOption(typeof log === 'function', WHO, 'log is a function', log)
+  checkOption(LEVELS.includes(least), WHO, `level is one of ${LEVELS.join(', ')}`, least)
+  checkOption(typeof content === 'boolean', WHO, 'content is true or false', content)
+  const startedAt = contextKey<number>('logging.startedAt')
+
+  const write = async (ctx: RunContext, level: LogLevel, fields: LogFields): Promise<void> => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return
+    const { runId, agentName, session, clock } = ctx
+    try {
+      await log({ level, time: clock.now(), runId, threadId: session.threadId, agentName, ...fields })
+    } catch {
+      // A log must not break a run.
+    }
+  }
+
+  return {
+    name: WHO,
+    beforeAgent(ctx, { input, tools }) {
+      const { messages } = input
+      const last = textOf(messages.at(-1)?.content ?? '')
+      const counts = { messages: messages.length, tools: tools.length }
+      write(ctx, 'info', { event: 'agent-start', ...counts, ...(content && { input: last }) })
+      return ctx.with(startedAt, ctx.clock.now())
+    },
+
+    afterAgent(ctx, { outcome, usage, error, text }) {
+      const start = ctx.get(startedAt)
+      write(ctx, outcome === 'failed' ? 'error' : 'info', {
+        event: 'agent-end',
+        outcome,
+        ...(start !== undefined && { durationMs: ctx.clock.now() - start }),
+        usage,
+        ...(error && { error: logError(error, content) }),
+        ...(content && { text }),
+      })
+    },
+
+    wrapModelCall: (ctx, request, next) =>
+      stream<ModelPart>(async (sink) => {
+        const start = ctx.clock.now()
+        const call = new ModelCall(content)
+        const fields = () => ({
+          event: 'model-call' as const,
+          step: request.step,
+          durationMs: ctx.clock.now() - start,
+          ...call.fields(),
+        })
+        try {
+          await pipe(next(ctx, request), {
+            write(part) {
+              call.see(part)
+              return sink.write(part)
+            },
+          })
+        } catch (error) {
+          const status = KernelError.is(error, 'ABORTED') ? 'cancelled' : 'failed'
+          const level = status === 'failed' ? 'error' : 'info'
+          write(ctx, level, { ...fields(), status, error: logError(error, content) })
+          throw error
+        }
+        write(ctx, 'info', { ...fields(), status: 'complete' })
+      }),
+
+    async wrapInvokableToolCall(ctx, input, next) {
+      const start = ctx.clock.now()
+      const { callId, name: tool, step } = input
+      const fields = () => ({
+        event: 'tool-call' as const,
+        step,
+        callId,
+        tool,
+        durationMs: ctx.clock.now() - start,
+        ...(content && { arguments: input.arguments }),
+      })
+      try {
+        const result = await next(ctx, input)
+        const { error } = result
+        write(ctx, error ? 'warn' : 'info', {
+          ...fields(),
+          status: error ? 'failed' : 'complete',
+          ...(error && { error: logError(error, content) }),
+          ...(content && { result: textOf(result.content) }),
+        })
+        return result
+      } catch (error) {
+        const status = STOPPED.get(KernelError.from(error).code) ?? 'failed'
+        const level = status === 'failed' ? 'error' : 'info'
+        write(ctx, level, { ...fields(), status, error: logError(error, content) })
+        throw error
+      }
+    },
+  }
+}
+
+const STOPPED: ReadonlyMap<string, 'cancelled' | 'interrupted'> = new Map([
+  ['ABORTED', 'cancelled'],
+  ['INTERRUPTED', 'interrupted'],
+])
+
+/** What is worth a line of a model call. */
+class ModelCall {
+  readonly #content: boolean
+  #text = ''
+  #restarts = 0
+  #finish: (ModelPart & { type: 'finish' }) | undefined
+
+  constructor(content: boolean) {
+    this.#content = content
+  }
+
+  see(part: ModelPart): void {
+    if (part.type === 'text-delta' && this.#content) this.#text += part.delta
+    else if (part.type === 'finish') this.#finish = part
+    else if (part.type === 'restart') {
+      this.#restarts++
+      this.#text = ''
+    }
+  }
+
+  fields() {
+    const { reason: finishReason, usage, model } = this.#finish ?? {}
+    return {
+      restarts: this.#restarts,
+      ...(model !== undefined && { model }),
+      ...(usage && { usage }),
+      ...(finishReason && { finishReason }),
+      ...(this.#content && { text: this.#text }),
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { type AgentHandler, contextKey, KernelError, type Message, type ToolCallResult } from '@troupe/kernel'
+import { checkOption, isWhole } from './check-option.ts'
+
+/** How many calls `toolCallLimit` lets through; at least one limit is needed. */
+export interface ToolCallLimitOptions {
+  /** Calls of all tools together. @default no limit */
+  readonly perRun?: number
+  /** Calls by tool name. @default no limits */
+  readonly perTool?: { readonly [name: string]: number }
+}
+
+const WHO = 'toolCallLimit'
+const EXCEEDED = 'TOOL_LIMIT_EXCEEDED'
+
+/**
+ * Answers tool calls beyond a limit with an error instead of running them, so that the model comes to an end with what it has.
+ * Contract: counts the calls of one agent since the last user message, also over a resume.
+ * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCallLimit({ perRun: 20, perTool: { search: 5 } })] })
+ */
+export function toolCallLimit({ perRun, perTool }: ToolCallLimitOptions): AgentHandler {
+  checkOption(perRun === undefined || isWhole(perRun, 0), WHO, 'perRun is a whole number', perRun)
+  checkOption(perTool === undefined || isObject(perTool), WHO, 'perTool is an object of limits by tool name', perTool)
+  checkOption(perRun !== undefined || perTool !== undefined, WHO, 'expected perRun or perTool', undefined)
+  const limits = new Map(Object.entries(perTool ?? {}))
+  for (const [name, limit] of limits) {
+    checkOption(isWhole(limit, 0), WHO, `perTool.${name} is a whole number`, limit)
+  }
+  const counted = contextKey<Counts>('toolCallLimit')
+
+  return {
+    name: WHO,
+    beforeAgent: (ctx, { input }) => ctx.with(counted, countBefore(input.messages, ctx.agentName)),
+    async wrapInvokableToolCall(ctx, input, next) {
+      const counts = ctx.get(counted)
+      if (!counts) return next(ctx, input)
+      const { name } = input
+      const limit = limits.get(name)
+      if (limit !== undefined && counts.of(name) >= limit) {
+        return refused(`tool ${name}: may be called ${limit} times`, counts.of(name))
+      }
+      if (perRun !== undefined && counts.all >= perRun) {
+        return refused(`tool ${name}: all tools together may be called ${perRun} times`, counts.all)
+      }
+      counts.add(name)
+      return next(ctx, input)
+    },
+  }
+}
+
+class Counts {
+  readonly #byTool = new Map<string, number>()
+  all = 0
+
+  of(name: string): number {
+    return this.#byTool.get(name) ?? 0
+  }
+
+  add(name: string): void {
+    this.#byTool.set(name, this.of(name) + 1)
+    this.all++
+  }
+}
+
+function refused(what: string, before: number): ToolCallResult {
+  const error = new KernelError('TOOL_LIMIT_EXCEEDED', `${what}, got call ${before + 1}`)
+  return { content: `Error: ${error.message}. Go on without this call.`, error: error.toJSON() }
+}
+
+/** The calls that an interrupted run has had answered: those since the user spoke, without the refused ones. */
+function countBefore(messages: readonly Message[], agentName: string): Counts {
+  const counts = new Counts()
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i]
+    if (message === undefined || message.role === 'user') break
+    if (message.role !== 'tool' || message.error?.code === EXCEEDED) continue
+    if (message.agentName !== undefined && message.agentName !== agentName) continue
+    counts.add(message.name)
+  }
+  return counts
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,73 @@
+import { type AgentHandler, type Content, type Part, textOf } from '@troupe/kernel'
+import { checkOption, isWhole } from './check-option.ts'
+
+/** How much of a tool result `truncateResults` leaves. */
+export interface TruncateResultsOptions {
+  /** Text of one result, the note about what was left out included; at least 100. @default 20_000 */
+  readonly maxChars?: number
+  /** Which end of the text is worth more. @default 'both' */
+  readonly keep?: 'both' | 'head' | 'tail'
+}
+
+const WHO = 'truncateResults'
+const SHARES = { both: 0.5, head: 1, tail: 0 }
+
+/**
+ * Shortens what the model sees of large tool results; `display`, `data` and files stay as they are.
+ * @example chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [truncateResults({ keep: 'tail' })] })
+ */
+export function truncateResults({ maxChars = 20_000, keep = 'both' }: TruncateResultsOptions = {}): AgentHandler {
+  checkOption(isWhole(maxChars, 100), WHO, 'maxChars is a whole number from 100 on', maxChars)
+  checkOption(Object.hasOwn(SHARES, keep), WHO, "keep is 'both', 'head' or 'tail'", keep)
+  return {
+    name: WHO,
+    async wrapInvokableToolCall(ctx, input, next) {
+      const result = await next(ctx, input)
+      const content = truncated(result.content, maxChars, SHARES[keep])
+      return content === result.content ? result : { ...result, content }
+    },
+  }
+}
+
+/** Contract: the same content if it is short enough; several texts are measured and cut as if they were one. */
+function truncated(content: Content, maxChars: number, headShare: number): Content {
+  const text = textOf(content)
+  if (text.length <= maxChars) return content
+  const room = maxChars - noteOf(text.length).length
+  const head = Math.floor(room * headShare)
+  const from = splitsPair(text, head) ? head - 1 : head
+  const rest = text.length - (room - head)
+  const to = splitsPair(text, rest) ? rest + 1 : rest
+  const note = noteOf(to - from)
+  if (typeof content === 'string') return text.slice(0, from) + note + text.slice(to)
+  return cutParts(content, from, to, note)
+}
+
+function cutParts(parts: readonly Part[], from: number, to: number, note: string): readonly Part[] {
+  const kept: Part[] = []
+  let noted = false
+  let end = 0
+  for (const part of parts) {
+    if (part.type !== 'text') {
+      kept.push(part)
+      continue
+    }
+    const start = end
+    end += part.text.length
+    const before = part.text.slice(0, Math.max(0, from - start))
+    const after = part.text.slice(Math.max(0, to - start))
+    const here = !noted && end > from ? note : ''
+    if (here !== '') noted = true
+    const text = end <= from || start >= to ? part.text : before + here + after
+    if (text !== '') kept.push(text === part.text ? part : { ...part, text })
+  }
+  return kept
+}
+
+function noteOf(leftOut: number): string {
+  return `\n[… ${leftOut} characters left out …]\n`
+}
+
+function splitsPair(text: string, index: number): boolean {
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(0, index - 1), index + 1))
+}
