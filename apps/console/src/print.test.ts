@@ -28,16 +28,21 @@ async function printed(turns: Parameters<typeof scriptedModel>[0], color = false
 
 it('shows who speaks, the text, calls with arguments and results, tokens and time', async () => {
   const call = { name: 'get_weather', arguments: { city: 'Beijing' } }
-  const page = await printed([{ text: ['Let me ', 'see.'], toolCalls: [call, { name: 'get_weather' }] }, 'Sunny.'])
-  expect(page).toBe(`● WeatherAgent
+  const page = await printed([
+    { text: ['Let me ', 'see.'], toolCalls: [call] },
+    { toolCalls: [{ name: 'get_weather' }] },
+    'Sunny.',
+  ])
+  expect(page.replaceAll(/\d+ ms/g, 'n ms')).toBe(`● WeatherAgent
   Let me see.
   → get_weather {"city":"Beijing"}
+  ← The weather in Beijing: sunny, 24 °C (demo data). (n ms)
   → get_weather {}
-  ← The weather in Beijing: sunny, 24 °C (demo data). (2 ms)
-  ✗ Error: tool get_weather: arguments are not valid, Instance does not have required property "city". (2 ms)
+  ✗ Error: tool get_weather: arguments are not valid, Instance does not have required property "city". (n ms)
   Sunny.
-✔ complete · 2 model calls · 2 tokens in, 2 out · 20 ms
+✔ complete · 3 model calls · 3 tokens in, 3 out · n ms
 `)
+  expect(page).toMatch(/demo data\)\. \(1 ms\)/)
 })
 
 it('shows a failed attempt as failed, and an error with its code', async () => {
