@@ -12,7 +12,7 @@ import type {
   RunContext,
   ToolCallInput,
 } from '../index.ts'
-import { KernelError, say } from '../index.ts'
+import { KernelError, say, stream } from '../index.ts'
 import { startRun } from '../run.ts'
 import { idle, raise } from '../stream/stream.fixture.ts'
 
@@ -77,6 +77,10 @@ export const agentOf = (
 
 /** An agent that says one thing. */
 export const talker = (name: string, text: string = name): Agent => agentOf(name, (ctx) => say(ctx, text))
+
+/** An agent that works and says nothing. */
+export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) => Promise<void>): Agent =>
+  agentOf(name, (ctx, start) => stream(() => work(ctx, start)))
 
 /** A context for the call `index` of an agent, as those who run tools make it. */
 export const callOf = (ctx: RunContext, index: number, scope: Partial<CallScope> = {}): RunContext =>
