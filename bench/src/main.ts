@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { chatModelWorkloads } from './chat-model.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
@@ -21,3 +22,21 @@ console.log('|---|---|')
 for (const entry of ['index', 'run', 'history', 'memory-store']) {
   console.log(`| packages/kernel/dist/${entry}.js | ${importTime(`packages/kernel/dist/${entry}.js`).toFixed(1)} |`)
 }
+
+const child = (file: string, ...args: readonly string[]) =>
+  JSON.parse(
+    execFileSync(process.execPath, ['--expose-gc', new URL(file, import.meta.url).pathname, ...args], {
+      encoding: 'utf8',
+    }),
+  )
+
+console.log('\n| 1,000 concurrent three-step runs | wall, ms | peak memory, MB |\n|---|---|---|')
+for (const side of ['hand-written', 'troupe']) {
+  const { wallMs, peakMb } = child('concurrent.ts', side)
+  console.log(`| ${side} | ${wallMs} | ${peakMb} |`)
+}
+
+const { runs, grownKb, listeners } = child('soak.ts')
+console.log(
+  `\nAfter ${runs.toLocaleString('en')} runs the heap has grown by ${grownKb} kB; abort listeners left: ${listeners}.`,
+)

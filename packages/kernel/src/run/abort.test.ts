@@ -1,15 +1,21 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AgentEvent, RunContext } from '../index.ts'
 import { KernelError, say } from '../index.ts'
+import { openSpan, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import {
   action,
   agentOf,
   CLEAN,
+  callOf,
   countOf,
   getters,
+  input,
   minefield,
+  quiet,
+  request,
   settled,
+  toolCall,
   toolStart,
   typesOf,
   watched,
@@ -104,5 +110,52 @@ describe('an abort', () => {
     await collect(run)
     controller.abort(new KernelError('TIMEOUT', 'test: too late'))
     expect([await run, verdict()]).toMatchObject([{ outcome: 'complete', text: 'done' }, CLEAN])
+  })
+
+  test.each<[unknown, string, string]>([
+    [undefined, 'ABORTED', 'run: cancelled, This operation was aborted'],
+    ['enough', 'ABORTED', 'run: cancelled'],
+    [{ message: 7 }, 'ABORTED', 'run: cancelled'],
+    [new RangeError('no'), 'ABORTED', 'run: cancelled, no'],
+    [new DOMException('late', 'TimeoutError'), 'TIMEOUT', 'run: took too long, late'],
+  ])('says why, and has its reason for a cause: %s', async (reason, code, message) => {
+    const { run, controller } = watched(quiet('a', async () => controller.abort(reason)))
+    const error: unknown = await run.then(undefined, (thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code, message, cause: controller.signal.reason })
+  })
+
+  test('counts even if the agent ends in silence after it', async () => {
+    const { run, controller, parts, verdict } = watched(quiet('a', async () => controller.abort()))
+    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+    expect(parts.slice(-2)).toMatchObject([
+      { type: 'agent-end', outcome: 'cancelled', error: { code: 'ABORTED' } },
+      { type: 'run-end', outcome: 'cancelled', error: { code: 'ABORTED' } },
+    ])
+  })
+
+  test('is seen by an agent that looks at its signal for the first time afterwards', async () => {
+    const reason = new KernelError('TIMEOUT', 'test: slow')
+    const seen: unknown[] = []
+    const { run, controller } = watched(
+      quiet('a', async (ctx) => {
+        controller.abort(reason)
+        seen.push(ctx.signal.aborted, ctx.signal.reason)
+      }),
+    )
+    expect([await settled(run), seen]).toEqual(['TIMEOUT', [true, reason]])
+  })
+
+  test('is no way to end: a run that ended by itself has not aborted what listens to its signal', async () => {
+    const signals: AbortSignal[] = []
+    const agent = agentOf('a', async function* (ctx) {
+      signals.push(ctx.signal)
+      const call = callOf(ctx, 0)
+      openSpan(call, 'tool', 't', toolCall(call, 'c'))?.end({ content: 'ok' })
+      openSpan(ctx, 'model', 'm', request('model:0'))?.fail(new Error('model'))
+      yield* say(ctx, 'done')
+    })
+    const heard = { onStart() {} }
+    await startRun(agent, input, { callbacks: [{ name: 'heard', model: heard, tool: heard }] })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   })
 })

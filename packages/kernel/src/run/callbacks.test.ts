@@ -81,4 +81,49 @@ describe('a callback', () => {
     const once = ['callback bad: callback', 'callback worse: callback']
     expect(reports.map(({ message }) => message)).toEqual([...once, ...once, ...once])
   })
+
+  test('has hooks that are methods', async () => {
+    class Counter {
+      count = 0
+      onStart() {
+        this.count++
+      }
+      onPart() {
+        this.count++
+      }
+      onEnd() {
+        this.count++
+      }
+    }
+    const run = new Counter()
+    await startRun(talker('a'), input, { callbacks: [{ name: 'counter', run }] })
+    expect(run.count).toBe(9)
+  })
+
+  test.each([null, 'callback', {}, { name: '' }, { name: 7 }])('that has no name is CONFIG_INVALID: %o', (callback) => {
+    const invalid = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('callbacks: ') })
+    expect(() => startRun(talker('a'), input, { callbacks: [callback as Callback] })).toThrow(invalid)
+  })
+
+  test('that takes its time is not reported, one of whose hooks hangs is, whoever else is done', async () => {
+    const clock = fakeClock()
+    const reports: string[] = []
+    const gate = Promise.withResolvers<void>()
+    const slow = () => gate.promise
+    const callbacks: Callback[] = [
+      { name: 'hanging', run: { onStart: slow, onEnd: () => never } },
+      { name: 'slow', run: { onStart: slow, onEnd: slow } },
+    ]
+    const report = ({ message }: KernelError) => void reports.push(message)
+    await startRun(talker('a'), input, { callbacks, clock, report })
+    await clock.pass(5_000)
+    gate.resolve()
+    await clock.pass(4_999)
+    expect([reports, clock.pending()]).toEqual([[], 1])
+    await clock.pass(1)
+    expect(reports).toEqual(['callback hanging: a hook is still pending 10000 ms after the run ended'])
+    await startRun(talker('a'), input, { callbacks: callbacks.slice(1), clock, report })
+    await clock.pass(0)
+    expect([reports.length, clock.pending()]).toEqual([1, 0])
+  })
 })

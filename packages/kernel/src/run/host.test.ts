@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { AgentEvent, RunHost } from '../index.ts'
-import { KernelError } from '../index.ts'
+import { KernelError, say } from '../index.ts'
 import { startRun } from '../run.ts'
-import { idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
-import { agentOf, fakeClock, input, never, settled, talker, typesOf } from './run.fixture.ts'
+import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
+import { agentOf, fakeClock, input, never, quiet, settled, talker, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -124,5 +124,102 @@ describe('a host', () => {
     expect(heard.filter((sign) => sign === 'closed')).toHaveLength(1)
     if (where === 'open') expect(heard).toEqual(['aborted', 'left', 'closed'])
     expect(heard.includes('TIMEOUT')).toBe(where === 'close')
+  })
+
+  test('whose open fails is heard by whoever only awaits', async () => {
+    const open = () => raise(new KernelError('THREAD_BUSY', 'test: busy'))
+    expect(await settled(startRun(talking, input, { open }))).toBe('THREAD_BUSY')
+  })
+
+  test('gives the state that the run begins with', async () => {
+    const open = async () => ({ state: { from: 'host' }, close: async () => undefined })
+    const agent = agentOf('a', (ctx) => say(ctx, `${ctx.state.get('from')} ${ctx.state.get('own')}`))
+    const run = startRun(agent, input, { open, state: { from: 'settings', own: 1 } })
+    expect(await run).toMatchObject({ text: 'host undefined' })
+  })
+
+  test('is closed before the run is over, for whoever awaits, reads or leaves', async () => {
+    for (const way of ['awaits', 'reads', 'leaves']) {
+      const clock = fakeClock()
+      const heard: string[] = []
+      const gate = Promise.withResolvers<void>()
+      const close = async () => {
+        heard.push('closing')
+        await gate.promise
+        heard.push('closed')
+      }
+      const run = startRun(talking, input, { clock, open: async () => ({ close }) })
+      const iterator = way === 'awaits' ? undefined : run[Symbol.asyncIterator]()
+      if (way === 'leaves') await iterator?.next()
+      const over = async () => {
+        if (way === 'leaves') await iterator?.return?.()
+        while (iterator && !(await iterator.next()).done);
+        await settled(run)
+        heard.push('over')
+      }
+      const done = over()
+      await idle()
+      gate.resolve()
+      await done
+      expect([heard, clock.pending()], way).toEqual([['closing', 'closed', 'over'], 0])
+    }
+  })
+
+  test('that cannot close is told on the console where nobody takes reports', async () => {
+    const error = vi.spyOn(console, 'error').mockReturnValue()
+    const open = async () => ({ close: () => Promise.reject(new KernelError('MINE', 'mine: stuck')) })
+    await startRun(talking, input, { open })
+    expect(error.mock.calls).toMatchObject([[{ code: 'MINE', message: 'mine: stuck' }]])
+    error.mockRestore()
+  })
+
+  test.each(['run-start', 'run-end'] as const)('whose around writes a %s of its own is EVENT_INVALID', async (type) => {
+    const { events } = await hosted({
+      async *around({ runId, agentName, runPath }, next) {
+        yield {
+          type,
+          runId,
+          agentName,
+          runPath,
+          outcome: 'complete',
+          text: '',
+          usage: { inputTokens: 0, outputTokens: 0 },
+        }
+        yield* next(input)
+      },
+    })
+    expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'EVENT_INVALID' } })
+    expect(typesOf(events)).toEqual(['run-start', 'error', 'run-end'])
+  })
+
+  test('that saves for longer than its agent had time hears one end of it, though it wakes up', async () => {
+    const clock = fakeClock()
+    const controller = new AbortController()
+    const [wake, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const seen: string[] = []
+    const run = startRun(
+      quiet('a', () => wake.promise),
+      input,
+      {
+        clock,
+        signal: controller.signal,
+        async *around(_, next) {
+          for await (const event of next(input)) {
+            seen.push(event.type)
+            yield event
+          }
+          await saved.promise
+        },
+      },
+    )
+    const events = collect(run)
+    await idle()
+    controller.abort()
+    await clock.pass(1_000)
+    wake.resolve()
+    await clock.pass(1_000)
+    saved.resolve()
+    expect(typesOf(await events)).toEqual(['run-start', 'agent-start', 'agent-end', 'run-end'])
+    expect([seen, await settled(run)]).toEqual([['agent-start', 'agent-end'], 'ABORTED'])
   })
 })

@@ -5,9 +5,23 @@ import type { Agent, AgentInput, Answers, EventDraft, Interrupt, Json, ResumeInf
 import { type KernelError, say } from '../index.ts'
 import { runNested, startRun } from '../run.ts'
 import { noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { agentOf, callOf, input } from './run.fixture.ts'
+import { agentOf, callOf, input, quiet, talker } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
+
+/** So that whoever changes what a call has saved is found out. */
+function frozen(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
+}
+
+const calling = (...ids: readonly string[]) => ({
+  id: 'm',
+  role: 'assistant' as const,
+  content: 'calling',
+  toolCalls: ids.map((id) => ({ id, name: 'slow', arguments: '{}' })),
+})
 
 describe('an interrupt', () => {
   /** Runs a call until nobody asks any more: each attempt answers the first open question only. */
@@ -19,7 +33,7 @@ describe('an interrupt', () => {
       const open = new Map<string, Interrupt>()
       let result = 'INTERRUPTED'
       const root = agentOf('root', async function* (ctx) {
-        const carried = saved === undefined ? {} : { saved: JSON.parse(JSON.stringify(saved)) as Json }
+        const carried = saved === undefined ? {} : { saved: frozen(JSON.parse(JSON.stringify(saved)) as Json) }
         const onInterrupt = (interrupts: readonly Interrupt[], state?: Json) => {
           for (const interrupt of interrupts) open.set(interrupt.id, interrupt)
           saved = state
@@ -155,5 +169,84 @@ describe('an interrupt', () => {
     )
     expect([asked, reasons, result]).toEqual([[['slow-1#result'], []], ['tool-result'], 'got 1 result'])
     expect(inputs[1]?.messages.map(({ role }) => role)).toEqual(['assistant', 'tool'])
+  })
+
+  test('stands for each of several open calls until it has its result; the agent runs when all are there', async () => {
+    const inputs: AgentInput[] = []
+    const patient: Agent = {
+      ...agentOf('patient', async function* (ctx, start) {
+        inputs.push(start)
+        const results = start.messages.filter(({ role }) => role === 'tool')
+        if (results.length > 0) return yield* say(ctx, results.map(({ content }) => content).join(' '))
+        yield { type: 'message-end', message: calling('s1', 's2') }
+        yield { type: 'action', action: { type: 'custom', name: 'no question' } }
+      }),
+      resume: () => expect.fail('it has asked nothing'),
+    }
+    const questions: Interrupt[] = []
+    const options = { maxIterations: 3 }
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(patient, { ...input, options }, call)).text,
+      (interrupt) => (questions.push(interrupt) === 1 ? 'plain' : { n: 1 }),
+    )
+    expect(asked).toEqual([['s1#result', 's2#result'], ['s2#result'], []])
+    const question = { reason: 'tool-result', agentName: 'patient', callId: 'root-0', metadata: { tool: 'slow' } }
+    expect(questions).toStrictEqual(['s1#result', 's2#result'].map((id) => ({ id, ...question })))
+    expect([result, inputs.map((start) => start.options)]).toEqual(['plain {"n":1}', [options, options]])
+  })
+
+  test('finds an open call in the history it began with and leaves it to whoever runs it', async () => {
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(talker('fresh'), { messages: [calling('s1')] }, call)).text,
+      () => null,
+    )
+    expect([asked, result]).toEqual([[[]], 'fresh'])
+  })
+
+  test('of a call inside is asked once, though the call has no result either', async () => {
+    const asker = agentOf('asker', async function* () {
+      yield { type: 'message-end', message: calling('s1') }
+      const interrupts = [{ id: 's1#1', reason: 'approval', agentName: 'asker', callId: 's1' }]
+      yield { type: 'action', action: { type: 'interrupt', interrupts } }
+    })
+    const asked: string[] = []
+    const root = quiet('root', async (ctx) => {
+      const onInterrupt = (interrupts: readonly Interrupt[]) => void asked.push(...interrupts.map(({ id }) => id))
+      await runNested(asker, input, callOf(ctx, 0, { onInterrupt })).catch(() => undefined)
+    })
+    await startRun(root, input, { canInterrupt: true })
+    expect(asked).toEqual(['s1#1'])
+  })
+
+  test('gives an agent back its history with results and without what was dropped, its options and its answers', async () => {
+    const infos: ResumeInfo[] = []
+    const end = { type: 'tool-end', messageId: 't', name: 'slow', content: 'done' } as const
+    const dropped = { id: 'x', role: 'assistant', content: 'dropped' } as const
+    const agent: Agent = {
+      ...agentOf('a', async function* () {
+        yield { type: 'message-end', message: calling('s1', 's2') }
+        yield { ...end, callId: 's1', status: 'failed', error: { code: 'TOOL_FAILED', message: 'no' } }
+        yield { ...end, callId: 's2', status: 'dropped' }
+        yield { type: 'message-end', message: dropped, dropped: true }
+        const interrupts = [{ id: 'q', reason: 'input', agentName: 'a' }]
+        yield { type: 'action', action: { type: 'interrupt', interrupts, state: { at: 1 } } }
+      }),
+      resume(info, ctx) {
+        infos.push(info)
+        return say(ctx, 'resumed')
+      },
+    }
+    const options = { maxIterations: 3 }
+    const { asked, result } = await attempts(
+      async (call) => (await runNested(agent, { ...input, options }, call)).text,
+      () => 'yes',
+    )
+    expect([asked, result]).toEqual([[['q'], []], 'resumed'])
+    expect(infos).toMatchObject([{ options, state: { at: 1 }, answers: { q: 'yes' } }])
+    expect(infos[0]?.messages).toMatchObject([
+      { role: 'assistant', content: 'calling' },
+      { role: 'tool', callId: 's1', error: { code: 'TOOL_FAILED' } },
+    ])
+    expect(infos[0]?.messages).toHaveLength(2)
   })
 })

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { EventDraft } from '../index.ts'
-import { say, stream } from '../index.ts'
+import type { AgentEvent, EventDraft } from '../index.ts'
+import { KernelError, say, stream } from '../index.ts'
 import { startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
 import {
@@ -142,5 +142,62 @@ describe('a consumer that leaves', () => {
     await clock.pass(1_000)
     expect(await left).toMatchObject({ done: true })
     expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+  })
+
+  test.each(['leaves', 'aborts'])(
+    'or %s beside an agent that ends properly has all of its end on record',
+    async (how) => {
+      const usage = { inputTokens: 3, outputTokens: 4 }
+      const message = { id: 'm', role: 'assistant', content: 'one' } as const
+      const agent = agentOf('a', (ctx) =>
+        stream(async (sink) => {
+          await sink.write({ type: 'message-start', messageId: 'm' })
+          await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+          await sink.write({ type: 'message-end', message, usage, dropped: true })
+          await sink.write({ type: 'tool-end', callId: 'c', messageId: 'n', name: 't', status: 'dropped', content: '' })
+          ctx.state.set('k', 1)
+          await sink.write({ type: 'text-delta', messageId: 'm', delta: 'nothing new' })
+        }),
+      )
+      const { run, begin, controller, parts, verdict } = watched(agent)
+      const iterator = await begin(3)
+      await idle()
+      if (how === 'leaves') await iterator.return?.()
+      else controller.abort()
+      while (!(await iterator.next()).done);
+      expect(await settled(run)).toBe('ABORTED')
+      expect(typesOf(parts).slice(3)).toEqual(['message-end', 'tool-end', 'state-delta', 'agent-end', 'run-end'])
+      expect([parts.at(-1), verdict()]).toMatchObject([{ outcome: 'cancelled', usage }, CLEAN])
+    },
+  )
+
+  test('after its agent failed has a failed run, with that error', async () => {
+    const agent = agentOf('a', async function* (ctx) {
+      yield* say(ctx, 'one')
+      throw new KernelError('MINE', 'mine: no')
+    })
+    const { run, begin, spans } = watched(agent)
+    const iterator = await begin(5)
+    await idle()
+    await iterator.return?.()
+    expect([await settled(run), spans.at(-1)]).toEqual(['MINE', '-run ! MINE'])
+  })
+
+  test('at a question has not been asked', async () => {
+    const agent = agentOf('a', async function* (ctx) {
+      yield* say(ctx, String(await ctx.interrupt({ reason: 'input' })))
+    })
+    const parts: AgentEvent[] = []
+    const onPart = (_: unknown, event: AgentEvent) => void parts.push(event)
+    const run = startRun(agent, input, { canInterrupt: true, callbacks: [{ name: 'parts', run: { onPart } }] })
+    for await (const { type } of run) {
+      await idle()
+      if (type === 'action') break
+    }
+    expect([await settled(run), typesOf(parts)]).toEqual([
+      'ABORTED',
+      ['run-start', 'agent-start', 'agent-end', 'run-end'],
+    ])
+    expect(parts.at(-2)).toMatchObject({ type: 'agent-end', outcome: 'cancelled' })
   })
 })

@@ -45,6 +45,8 @@ describe('an agent that misbehaves', () => {
     expect(countOf(typesOf(events), 'error')).toBe(1)
     const error = { code: expect.any(String), message: expect.any(String) }
     expect(events.at(-1)).toMatchObject({ outcome: 'failed', error })
+    const shown = events.flatMap((event) => ('error' in event ? [event.error] : []))
+    expect(shown).toEqual([shown[0], shown[0], shown[0]])
     expect([await settled(run), verdict()]).toEqual([expect.not.stringContaining('foreign'), CLEAN])
     expect(JSON.parse(JSON.stringify(events))).toEqual(events)
   })
@@ -78,5 +80,15 @@ describe('an agent that misbehaves', () => {
     const run = startRun(agent, input)
     expect(typesOf(await collect(run))).toEqual(broken)
     for (let i = 0; i < 2; i++) await expect(run).rejects.toMatchObject({ code: 'MINE', message: 'mine: no' })
+  })
+
+  test.each([undefined, 5, {}, Promise.resolve()])('returning %s is told what it should return', async (value) => {
+    const message = expect.stringMatching(/^agent a: run\(\) returns an AsyncIterable of events, got /)
+    await expect(
+      startRun(
+        rogue(() => value),
+        input,
+      ),
+    ).rejects.toMatchObject({ code: 'AGENT_FAILED', message })
   })
 })

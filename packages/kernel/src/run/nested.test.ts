@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, RunSettings } from '../index.ts'
 import { abortScope, contextKey, KernelError, say } from '../index.ts'
-import { runNested, startRun } from '../run.ts'
+import { createRunContext, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { agentOf, brief, callOf, fakeClock, input, never, settled, talker, toolStart } from './run.fixture.ts'
+import { agentOf, brief, callOf, fakeClock, input, never, quiet, settled, talker, toolStart } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -191,6 +191,59 @@ describe('a nested run', () => {
     })
     expect(await startRun(root, input, { clock })).toMatchObject({ outcome: 'complete', text: 'alive' })
     expect([codes, clock.pending()]).toEqual([['TIMEOUT', 0, 'TIMEOUT', 0], 0])
+  })
+
+  test('has the thread and the clock of the run around it', async () => {
+    const session = { app: 'app', user: 'ann', threadId: 't' }
+    const clock = fakeClock()
+    const seen: unknown[] = []
+    const inner = quiet('inner', async (ctx) => void seen.push(ctx.session, ctx.clock, ctx.canInterrupt))
+    await startRun(caller('root', inner), input, { session, clock, canInterrupt: true })
+    expect(seen).toEqual([session, clock, true])
+  })
+
+  test('outside a call is CONFIG_INVALID, in an agent or on its own', async () => {
+    const message = expect.stringContaining('runNested: works inside a tool call only')
+    const outside = { code: 'CONFIG_INVALID', message }
+    await expect(runNested(talker('a'), input, createRunContext())).rejects.toMatchObject(outside)
+    const root = quiet('root', async (ctx) => void (await runNested(talker('a'), input, ctx)))
+    await expect(startRun(root, input)).rejects.toMatchObject(outside)
+  })
+
+  test('of an agent that observes itself speaks under its own name and id', async () => {
+    const self: Agent = { ...quiet('self', async (ctx) => ctx.emit('hop', ctx.agentName)), observesItself: true }
+    const custom = (await collect(startRun(caller('root', self), input, { runId: 'R' }))).filter(
+      ({ type }) => type === 'custom',
+    )
+    const stamp = { runId: 'R/tool:0:0', agentName: 'self', runPath: ['root'], parentCallId: 'root-0' }
+    expect(custom).toStrictEqual([{ type: 'custom', ...stamp, name: 'hop', data: 'self' }])
+  })
+
+  test('that is deaf has less time to end than the run around it, at every level', async () => {
+    const clock = fakeClock()
+    const controller = new AbortController()
+    const ends: unknown[] = []
+    const onPart = (_: unknown, { type, agentName }: AgentEvent) =>
+      void (type === 'run-end' && ends.push([agentName, Math.round(clock.now())]))
+    const deaf = (name: string, ...children: readonly Agent[]) =>
+      quiet(name, async (ctx) => {
+        await Promise.allSettled(children.map((child, i) => runNested(child, input, callOf(ctx, i))))
+        await never
+      })
+    const callbacks = [{ name: 'ends', run: { onPart } }]
+    const agent = deaf('root', deaf('mid', deaf('leaf')))
+    const run = settled(startRun(agent, input, { clock, signal: controller.signal, callbacks }))
+    await idle()
+    controller.abort()
+    await clock.pass(1_000)
+    expect([await run, ends]).toEqual([
+      'ABORTED',
+      [
+        ['leaf', 333],
+        ['mid', 500],
+        ['root', 1_000],
+      ],
+    ])
   })
 })
 

@@ -4,7 +4,7 @@ import type { Agent, KernelError, RunInfo } from '../index.ts'
 import { say } from '../index.ts'
 import { createRunContext, openSpan, runNested, startRun } from '../run.ts'
 import { idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
-import { agentOf, answer, callOf, fakeClock, input, never, request, settled, toolCall } from './run.fixture.ts'
+import { agentOf, answer, callOf, fakeClock, input, never, request, settled, talker, toolCall } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -137,4 +137,46 @@ test('nobody listening means no span at all', () => {
     openSpan(ctx, 'model', 'm', request('model:0')),
     openSpan(createRunContext(), 'model', 'm', request('x')),
   ]).toEqual([undefined, undefined])
+})
+
+test('a span left open by an agent that ended is cut off, and the run is complete all the same', async () => {
+  const errors: KernelError[] = []
+  const onError = (_: RunInfo, error: KernelError) => void errors.push(error)
+  const agent = agentOf('a', async function* (ctx) {
+    openSpan(ctx, 'model', 'm', request('model:0'))
+    yield* say(ctx, 'done')
+  })
+  const run = startRun(agent, input, { callbacks: [{ name: 'errors', model: { onError } }] })
+  expect(await run).toMatchObject({ outcome: 'complete', text: 'done' })
+  expect(errors).toMatchObject([{ code: 'ABORTED', message: 'run: ended while this was under way' }])
+})
+
+test('a span says what it is of, where it stands and whose thread it is in', async () => {
+  const session = { app: 'app', user: 'ann', threadId: 't' }
+  const infos: RunInfo[] = []
+  const parts = new Set<RunInfo>()
+  const hooks = { onStart: (info: RunInfo) => void infos.push(info) }
+  const run = { ...hooks, onPart: (info: RunInfo) => void parts.add(info) }
+  const agent = agentOf('a', async function* (ctx) {
+    openSpan(ctx, 'model', 'm', request('model:0'))?.end(answer)
+    const call = callOf(ctx, 0)
+    const span = openSpan(call, 'tool', 't', toolCall(call, 'c'))
+    await runNested(talker('inner'), input, call)
+    span?.end({ content: 'ok' })
+    yield* say(ctx, 'done')
+  })
+  const callbacks = [{ name: 'spans', run, agent: hooks, model: hooks, tool: hooks }]
+  await startRun(agent, input, { runId: 'R', session, callbacks })
+  const nested = { name: 'inner', runId: 'R/tool:0:0', parentRunId: 'R', session }
+  const outer = { component: 'run', name: 'a', runId: 'R', spanId: 'R/run', session }
+  const inner = { component: 'run', ...nested, spanId: 'R/tool:0:0/run', parentSpanId: 'R/tool:0:0' }
+  expect(infos).toStrictEqual([
+    outer,
+    { component: 'agent', name: 'a', runId: 'R', spanId: 'R/agent', parentSpanId: 'R/run', session },
+    { component: 'model', name: 'm', runId: 'R', spanId: 'R/model:0', parentSpanId: 'R/agent', session },
+    { component: 'tool', name: 't', runId: 'R', spanId: 'R/tool:0:0', parentSpanId: 'R/agent', callId: 'c', session },
+    inner,
+    { component: 'agent', ...nested, spanId: 'R/tool:0:0/agent', parentSpanId: 'R/tool:0:0/run' },
+  ])
+  expect([...parts]).toStrictEqual([outer, inner])
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import type { Sink } from '../index.ts'
 import { KernelError, stream } from '../index.ts'
+import { Channel } from './channel.ts'
 import { collect, count, idle, noUnhandledRejection, raise } from './stream.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -205,4 +206,81 @@ test('a producer that fails after the consumer left disturbs nobody', async () =
   end(new Error('too late'))
   await idle()
   expect(left.state).not.toBe('pending')
+  expect(await iterator.next()).toMatchObject({ done: true })
+})
+
+test('a producer that fails answers the first of several next() with its error, the others with done', async () => {
+  const { iterator, end } = opened<number>()
+  const pending = Promise.allSettled([iterator.next(), iterator.next(), iterator.next()])
+  end(new Error('broken'))
+  expect((await pending).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  expect(await iterator.next()).toMatchObject({ done: true })
+})
+
+test('a consumer that has left is shown neither the value nor the error that waited for it', async () => {
+  const { iterator, sink, end } = opened<number>()
+  const first = iterator.next()
+  await ticks(3)
+  await sink().write(1)
+  await first
+  void sink().write(2)
+  end(new Error('broken'))
+  await idle()
+  await iterator.return?.()
+  expect([await iterator.next(), await iterator.next()]).toMatchObject([{ done: true }, { done: true }])
+})
+
+test('a write is taken at once while the channel has room, and parks until the value before it was taken', async () => {
+  const { iterator, sink } = opened<number>()
+  const first = iterator.next()
+  await ticks(3)
+  expect([sink().write(1), sink().write(2)]).toEqual([undefined, undefined])
+  const parked = [watch(sink().write(3)), watch(sink().write(4))]
+  await first
+  await idle()
+  expect(parked).toEqual([{ state: 'pending' }, { state: 'pending' }])
+  await iterator.next()
+  await idle()
+  expect(parked).toEqual([{ state: 'resolved' }, { state: 'pending' }])
+  void iterator.return?.()
+})
+
+test('a gated write waits until its value was taken and the consumer is back, wherever it stood in line', async () => {
+  const { iterator, sink } = opened<object>()
+  const first = iterator.next()
+  await ticks(3)
+  const [plain, gated] = [{ type: 'custom' }, { type: 'tool-start' }]
+  const states = [plain, gated, gated, plain].map((value) => watch(sink().write(value)))
+  const seen: string[] = []
+  const note = async () => {
+    await idle()
+    seen.push(states.map(({ state }) => state[0]).join(''))
+  }
+  await first
+  await note()
+  for (let i = 0; i < 3; i++) {
+    await iterator.next()
+    await note()
+  }
+  expect(seen).toEqual(['rppp', 'rppp', 'rrpr', 'rrrr'])
+  void iterator.return?.()
+})
+
+test('the owner of a channel hears once that its consumer has left, and the consumer waits for it', async () => {
+  let heard = 0
+  const gate = Promise.withResolvers<void>()
+  const channel = new Channel<number>(
+    () => gate.promise,
+    () => {
+      heard++
+      return gate.promise
+    },
+  )
+  void channel.next()
+  const left = [watch(channel.return()), watch(channel.return())]
+  await idle()
+  expect([heard, left[0]?.state]).toEqual([1, 'pending'])
+  gate.resolve()
+  await idle()
+  expect([heard, left]).toEqual([1, [{ state: 'resolved' }, { state: 'resolved' }]])
 })

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { chatModelAgent } from '@troupe/chat-model'
+import { defineTool, type Message, type Tool } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { fakeClock, scriptedModel, testHandler } from '@troupe/testkit'
+import { describe, expect, it } from 'vitest'
+import { CachingHandler } from './custom-handler.ts'
+import { newAgent } from './new-api.ts'
+import { oldAgent } from './old-api.ts'
+
+const guide = readFileSync(new URL('../../../docs/handlers.md', import.meta.url), 'utf8')
+const noise: Message = { id: 'noise', role: 'user', content: 'Psst.' }
+const hello: Message = { id: 'u1', role: 'user', content: 'Hello' }
+const tool = (name: string, invoke = () => `${name} done`) =>
+  defineTool({ name, description: '', parameters: { type: 'object' }, invoke }) as Tool
+
+it.each(['old-api', 'new-api', 'custom-handler'])('%s is in the guide, to the letter', (name) => {
+  expect(guide).toContain(`\`\`\`ts\n${readFileSync(new URL(`${name}.ts`, import.meta.url), 'utf8')}\`\`\``)
+})
+
+describe('the old API', () => {
+  it('appends instruction and tools, and edits the history', async () => {
+    const model = scriptedModel(['Hi.'])
+    await startRun(oldAgent(model, tool('my_tool')), { messages: [noise, hello] })
+    expect(model.requests[0]).toMatchObject({
+      instruction: 'You help.\nBe concise.',
+      messages: [{ id: 'u1' }],
+      tools: [{ name: 'my_tool' }],
+    })
+  })
+})
+
+describe('the new API', () => {
+  it('changes instruction, tools and history, and wraps calls', async () => {
+    const log: string[] = []
+    const model = scriptedModel([{ toolCalls: [{ id: 'c1', name: 'final_answer' }] }])
+    const tools = [tool('dangerous_tool'), tool('final_answer', () => 'The answer.')]
+    const agent = newAgent(model, tools, tool('my_tool'), (line) => void log.push(line))
+    const clock = fakeClock(Date.UTC(2026, 0, 2))
+    const { text } = await startRun(agent, { messages: [noise, hello] }, { clock })
+    expect(text).toBe('The answer.')
+    expect(model.requests).toMatchObject([
+      {
+        instruction: 'You help.\n\nBe concise.\nCurrent time: 2026-01-02T00:00:00.000Z',
+        messages: [{ id: 'u1' }],
+        tools: [{ name: 'final_answer' }, { name: 'my_tool' }],
+      },
+    ])
+    expect(log).toEqual(['Calling tool: final_answer (callId: c1)', 'Tool result: The answer.'])
+  })
+})
+
+describe('the caching handler', () => {
+  testHandler('keeps the contract', () => new CachingHandler())
+
+  it('runs equal calls at the same time once, and does not keep a failure', async () => {
+    let calls = 0
+    const flaky = tool('look', () => {
+      if (++calls === 1) throw new Error('not yet')
+      return `looked ${calls}`
+    })
+    const twice = { toolCalls: [{ name: 'look' }, { name: 'look' }] }
+    const model = scriptedModel([twice, twice, 'Done.'])
+    const agent = chatModelAgent({ name: 'MyAgent', model, tools: [flaky], handlers: [new CachingHandler()] })
+    await startRun(agent, { messages: [hello] })
+    expect(calls).toBe(2)
+    expect(model.requests[2]?.messages.slice(-2)).toMatchObject([{ content: 'looked 2' }, { content: 'looked 2' }])
+  })
+})

@@ -1,0 +1,153 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Agent, AgentEvent, EventDraft, RunContext } from '../index.ts'
+import { abortScope, KernelError, pipe, say } from '../index.ts'
+import { createRunContext, observe, runNested, startRun } from '../run.ts'
+import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
+import { agentOf, brief, callOf, input, quiet, talker, typesOf } from './run.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+const wrong: readonly unknown[] = [
+  undefined,
+  null,
+  'a',
+  {},
+  { name: 'a', description: 'a' },
+  { name: 'a', description: 'a', run: 'soon' },
+  { name: '', description: 'a', run() {} },
+  { name: 7, description: 'a', run() {} },
+]
+
+test.each(wrong)('what is no agent is CONFIG_INVALID at once (%#)', (agent) => {
+  const invalid = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('agent: ') })
+  expect(() => startRun(agent as Agent, input)).toThrow(invalid)
+  expect(() => observe(agent as Agent, input, createRunContext())).toThrow(invalid)
+})
+
+test('a context that the kernel did not make is CONFIG_INVALID', async () => {
+  for (const ctx of [undefined, {}, { ...createRunContext(), core: undefined }] as unknown as RunContext[]) {
+    expect(() => observe(talker('a'), input, ctx)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+    await expect(runNested(talker('a'), input, ctx)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  }
+})
+
+describe('an observed agent', () => {
+  test('begins when its agent-start was taken, and not at all where nobody takes it', async () => {
+    for (const taken of [true, false]) {
+      let begun = false
+      const agent = agentOf('a', (ctx) => {
+        begun = true
+        return say(ctx, 'one')
+      })
+      const gate = Promise.withResolvers<void>()
+      const seen: string[] = []
+      const write = ({ type }: AgentEvent) => (seen.push(type) === 1 ? gate.promise : undefined)
+      const done = pipe(observe(agent, input, createRunContext()), { write })
+      await idle()
+      expect([begun, seen]).toEqual([false, ['agent-start']])
+      if (taken) gate.resolve()
+      else gate.reject(new KernelError('ABORTED', 'test: gone'))
+      await done
+      expect([begun, seen.at(-1)]).toEqual([taken, 'agent-end'])
+    }
+  })
+
+  test('knows its own name, and its span stands at its step', async () => {
+    const spans: unknown[] = []
+    const onStart = ({ name, spanId, parentSpanId }: object & Record<string, unknown>) =>
+      void spans.push([name, spanId, parentSpanId])
+    const child = agentOf('child', (ctx) => say(ctx, ctx.agentName))
+    const parent = agentOf('parent', async function* (ctx) {
+      yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
+    })
+    const callbacks = [{ name: 'spans', agent: { onStart: onStart as () => void } }]
+    expect(await startRun(parent, input, { runId: 'R', callbacks })).toMatchObject({ text: 'child' })
+    expect(spans).toEqual([
+      ['parent', 'R/agent', 'R/run'],
+      ['child', 'R/branch:0', 'R/run'],
+    ])
+  })
+
+  test.each([
+    ['TIMEOUT', 'failed'],
+    ['ABORTED', 'cancelled'],
+  ])('that ends in silence after its own signal aborted with %s has %s', async (code, outcome) => {
+    const ends: unknown[] = []
+    const parent = agentOf('parent', async function* (ctx) {
+      using scope = abortScope(ctx.signal)
+      const silent = quiet('silent', async () => scope.abort(new KernelError(code, 'test: stop')))
+      for await (const event of observe(silent, input, ctx.derive({ step: 'branch:0', signal: scope.signal }))) {
+        if (event.type === 'agent-end') ends.push([event.outcome, event.error?.code])
+      }
+      yield* say(ctx, 'alive')
+    })
+    expect(await startRun(parent, input)).toMatchObject({ outcome: 'complete', text: 'alive' })
+    expect(ends).toEqual([[outcome, code]])
+  })
+})
+
+describe('an event', () => {
+  const progress = (stamp: object): EventDraft => ({ type: 'custom', name: 'x', data: 1, ...stamp })
+  /** The stamp of what an agent says, in a run of its own or nested. */
+  async function stampOf(stamp: object, nested = false) {
+    const inner = agentOf('inner', async function* () {
+      yield progress(stamp)
+    })
+    const outer = quiet('outer', async (ctx) => {
+      await runNested(inner, input, callOf(ctx, 0))
+    })
+    const events = await collect(startRun(nested ? outer : inner, input, { runId: 'R' }))
+    const { type, name, data, ...rest } = events.find((event) => event.type === 'custom') ?? expect.fail('not there')
+    expect([type, name, data]).toEqual(['custom', 'x', 1])
+    return rest
+  }
+  const own = { runId: 'R', agentName: 'inner', runPath: [] }
+  const nested = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['outer'], parentCallId: 'outer-0' }
+
+  test.each([
+    {},
+    { runId: 'other' },
+    { agentName: 'other' },
+    { runPath: ['other'] },
+    { runId: 'other', agentName: 'other' },
+    { runId: 'other', runPath: ['other'] },
+    { agentName: 'other', runPath: ['other'] },
+    { runId: 'other', agentName: 'other', runPath: ['other'] },
+    { parentCallId: 'other' },
+    { runId: 'other', agentName: 'other', runPath: ['other'], parentCallId: 'other' },
+  ])('keeps what it has of a stamp and is given the rest: %o', async (stamp) => {
+    expect(await stampOf(stamp)).toStrictEqual({ ...own, ...stamp })
+    expect(await stampOf(stamp, true)).toStrictEqual({ ...nested, ...stamp })
+  })
+
+  const others = [{ runId: 'other' }, { agentName: 'other' }, { runPath: ['other'] }]
+  const framing: readonly EventDraft[] = [
+    { type: 'agent-start' },
+    { type: 'error', error: { code: 'THEIRS', message: 'theirs: no' } },
+    { type: 'agent-end', outcome: 'complete' },
+  ]
+
+  test.each(others)('that frames another agent is passed on: %o', async (stamp) => {
+    const agent = agentOf('a', async function* () {
+      for (const draft of framing) yield { ...draft, ...stamp }
+    })
+    const run = startRun(agent, input, { runId: 'R' })
+    const passed = ['agent-start', 'error', 'agent-end']
+    expect(typesOf(await collect(run))).toEqual(['run-start', 'agent-start', ...passed, 'agent-end', 'run-end'])
+    expect(await run).toMatchObject({ outcome: 'complete' })
+  })
+
+  test.each([{}, own, { ...own, runPath: ['outer'] }])('that frames its own agent is refused: %o', async (stamp) => {
+    const forger = agentOf('inner', async function* () {
+      yield { type: 'agent-end', outcome: 'complete', ...stamp }
+    })
+    const { runPath = [] } = stamp as { readonly runPath?: readonly string[] }
+    const parent = agentOf('parent', (ctx) =>
+      observe(forger, input, ctx.derive({ step: 'branch:0', runPath: [...runPath] })),
+    )
+    const events = await collect(startRun(parent, input, { runId: 'R' }))
+    expect(brief(events).filter((event) => event === 'inner agent-end')).toHaveLength(1)
+    expect(events.at(-1)).toMatchObject({ outcome: 'complete' })
+    expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'EVENT_INVALID' } })
+  })
+})
