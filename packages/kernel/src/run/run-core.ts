@@ -13,18 +13,17 @@ import type { Listeners } from './listeners.ts'
 const GRACE_MS = 1_000
 
 /** What a run is made of from the start. */
-export interface CoreSettings {
-  readonly runId: string
-  readonly session: ThreadRef
-  readonly clock: Clock
-  readonly listeners: Listeners | undefined
-  readonly canInterrupt: boolean
-  readonly cancelling: (() => CancelMode | undefined) | undefined
-  readonly depth: number
-  /** The tool call around a nested run. */
-  readonly parent:
-    | { readonly core: RunCore; readonly callId: string; readonly spanId: string; readonly origin: string }
-    | undefined
+export type CoreSettings = Pick<
+  RunCore,
+  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'parent'
+>
+
+/** The tool call around a nested run. */
+interface Parent {
+  readonly core: RunCore
+  readonly callId: string
+  readonly spanId: string
+  readonly origin: string
 }
 
 /** Somebody who owes the run a terminal: an agent, an open span. */
@@ -33,7 +32,7 @@ export interface Debtor {
 }
 
 /** What all contexts of one run share. */
-export class RunCore implements CoreSettings {
+export class RunCore {
   readonly runId: string
   readonly session: ThreadRef
   readonly clock: Clock
@@ -41,7 +40,7 @@ export class RunCore implements CoreSettings {
   readonly canInterrupt: boolean
   readonly cancelling: (() => CancelMode | undefined) | undefined
   readonly depth: number
-  readonly parent: CoreSettings['parent']
+  readonly parent: Parent | undefined
   readonly debtors: Set<Debtor> = new Set()
   readonly #nested: Set<Promise<unknown>> = new Set()
   usage: Usage = NO_USAGE
