@@ -24,8 +24,6 @@ export class RunningCall {
   readonly tool: Tool | undefined
   readonly interrupts: Interrupt[] = []
   readonly actions: AgentAction[] = []
-  /** Its result comes from outside, later. */
-  open = false
   /** What ends the run, once every call has settled. */
   failure: KernelError | undefined
   readonly #turn: TurnInput
@@ -182,10 +180,8 @@ export class RunningCall {
     span?.end(result)
     // A question that was asked counts, whatever the tool made of the rejection.
     if (this.interrupts.length > 0) return
-    if (this.tool?.longRunning && !result.error) {
-      this.open = true
-      return
-    }
+    // The result of a long-running call comes from outside, later.
+    if (this.tool?.longRunning && !result.error) return
     this.#result = result
     if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = KernelError.from(result.error)
   }

@@ -41,8 +41,6 @@ export interface TurnOutcome {
   readonly results: readonly ToolMessage[]
   readonly interrupts: readonly Interrupt[]
   readonly parked: { readonly [callId: string]: ParkedCall }
-  /** Calls of long-running tools that await their result. */
-  readonly open: readonly string[]
   readonly actions: readonly AgentAction[]
   readonly direct: boolean
   /** What ends the run. */
@@ -79,15 +77,19 @@ async function pool(calls: readonly RunningCall[], concurrency: number): Promise
 }
 
 function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {
-  return {
-    results: calls.flatMap((call) => call.message() ?? []),
-    interrupts: calls.flatMap((call) => call.interrupts),
-    parked: Object.fromEntries(calls.flatMap((call) => (call.interrupts.length > 0 ? [[call.id, call.parked()]] : []))),
-    open: calls.flatMap((call) => (call.open ? [call.id] : [])),
-    actions: calls.flatMap((call) => call.actions),
-    direct: calls.some((call) => call.direct),
-    failure: calls.find((call) => call.failure)?.failure,
+  const results: ToolMessage[] = []
+  const interrupts: Interrupt[] = []
+  const parked: Record<string, ParkedCall> = {}
+  const actions: AgentAction[] = []
+  for (const call of calls) {
+    const message = call.message()
+    if (message) results.push(message)
+    if (call.interrupts.length > 0) parked[call.id] = call.parked()
+    interrupts.push(...call.interrupts)
+    actions.push(...call.actions)
   }
+  const direct = calls.some((call) => call.direct)
+  return { results, interrupts, parked, actions, direct, failure: calls.find((call) => call.failure)?.failure }
 }
 
 const RANKS: Record<AgentAction['type'], number> = {
