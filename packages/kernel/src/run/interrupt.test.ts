@@ -2,9 +2,9 @@ import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Agent, AgentInput, Answers, EventDraft, Interrupt, Json, ResumeInfo, RunContext } from '../index.ts'
-import { type KernelError, say } from '../index.ts'
+import { type KernelError, notJson, say } from '../index.ts'
 import { runNested, startRun } from '../run.ts'
-import { noUnhandledRejection } from '../stream/stream.fixture.ts'
+import { idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { agentOf, callOf, input, quiet, talker } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -37,6 +37,7 @@ describe('an interrupt', () => {
         const onInterrupt = (interrupts: readonly Interrupt[], state?: Json) => {
           for (const interrupt of interrupts) open.set(interrupt.id, interrupt)
           saved = state
+          if (state !== undefined) expect(notJson(state)).toBeUndefined()
         }
         const call = callOf(ctx, 0, { ...carried, answers: { ...answers }, onInterrupt })
         result = await body(call).catch((error: KernelError) => error.code)
@@ -132,7 +133,8 @@ describe('an interrupt', () => {
     const settings = { canInterrupt: true, signal }
     const { interrupts = [], ...first } = await startRun(asker, input, settings)
     const [name, age] = interrupts
-    expect([first.outcome, name?.message, age?.message]).toEqual(['interrupted', 'name?', 'age?'])
+    expect([first.outcome, age?.message]).toEqual(['interrupted', 'age?'])
+    expect(name).toStrictEqual({ id: '#1', agentName: 'asker', reason: 'input', message: 'name?' })
     const start = { ...input, state: null, answers: { [name?.id ?? '']: 'Ann' } }
     expect(await startRun(asker, start, settings)).toMatchObject({ outcome: 'interrupted', interrupts: [age] })
     const answers = { ...start.answers, [age?.id ?? '']: 7 }
@@ -248,5 +250,32 @@ describe('an interrupt', () => {
       { role: 'tool', callId: 's1', error: { code: 'TOOL_FAILED' } },
     ])
     expect(infos[0]?.messages).toHaveLength(2)
+  })
+
+  test('waits for all nested runs beside it, each time, so that none is repeated but those that failed', async () => {
+    const runs: Record<string, number> = {}
+    const counted = (name: string, work: (ctx: RunContext) => Promise<unknown>) =>
+      quiet(name, async (ctx) => {
+        runs[name] = (runs[name] ?? 0) + 1
+        await work(ctx)
+      })
+    const slow = (name: string, turns: number) =>
+      counted(name, async () => {
+        for (let i = 0; i < turns; i++) await idle()
+      })
+    const ask = (name: string) => counted(name, (ctx) => ctx.interrupt({ reason: 'input' }))
+    const broken = counted('broken', () => Promise.reject(new Error('broken')))
+    const { asked, result } = await attempts(
+      async (call) => {
+        const all = (...agents: readonly Agent[]) =>
+          Promise.allSettled(agents.map((agent) => runNested(agent, input, call)))
+        await all(ask('first'), slow('a', 1), slow('b', 2), broken)
+        await all(ask('second'), slow('c', 1), slow('d', 2))
+        return 'done'
+      },
+      () => 'yes',
+    )
+    expect([asked.map((ids) => ids.length), result]).toEqual([[2, 1, 0], 'done'])
+    expect(runs).toEqual({ first: 2, a: 1, b: 1, broken: 3, second: 3, c: 1, d: 1 })
   })
 })

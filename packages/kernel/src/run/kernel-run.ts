@@ -114,6 +114,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       const opened = this.#options.open && (await this.#open(this.#options.open))
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
+      unfollow?.()
       this.#settled.resolve({ result })
       if (this.#core.left) return
       const wait = out.write(end)

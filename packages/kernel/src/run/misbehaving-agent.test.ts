@@ -91,4 +91,16 @@ describe('an agent that misbehaves', () => {
       ),
     ).rejects.toMatchObject({ code: 'AGENT_FAILED', message })
   })
+
+  test.each([
+    [{ type: 'text' }, 'got "text"'],
+    ['text-delta', 'got "text-delta"'],
+  ])('yielding %o is told which events there are', async (value, what) => {
+    const message = new RegExp(`^event: the type is one of run-start, .*, run-end, ${what}$`)
+    const run = startRun(
+      rogue(() => stream<unknown>(async (sink) => sink.write(value))),
+      input,
+    )
+    await expect(run).rejects.toMatchObject({ message: expect.stringMatching(message) })
+  })
 })

@@ -208,6 +208,11 @@ describe('a nested run', () => {
     await expect(runNested(talker('a'), input, createRunContext())).rejects.toMatchObject(outside)
     const root = quiet('root', async (ctx) => void (await runNested(talker('a'), input, ctx)))
     await expect(startRun(root, input)).rejects.toMatchObject(outside)
+    const sender = quiet('sender', async (ctx) => ctx.sendAction({ type: 'exit' }))
+    await expect(startRun(sender, input)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('sendAction: works inside a tool call only'),
+    })
   })
 
   test('of an agent that observes itself speaks under its own name and id', async () => {

@@ -63,6 +63,7 @@ describe('a run', () => {
     const events = await collect(startRun(outer, input, { canInterrupt: true }))
     expect(events.at(-1)).toMatchObject({ outcome: 'interrupted' })
     for (const event of events) expect([event, notJson(event)]).toEqual([event, undefined])
+    expect(events.filter(({ type }) => type === 'custom')).toMatchObject([{ name: 'note', data: [null] }])
   })
 })
 

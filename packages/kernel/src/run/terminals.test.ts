@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, Interrupt, RunSettings } from '../index.ts'
 import { KernelError, say, stream } from '../index.ts'
@@ -203,4 +204,13 @@ test.each([
       console.log('done')`
   const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' })
   expect(printed).toBe('ended\ndone\n')
+})
+
+test('a consumer that never takes the end leaves no listener on the signal', async () => {
+  const { signal } = new AbortController()
+  const run = startRun(talker('a'), input, { signal })
+  const iterator = run[Symbol.asyncIterator]()
+  for (let i = 0; i < 5; i++) await iterator.next()
+  await run
+  expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 })
