@@ -19,6 +19,8 @@ export function printer(page: Page, { color, clock }: PrintOptions): (event: Age
   const tools = new Map<string, number>()
   let modelCalls = 0
   let open = false
+  /** The last attempt was dropped; whether there is another one is known when it begins. */
+  let failed = false
   const line = (text: string) => {
     page.write(`${open ? '\n' : ''}${text}\n`)
     open = false
@@ -27,15 +29,19 @@ export function printer(page: Page, { color, clock }: PrintOptions): (event: Age
     switch (event.type) {
       case 'agent-start':
         return line(bold(`● ${[...event.runPath, event.agentName].join(' › ')}`))
+      case 'message-start':
+        if (failed) line(yellow('  ↺ that attempt failed; once more'))
+        failed = false
+        return
       case 'text-delta':
         page.write(open ? event.delta : `  ${event.delta}`)
         open = true
         return
       case 'message-end':
         modelCalls++
-        if (event.dropped) line(yellow('  ↺ that attempt failed; once more'))
-        else if (open) page.write('\n')
+        if (open) page.write('\n')
         open = false
+        failed = event.dropped ?? false
         return
       case 'tool-start':
         tools.set(event.callId, clock.now())

@@ -12,6 +12,7 @@ import {
   getters,
   input,
   minefield,
+  never,
   quiet,
   request,
   settled,
@@ -53,7 +54,7 @@ describe('an abort', () => {
   }
   const codes: Record<string, string> = { TIMEOUT: 'TIMEOUT', TimeoutError: 'TIMEOUT', LEASE_LOST: 'LEASE_LOST' }
   const listening = Object.keys(reasons).map((reason) => ['that listens', reason])
-  const deaf = ['no reason', 'TIMEOUT'].map((reason) => ['that is deaf', reason])
+  const deaf = ['no reason', 'TIMEOUT', 'TimeoutError'].map((reason) => ['that is deaf', reason])
 
   test.each([...listening, ...deaf])(
     'of an agent %s with %s, at any await, ends the run once',
@@ -158,4 +159,16 @@ describe('an abort', () => {
     await startRun(agent, input, { callbacks: [{ name: 'heard', model: heard, tool: heard }] })
     expect(signals.map(({ aborted }) => aborted)).toEqual([false])
   })
+
+  test.each(Object.keys(reasons))(
+    'of a run that waits for a silent agent in vain, with %s, is all that is told',
+    async (reason) => {
+      const { run, clock, controller, verdict } = watched(quiet('a', () => never))
+      const done = settled(run)
+      await idle()
+      controller.abort(reasons[reason])
+      await clock.pass(1_000)
+      expect([await done, verdict()]).toEqual([codes[reason] ?? 'ABORTED', CLEAN])
+    },
+  )
 })

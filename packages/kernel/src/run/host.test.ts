@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import type { AgentEvent, RunHost } from '../index.ts'
+import type { AgentEvent, Clock, RunHost } from '../index.ts'
 import { KernelError, say } from '../index.ts'
 import { startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
@@ -61,7 +61,8 @@ describe('a host', () => {
     async (_, around) => {
       const { events, types, thrown, heard, listeners } = await hosted({ around })
       expect([types.slice(-2), types.filter((type) => type === 'error')]).toEqual([['error', 'run-end'], ['error']])
-      expect(events.at(-1)).toMatchObject({ outcome: 'failed' })
+      const error = { code: 'AGENT_FAILED', message: expect.any(String) }
+      expect(events.slice(-2)).toMatchObject([{ error }, { outcome: 'failed', error }])
       expect([thrown, listeners, heard.filter((sign) => sign === 'closed')]).toEqual([undefined, 0, ['closed']])
       expect(heard.filter((sign) => sign === '+').length).toBe(heard.filter((sign) => sign === '-').length)
     },
@@ -153,8 +154,8 @@ describe('a host', () => {
       if (way === 'leaves') await iterator?.next()
       const over = async () => {
         if (way === 'leaves') await iterator?.return?.()
-        while (iterator && !(await iterator.next()).done);
-        await settled(run)
+        if (way === 'awaits') await settled(run)
+        if (way === 'reads') while (!(await iterator?.next())?.done);
         heard.push('over')
       }
       const done = over()
@@ -221,5 +222,35 @@ describe('a host', () => {
     saved.resolve()
     expect(typesOf(await events)).toEqual(['run-start', 'agent-start', 'agent-end', 'run-end'])
     expect([seen, await settled(run)]).toEqual([['agent-start', 'agent-end'], 'ABORTED'])
+  })
+
+  test('keeps the process alive while it closes, and so does an agent that has to end', async () => {
+    const clock = fakeClock()
+    const timers: unknown[] = []
+    const after: Clock['after'] = (ms, callback, hold) => {
+      timers.push([ms, hold])
+      return clock.after(ms, callback)
+    }
+    const controller = new AbortController()
+    const run = startRun(
+      quiet('a', () => never),
+      input,
+      {
+        clock: { ...clock, after },
+        signal: controller.signal,
+        open: async () => ({ close: async () => undefined }),
+      },
+    )
+    const done = settled(run)
+    await idle()
+    controller.abort()
+    await clock.pass(1_000)
+    expect([await done, timers]).toEqual([
+      'ABORTED',
+      [
+        [1_000, true],
+        [10_000, true],
+      ],
+    ])
   })
 })

@@ -11,6 +11,7 @@ import {
   countOf,
   input,
   never,
+  quiet,
   settled,
   toolStart,
   typesOf,
@@ -171,13 +172,19 @@ describe('a consumer that leaves', () => {
     },
   )
 
-  test('after its agent failed has a failed run, with that error', async () => {
-    const agent = agentOf('a', async function* (ctx) {
-      yield* say(ctx, 'one')
+  test.each([
+    ['that waited for it', true],
+    ['that did not wait for it', false],
+  ])('after its agent failed, one %s, has a failed run with that error', async (_, waits) => {
+    const agent = quiet('a', async (ctx) => {
+      for (const data of [1, 2, 3]) {
+        const wait = ctx.emit('note', data)
+        if (waits) await wait
+      }
       throw new KernelError('MINE', 'mine: no')
     })
     const { run, begin, spans } = watched(agent)
-    const iterator = await begin(5)
+    const iterator = await begin(waits ? 5 : 3)
     await idle()
     await iterator.return?.()
     expect([await settled(run), spans.at(-1)]).toEqual(['MINE', '-run ! MINE'])

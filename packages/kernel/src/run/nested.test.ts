@@ -215,6 +215,25 @@ describe('a nested run', () => {
     })
   })
 
+  test('works in a call that stands alone, with nobody to show it to', async () => {
+    expect(await runNested(talker('a'), input, callOf(createRunContext(), 0))).toMatchObject({ text: 'a' })
+  })
+
+  test('that outlives its call is cut off with ABORTED when the run around it ends', async () => {
+    const codes: unknown[] = []
+    const waiting = quiet('waiting', (ctx) => {
+      const { promise, reject } = Promise.withResolvers<void>()
+      ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))
+      return promise
+    })
+    const careless = agentOf('careless', async function* (ctx) {
+      runNested(waiting, input, callOf(ctx, 0)).catch((error: KernelError) => codes.push(error.code, error.message))
+      yield* say(ctx, 'done')
+    })
+    expect(await startRun(careless, input, { runId: 'R' })).toMatchObject({ outcome: 'complete', text: 'done' })
+    expect(codes).toEqual(['ABORTED', 'run R: ended while a nested run was under way'])
+  })
+
   test('of an agent that observes itself speaks under its own name and id', async () => {
     const self: Agent = { ...quiet('self', async (ctx) => ctx.emit('hop', ctx.agentName)), observesItself: true }
     const custom = (await collect(startRun(caller('root', self), input, { runId: 'R' }))).filter(

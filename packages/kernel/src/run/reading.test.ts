@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { EventDraft, RunContext } from '../index.ts'
-import { say, stream } from '../index.ts'
+import { pipe, say, stream } from '../index.ts'
 import { startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { action, agentOf, CLEAN, input, toolStart, watched } from './run.fixture.ts'
+import { action, agentOf, CLEAN, input, talker, toolStart, watched } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -65,5 +65,29 @@ describe('reading a run', () => {
     await awaited
     for (const read of [run, awaited]) await expect(collect(read)).rejects.toMatchObject({ code: 'STREAM_CONSUMED' })
     expect(await awaited).toMatchObject({ outcome: 'complete', text: 'two' })
+  })
+
+  test('by pipe begins when its first event was taken, and is done when its last one was, taken or refused', async () => {
+    for (const end of ['taken', 'refused']) {
+      const seen: string[] = []
+      const gates = { 'run-start': Promise.withResolvers<void>(), 'run-end': Promise.withResolvers<void>() }
+      let done = false
+      const piped = pipe(startRun(talker('a'), input), {
+        write({ type }) {
+          seen.push(type)
+          return type === 'run-start' || type === 'run-end' ? gates[type].promise : undefined
+        },
+      }).then(() => {
+        done = true
+      })
+      await idle()
+      expect(seen).toEqual(['run-start'])
+      gates['run-start'].resolve()
+      await idle()
+      expect([seen.at(-1), done]).toEqual(['run-end', false])
+      if (end === 'taken') gates['run-end'].resolve()
+      else gates['run-end'].reject(new Error('full'))
+      await piped
+    }
   })
 })

@@ -90,7 +90,7 @@ describe('a run comes to', () => {
 
   test('its questions, each once, and to the calls that wait for none of them', async () => {
     const [one, two, again] = [question('1', 'c'), question('2'), { ...question('1', 'c'), message: 'again' }]
-    const drafts = [called('c', 'd'), asking(one), asking(two), asking(again)]
+    const drafts = [called('c', 'd'), asking(one), asking(two), asking(again), custom]
     expect(await resultOf(drafts)).toStrictEqual({
       outcome: 'interrupted',
       text: 'calling',

@@ -141,9 +141,17 @@ export const settled = (run: Run): Promise<string> =>
   )
 
 /** The verdict on every run that ended as it should, whatever became of it. */
-export const CLEAN: Verdict = { ends: 1, last: 'run-end', runSpans: 1, openAgents: 0, listeners: 0, timers: 0 }
+export const CLEAN: Verdict = {
+  ends: 1,
+  last: 'run-end',
+  runSpans: 1,
+  openAgents: 0,
+  listeners: 0,
+  timers: 0,
+  reports: 0,
+}
 
-/** What is left of a run: terminals, open spans, listeners, timers. */
+/** What is left of a run: terminals, open spans, listeners, timers, reports. */
 export interface Verdict {
   readonly ends: number
   readonly last: string | undefined
@@ -151,6 +159,7 @@ export interface Verdict {
   readonly openAgents: number
   readonly listeners: number
   readonly timers: number
+  readonly reports: number
 }
 
 /** A run and all that can be known of it. */
@@ -179,7 +188,9 @@ export function watched(agent: Agent): Watched {
   })
   const watcher = { ...hooks('run'), onPart: (_: unknown, event: AgentEvent) => void parts.push(event) }
   const callbacks = [{ name: 'watcher', run: watcher, agent: hooks('agent') }]
-  const run = startRun(agent, input, { runId: 'R', clock, signal: controller.signal, callbacks })
+  let reports = 0
+  const report = () => void reports++
+  const run = startRun(agent, input, { runId: 'R', clock, signal: controller.signal, callbacks, report })
   const verdict = () => ({
     ends: countOf(typesOf(parts), 'run-end'),
     last: parts.at(-1)?.type,
@@ -187,6 +198,7 @@ export function watched(agent: Agent): Watched {
     openAgents: countOf(spans, '+agent') - countOf(spans, '-agent'),
     listeners: getEventListeners(controller.signal, 'abort').length,
     timers: clock.pending(),
+    reports,
   })
   const begin = async (count: number) => {
     const iterator = run[Symbol.asyncIterator]()
