@@ -7,9 +7,9 @@ import {
   type ToolCallResult,
 } from '@troupe/kernel'
 
-/** A handler with state of its own: it keeps the promise of a result, so that equal calls at the same time run once. */
+/** A handler with state of its own. It keeps results, not what is under way, so that no run depends on another. */
 export class CachingHandler extends BaseAgentHandler {
-  readonly #cache = new Map<string, Promise<ToolCallResult>>()
+  readonly #cache = new Map<string, ToolCallResult>()
 
   constructor() {
     super('caching')
@@ -24,16 +24,13 @@ export class CachingHandler extends BaseAgentHandler {
     input: ToolCallInput,
     next: InvokeTool,
   ): Promise<ToolCallResult> {
-    const key = `${input.name}:${input.arguments}`
-    const running = this.#cache.get(key) ?? next(ctx, input)
-    this.#cache.set(key, running)
-    try {
-      const result = await running
-      if (result.error) this.#cache.delete(key)
-      return result
-    } catch (error) {
-      this.#cache.delete(key)
-      throw error
-    }
+    if (input.tool?.effect !== 'pure') return next(ctx, input)
+    const { app, user } = ctx.session
+    const key = JSON.stringify([app, user, input.name, input.arguments])
+    const cached = this.#cache.get(key)
+    if (cached) return cached
+    const result = await next(ctx, input)
+    if (!result.error) this.#cache.set(key, result)
+    return result
   }
 }

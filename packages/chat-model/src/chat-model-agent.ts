@@ -82,10 +82,13 @@ export function chatModelAgent<const S extends Schema = never>(
   const { name, description = '', runTimeoutMs } = options
   const start = (input: AgentInput | ResumeInfo, ctx: RunContext) =>
     stream<EventDraft>((sink) =>
-      withinLimit(ctx, runTimeoutMs, `agent ${name}`, (limited) => new Loop(plan, limited, sink).run(input)),
+      withinLimit(ctx, runTimeoutMs, `agent ${name}`, (limited) => new Loop(plan, limited, sink).run(input), GRACE_MS),
     )
   return { name, description, acceptsAdditions: true, run: start, resume: start }
 }
+
+/** How long a run that took too long may take to end properly. */
+const GRACE_MS = 1_000
 
 function compile(options: ChatModelAgentOptions): Plan {
   check(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
@@ -141,6 +144,7 @@ function compile(options: ChatModelAgentOptions): Plan {
       value,
     )
   }
+  check(!output || exit === false, who, 'output and exit exclude each other: the exit result has no schema', exit)
   const policy = retry === false ? () => undefined : retry
   check(typeof policy === 'function', who, 'retry is a policy or false', retry)
   const legacy = middlewares.map((entry) => middlewareHandler(entry, who))

@@ -18,6 +18,7 @@ import { openCalls, repairHistory } from '@troupe/kernel/history'
 import type { Reached } from './handlers/handler-chain.ts'
 import { cancelled, Dialogue, NO_TOKENS, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
+import { abortError } from './time-limit.ts'
 import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
 
 /** What an interrupted loop needs beyond the history. */
@@ -94,7 +95,8 @@ export class Loop {
     const result = messages.findLast((message) => message.role === 'tool' && message.callId === call?.id)
     if (result?.role !== 'tool' || result.error) return false
     dialogue.text = textOf(result.content)
-    await this.#sink.write({ type: 'action', action: { type: 'exit', result: dialogue.text } })
+    const { final_result = dialogue.text } = JSON.parse(call?.arguments ?? '{}') as { final_result?: string }
+    await this.#sink.write({ type: 'action', action: { type: 'exit', result: final_result } })
     return true
   }
 
@@ -110,7 +112,7 @@ export class Loop {
       instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
       tools,
       input: { messages },
-      runOptions: options,
+      runOptions: { ...options },
     }
   }
 
@@ -148,7 +150,11 @@ export class Loop {
     kept?: LoopState & { readonly skip: ReadonlySet<string> },
   ): Promise<boolean> {
     const { chain, validator, concurrency } = this.#plan
-    if (dialogue.ctx.cancelling === 'after-model') await this.#refuse(dialogue.ctx, calls)
+    if (dialogue.ctx.cancelling === 'after-model')
+      await this.#refuse(
+        dialogue.ctx,
+        calls.filter(({ id }) => !kept?.skip.has(id)),
+      )
     const outcome = await runTurn({
       ctx: dialogue.ctx,
       sink: this.#sink,
@@ -211,9 +217,8 @@ export class Loop {
   #result(thrown: unknown): RunResult<Json> {
     const { text = '', usage = NO_TOKENS, messages = [] } = this.#dialogue ?? {}
     if (thrown !== undefined) {
-      const error = KernelError.from(thrown)
-      const stopped = error.code === 'ABORTED' || this.#ctx.signal.aborted
-      return { text, usage, outcome: stopped ? 'cancelled' : 'failed', error: error.toJSON() }
+      const error = this.#ctx.signal.aborted ? abortError(this.#ctx.signal.reason) : KernelError.from(thrown)
+      return { text, usage, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }
     }
     if (this.#interrupts.length > 0) return { text, usage, outcome: 'interrupted', interrupts: this.#interrupts }
     const open = openCalls(messages).map(({ id }) => id)

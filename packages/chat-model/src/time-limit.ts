@@ -2,28 +2,48 @@ import { abortScope, KernelError, type RunContext } from '@troupe/kernel'
 
 /**
  * Does work under a limit of time.
- * Contract: when it is over, the work's signal aborts and the promise rejects with `TIMEOUT`, whether or not the work listens.
+ * Contract: when it is over, the work's signal aborts; the promise rejects with `TIMEOUT` as soon as the work has ended, and after
+ * the grace at the latest, whether or not the work listens.
  */
 export function withinLimit<T>(
   ctx: RunContext,
   ms: number | undefined,
   who: string,
   work: (ctx: RunContext) => Promise<T>,
+  graceMs = 0,
 ): Promise<T> {
-  return ms === undefined ? work(ctx) : limited(ctx, ms, who, work)
+  return ms === undefined ? work(ctx) : limited(ctx, ms, who, work, graceMs)
 }
 
-async function limited<T>(ctx: RunContext, ms: number, who: string, work: (ctx: RunContext) => Promise<T>): Promise<T> {
+async function limited<T>(
+  ctx: RunContext,
+  ms: number,
+  who: string,
+  work: (ctx: RunContext) => Promise<T>,
+  graceMs: number,
+): Promise<T> {
   using scope = abortScope(ctx.signal)
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const cancel = ctx.clock.after(ms, () => {
+  let timeout: KernelError | undefined
+  let cancel = ctx.clock.after(ms, () => {
     const error = new KernelError('TIMEOUT', `${who}: not done within ${ms} ms`, { retryable: true })
+    timeout = error
     scope.abort(error)
-    reject(error)
+    if (graceMs === 0) reject(error)
+    else cancel = ctx.clock.after(graceMs, () => reject(error))
   })
   try {
     return await Promise.race([work(ctx.derive({ signal: scope.signal })), late])
+  } catch (error) {
+    throw timeout ?? error
   } finally {
     cancel()
   }
+}
+
+/** What an abort means: a reason of its own code is a failure, any other a cancel. */
+export function abortError(reason: unknown): KernelError {
+  if (KernelError.is(reason)) return reason
+  const timeout = reason instanceof Error && reason.name === 'TimeoutError'
+  return new KernelError(timeout ? 'TIMEOUT' : 'ABORTED', 'run: aborted', { cause: reason })
 }

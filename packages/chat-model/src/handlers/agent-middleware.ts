@@ -38,7 +38,7 @@ const FIELDS: readonly string[] = [
 
 /** Whether something in a list of handlers is a middleware. */
 export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is AgentMiddleware {
-  return typeof entry === 'object' && entry !== null && FIELDS.some((field) => field in entry)
+  return typeof entry === 'object' && entry !== null && !('name' in entry) && FIELDS.some((field) => field in entry)
 }
 
 /** A middleware as the handler it is. */

@@ -8,6 +8,8 @@ import {
   type InvokeTool,
   KernelError,
   type Message,
+  mapStream,
+  type PipeStream,
   pipe,
   type RunContext,
   type RunResult,
@@ -15,6 +17,7 @@ import {
   stream,
   type ToolCallResult,
 } from '@troupe/kernel'
+import { isModelError } from '../model/model-error.ts'
 import { wrongResult } from '../tools/tool-call.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
@@ -85,6 +88,11 @@ export class HandlerChain implements Innermost {
       }
     }
     if (failed) throw failed.error
+  }
+
+  /** Whether any handler may change the history. */
+  get rewritesAny(): boolean {
+    return this.rewrites('beforeModelRewriteHistory') || this.rewrites('afterModelRewriteHistory')
   }
 
   /** Whether any handler has this hook. */
@@ -160,7 +168,7 @@ function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
     )
     // Whoever reads the stream hears of the failure first.
     result.catch(() => undefined)
-    return { stream: call.stream, result }
+    return { stream: guarded(handler.name, hook, () => call.stream), result }
   }
 }
 
@@ -174,18 +182,23 @@ function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
   return (ctx, request) =>
-    stream(async (sink) => {
-      try {
-        await pipe(wrap(ctx, request, next), {
-          write(part) {
-            if (typeof part?.type !== 'string') throw nonsense(handler.name, 'wrapModelCall', 'parts of an answer')
-            return sink.write(part)
-          },
-        })
-      } catch (error) {
-        throw handlerError(handler.name, 'wrapModelCall', error)
-      }
-    })
+    guarded(handler.name, 'wrapModelCall', () =>
+      mapStream(wrap(ctx, request, next), (part) => {
+        if (typeof part?.type === 'string') return part
+        throw nonsense(handler.name, 'wrapModelCall', 'parts of an answer')
+      }),
+    )
+}
+
+/** A stream that a handler gives; what fails in it names handler and hook. */
+function guarded<T>(name: string, hook: HookName, open: () => AsyncIterable<T>): PipeStream<T> {
+  return stream(async (sink) => {
+    try {
+      await pipe(open(), sink)
+    } catch (error) {
+      throw handlerError(name, hook, error)
+    }
+  })
 }
 
 /** Calls a hook; what it throws, now or later, names handler and hook. */
@@ -217,7 +230,8 @@ function nonsense(name: string, hook: HookName, expected: string): KernelError {
 /** What a hook threw as the run's error; aborts, interrupts and failures of the model pass as they are. */
 function handlerError(handler: string, hook: HookName, cause: unknown): KernelError {
   const error = KernelError.from(cause, 'HANDLER_FAILED')
-  if (error === cause && /^(ABORTED|INTERRUPTED|TIMEOUT|HANDLER_FAILED|MODEL_.*)$/.test(error.code)) return error
+  const passes = /^(ABORTED|INTERRUPTED|TIMEOUT|HANDLER_FAILED)$/.test(error.code) || isModelError(error)
+  if (error === cause && passes) return error
   return new KernelError('HANDLER_FAILED', `handler ${handler}: ${hook} failed, ${error.message}`, {
     cause,
     details: { handler, hook },

@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type EventDraft,
   type FinishReason,
+  got,
   KernelError,
   type ModelPart,
   type Part,
@@ -10,6 +11,7 @@ import {
   type ToolCall,
   type Usage,
 } from '@troupe/kernel'
+import { modelError } from './model-error.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -178,5 +180,5 @@ function isUsage(usage: Usage | undefined): boolean {
 }
 
 function malformed(expected: string, value: unknown): KernelError {
-  return new KernelError('MODEL_FAILED', `model: ${expected}, got ${JSON.stringify(value) ?? String(value)}`)
+  return modelError(new KernelError('MODEL_FAILED', `model: ${expected}, ${got(value)}`))
 }

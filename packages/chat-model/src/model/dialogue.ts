@@ -57,10 +57,8 @@ export class Dialogue {
     if (this.#calls++ >= limit) {
       throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
     }
-    if (chain.rewrites('beforeModelRewriteHistory')) {
-      await this.#rewrite('beforeModelRewriteHistory')
-      this.messages = repairHistory(this.messages)
-    }
+    if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
+    if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
     const answer = await this.#call(before)
     const streamed = answer.message()
@@ -71,7 +69,7 @@ export class Dialogue {
       try {
         await this.#rewrite('afterModelRewriteHistory')
       } catch (error) {
-        await this.#drop(answer)
+        await this.#drop(answer, usage)
         throw error
       }
       this.#renameCalls(streamed)
@@ -85,7 +83,8 @@ export class Dialogue {
       if (wait) await wait
     } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, ending)
     if (final) this.text = textOf(final.content)
-    if (!verdict || 'value' in verdict) return last?.role === 'assistant' ? last : streamed
+    if (last?.role === 'user' || last?.role === 'tool') return undefined
+    if (!verdict || 'value' in verdict) return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
     this.#correct(verdict.complaint)
     return undefined
   }
@@ -141,9 +140,10 @@ export class Dialogue {
   }
 
   /** Closes what a failed call has shown; it is in no history. */
-  async #drop(answer: Answer): Promise<void> {
+  async #drop(answer: Answer, usage?: Usage): Promise<void> {
     try {
-      await this.#sink.write({ type: 'message-end', message: answer.message(), dropped: true })
+      const message = answer.message()
+      await this.#sink.write({ type: 'message-end', message, ...(usage && { usage }), dropped: true })
     } catch {
       // Nobody reads any more; the call's own error is what counts.
     }
@@ -166,10 +166,10 @@ export class Dialogue {
   #unique(callId: string): string {
     if (!this.#callIds) {
       this.#callIds = new Set()
-      // Also of what a handler has dropped from the history: the thread still has it.
-      for (const message of [...this.#setup.config.input.messages, ...this.messages]) {
-        if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) this.#callIds.add(id)
-      }
+      const { messages } = this.#setup.config.input
+      collectCallIds(this.messages, this.#callIds)
+      // What a handler has dropped from the history is in the thread all the same.
+      if (messages !== this.messages) collectCallIds(messages, this.#callIds)
     }
     const id = callId === '' || this.#callIds.has(callId) ? this.ctx.ids.next() : callId
     this.#callIds.add(id)
@@ -184,4 +184,10 @@ function isFinished(answer: Answer): answer is Answer & { readonly finish: Finis
 /** The error of an agent that was asked to stop between its steps. */
 export function cancelled(ctx: RunContext): KernelError {
   return new KernelError('ABORTED', `agent ${ctx.agentName}: asked to stop ${ctx.cancelling}`)
+}
+
+function collectCallIds(messages: readonly Message[], ids: Set<string>): void {
+  for (const message of messages) {
+    if (message.role === 'assistant' && message.toolCalls) for (const { id } of message.toolCalls) ids.add(id)
+  }
 }

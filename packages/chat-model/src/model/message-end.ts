@@ -34,7 +34,7 @@ export async function tellMessage(
     await tellCalls(sink, ctx, { ...streamed, toolCalls: [] }, streamed)
     await sink.write({ type: 'message-end', message: streamed, ...usageOf(ending), dropped: true })
   }
-  if (last === carries || after.length <= before.length) return
+  if (last === carries) return
   const known = new Set(before.map(({ id }) => id).concat(streamed.id))
   for (const message of after) {
     if (message.role === 'assistant' && !known.has(message.id)) {

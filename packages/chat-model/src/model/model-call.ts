@@ -10,6 +10,7 @@ import {
   stream,
 } from '@troupe/kernel'
 import { withinLimit } from '../time-limit.ts'
+import { modelError } from './model-error.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** How a model call is made. */
@@ -33,7 +34,7 @@ export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallM
             return
           } catch (error) {
             if (trial.downstream) throw trial.downstream.error
-            last = KernelError.from(error, 'MODEL_FAILED')
+            last = modelError(KernelError.from(error, 'MODEL_FAILED'))
             if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
           }
           const pause = retry(last, attempt)

@@ -14,6 +14,7 @@ export function exitTool(): Tool {
       required: ['final_result'],
     },
     kind: 'think',
+    effect: 'idempotent',
     invoke({ final_result }, ctx) {
       ctx.sendAction({ type: 'exit', result: final_result })
       return final_result

@@ -34,6 +34,7 @@ export class RunningCall {
   #result: ToolCallResult | undefined
   #messageId = ''
   #started: boolean
+  #approval = false
   #saved: Json | undefined
   #told = false
 
@@ -65,36 +66,46 @@ export class RunningCall {
       arguments: call.arguments,
       callId: id,
       step: this.#ctx.step,
-      idempotencyKey: keyOf(turn.ctx, id),
+      idempotencyKey: this.#parked?.key ?? keyOf(turn.ctx, id),
       ...(callOptions !== undefined && { callOptions }),
       ...(this.tool && { tool: this.tool }),
     }
+  }
+
+  get mayNeedApproval(): boolean {
+    return this.tool?.needsApproval !== undefined || this.#parked?.approval === true
   }
 
   get direct(): boolean {
     return this.#result !== undefined && !this.#result.error && (this.#result.direct ?? this.#returnDirectly)
   }
 
-  /** Asks a person if the tool wants one asked. Contract: before any call of the turn starts. */
+  /** Asks a person if the tool wants one asked. Contract: before any call of the turn starts; what was asked before is obeyed. */
   async askApproval(): Promise<void> {
     const { tool } = this
-    if (!tool?.needsApproval) return
+    if (!tool) return
     try {
-      const args = await parseArguments(tool, this.#input.arguments, this.#turn.validator)
-      if (!(await tool.needsApproval(args, this.#ctx))) return
-    } catch (error) {
-      // Arguments that are not valid are answered when the call runs.
-      if (KernelError.is(error, 'VALIDATION_FAILED')) return
-      return this.#fail(error)
-    }
-    try {
+      if (!this.#parked?.approval && !(await this.#needsApproval(tool))) return
+      this.#approval = true
       const metadata = { tool: tool.name, arguments: this.#input.arguments }
       const message = `Allow ${tool.displayName ?? tool.name}?`
       const answer: Json = await this.#ctx.interrupt({ reason: 'approval', message, responseSchema: ANSWER, metadata })
-      this.#obey(answer as ApprovalAnswer)
+      this.#obey(answer as ApprovalAnswer | null)
     } catch (error) {
-      if (!KernelError.is(error, 'INTERRUPTED')) this.#fail(error)
+      if (this.interrupts.length === 0) this.#fail(error)
     }
+  }
+
+  async #needsApproval(tool: Tool): Promise<boolean> {
+    if (!tool.needsApproval) return false
+    let args: unknown
+    try {
+      args = await parseArguments(tool, this.#input.arguments, this.#turn.validator)
+    } catch {
+      // Arguments that are not valid are answered when the call runs.
+      return false
+    }
+    return tool.needsApproval(args, this.#ctx)
   }
 
   /** Shows that the call starts. Contract: it may start when this has resolved. */
@@ -163,7 +174,12 @@ export class RunningCall {
   }
 
   parked(): ParkedCall {
-    return { started: this.#started, ...(this.#saved !== undefined && { saved: this.#saved }) }
+    return {
+      started: this.#started,
+      approval: this.#approval,
+      key: this.#input.idempotencyKey,
+      ...(this.#saved !== undefined && { saved: this.#saved }),
+    }
   }
 
   async #call(): Promise<void> {
@@ -197,8 +213,9 @@ export class RunningCall {
     const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.id, delta })
     try {
       await pipe(chunks, { write })
-    } catch {
-      // The result says what went wrong.
+    } catch (error) {
+      if (KernelError.is(error, 'HANDLER_FAILED')) throw error
+      // Otherwise the result says what went wrong.
     }
     return result
   }
@@ -213,12 +230,13 @@ export class RunningCall {
     this.#result = failedResult(KernelError.from(error, 'TOOL_FAILED'))
   }
 
-  #obey(answer: ApprovalAnswer): void {
+  #obey(answer: ApprovalAnswer | null): void {
+    const edited: unknown = answer?.arguments
     if (answer?.approved !== true) {
-      const message = answer?.message ?? 'The user refused this call.'
+      const message = typeof answer?.message === 'string' ? answer.message : 'The user refused this call.'
       this.#result = { content: message, error: new KernelError('TOOL_REFUSED', message).toJSON() }
-    } else if (typeof answer.arguments === 'string') {
-      this.#input = { ...this.#input, arguments: answer.arguments }
+    } else if (edited !== undefined) {
+      this.#input = { ...this.#input, arguments: typeof edited === 'string' ? edited : JSON.stringify(edited) }
     }
   }
 
@@ -233,9 +251,9 @@ export class RunningCall {
   }
 }
 
-/** A thread of its own making is named after its run, so there the call id alone stays the same. */
-function keyOf({ session, runId }: RunContext, callId: string): string {
-  return session.threadId === runId ? callId : `${session.threadId}/${callId}`
+/** Contract: unique in the thread; a call that runs again keeps its key. */
+function keyOf({ session, origin }: RunContext, callId: string): string {
+  return [session.threadId, origin, callId].filter((part) => part !== '').join('/')
 }
 
 const ANSWER = {

@@ -1,5 +1,4 @@
 import {
-  type ErrorInfo,
   type InvokeTool,
   type JsonSchemaValidator,
   KernelError,
@@ -14,7 +13,7 @@ import {
   type ToolCallResult,
   type ToolOutput,
 } from '@troupe/kernel'
-import { withinLimit } from '../time-limit.ts'
+import { abortError, withinLimit } from '../time-limit.ts'
 
 /** What calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
 export function toolCall(
@@ -39,9 +38,8 @@ export function toolCall(
         const work = limited(ctx, input, timeoutMs, async (callCtx) => {
           const args = await parse(input)
           callCtx.signal.throwIfAborted()
-          return streamTool(input, (input.tool as StreamingTool).stream(args, callCtx, input), (chunk) =>
-            sink.write(chunk),
-          )
+          const chunks = (input.tool as StreamingTool).stream(args, callCtx, input)
+          return streamTool(input, chunks, callCtx.signal, (chunk) => sink.write(chunk))
         })
         work.then(resolve, reject)
         await work
@@ -56,6 +54,7 @@ type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
 async function streamTool(
   input: ToolCallInput,
   chunks: AsyncIterable<string | Part, ToolOutput | void>,
+  signal: AbortSignal,
   write: (chunk: string | Part) => void | Promise<void>,
 ): Promise<ToolCallResult> {
   const iterator = chunks[Symbol.asyncIterator]()
@@ -64,6 +63,11 @@ async function streamTool(
     const { done, value } = await iterator.next()
     if (done)
       return resultOf(input, value ?? { content: said.every(isText) ? said.map(({ text }) => text).join('') : said })
+    // Its time may be up, and its end told.
+    if (signal.aborted) {
+      await iterator.return?.()
+      throw signal.reason
+    }
     const part: Part = typeof value === 'string' ? { type: 'text', text: value } : value
     if (notJson(part) !== undefined || !PARTS.includes(part.type)) throw nonsense(input, 'streams text or parts')
     said.push(part)
@@ -115,24 +119,22 @@ async function limited(
   try {
     return await withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
   } catch (cause) {
-    if (ctx.signal.aborted) throw abortedCall(input, ctx.signal.reason)
+    if (ctx.signal.aborted) throw abortError(ctx.signal.reason)
     const error = KernelError.from(cause, 'TOOL_FAILED')
     if (error.code === 'INTERRUPTED') throw error
-    const result = failedResult(error)
-    if (result.error) THROWN.add(result.error)
-    return result
+    return input.tool?.onError === 'throw' ? thrownResult(error) : failedResult(error)
   }
 }
 
-function abortedCall({ name }: ToolCallInput, reason: unknown): KernelError {
-  return KernelError.is(reason) ? reason : new KernelError('ABORTED', `tool ${name}: aborted`, { cause: reason })
+/** A failure that ends the run; the mark is JSON, so that it survives a journal. */
+function thrownResult(error: KernelError): ToolCallResult {
+  const info = error.toJSON()
+  return { ...failedResult(error), error: { ...info, details: { ...info.details, thrown: true } } }
 }
-
-const THROWN = new WeakSet<ErrorInfo>()
 
 /** Whether the tool itself has failed, and not a handler answered in its place. */
 export function isThrown({ error }: ToolCallResult): boolean {
-  return error !== undefined && THROWN.has(error)
+  return error?.details?.thrown === true
 }
 
 /** What the model sees of a failure. */

@@ -16,7 +16,13 @@ import { RunningCall } from './running-call.ts'
 import type { Toolbox } from './toolbox.ts'
 
 /** What an interrupted call needs to run again. */
-export type ParkedCall = { readonly started: boolean; readonly saved?: Json }
+export type ParkedCall = {
+  readonly started: boolean
+  /** Its first question was whether it may run. */
+  readonly approval: boolean
+  readonly key: string
+  readonly saved?: Json
+}
 
 /** The calls of one turn and what they run with. */
 export interface TurnInput {
@@ -53,7 +59,7 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const waiting = input.calls.map((call, index) => ({ call, index })).filter(({ call }) => !skip?.has(call.id))
   const opens = waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
   const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
-  for (const call of calls) if (call.tool?.needsApproval) await call.askApproval()
+  for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
   await pool(calls, concurrency)
   for (const call of calls) if (call.direct) await call.tellEnd()
   return outcomeOf(calls)

@@ -13,10 +13,10 @@ export class MergedCalls {
       // After an abort one of those who waited runs for all; what failed otherwise may fail for all, so nobody waits in line.
       if ('result' in outcome || !outcome.aborted) return run()
     }
-    return this.#lead(key, run)
+    return this.#lead(key, ctx, run)
   }
 
-  async #lead(key: string, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
+  async #lead(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     this.#running.set(key, promise)
     const settle = (outcome: Outcome) => {
@@ -24,7 +24,8 @@ export class MergedCalls {
       resolve(outcome)
     }
     try {
-      const result = await run()
+      // A tool that does not hear the abort must not hold the others.
+      const result = await unlessAborted(ctx.signal, run())
       settle({ result })
       return result
     } catch (error) {

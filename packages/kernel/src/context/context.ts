@@ -56,6 +56,8 @@ export interface RunContext {
   readonly callbacks: readonly Callback[]
   /** 0 in a root run, one more in each nested run. */
   readonly depth: number
+  /** The calls around a nested run, by id; '' in a root run. Contract: the same when the outer call runs again in a resumed run. */
+  readonly origin: string
 
   get<T>(key: ContextKey<T>): T | undefined
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext

@@ -74,6 +74,9 @@ export class KernelContext implements RunContext {
   get depth(): number {
     return this.core.depth
   }
+  get origin(): string {
+    return this.core.parent?.origin ?? ''
+  }
   get canInterrupt(): boolean {
     return this.core.canInterrupt
   }
@@ -97,7 +100,7 @@ export class KernelContext implements RunContext {
     return this.at({
       ...patch,
       ...(step !== undefined && { step: place.step === '' ? step : `${place.step}/${step}` }),
-      ...(call && { scope: new Scope(call, call.callId) }),
+      ...(call && { scope: new Scope(call, this.core.within(call.callId)) }),
       ...(state && { state: new TrackedState(state) }),
     })
   }

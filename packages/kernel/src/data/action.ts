@@ -13,7 +13,7 @@ export type InterruptRequest = {
   readonly metadata?: JsonObject
 }
 
-/** An open question. Contract: `id` is `<origin>#<n>`, the origin being the call id or the step outside a call; it is the same when the call runs again on resume. */
+/** An open question. Contract: `id` is `<origin>#<n>`, the origin being the call id or the step outside a call, in a nested run under the calls around it; it is the same when the call runs again on resume. */
 export type Interrupt = InterruptRequest & {
   readonly id: string
   readonly agentName: string

@@ -172,7 +172,7 @@ describe('an interrupt', () => {
       async (call) => (await runNested(patient, input, call)).text,
       ({ reason }) => `${reasons.push(reason)} result`,
     )
-    expect([asked, reasons, result]).toEqual([[['slow-1#result'], []], ['tool-result'], 'got 1 result'])
+    expect([asked, reasons, result]).toEqual([[['root-0/slow-1#result'], []], ['tool-result'], 'got 1 result'])
     expect(inputs[1]?.messages.map(({ role }) => role)).toEqual(['assistant', 'tool'])
   })
 
@@ -194,12 +194,12 @@ describe('an interrupt', () => {
       async (call) => (await runNested(patient, { ...input, options }, call)).text,
       (interrupt) => (questions.push(interrupt) === 1 ? 'plain' : { n: 1 }),
     )
-    expect(asked).toEqual([['s1#result', 's2#result'], ['s2#result'], []])
+    expect(asked).toEqual([['root-0/s1#result', 'root-0/s2#result'], ['root-0/s2#result'], []])
     const question = { reason: 'tool-result', agentName: 'patient', callId: 'root-0', metadata: { tool: 'slow' } }
-    expect(questions).toStrictEqual(['s1#result', 's2#result'].map((id) => ({ id, ...question })))
+    expect(questions).toStrictEqual(['root-0/s1#result', 'root-0/s2#result'].map((id) => ({ id, ...question })))
     expect([result, inputs.map((start) => start.options)]).toEqual(['plain {"n":1}', [options, options]])
     expect(inputs[1]?.messages[1]).toEqual({
-      id: 's1#result',
+      id: 'root-0/s1#result',
       role: 'tool',
       callId: 's1',
       name: 'slow',

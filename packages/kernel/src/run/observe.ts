@@ -81,7 +81,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     this.#start = start
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
-    const scope = new Scope(this, core.parent ? `${core.parent.origin}/${step}` : step)
+    const scope = new Scope(this, core.within(step))
     this.#ctx = outer.at({ agentName: agent.name, scope, agent: this })
     this.#stamp = core.stamp(agent.name, place.runPath)
   }

@@ -219,6 +219,11 @@ export class RunCore {
     return span
   }
 
+  /** What hangs on a call or a step keeps its name when the calls around it run again. */
+  within(name: string): string {
+    return this.parent ? `${this.parent.origin}/${name}` : name
+  }
+
   stamp(agentName: string, runPath: readonly string[]): EventStamp {
     const { runId, parent } = this
     return parent ? { runId, agentName, runPath, parentCallId: parent.callId } : { runId, agentName, runPath }

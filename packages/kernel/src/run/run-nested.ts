@@ -69,9 +69,9 @@ async function attemptRun(
   options: NestedOptions,
 ): Promise<Attempt> {
   if (saved && 'result' in saved) return saved
-  const start = saved ? continued(input, saved, answers) : input
+  const start = saved ? continued(input, saved, answers, core) : input
   if (saved && !('answers' in start)) {
-    const interrupts = openCalls(start.messages).map((call) => awaited(call, agent.name))
+    const interrupts = openCalls(start.messages).map((call) => awaited(call, agent.name, core))
     if (interrupts.length > 0) return { interrupts, messages: start.messages }
   }
   const messages = start.messages.slice()
@@ -94,7 +94,7 @@ async function attemptRun(
   const result = (await run) as RunResult<Json>
   listener.throwFailure()
   const open = openCalls(messages).filter(({ id }) => result.openCallIds?.includes(id))
-  const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name))]
+  const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name, core))]
   return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
 }
 
@@ -103,7 +103,7 @@ const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { core: outer.core, callId, spanId, origin: `${callId}${name}` }
+  const parent = { core: outer.core, callId, spanId, origin: outer.core.within(callId) + name }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -151,10 +151,11 @@ function continued(
   input: AgentInput,
   saved: Exclude<Attempt, { readonly result: unknown }>,
   answers: Answers,
+  core: RunCore,
 ): AgentInput | ResumeInfo {
   const messages = saved.messages.slice()
   for (const { id: callId, name } of openCalls(saved.messages)) {
-    const id = `${callId}#result`
+    const id = resultId(core, callId)
     const answer = Object.hasOwn(answers, id) ? answers[id] : undefined
     if (answer === undefined) continue
     const content = typeof answer === 'string' ? answer : JSON.stringify(answer)
@@ -164,6 +165,10 @@ function continued(
 }
 
 /** A long-running call of a nested run, as the question it is for the outer run. */
-function awaited({ id, name }: ToolCall, agentName: string): Interrupt {
-  return { id: `${id}#result`, reason: 'tool-result', agentName, callId: id, metadata: { tool: name } }
+function awaited({ id, name }: ToolCall, agentName: string, core: RunCore): Interrupt {
+  return { id: resultId(core, id), reason: 'tool-result', agentName, callId: id, metadata: { tool: name } }
+}
+
+function resultId(core: RunCore, callId: string): string {
+  return `${core.within(callId)}#result`
 }
