@@ -29,10 +29,11 @@ it.each([
 
 it('takes a vendor with its model, which may have a colon of its own', () => {
   const env = { TROUPE_MODEL: 'openai:gpt-5', OPENAI_API_KEY: 'k' }
-  expect(readConfig([], env, false).vendor).toEqual({ vendor: 'openai', model: 'gpt-5' })
+  expect(readConfig([], env, false).vendor).toMatchObject({ vendor: 'openai', model: 'gpt-5' })
   expect(readConfig([], { TROUPE_MODEL: 'ollama:llama3.2:1b' }, false).vendor).toEqual({
     vendor: 'ollama',
     model: 'llama3.2:1b',
+    ollamaUrl: 'http://localhost:11434/v1',
   })
 })
 

@@ -13,6 +13,8 @@ const KEYS = {
 export interface VendorModel {
   readonly vendor: keyof typeof KEYS
   readonly model: string
+  /** Where an Ollama server listens. */
+  readonly ollamaUrl: string
 }
 
 /** Everything the app is told from outside. */
@@ -33,7 +35,7 @@ Without a key a small demo model answers, which knows nothing but a few made-up 
   TROUPE_MODEL=openai:gpt-5            with OPENAI_API_KEY
   TROUPE_MODEL=anthropic:claude-…      with ANTHROPIC_API_KEY
   TROUPE_MODEL=google:gemini-…         with GOOGLE_GENERATIVE_AI_API_KEY
-  TROUPE_MODEL=ollama:llama3.2         with a local Ollama server
+  TROUPE_MODEL=ollama:llama3.2         with a local Ollama server, or another at OLLAMA_BASE_URL
 
 Ctrl-C stops the run.`
 
@@ -72,7 +74,7 @@ function readVendor(text: string, env: NodeJS.ProcessEnv): VendorModel {
       `TROUPE_MODEL: ${vendor} needs a key; set ${key}, or unset TROUPE_MODEL for the demo model`,
     )
   }
-  return { vendor, model }
+  return { vendor, model, ollamaUrl: env.OLLAMA_BASE_URL ?? 'http://localhost:11434/v1' }
 }
 
 function isVendor(text: string): text is VendorModel['vendor'] {

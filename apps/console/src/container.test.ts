@@ -13,7 +13,7 @@ it('resolves everything that is registered', () => {
 
 it('wires the demo model, or the vendor that is configured', () => {
   expect(createApp(config).cradle.model.name).toBe('demo')
-  const vendor = { vendor: 'ollama', model: 'llama3.2' } as const
+  const vendor = { vendor: 'ollama', model: 'llama3.2', ollamaUrl: 'http://127.0.0.1:1/v1' } as const
   expect(createApp({ ...config, vendor }).cradle.model.name).toBe('ollama:llama3.2')
 })
 

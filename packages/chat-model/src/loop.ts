@@ -7,6 +7,7 @@ import {
   type Interrupt,
   type Json,
   KernelError,
+  NO_USAGE,
   type ResumeInfo,
   type RunContext,
   type RunResult,
@@ -16,7 +17,7 @@ import {
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
 import type { Reached } from './handlers/handler-chain.ts'
-import { cancelled, Dialogue, NO_TOKENS, type Setup } from './model/dialogue.ts'
+import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
 import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
@@ -118,7 +119,7 @@ export class Loop {
 
   async #turns(dialogue: Dialogue, setup: Setup): Promise<void> {
     for (;;) {
-      const message = await dialogue.ask()
+      const message = await dialogue.ask(this.#turn)
       if (message && !message.toolCalls?.length) return
       if (message?.toolCalls && (await this.#answerCalls(dialogue, setup, message.toolCalls))) return
       this.#turn++
@@ -215,7 +216,7 @@ export class Loop {
   }
 
   #result(thrown: unknown): RunResult<Json> {
-    const { text = '', usage = NO_TOKENS, messages = [] } = this.#dialogue ?? {}
+    const { text = '', usage = NO_USAGE, messages = [] } = this.#dialogue ?? {}
     if (thrown !== undefined) {
       const error = this.#ctx.signal.aborted ? abortError(this.#ctx.signal.reason) : KernelError.from(thrown)
       return { text, usage, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }

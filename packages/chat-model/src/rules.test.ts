@@ -1,4 +1,4 @@
-import { type AgentHandler, KernelError, type Part, type Tool } from '@troupe/kernel'
+import { type AgentHandler, type InvokeTool, KernelError, type Part, type Tool } from '@troupe/kernel'
 import { runNested, startRun } from '@troupe/kernel/run'
 import { fakeClock, record, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
@@ -275,4 +275,49 @@ test('output and exit exclude each other', () => {
   expect(() => chatModelAgent({ name: 'a', model: scriptedModel([]), output, exit: true })).toThrow(
     /exclude each other/,
   )
+})
+
+describe('Replayable: a step is a position', () => {
+  test('model and tools of one turn share its number, also after a resume', async () => {
+    const steps: string[] = []
+    const note: AgentHandler = {
+      name: 'note',
+      wrapModelCall(ctx, request, next) {
+        steps.push(request.step)
+        return next(ctx, request)
+      },
+      wrapInvokableToolCall(ctx, input, next) {
+        steps.push(input.step)
+        return next(ctx, input)
+      },
+    }
+    const asking = tool('ask', async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' })))
+    const options = { tools: [tool('t'), asking], handlers: [note] }
+    const first = await play([calling('t'), calling('ask')], options, undefined, can)
+    expect(steps).toEqual(['model:0', 'tool:0:0', 'model:1', 'tool:1:0'])
+    steps.length = 0
+    await play(['Done.'], options, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2' })
+    expect(steps).toEqual(['tool:1:0', 'model:2'])
+  })
+})
+
+test('a legacy wrap is applied once, not with every call', async () => {
+  let applied = 0
+  const wrapToolCall = {
+    invokable: (next: InvokeTool): InvokeTool => {
+      applied++
+      return next
+    },
+  }
+  await play([calling('t'), calling('t-2'), 'Done.'], {
+    tools: [tool('t'), tool('t-2')],
+    middlewares: [{ wrapToolCall }],
+  })
+  expect(applied).toBe(1)
+})
+
+test('an answer that cannot be read goes to the fallback', async () => {
+  const broken = scriptedModel([{ parts: [{ type: 'tool-call-delta', callId: 'x', delta: '' }] }])
+  const agent = chatModelAgent({ name: 'a', model: broken, fallbacks: [scriptedModel(['Hi.'])] })
+  expect((await startRun(agent, hello)).text).toBe('Hi.')
 })

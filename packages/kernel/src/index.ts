@@ -80,7 +80,7 @@ export type {
   Usage,
   UserMessage,
 } from './data/message.ts'
-export { addUsage, textOf } from './data/message.ts'
+export { addUsage, NO_USAGE, textOf } from './data/message.ts'
 export type {
   FromJsonSchema,
   Infer,

@@ -67,8 +67,8 @@ export function middlewareHandler(middleware: AgentMiddleware, who: string): Age
     }),
     ...(beforeChatModel && { beforeModelRewriteHistory: rewriting(beforeChatModel) }),
     ...(afterChatModel && { afterModelRewriteHistory: rewriting(afterChatModel) }),
-    ...(invokable && { wrapInvokableToolCall: (ctx, input, next) => invokable(next)(ctx, input) }),
-    ...(streamable && { wrapStreamableToolCall: (ctx, input, next) => streamable(next)(ctx, input) }),
+    ...(invokable && { wrapInvokableToolCall: wrapping(invokable) }),
+    ...(streamable && { wrapStreamableToolCall: wrapping(streamable) }),
   }
 }
 
@@ -79,5 +79,17 @@ function rewriting(
     const state = { messages: messages.slice() }
     await hook(ctx, state)
     return state.messages
+  }
+}
+
+/** Contract: a middleware is applied once to each rest of an onion, not with every call. */
+function wrapping<C, I, R>(
+  wrap: (next: (ctx: C, input: I) => R) => (ctx: C, input: I) => R,
+): (ctx: C, input: I, next: (ctx: C, input: I) => R) => R {
+  const wrapped = new WeakMap<(ctx: C, input: I) => R, (ctx: C, input: I) => R>()
+  return (ctx, input, next) => {
+    const known = wrapped.get(next) ?? wrap(next)
+    wrapped.set(next, known)
+    return known(ctx, input)
   }
 }

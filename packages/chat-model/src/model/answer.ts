@@ -82,6 +82,16 @@ export class Answer implements Sink<ModelPart> {
     return this.#sink.write({ type: 'message-start', messageId: this.#messageId })
   }
 
+  /** Closes what the model has left open. */
+  async end(): Promise<void> {
+    const wait = this.begin()
+    if (wait) await wait
+    for (const open of this.#calls) {
+      if (!open.ended) await this.#sink.write({ type: 'tool-call-end', call: open.call })
+      open.ended = true
+    }
+  }
+
   message(): AssistantMessage {
     const content = this.#parts.filter(
       (part) => part.type === 'file' || part.text !== '' || part.metadata || 'encrypted' in part,

@@ -6,6 +6,7 @@ import {
   KernelError,
   type Message,
   type ModelRequest,
+  NO_USAGE,
   pipe,
   type RunContext,
   type Sink,
@@ -14,13 +15,11 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { openSpan } from '@troupe/kernel/run'
+import { check } from '../check.ts'
 import type { Plan } from '../plan.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import { Answer, type Finish } from './answer.ts'
 import { tellMessage } from './message-end.ts'
-
-/** Before anybody has spoken. */
-export const NO_TOKENS: Usage = { inputTokens: 0, outputTokens: 0 }
 
 /** What `beforeAgent` has made of an agent for one run. */
 export interface Setup {
@@ -35,7 +34,7 @@ export class Dialogue {
   readonly #setup: Setup
   ctx: RunContext
   messages: readonly Message[]
-  usage: Usage = NO_TOKENS
+  usage: Usage = NO_USAGE
   text = ''
   #calls = 0
   #corrections = 0
@@ -50,17 +49,23 @@ export class Dialogue {
   }
 
   /** One model call; gives the message that decides what happens next, or nothing if the model must try again. */
-  async ask(): Promise<AssistantMessage | undefined> {
+  async ask(turn: number): Promise<AssistantMessage | undefined> {
     const { chain, output } = this.#plan
     this.#checkCancelled()
     const limit = this.#setup.config.runOptions.maxIterations ?? this.#plan.maxIterations
+    check(
+      Number.isInteger(limit) && limit >= 1,
+      `agent ${this.ctx.agentName}`,
+      'maxIterations is a whole number from 1 on',
+      limit,
+    )
     if (this.#calls++ >= limit) {
       throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
     }
     if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
-    const answer = await this.#call(before)
+    const answer = await this.#call(before, turn)
     const streamed = answer.message()
     const { reason, usage } = answer.finish
     this.usage = addUsage(this.usage, usage)
@@ -108,9 +113,9 @@ export class Dialogue {
     }
   }
 
-  async #call(messages: readonly Message[]): Promise<Answer & { readonly finish: Finish }> {
+  async #call(messages: readonly Message[], turn: number): Promise<Answer & { readonly finish: Finish }> {
     const { chain, model, modelOptions } = this.#plan
-    const position = `model:${this.#calls - 1}`
+    const position = `model:${turn}`
     const step = this.ctx.step === '' ? position : `${this.ctx.step}/${position}`
     const { model: options } = this.#setup.config.runOptions
     const request: ModelRequest = {
@@ -125,8 +130,7 @@ export class Dialogue {
     const answer = new Answer(this.ctx, this.#sink, (callId) => this.#unique(callId))
     try {
       await pipe(chain.callModel(this.ctx, request), answer)
-      const wait = answer.begin()
-      if (wait) await wait
+      await answer.end()
       if (!isFinished(answer))
         throw new KernelError('MODEL_FAILED', `model ${model.name}: a handler took its finish away`)
       const { reason: finishReason, usage, model: name } = answer.finish

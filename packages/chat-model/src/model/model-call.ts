@@ -10,7 +10,7 @@ import {
   stream,
 } from '@troupe/kernel'
 import { withinLimit } from '../time-limit.ts'
-import { modelError } from './model-error.ts'
+import { isModelError, modelError } from './model-error.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** How a model call is made. */
@@ -89,7 +89,8 @@ class Trial implements Sink<ModelPart> {
     try {
       return this.#sink.write(part)
     } catch (error) {
-      this.downstream = { error }
+      // An answer that cannot be read is the model's failure.
+      if (!KernelError.is(error) || !isModelError(error)) this.downstream = { error }
       throw error
     }
   }
