@@ -21,7 +21,7 @@ function changeFirst(change: (message: AssistantMessage) => Message): AgentHandl
   })
 }
 
-describe('edits of the history', () => {
+describe('3.4 the history rewritten: edits', () => {
   test('before the model persist for the following iterations', async () => {
     let turns = 0
     const { requests } = await play([calling('t'), 'Done.'], {

@@ -126,7 +126,7 @@ describe('6.1 order', () => {
   })
 })
 
-describe('context values', () => {
+describe('3.4 context values: what one hook sets the later ones see', () => {
   test('set in one hook are visible in the later hooks, in wraps and inside tools', async () => {
     const keys = { agent: contextKey<1>('agent'), before: contextKey<1>('before'), after: contextKey<1>('after') }
     const wrapped = contextKey<1>('wrapped')
@@ -197,7 +197,7 @@ describe('context values', () => {
   })
 })
 
-describe('BaseAgentHandler', () => {
+describe('3.3 BaseAgentHandler', () => {
   test('a class overrides the hooks it cares about and keeps its own state', async () => {
     class Counter extends BaseAgentHandler {
       calls = 0

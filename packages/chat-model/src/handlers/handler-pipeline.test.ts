@@ -143,7 +143,7 @@ describe('6.2 pipeline and conflicts', () => {
   })
 })
 
-describe('beforeAgent', () => {
+describe('3.2 beforeAgent and its AgentConfig', () => {
   test('changes instruction, tools, input and options of this run', async () => {
     const { requests, errors } = await play([calling('t'), calling('t'), 'Done.'], {
       handlers: [

@@ -140,7 +140,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
   })
 })
 
-describe('a tool call wrap', () => {
+describe('3.5 a tool call wrap', () => {
   test('gets name, arguments, call id, call options, step, idempotency key and tool', async () => {
     const inputs: ToolCallInput[] = []
     const t = tool('t')

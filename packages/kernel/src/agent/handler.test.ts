@@ -19,7 +19,7 @@ class Counting extends BaseAgentHandler {
   }
 }
 
-describe('hookOf', () => {
+describe('3.1 AgentHandler, hook by hook: hookOf', () => {
   it('counts a hook inherited unchanged from BaseAgentHandler as absent', () => {
     const handler = new Counting('counting')
     expect(hooks.filter((hook) => hookOf(handler, hook))).toEqual(['afterAgent'])
@@ -59,7 +59,7 @@ describe('hookOf', () => {
   })
 })
 
-describe('BaseAgentHandler', () => {
+describe('3.3 BaseAgentHandler', () => {
   it('needs a name', () => {
     expect(() => new Counting('')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })

@@ -27,7 +27,7 @@ async function configured(handlers: readonly AgentHandler[], start: Partial<Agen
 
 const names = ({ tools }: AgentConfig) => tools.map(({ tool }) => tool.name)
 
-describe('withInstruction', () => {
+describe('3.6 withInstruction', () => {
   it('appends after a blank line', async () => {
     expect((await configured([withInstruction('Be brief.')])).instruction).toBe('Help.\n\nBe brief.')
   })
@@ -39,7 +39,7 @@ describe('withInstruction', () => {
   })
 })
 
-describe('withInstructionFunc', () => {
+describe('3.6 withInstructionFunc', () => {
   it('gets the text of the handler before and its output wins', async () => {
     const config = await configured([withInstruction('A'), withInstructionFunc((_, text) => `B\n${text}`)])
     expect(config.instruction).toBe('B\nHelp.\n\nA')
@@ -64,7 +64,7 @@ describe('withInstructionFunc', () => {
   })
 })
 
-describe('withTools', () => {
+describe('3.6 withTools', () => {
   it('appends, with returnDirectly false unless said otherwise', async () => {
     const config = await configured([withTools(tool('a')), withTools({ tool: tool('b'), returnDirectly: true })])
     expect(config.tools.map(({ tool, returnDirectly }) => [tool.name, returnDirectly])).toEqual([
@@ -85,7 +85,7 @@ describe('withTools', () => {
   })
 })
 
-describe('withToolsFunc', () => {
+describe('3.6 withToolsFunc', () => {
   it('may remove what a handler before it added', async () => {
     const remove = withToolsFunc((_, tools) => tools.filter(({ tool }) => tool.name !== 'a'))
     expect(names(await configured([withTools(tool('a'), tool('b')), remove]))).toEqual(['b'])
@@ -104,7 +104,7 @@ describe('withToolsFunc', () => {
   })
 })
 
-describe('the helpers of one hook', () => {
+describe('3.6 the helpers of one hook', () => {
   it.each([
     ['beforeAgent', withBeforeAgent],
     ['beforeModelRewriteHistory', withBeforeModelRewriteHistory],
