@@ -153,10 +153,22 @@ function agentOf(chat: ChatModel, handlers: readonly AgentHandler[] = []): Agent
   return chatModelAgent({ name: 'bench', model: chat, tools: [add], handlers, maxIterations: 100 })
 }
 
+/** A long history in which every second answer called a tool. */
+function historyWithCalls(length: number): readonly Message[] {
+  const turns = Array.from({ length: length / 4 }, (_, i): Message[] => [
+    { id: `u${i}`, role: 'user', content: 'Hm?' },
+    { id: `a${i}`, role: 'assistant', content: '', toolCalls: [{ id: `call-${i}`, name: 'add', arguments: '{}' }] },
+    { id: `t${i}`, role: 'tool', callId: `call-${i}`, name: 'add', content: '3' },
+    { id: `b${i}`, role: 'assistant', content: 'Hm.' },
+  ])
+  return [...turns.flat(), question]
+}
+
 /** The ChatModel agent beside a hand-written loop, both on a model without latency. */
 export function chatModelWorkloads(): readonly Workload[] {
   const input = { messages: [question] }
-  const [short, long, steps, three] = [model(0, 1), model(0, DELTAS), model(STEPS, 1), model(3, 1)]
+  const [short, long, steps, three, one] = [model(0, 1), model(0, DELTAS), model(STEPS, 1), model(3, 1), model(1, 1)]
+  const withCalls = historyWithCalls(10_000)
   const history = (length: number): readonly Message[] => [
     ...Array.from({ length }, (_, i): Message => ({ id: `m${i}`, role: i % 2 ? 'assistant' : 'user', content: 'Hm.' })),
     question,
@@ -166,9 +178,9 @@ export function chatModelWorkloads(): readonly Workload[] {
     { suffix: ', five handlers', handlers: five },
   ]
   return variants.flatMap(({ suffix, handlers }): Workload[] => {
-    const [shortAgent, longAgent, stepsAgent, threeAgent] = [short, long, steps, three].map((chat) =>
+    const [shortAgent, longAgent, stepsAgent, threeAgent, oneAgent] = [short, long, steps, three, one].map((chat) =>
       agentOf(chat, handlers),
-    ) as [Agent, Agent, Agent, Agent]
+    ) as [Agent, Agent, Agent, Agent, Agent]
     return [
       {
         name: `one turn, awaited${suffix}`,
@@ -215,6 +227,13 @@ export function chatModelWorkloads(): readonly Workload[] {
           troupe: () => expectText(5, startRun(shortAgent, { messages })),
         }
       }),
+      {
+        name: `a tool step on 10,000 prior messages with calls${suffix}`,
+        unit: 'prior message',
+        units: 10_000,
+        handWritten: () => expectText(5, loop(one, withCalls)),
+        troupe: () => expectText(5, startRun(oneAgent, { messages: withCalls })),
+      },
     ]
   })
 }

@@ -21,6 +21,7 @@ import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
 import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
+import type { Toolbox } from './tools/toolbox.ts'
 
 /** What an interrupted loop needs beyond the history. */
 export type LoopState = {
@@ -82,23 +83,28 @@ export class Loop {
     if (state && 'answers' in start && open.length > 0) return this.#continue(dialogue, setup, state, start, open)
     if (open.length > 0 && open.every(({ name }) => setup.toolbox.get(name)?.tool.longRunning)) return
     dialogue.messages = repairHistory(dialogue.messages)
-    if (await this.#exitKept(dialogue)) return
+    if (await this.#endKept(dialogue, setup.toolbox)) return
     await this.#turns(dialogue, setup)
   }
 
-  /** An exit that stood beside open calls is applied when their results have come. */
-  async #exitKept(dialogue: Dialogue): Promise<boolean> {
-    const { exit } = this.#plan
+  /**
+   * What stood beside open calls is applied when their results have come, as far as the history tells: our exit, and a result that
+   * is returned directly.
+   */
+  async #endKept(dialogue: Dialogue, toolbox: Toolbox): Promise<boolean> {
     const { messages } = dialogue
-    if (exit === undefined || messages.at(-1)?.role !== 'tool') return false
+    if (messages.at(-1)?.role !== 'tool') return false
     const last = messages.findLast(({ role }) => role === 'assistant') as AssistantMessage | undefined
-    const call = last?.toolCalls?.find(({ name }) => name === exit)
-    const result = messages.findLast((message) => message.role === 'tool' && message.callId === call?.id)
-    if (result?.role !== 'tool' || result.error) return false
-    dialogue.text = textOf(result.content)
-    const { final_result = dialogue.text } = JSON.parse(call?.arguments ?? '{}') as { final_result?: string }
-    await this.#sink.write({ type: 'action', action: { type: 'exit', result: final_result } })
-    return true
+    const fine = (last?.toolCalls ?? []).filter(({ id }) =>
+      messages.some((message) => message.role === 'tool' && message.callId === id && !message.error),
+    )
+    const exit = fine.find(({ name }) => name === this.#plan.exit)
+    if (exit) {
+      const { final_result: result } = JSON.parse(exit.arguments) as { final_result: string }
+      dialogue.text = result
+      await this.#sink.write({ type: 'action', action: { type: 'exit', result } })
+    }
+    return exit !== undefined || fine.some(({ name }) => toolbox.get(name)?.returnDirectly)
   }
 
   /** The configuration of this run, for `beforeAgent` to change. */

@@ -38,7 +38,8 @@ export class Dialogue {
   text = ''
   #calls = 0
   #corrections = 0
-  #callIds: Set<string> | undefined
+  /** Of this run. */
+  readonly #callIds = new Set<string>()
 
   constructor(plan: Plan, setup: Setup, ctx: RunContext, sink: Sink<EventDraft>) {
     this.#plan = plan
@@ -168,14 +169,8 @@ export class Dialogue {
 
   /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
   #unique(callId: string): string {
-    if (!this.#callIds) {
-      this.#callIds = new Set()
-      const { messages } = this.#setup.config.input
-      collectCallIds(this.messages, this.#callIds)
-      // What a handler has dropped from the history is in the thread all the same.
-      if (messages !== this.messages) collectCallIds(messages, this.#callIds)
-    }
-    const id = callId === '' || this.#callIds.has(callId) ? this.ctx.ids.next() : callId
+    const taken = callId === '' || this.#callIds.has(callId) || hasCall(this.#setup.config.input.messages, callId)
+    const id = taken ? this.ctx.ids.next() : callId
     this.#callIds.add(id)
     return id
   }
@@ -190,8 +185,10 @@ export function cancelled(ctx: RunContext): KernelError {
   return new KernelError('ABORTED', `agent ${ctx.agentName}: asked to stop ${ctx.cancelling}`)
 }
 
-function collectCallIds(messages: readonly Message[], ids: Set<string>): void {
+/** Looks through the history as it came, so that a call which a handler has dropped from it counts too. */
+function hasCall(messages: readonly Message[], callId: string): boolean {
   for (const message of messages) {
-    if (message.role === 'assistant' && message.toolCalls) for (const { id } of message.toolCalls) ids.add(id)
+    if (message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return true
   }
+  return false
 }

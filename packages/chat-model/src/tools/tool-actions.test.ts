@@ -225,6 +225,15 @@ describe('7: every call settles first, then precedence', () => {
   })
 })
 
+test('a direct result outranked by an open call is kept: the model is not asked when the other result has come', async () => {
+  const direct = { tool: tool('direct'), returnDirectly: true }
+  const tools = [slow, direct]
+  const first = await play([calling('slow', 'direct')], { tools })
+  expect(first.end?.openCallIds).toEqual(['slow'])
+  const second = await play(['Model.'], { tools }, { messages: [...first.history, result('slow')] }, { runId: 'R2' })
+  expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
+})
+
 describe('a long-running tool', () => {
   test('leaves its call open and ends the turn; siblings are answered', async () => {
     const started: string[] = []
