@@ -8,7 +8,7 @@ import {
   type InvokeTool,
   KernelError,
   type Message,
-  mapStream,
+  type ModelPart,
   type PipeStream,
   pipe,
   type RunContext,
@@ -181,20 +181,25 @@ function checkResult(name: string, hook: HookName, result: ToolCallResult): Tool
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
-  return (ctx, request) =>
-    guarded(handler.name, 'wrapModelCall', () =>
-      mapStream(wrap(ctx, request, next), (part) => {
-        if (typeof part?.type === 'string') return part
-        throw nonsense(handler.name, 'wrapModelCall', 'parts of an answer')
-      }),
-    )
+  const isPart = (part: ModelPart) => typeof part?.type === 'string'
+  return (ctx, request) => guarded(handler.name, 'wrapModelCall', () => wrap(ctx, request, next), isPart)
 }
 
 /** A stream that a handler gives; what fails in it names handler and hook. */
-function guarded<T>(name: string, hook: HookName, open: () => AsyncIterable<T>): PipeStream<T> {
+function guarded<T>(
+  name: string,
+  hook: HookName,
+  open: () => AsyncIterable<T>,
+  isSound: (value: T) => boolean = () => true,
+): PipeStream<T> {
   return stream(async (sink) => {
     try {
-      await pipe(open(), sink)
+      await pipe(open(), {
+        write(value) {
+          if (isSound(value)) return sink.write(value)
+          throw nonsense(name, hook, 'parts of an answer')
+        },
+      })
     } catch (error) {
       throw handlerError(name, hook, error)
     }

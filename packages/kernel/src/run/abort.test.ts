@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AgentEvent, RunContext } from '../index.ts'
 import { KernelError, say } from '../index.ts'
-import { openSpan, startRun } from '../run.ts'
+import { openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import {
   action,
@@ -16,6 +16,7 @@ import {
   quiet,
   request,
   settled,
+  talker,
   toolCall,
   toolStart,
   typesOf,
@@ -153,6 +154,7 @@ describe('an abort', () => {
       const call = callOf(ctx, 0)
       openSpan(call, 'tool', 't', toolCall(call, 'c'))?.end({ content: 'ok' })
       openSpan(ctx, 'model', 'm', request('model:0'))?.fail(new Error('model'))
+      await runNested(talker('inner'), input, call)
       yield* say(ctx, 'done')
     })
     const heard = { onStart() {} }

@@ -11,7 +11,12 @@ const stopped = new KernelError('ABORTED', 'test: stopped between steps')
 
 /** The last event of a run whose agent throws this while its host answers that. */
 async function endOf(error: unknown, mode: CancelMode | undefined) {
-  const host = { mode, cancelling: () => host.mode }
+  const host = {
+    mode,
+    cancelling(this: { readonly mode: CancelMode | undefined }) {
+      return this.mode
+    },
+  }
   const run = startRun(
     agentOf('a', () => raise(error)),
     input,

@@ -70,8 +70,9 @@ describe('a host', () => {
 
   test('whose around fails after the agent did still shows one error in the failed run', async () => {
     const failing = agentOf('a', () => raise(new Error('agent')))
-    const { types } = await hosted({ around: arounds['throws after the end'] ?? commit }, failing)
+    const { types, heard } = await hosted({ around: arounds['throws after the end'] ?? commit }, failing)
     expect(types.filter((type) => type === 'error')).toHaveLength(1)
+    expect(heard.filter((sign) => sign === 'reported')).toHaveLength(1)
   })
 
   test('whose around makes its own run-end cannot end the run twice', async () => {
@@ -189,7 +190,8 @@ describe('a host', () => {
         yield* next(input)
       },
     })
-    expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'EVENT_INVALID' } })
+    const message = expect.stringMatching(new RegExp(`^run .+: ${type} is written by the kernel alone$`))
+    expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'EVENT_INVALID', message } })
     expect(typesOf(events)).toEqual(['run-start', 'error', 'run-end'])
   })
 
@@ -252,5 +254,15 @@ describe('a host', () => {
         [10_000, true],
       ],
     ])
+  })
+
+  test('of a run that is aborted before it begins may hang in open, and has nothing to do around it', async () => {
+    const clock = fakeClock()
+    const settings = { clock, signal: AbortSignal.abort() }
+    const hung = settled(startRun(talking, input, { ...settings, open: () => never }))
+    await clock.pass(1_000)
+    expect([await hung, clock.pending()]).toEqual(['ABORTED', 0])
+    const around = () => expect.fail('nothing to do')
+    expect(typesOf(await collect(startRun(talking, input, { ...settings, around })))).toEqual(['run-start', 'run-end'])
   })
 })

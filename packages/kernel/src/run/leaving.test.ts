@@ -183,11 +183,11 @@ describe('a consumer that leaves', () => {
       }
       throw new KernelError('MINE', 'mine: no')
     })
-    const { run, begin, spans } = watched(agent)
+    const { run, begin, spans, verdict } = watched(agent)
     const iterator = await begin(waits ? 5 : 3)
     await idle()
     await iterator.return?.()
-    expect([await settled(run), spans.at(-1)]).toEqual(['MINE', '-run ! MINE'])
+    expect([await settled(run), spans.at(-1), verdict()]).toEqual(['MINE', '-run ! MINE', CLEAN])
   })
 
   test('at a question has not been asked', async () => {

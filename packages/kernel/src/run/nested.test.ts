@@ -234,13 +234,14 @@ describe('a nested run', () => {
     expect(codes).toEqual(['ABORTED', 'run R: ended while a nested run was under way'])
   })
 
-  test('of an agent that observes itself speaks under its own name and id', async () => {
-    const self: Agent = { ...quiet('self', async (ctx) => ctx.emit('hop', ctx.agentName)), observesItself: true }
-    const custom = (await collect(startRun(caller('root', self), input, { runId: 'R' }))).filter(
-      ({ type }) => type === 'custom',
-    )
-    const stamp = { runId: 'R/tool:0:0', agentName: 'self', runPath: ['root'], parentCallId: 'root-0' }
-    expect(custom).toStrictEqual([{ type: 'custom', ...stamp, name: 'hop', data: 'self' }])
+  test('whose listener fails again and again rejects with its first failure', async () => {
+    const root = quiet('root', async (ctx) => {
+      const onEvent = ({ type }: AgentEvent) => {
+        throw new KernelError('MINE', `mine: ${type}`)
+      }
+      await runNested(talker('inner'), input, callOf(ctx, 0), { onEvent })
+    })
+    await expect(startRun(root, input)).rejects.toMatchObject({ code: 'MINE', message: 'mine: run-start' })
   })
 
   test('that is deaf has less time to end than the run around it, at every level', async () => {

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, EventDraft, RunContext } from '../index.ts'
 import { abortScope, KernelError, pipe, say } from '../index.ts'
-import { createRunContext, observe, runNested, startRun } from '../run.ts'
+import { createRunContext, observe, openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { agentOf, brief, callOf, input, quiet, talker, typesOf } from './run.fixture.ts'
+import { agentOf, answer, brief, callOf, input, quiet, request, talker, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -56,16 +56,61 @@ describe('an observed agent', () => {
     const spans: unknown[] = []
     const onStart = ({ name, spanId, parentSpanId }: object & Record<string, unknown>) =>
       void spans.push([name, spanId, parentSpanId])
-    const child = agentOf('child', (ctx) => say(ctx, ctx.agentName))
+    const child = agentOf('child', (ctx) => {
+      openSpan(ctx, 'model', 'm', request('branch:0/model:0'))?.end(answer)
+      return say(ctx, ctx.agentName)
+    })
     const parent = agentOf('parent', async function* (ctx) {
       yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
     })
-    const callbacks = [{ name: 'spans', agent: { onStart: onStart as () => void } }]
+    const hooks = { onStart: onStart as () => void }
+    const callbacks = [{ name: 'spans', agent: hooks, model: hooks }]
     expect(await startRun(parent, input, { runId: 'R', callbacks })).toMatchObject({ text: 'child' })
     expect(spans).toEqual([
       ['parent', 'R/agent', 'R/run'],
       ['child', 'R/branch:0', 'R/run'],
+      ['m', 'R/branch:0/model:0', 'R/branch:0'],
     ])
+  })
+
+  test('cannot be heard through its context once it has ended, though the run goes on', async () => {
+    const leaked: RunContext[] = []
+    const child = quiet('child', async (ctx) => void leaked.push(ctx))
+    const parent = agentOf('parent', async function* (ctx) {
+      yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
+      for (const own of leaked) await expect(own.emit('late', 1)).rejects.toMatchObject({ code: 'ABORTED' })
+      yield* say(ctx, 'still here')
+    })
+    const run = startRun(parent, input)
+    expect(typesOf(await collect(run))).not.toContain('custom')
+    expect([await run, leaked.length]).toMatchObject([{ text: 'still here' }, 1])
+  })
+
+  test('whose sink refuses everything from a change of state on ends in peace', async () => {
+    const child = quiet('child', async (ctx) => ctx.state.set('k', 1))
+    const seen: string[] = []
+    const write = ({ type }: AgentEvent) => {
+      seen.push(type)
+      return type === 'agent-start' ? undefined : Promise.reject(new Error('full'))
+    }
+    await pipe(observe(child, input, createRunContext()), { write })
+    expect(seen).toEqual(['agent-start', 'state-delta', 'agent-end'])
+  })
+
+  test.each([
+    ['the same error', 'first', 1],
+    ['another error of the same code', 'second', 2],
+  ])('that failed and whose parent then throws %s is told of once each', async (_, message, times) => {
+    const child = quiet('child', async () => {
+      throw new KernelError('MINE', 'first')
+    })
+    const parent = agentOf('parent', async function* (ctx) {
+      yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
+      throw new KernelError('MINE', message)
+    })
+    const events = await collect(startRun(parent, input))
+    expect(events.filter(({ type }) => type === 'error')).toHaveLength(times)
+    expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'MINE', message } })
   })
 
   test.each([
@@ -148,6 +193,7 @@ describe('an event', () => {
     const events = await collect(startRun(parent, input, { runId: 'R' }))
     expect(brief(events).filter((event) => event === 'inner agent-end')).toHaveLength(1)
     expect(events.at(-1)).toMatchObject({ outcome: 'complete' })
-    expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'EVENT_INVALID' } })
+    const message = 'agent inner: agent-end is written by the kernel alone'
+    expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'EVENT_INVALID', message } })
   })
 })

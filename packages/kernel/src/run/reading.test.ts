@@ -27,15 +27,21 @@ describe('reading a run', () => {
     yield* say(ctx, 'two')
   })
 
-  test.each([toolStart, action])('lets a gated write through only when the consumer is back (%#)', async (gated) => {
+  test.each([
+    [toolStart, false],
+    [action, false],
+    [toolStart, true],
+    [action, true],
+  ])('lets a gated write through only when the consumer is back (%#)', async (gated, changes) => {
     let passed = false
-    const gatedAgent = agentOf('a', () =>
+    const gatedAgent = agentOf('a', (ctx) =>
       stream<EventDraft>(async (sink) => {
+        if (changes) ctx.state.set('k', 1)
         await sink.write(gated)
         passed = true
       }),
     )
-    const iterator = await watched(gatedAgent).begin(2)
+    const iterator = await watched(gatedAgent).begin(changes ? 3 : 2)
     expect((await iterator.next()).value).toMatchObject({ type: gated.type })
     await idle()
     expect(passed).toBe(false)

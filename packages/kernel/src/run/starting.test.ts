@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Agent, AgentEvent, AgentInput } from '../index.ts'
+import type { AgentInput } from '../index.ts'
 import { notJson } from '../index.ts'
 import { createRunContext, observe, runNested, startRun } from '../run.ts'
 import { collect, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { action, agentOf, callOf, input, quiet, talker, toolStart } from './run.fixture.ts'
+import { action, agentOf, callOf, input, talker, toolStart } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -27,6 +27,11 @@ describe('a run', () => {
   test('has a thread of its own where it is given none', () => {
     const session = { app: 'standalone', user: 'standalone', threadId: 'R' }
     expect(createRunContext({ runId: 'R' }).session).toEqual(session)
+  })
+
+  test('is known by its id before it begins', () => {
+    expect(startRun(talker('a'), input, { runId: 'R' }).runId).toBe('R')
+    expect(startRun(talker('a'), input).runId).not.toBe(startRun(talker('a'), input).runId)
   })
 
   test('of an agent with one thing to say is told like this', async () => {
@@ -64,40 +69,5 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ outcome: 'interrupted' })
     for (const event of events) expect([event, notJson(event)]).toEqual([event, undefined])
     expect(events.filter(({ type }) => type === 'custom')).toMatchObject([{ name: 'note', data: [null] }])
-  })
-})
-
-describe('an agent that observes itself', () => {
-  const self = (run: Agent['run']): Agent => ({ name: 'self', description: 'self', observesItself: true, run })
-
-  test('and says nothing at all is complete', async () => {
-    const run = startRun({ ...quiet('self', async () => undefined), observesItself: true }, input)
-    expect((await collect(run)).map(({ type }) => type)).toEqual(['run-start', 'run-end'])
-    expect(await run).toMatchObject({ outcome: 'complete', text: '' })
-  })
-
-  test('cannot be heard through its context after the run', async () => {
-    const heard: AgentEvent[] = []
-    const onPart = (_: unknown, event: AgentEvent) => void heard.push(event)
-    const late: (() => void | Promise<void>)[] = []
-    const agent = self((start, ctx) => {
-      late.push(() => ctx.emit('late', 1))
-      return observe(talker('child'), start, ctx)
-    })
-    await startRun(agent, input, { callbacks: [{ name: 'parts', run: { onPart } }] })
-    const before = heard.length
-    for (const emit of late) await expect(emit()).rejects.toMatchObject({ code: 'ABORTED' })
-    expect([late.length, heard.length]).toEqual([1, before])
-  })
-
-  test('has its own word on how it ended', async () => {
-    const child = quiet('child', async () => {
-      throw new RangeError('first')
-    })
-    const agent = self(async function* (start, ctx) {
-      for await (const _ of observe(child, start, ctx));
-      yield { type: 'agent-end', outcome: 'failed', error: { code: 'MINE', message: 'mine: second' } }
-    })
-    await expect(startRun(agent, input)).rejects.toMatchObject({ code: 'MINE', message: 'mine: second' })
   })
 })

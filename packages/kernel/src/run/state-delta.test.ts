@@ -3,7 +3,7 @@ import type { Json, State } from '../index.ts'
 import { KernelError, say } from '../index.ts'
 import { createRunContext, observe, runNested, startRun } from '../run.ts'
 import { collect, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { agentOf, brief, callOf, input } from './run.fixture.ts'
+import { agentOf, brief, callOf, input, quiet } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -82,5 +82,14 @@ describe('state', () => {
     })
     expect(await startRun(agent, input, { state: { base: 7 } })).toMatchObject({ text: 'undefined' })
     expect([...overlay]).toEqual([['mine', 7]])
+  })
+
+  test('tells its changes before what is emitted after them', async () => {
+    const agent = quiet('a', async (ctx) => {
+      ctx.state.set('k', 1)
+      await ctx.emit('note', ctx.state.get('k') ?? null)
+    })
+    const events = await collect(startRun(agent, input))
+    expect(brief(events).slice(2, 4)).toEqual(['a state-delta', 'a custom'])
   })
 })

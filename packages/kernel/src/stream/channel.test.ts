@@ -284,3 +284,15 @@ test('the owner of a channel hears once that its consumer has left, and the cons
   await idle()
   expect([heard, left]).toEqual([1, [{ state: 'resolved' }, { state: 'resolved' }]])
 })
+
+test('a gated write goes through at once where the consumer has asked for more already', async () => {
+  const { iterator, sink } = opened<object>()
+  const pending = [iterator.next(), iterator.next()]
+  await ticks(3)
+  expect(sink().write({ type: 'tool-start' })).toBeUndefined()
+  const wait = watch(sink().write({ type: 'action' }))
+  await Promise.all(pending)
+  await idle()
+  expect(wait.state).toBe('pending')
+  void iterator.return?.()
+})

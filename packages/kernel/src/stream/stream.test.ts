@@ -108,3 +108,17 @@ test('a pipe of another copy of the kernel is used instead of its iterator', asy
   }
   expect(await collect(mapStream(foreign, (value) => value))).toEqual([7])
 })
+
+test('a producer can see that nobody takes values any more, through a map too', async () => {
+  const sinks: Sink<number>[] = []
+  const source = stream<number>(async (sink) => {
+    sinks.push(sink)
+    await sink.write(1)
+    await sink.write(2)
+  })
+  const iterator = mapStream(source, (value) => value)[Symbol.asyncIterator]()
+  await iterator.next()
+  expect(sinks.map(({ closed }) => closed)).toEqual([false])
+  await iterator.return?.()
+  expect(sinks.map(({ closed }) => closed)).toEqual([true])
+})
