@@ -21,11 +21,13 @@ const ROUND_MS = 150
 
 /** Measures both sides in turn, round by round, and takes the medians, so that a busy machine hits both alike. */
 export async function measure({ name, unit, units, handWritten, troupe }: Workload): Promise<Measured> {
-  const times = await enough(troupe)
-  await cpu(handWritten, times)
+  const often = { handWritten: await enough(handWritten), troupe: await enough(troupe) }
   const rounds: { readonly handWritten: number; readonly troupe: number }[] = []
   for (let i = 0; i < ROUNDS; i++) {
-    rounds.push({ handWritten: (await cpu(handWritten, times)) / units, troupe: (await cpu(troupe, times)) / units })
+    rounds.push({
+      handWritten: (await cpu(handWritten, often.handWritten)) / units,
+      troupe: (await cpu(troupe, often.troupe)) / units,
+    })
   }
   return {
     name,
