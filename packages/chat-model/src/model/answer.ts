@@ -83,9 +83,11 @@ export class Answer implements Sink<ModelPart> {
   }
 
   /** Closes what the model has left open. */
-  async end(): Promise<void> {
-    const wait = this.begin()
-    if (wait) await wait
+  end(): void | Promise<void> {
+    return this.#calls.every(({ ended }) => ended) ? this.begin() : this.#endCalls()
+  }
+
+  async #endCalls(): Promise<void> {
     for (const open of this.#calls) {
       if (!open.ended) await this.#sink.write({ type: 'tool-call-end', call: open.call })
       open.ended = true

@@ -131,7 +131,8 @@ export class Dialogue {
     const answer = new Answer(this.ctx, this.#sink, (callId) => this.#unique(callId))
     try {
       await pipe(chain.callModel(this.ctx, request), answer)
-      await answer.end()
+      const wait = answer.end()
+      if (wait) await wait
       if (!isFinished(answer))
         throw new KernelError('MODEL_FAILED', `model ${model.name}: a handler took its finish away`)
       const { reason: finishReason, usage, model: name } = answer.finish

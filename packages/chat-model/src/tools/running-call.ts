@@ -253,7 +253,7 @@ export class RunningCall {
 
 /** Contract: unique in the thread; a call that runs again keeps its key. */
 function keyOf({ session, origin }: RunContext, callId: string): string {
-  return [session.threadId, origin, callId].filter((part) => part !== '').join('/')
+  return origin === '' ? `${session.threadId}/${callId}` : `${session.threadId}/${origin}/${callId}`
 }
 
 const ANSWER = {

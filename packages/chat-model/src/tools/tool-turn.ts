@@ -60,7 +60,11 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const opens = waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
   const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
   for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
-  await pool(calls, concurrency)
+  const [only] = calls
+  if (only && calls.length === 1) {
+    await only.announce()
+    await only.run()
+  } else await pool(calls, concurrency)
   for (const call of calls) if (call.direct) await call.tellEnd()
   return outcomeOf(calls)
 }
