@@ -34,11 +34,10 @@ it('refuses a value that is no JSON and says where', () => {
 
 it('the changes it gives, applied in order, make the same state', () => {
   const key = fc.constantFrom('a', 'b', 'temp:c')
-  const step = fc.oneof(
-    fc.record({ key, value: fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json> }),
-    fc.record({ remove: key }),
-    fc.constant('take' as const),
+  const value = (fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json>).filter(
+    (given) => !JSON.stringify(given).includes('__proto__'),
   )
+  const step = fc.oneof(fc.record({ key, value }), fc.record({ remove: key }), fc.constant('take' as const))
   fc.assert(
     fc.property(fc.array(step), (steps) => {
       const state = new TrackedState(new Map())
