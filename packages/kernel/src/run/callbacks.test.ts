@@ -60,7 +60,10 @@ describe('a callback', () => {
         }
         const called = !(hook === 'onError' && fate === 'complete' && (component === 'run' || component === 'agent'))
         expect(reports.map(({ code }) => code)).toEqual(called ? ['CALLBACK_FAILED'] : [])
-        for (const { message } of reports) expect(message).toContain('bad')
+        const thrown = way === 'throws' || way === 'rejects'
+        const cause = thrown ? expect.objectContaining({ message: 'callback' }) : expect.anything()
+        if (way !== 'throws nothing') for (const error of reports) expect(error).toMatchObject({ cause })
+        for (const { message } of reports) expect(message).toContain('callback bad: ')
         expect(clock.pending()).toBe(0)
       }
     },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { KernelError, stream } from '../index.ts'
 import { startRun } from '../run.ts'
-import { agentOf, fakeClock, input, never } from './run.fixture.ts'
+import { idle } from '../stream/stream.fixture.ts'
+import { agentOf, fakeClock, input, never, quiet, settled } from './run.fixture.ts'
 
 const deaf = agentOf('deaf', () => stream(() => never))
 
@@ -68,6 +69,27 @@ describe('a host, after an abort', () => {
     expect(await ended).toBe('ABORTED')
     expect(reports).toEqual([lost])
   })
+})
+
+test('a host whose write nobody takes any more has nothing to be reported for', async () => {
+  const reports: unknown[] = []
+  const talking = quiet('a', async (ctx) => {
+    for (let i = 0; i < 5; i++) await ctx.emit('note', i)
+  })
+  const run = startRun(talking, input, {
+    report: (error) => void reports.push(error),
+    around: (_ctx, next) =>
+      stream(async (sink) => {
+        const waits: unknown[] = []
+        for await (const event of next(input)) waits.push(sink.write(event))
+        await Promise.all(waits)
+      }),
+  })
+  const iterator = run[Symbol.asyncIterator]()
+  for (let i = 0; i < 3; i++) await iterator.next()
+  await idle()
+  await iterator.return?.()
+  expect([await settled(run), reports]).toEqual(['ABORTED', []])
 })
 
 test('a host that loads a history with open calls has them in the result', async () => {

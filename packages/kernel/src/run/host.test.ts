@@ -262,7 +262,12 @@ describe('a host', () => {
     const hung = settled(startRun(talking, input, { ...settings, open: () => never }))
     await clock.pass(1_000)
     expect([await hung, clock.pending()]).toEqual(['ABORTED', 0])
-    const around = () => expect.fail('nothing to do')
-    expect(typesOf(await collect(startRun(talking, input, { ...settings, around })))).toEqual(['run-start', 'run-end'])
+    let asked = 0
+    const around: RunHost['around'] = (_, next) => {
+      asked++
+      return next(input)
+    }
+    const run = startRun(talking, input, { ...settings, around })
+    expect([typesOf(await collect(run)), asked]).toEqual([['run-start', 'run-end'], 0])
   })
 })

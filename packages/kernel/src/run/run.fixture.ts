@@ -13,7 +13,7 @@ import type {
   ToolCallInput,
 } from '../index.ts'
 import { KernelError, say, stream } from '../index.ts'
-import { startRun } from '../run.ts'
+import { runNested, startRun } from '../run.ts'
 import { idle, raise } from '../stream/stream.fixture.ts'
 
 /** No messages. */
@@ -81,6 +81,13 @@ export const talker = (name: string, text: string = name): Agent => agentOf(name
 /** An agent that works and says nothing. */
 export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) => Promise<void>): Agent =>
   agentOf(name, (ctx, start) => stream(() => work(ctx, start)))
+
+/** An agent that runs others inside one call each, at the same time, then says its name. */
+export const caller = (name: string, ...children: readonly Agent[]): Agent =>
+  agentOf(name, async function* (ctx) {
+    await Promise.all(children.map((child, i) => runNested(child, input, callOf(ctx, i))))
+    yield* say(ctx, name)
+  })
 
 /** A context for the call `index` of an agent, as those who run tools make it. */
 export const callOf = (ctx: RunContext, index: number, scope: Partial<CallScope> = {}): RunContext =>
