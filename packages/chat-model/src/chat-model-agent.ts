@@ -164,6 +164,5 @@ function compile(options: ChatModelAgentOptions): Plan {
     concurrency: toolConcurrency,
     maxIterations,
     output: structured,
-    exit: exit === true ? exits[0]?.name : undefined,
   }
 }

@@ -20,8 +20,8 @@ import type { Reached } from './handlers/handler-chain.ts'
 import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
-import { type ParkedCall, runTurn, steering, type TurnOutcome } from './tools/tool-turn.ts'
-import type { Toolbox } from './tools/toolbox.ts'
+import { type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
+import { type Wish, weigh } from './tools/wish.ts'
 
 /** What an interrupted loop needs beyond the history. */
 export type LoopState = {
@@ -30,9 +30,6 @@ export type LoopState = {
   readonly parked: { readonly [callId: string]: ParkedCall }
   /** What was answered so far: a call that asks twice hears its first answer again. */
   readonly answers: Answers
-  /** What was outranked by the interrupt and is applied on continuation. */
-  readonly actions: TurnOutcome['actions']
-  readonly direct: boolean
 }
 
 /** One run of a ChatModel agent: model, tools, and again, until somebody has the last word. */
@@ -83,28 +80,24 @@ export class Loop {
     if (state && 'answers' in start && open.length > 0) return this.#continue(dialogue, setup, state, start, open)
     if (open.length > 0 && open.every(({ name }) => setup.toolbox.get(name)?.tool.longRunning)) return
     dialogue.messages = repairHistory(dialogue.messages)
-    if (await this.#endKept(dialogue, setup.toolbox)) return
+    if (await this.#endKept(dialogue)) return
     await this.#turns(dialogue, setup)
   }
 
-  /**
-   * What stood beside open calls is applied when their results have come, as far as the history tells: our exit, and a result that
-   * is returned directly.
-   */
-  async #endKept(dialogue: Dialogue, toolbox: Toolbox): Promise<boolean> {
+  /** What stood beside open calls is done when their results have come. */
+  async #endKept(dialogue: Dialogue): Promise<boolean> {
     const { messages } = dialogue
     if (messages.at(-1)?.role !== 'tool') return false
     const last = messages.findLast(({ role }) => role === 'assistant') as AssistantMessage | undefined
-    const fine = (last?.toolCalls ?? []).filter(({ id }) =>
-      messages.some((message) => message.role === 'tool' && message.callId === id && !message.error),
-    )
-    const exit = fine.find(({ name }) => name === this.#plan.exit)
-    if (exit) {
-      const { final_result: result } = JSON.parse(exit.arguments) as { final_result: string }
-      dialogue.text = result
-      await this.#sink.write({ type: 'action', action: { type: 'exit', result } })
-    }
-    return exit !== undefined || fine.some(({ name }) => toolbox.get(name)?.returnDirectly)
+    return this.#decide(dialogue, last?.toolCalls ?? [])
+  }
+
+  /** Does what the calls of a turn ask for; tells whether that was the last of the run. */
+  async #decide(dialogue: Dialogue, calls: readonly ToolCall[], wishes?: ReadonlyMap<string, Wish>): Promise<boolean> {
+    const { action, direct } = weigh(calls, dialogue.messages, this.#ctx.agentName, wishes)
+    if (action) await this.#sink.write({ type: 'action', action })
+    else if (direct) dialogue.text = textOf(direct.content)
+    return action !== undefined || direct !== undefined
   }
 
   /** The configuration of this run, for `beforeAgent` to change. */
@@ -143,7 +136,8 @@ export class Loop {
     const last = dialogue.messages.findLast(({ role }) => role === 'assistant') as AssistantMessage
     const again = new Set(open.map(({ id }) => id).filter((id) => id in state.parked))
     const skip = new Set((last.toolCalls ?? []).map(({ id }) => id).filter((id) => !again.has(id)))
-    const kept = { ...state, skip, answers: { ...state.answers, ...answers } }
+    const besideOpen = open.length > again.size
+    const kept = { ...state, skip, besideOpen, answers: { ...state.answers, ...answers } }
     if (await this.#answerCalls(dialogue, setup, last.toolCalls ?? [], kept)) return
     this.#turn++
     await this.#turns(dialogue, setup)
@@ -154,7 +148,7 @@ export class Loop {
     dialogue: Dialogue,
     { config, toolbox }: Setup,
     calls: readonly ToolCall[],
-    kept?: LoopState & { readonly skip: ReadonlySet<string> },
+    kept?: LoopState & { readonly skip: ReadonlySet<string>; readonly besideOpen: boolean },
   ): Promise<boolean> {
     const { chain, validator, concurrency } = this.#plan
     if (dialogue.ctx.cancelling === 'after-model')
@@ -172,33 +166,26 @@ export class Loop {
       validator,
       concurrency,
       callOptions: config.runOptions.tools,
-      ...(kept && { skip: kept.skip, answers: kept.answers, parked: kept.parked }),
+      ...(kept && { skip: kept.skip, besideOpen: kept.besideOpen, answers: kept.answers, parked: kept.parked }),
     })
     dialogue.messages = dialogue.messages.concat(outcome.results)
     // Those that were answered before the interrupt may stand out of order.
     const awaiting = openCalls(dialogue.messages).map(({ id }) => id)
     if (kept) dialogue.messages = repairHistory(dialogue.messages, { awaiting })
     if (outcome.failure) throw outcome.failure
-    const actions = [...(kept?.actions ?? []), ...outcome.actions]
-    const direct = outcome.direct || (kept?.direct ?? false)
+    for (const action of outcome.customs) await this.#sink.write({ type: 'action', action })
     if (outcome.interrupts.length > 0) {
-      await this.#interrupt(outcome, { actions, direct, answers: kept?.answers ?? {} })
+      await this.#interrupt(outcome, kept?.answers ?? {})
       return true
     }
-    for (const action of actions) if (action.type === 'custom') await this.#sink.write({ type: 'action', action })
     if (awaiting.length > 0) return true
-    const action = steering(actions)
-    if (action) await this.#sink.write({ type: 'action', action })
-    if (direct && !action) dialogue.text = textOf(dialogue.messages.at(-1)?.content ?? '')
-    return action !== undefined || direct
+    if (!kept && outcome.wishes.size === 0) return false
+    return this.#decide(dialogue, calls, outcome.wishes)
   }
 
-  async #interrupt(
-    { interrupts, parked }: TurnOutcome,
-    kept: Pick<LoopState, 'actions' | 'direct' | 'answers'>,
-  ): Promise<void> {
+  async #interrupt({ interrupts, parked }: TurnOutcome, answers: Answers): Promise<void> {
     this.#interrupts = interrupts
-    const state: LoopState = { format: 1, turn: this.#turn, parked, ...kept }
+    const state: LoopState = { format: 1, turn: this.#turn, parked, answers }
     await this.#sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state } })
   }
 

@@ -14,6 +14,4 @@ export interface Plan {
   readonly concurrency: number
   readonly maxIterations: number
   readonly output: StructuredOutput | undefined
-  /** The name of our own exit tool, where the agent has it. */
-  readonly exit: string | undefined
 }

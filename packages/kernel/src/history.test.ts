@@ -77,7 +77,8 @@ it('makes the history entry of a tool-end event, under the id of the event', () 
   const stamp = { runId: 'r', agentName: 'cat', runPath: [] }
   const end = { ...stamp, type: 'tool-end', callId: 'c', messageId: 'm', name: 'look', status: 'failed' } as const
   const error = { code: 'TOOL_FAILED', message: 'no' }
-  expect(toolMessage({ ...end, content: 'No.', display: 'Nope', data: 1, error })).toEqual({
+  const kept = { actions: [{ type: 'break-loop' }], direct: true } as const
+  expect(toolMessage({ ...end, content: 'No.', display: 'Nope', data: 1, error, kept })).toEqual({
     id: 'm',
     role: 'tool',
     callId: 'c',
@@ -87,5 +88,6 @@ it('makes the history entry of a tool-end event, under the id of the event', () 
     display: 'Nope',
     data: 1,
     error,
+    kept,
   })
 })

@@ -29,6 +29,7 @@ export function toolMessage({
   display,
   data,
   error,
+  kept,
 }: ToolEnd): ToolMessage {
   return {
     id: messageId,
@@ -40,6 +41,7 @@ export function toolMessage({
     ...(display !== undefined && { display }),
     ...(data !== undefined && { data }),
     ...(error && { error }),
+    ...(kept && { kept }),
   }
 }
 

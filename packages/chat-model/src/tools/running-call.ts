@@ -17,13 +17,16 @@ import {
 import { openSpan } from '@troupe/kernel/run'
 import { failedResult, isThrown } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
+import { steers, type Wish } from './wish.ts'
 
 /** One tool call on its way: it ends answered, open or interrupted, and never throws. */
 export class RunningCall {
   readonly id: string
   readonly tool: Tool | undefined
   readonly interrupts: Interrupt[] = []
-  readonly actions: AgentAction[] = []
+  /** Actions that are shown and decide nothing. */
+  readonly customs: AgentAction[] = []
+  readonly #actions: AgentAction[] = []
   /** What ends the run, once every call has settled. */
   failure: KernelError | undefined
   readonly #turn: TurnInput
@@ -37,6 +40,7 @@ export class RunningCall {
   #approval = false
   #saved: Json | undefined
   #told = false
+  #kept: Wish | undefined
 
   constructor(turn: TurnInput, call: ToolCall, index: number, besideOpen: boolean) {
     const { id, name } = call
@@ -78,6 +82,17 @@ export class RunningCall {
 
   get direct(): boolean {
     return this.#result !== undefined && !this.#result.error && (this.#result.direct ?? this.#returnDirectly)
+  }
+
+  get answered(): boolean {
+    return this.#result !== undefined
+  }
+
+  /** What it asks for beyond its result. */
+  get wish(): Wish | undefined {
+    const { direct } = this
+    if (!this.answered || (!direct && this.#actions.length === 0)) return undefined
+    return { actions: this.#actions, ...(direct && { direct }) }
   }
 
   /** Asks a person if the tool wants one asked. Contract: before any call of the turn starts; what was asked before is obeyed. */
@@ -129,19 +144,20 @@ export class RunningCall {
         this.#stop(error)
       }
     }
-    if (this.#result && !this.direct) await this.tellEnd()
+    if (!this.wish) await this.tellEnd(false)
   }
 
   get #settled(): boolean {
     return this.#result !== undefined || this.interrupts.length > 0
   }
 
-  /** Tells the result. Contract: once. */
-  async tellEnd(): Promise<void> {
+  /** Tells the result. Contract: once; a call that asks for something waits until it is known whether that has to be kept. */
+  async tellEnd(keep: boolean): Promise<void> {
     const result = this.#result
     if (!result || this.#told) return
     this.#told = true
     this.#messageId = this.#ctx.ids.next()
+    if (keep) this.#kept = this.wish
     const { content, display, data, error } = result
     const wait = this.#turn.sink.write({
       type: 'tool-end',
@@ -153,6 +169,7 @@ export class RunningCall {
       ...(display !== undefined && { display }),
       ...(data !== undefined && { data }),
       ...(error && { error }),
+      ...(this.#kept && { kept: this.#kept }),
     })
     if (wait) await wait.catch((cause: unknown) => this.#stop(cause))
   }
@@ -170,6 +187,7 @@ export class RunningCall {
       ...(display !== undefined && { display }),
       ...(data !== undefined && { data }),
       ...(error && { error }),
+      ...(this.#kept && { kept: this.#kept }),
     }
   }
 
@@ -247,7 +265,11 @@ export class RunningCall {
     if (action.type === 'transfer-to-agent' && besideOpen) {
       throw new KernelError('TOOL_FAILED', 'transfer: not while another call of this turn awaits its result')
     }
-    this.actions.push(action)
+    if (!steers(action)) this.customs.push(action)
+    else if (!this.tool?.longRunning) this.#actions.push(action)
+    // Its result comes from outside, and nobody would remember what it asked for.
+    else
+      throw new KernelError('TOOL_FAILED', `sendAction: a long-running call cannot steer the run, got ${action.type}`)
   }
 }
 

@@ -1,4 +1,11 @@
-import { type AgentAction, type Message, type Tool, type ToolMessage, withToolsFunc } from '@troupe/kernel'
+import {
+  type AgentAction,
+  type AgentHandler,
+  type Message,
+  type Tool,
+  type ToolMessage,
+  withToolsFunc,
+} from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   brief,
@@ -205,33 +212,33 @@ describe('7: every call settles first, then precedence', () => {
     expect(second.toolEnds).toMatchObject([{ callId: 'ask', content: 'answered yes' }])
   })
 
-  test('a direct result outranked by an interrupt is kept: the model is not asked on continuation', async () => {
+  test('a direct result outranked by an interrupt is the last result of the resumed run', async () => {
     const settings = { canInterrupt: true }
-    const first = await play([calling('direct', 'ask')], { tools }, undefined, settings)
-    const second = await play([], { tools }, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
-    expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
+    for (const names of [
+      ['direct', 'ask'],
+      ['ask', 'direct', 'plain'],
+    ]) {
+      const heard: string[] = []
+      const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void heard.push(text) }
+      const options = { tools, handlers: [listen] }
+      const first = await play([calling(...names)], options, undefined, settings)
+      const second = await play([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+      expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
+      expect([second.end?.text, heard.at(-1)]).toEqual(['direct done', 'direct done'])
+    }
   })
 
-  test('an exit outranked by an open call is kept and applied when its result has come', async () => {
-    const toolCalls = [
-      { id: 'slow', name: 'slow' },
-      { id: 'exit', name: 'exit', arguments: { final_result: 'Done.' } },
-    ]
-    const first = await play([{ toolCalls }], { tools: [slow], exit: true })
-    expect([actions(first), first.end?.openCallIds]).toEqual([[], ['slow']])
-    const messages = [...first.history, result('slow')]
-    const second = await play(['Model.'], { tools: [slow], exit: true }, { messages }, { runId: 'R2' })
-    expect([actions(second), second.requests.length]).toEqual([[{ type: 'exit', result: 'Done.' }], 0])
+  test('of one kind the last listed wins, also if an earlier one had to ask first', async () => {
+    const settings = { canInterrupt: true }
+    const late = tool('late', async (_, ctx) => {
+      await ctx.interrupt({ reason: 'input' })
+      ctx.sendAction({ type: 'exit', result: 'late' })
+    })
+    const options = { tools: [late, exit('exit')] }
+    const first = await play([calling('late', 'exit')], options, undefined, settings)
+    const second = await play([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
+    expect(actions(second)).toEqual([{ type: 'exit', result: 'exit' }])
   })
-})
-
-test('a direct result outranked by an open call is kept: the model is not asked when the other result has come', async () => {
-  const direct = { tool: tool('direct'), returnDirectly: true }
-  const tools = [slow, direct]
-  const first = await play([calling('slow', 'direct')], { tools })
-  expect(first.end?.openCallIds).toEqual(['slow'])
-  const second = await play(['Model.'], { tools }, { messages: [...first.history, result('slow')] }, { runId: 'R2' })
-  expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
 })
 
 describe('a long-running tool', () => {

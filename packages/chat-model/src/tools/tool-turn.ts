@@ -14,6 +14,7 @@ import type {
 import type { HandlerChain } from '../handlers/handler-chain.ts'
 import { RunningCall } from './running-call.ts'
 import type { Toolbox } from './toolbox.ts'
+import type { Wish } from './wish.ts'
 
 /** What an interrupted call needs to run again. */
 export type ParkedCall = {
@@ -32,6 +33,8 @@ export interface TurnInput {
   /** All calls of the message, to know positions; those in `skip` are answered already. */
   readonly calls: readonly ToolCall[]
   readonly skip?: ReadonlySet<string>
+  /** Whether one of those in `skip` awaits its result from outside. */
+  readonly besideOpen?: boolean
   readonly toolbox: Toolbox
   readonly chain: HandlerChain
   readonly validator: JsonSchemaValidator
@@ -47,17 +50,19 @@ export interface TurnOutcome {
   readonly results: readonly ToolMessage[]
   readonly interrupts: readonly Interrupt[]
   readonly parked: { readonly [callId: string]: ParkedCall }
-  readonly actions: readonly AgentAction[]
-  readonly direct: boolean
+  /** Actions that are shown and decide nothing. */
+  readonly customs: readonly AgentAction[]
+  /** What those that were answered ask for, by call id. */
+  readonly wishes: ReadonlyMap<string, Wish>
   /** What ends the run. */
   readonly failure: KernelError | undefined
 }
 
 /** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
-  const { toolbox, skip, concurrency } = input
+  const { toolbox, skip, concurrency, besideOpen = false } = input
   const waiting = input.calls.map((call, index) => ({ call, index })).filter(({ call }) => !skip?.has(call.id))
-  const opens = waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
+  const opens = besideOpen || waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
   const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
   for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
   const [only] = calls
@@ -65,7 +70,9 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
     await only.announce()
     await only.run()
   } else await pool(calls, concurrency)
-  for (const call of calls) if (call.direct) await call.tellEnd()
+  const unsettled = besideOpen || calls.some((call) => !call.answered)
+  for (const call of calls) if (call.wish && !call.direct) await call.tellEnd(unsettled)
+  for (const call of calls) if (call.direct) await call.tellEnd(unsettled)
   return outcomeOf(calls)
 }
 
@@ -90,31 +97,17 @@ function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {
   const results: ToolMessage[] = []
   const interrupts: Interrupt[] = []
   const parked: Record<string, ParkedCall> = {}
-  const actions: AgentAction[] = []
+  const customs: AgentAction[] = []
+  const wishes = new Map<string, Wish>()
   for (const call of calls) {
     const message = call.message()
     if (message) results.push(message)
-    if (call.interrupts.length > 0) parked[call.id] = call.parked()
+    const { id, wish } = call
+    if (wish) wishes.set(id, wish)
+    // One that asks runs again, and acts again.
+    if (call.interrupts.length === 0) customs.push(...call.customs)
+    else parked[id] = call.parked()
     interrupts.push(...call.interrupts)
-    actions.push(...call.actions)
   }
-  const direct = calls.some((call) => call.direct)
-  return { results, interrupts, parked, actions, direct, failure: calls.find((call) => call.failure)?.failure }
-}
-
-const RANKS: Record<AgentAction['type'], number> = {
-  custom: 0,
-  interrupt: 0,
-  'break-loop': 1,
-  'transfer-to-agent': 2,
-  exit: 3,
-}
-
-/** The action that steers: exit before transfer before break-loop, and of one kind the last. */
-export function steering(actions: readonly AgentAction[]): AgentAction | undefined {
-  let chosen: AgentAction | undefined
-  for (const action of actions) {
-    if (RANKS[action.type] > 0 && RANKS[action.type] >= RANKS[chosen?.type ?? 'custom']) chosen = action
-  }
-  return chosen
+  return { results, interrupts, parked, customs, wishes, failure: calls.find((call) => call.failure)?.failure }
 }

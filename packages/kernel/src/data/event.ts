@@ -1,7 +1,7 @@
 import type { AgentAction, Interrupt } from './action.ts'
 import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
-import type { AssistantMessage, Content, Part, ToolCall, Usage } from './message.ts'
+import type { AssistantMessage, Content, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
 /** Where an event comes from. */
 export type EventStamp = {
@@ -94,6 +94,7 @@ export type ToolEnd = EventStamp & {
   readonly display?: string
   readonly data?: Json
   readonly error?: ErrorInfo
+  readonly kept?: NonNullable<ToolMessage['kept']>
 }
 /** State has changed. Contract: written before the next event of the same agent. */
 export type StateDelta = EventStamp & {

@@ -1,3 +1,4 @@
+import type { AgentAction } from './action.ts'
 import type { ErrorInfo } from './error.ts'
 import type { Json, JsonObject } from './json.ts'
 
@@ -63,6 +64,8 @@ export type ToolMessage = MessageBase & {
   /** What a program sees: a sub-agent's status, an MCP structured result. */
   readonly data?: Json
   readonly error?: ErrorInfo
+  /** What the call asked for, kept because another call of its turn awaits its result. */
+  readonly kept?: { readonly actions: readonly AgentAction[]; readonly direct?: true }
 }
 
 /** One entry of a history. Contract: never mutated, shared between histories. */

@@ -88,6 +88,19 @@ describe('a run comes to', () => {
     )
   })
 
+  test('the text that its history has kept, whatever is answered after it, unless a message follows', async () => {
+    const kept = { actions: [], direct: true } as const
+    const one: Message = { id: 'r', role: 'tool', callId: 'c', name: 't', content: 'kept', kept }
+    const start = { messages: [calling('c', 'd'), one] }
+    expect(await resultOf([result('d')], start)).toStrictEqual(complete({ text: 'kept' }))
+    expect(await resultOf([], start)).toStrictEqual(complete({ openCallIds: ['d'] }))
+    expect(await resultOf([result('d'), said('two')], start)).toStrictEqual(complete({ text: 'two' }))
+    const spoken: Message = { id: 'u', role: 'user', content: 'go on' }
+    expect(await resultOf([result('d')], { messages: [...start.messages, spoken] })).toStrictEqual(
+      complete({ text: 'd done' }),
+    )
+  })
+
   test('its questions, each once, and to the calls that wait for none of them', async () => {
     const [one, two, again] = [question('1', 'c'), question('2'), { ...question('1', 'c'), message: 'again' }]
     const drafts = [called('c', 'd'), asking(one), asking(two), asking(again), custom]

@@ -18,6 +18,8 @@ export class RunRecorder implements Sink<AgentEvent> {
   #message = ''
   /** The text of a tool result that no message has followed. */
   #direct: string | undefined
+  /** The text of a result of an earlier run that has the last word once its turn is over. */
+  #kept: string | undefined
   #output: Json | undefined
   /** By id: a flow may pass on what an agent inside it has asked. */
   #interrupts: Map<string, Interrupt> | undefined
@@ -28,9 +30,11 @@ export class RunRecorder implements Sink<AgentEvent> {
     core.recorder = this
   }
 
-  /** Counts the calls that the history leaves open. */
+  /** Takes over what the history leaves to this run: open calls, and a result that was kept. */
   expect(messages: readonly Message[]): void {
     for (const { id } of openCalls(messages)) this.#waiting(id)
+    const last = messages.findLast((message) => message.role !== 'tool' || message.kept)
+    if (last?.role === 'tool') this.#kept = textOf(last.content)
   }
 
   write(event: AgentEvent): void | Promise<void> {
@@ -96,7 +100,7 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #result(outcome: Outcome, error: ErrorInfo | undefined): RunResult<Json> {
     const open = outcome === 'complete' || outcome === 'interrupted' ? this.#open() : []
-    const direct = outcome === 'complete' && open.length === 0 ? this.#direct : undefined
+    const direct = outcome === 'complete' && open.length === 0 ? (this.#kept ?? this.#direct) : undefined
     return {
       outcome,
       text: direct ?? this.#message,
@@ -130,7 +134,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.dropped) return
         this.#message = textOf(event.message.content)
         this.#output = event.output
-        this.#direct = undefined
+        this.#direct = this.#kept = undefined
         for (const { id } of event.message.toolCalls ?? []) this.#waiting(id)
         return
       case 'tool-end':
