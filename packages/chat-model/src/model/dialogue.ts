@@ -83,16 +83,24 @@ export class Dialogue {
     const last = this.messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
     const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
-    const ending = { usage, finishReason: reason, ...(verdict && 'value' in verdict && { output: verdict.value }) }
+    const complaint = verdict && 'complaint' in verdict ? verdict.complaint : undefined
+    const ending = {
+      usage,
+      finishReason: reason,
+      ...(verdict && 'value' in verdict && { output: verdict.value }),
+      ...(complaint !== undefined && { dropped: true as const }),
+    }
     if (last === streamed) {
       const wait = this.#sink.write({ type: 'message-end', message: streamed, ...ending })
       if (wait) await wait
     } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, ending)
+    if (complaint !== undefined) {
+      this.#correct(complaint)
+      return undefined
+    }
     if (final) this.text = textOf(final.content)
     if (last?.role === 'user' || last?.role === 'tool') return undefined
-    if (!verdict || 'value' in verdict) return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
-    this.#correct(verdict.complaint)
-    return undefined
+    return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
   }
 
   async #rewrite(hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'): Promise<void> {
@@ -155,6 +163,7 @@ export class Dialogue {
     }
   }
 
+  /** Contract: the model sees the answer and what is wrong with it for the rest of this run; no history keeps either. */
   #correct(complaint: string): void {
     const { output } = this.#plan
     if (output && this.#corrections++ >= output.corrections) {

@@ -8,12 +8,12 @@ import {
   textOf,
 } from '@troupe/kernel'
 
-type Ending = Pick<MessageEnd, 'usage' | 'finishReason' | 'output'>
+type Ending = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
 
 /**
  * Tells what the after-hooks made of an answer.
  * Contract: `message-end` carries the message as it stands in history; a call that a hook added is announced first, a streamed
- * one that it removed is closed as dropped; a message that a hook added is told whole.
+ * one that it removed is closed as dropped; a message that a hook added is told whole; an `ending` that is dropped drops the last.
  */
 export async function tellMessage(
   sink: Sink<EventDraft>,
@@ -25,7 +25,8 @@ export async function tellMessage(
 ): Promise<void> {
   const kept = after.findLast((message) => message.id === streamed.id)
   const last = after.at(-1)
-  const carries = kept?.role === 'assistant' ? kept : undefined
+  const dropped = ending.dropped ? last : undefined
+  const carries = kept?.role === 'assistant' && kept !== dropped ? kept : undefined
   if (carries) {
     if (carries !== streamed) await tellCalls(sink, ctx, carries, streamed)
     const wait = sink.write({ type: 'message-end', message: carries, ...(carries === last ? ending : usageOf(ending)) })
@@ -37,7 +38,7 @@ export async function tellMessage(
   if (last === carries) return
   const known = new Set(before.map(({ id }) => id).concat(streamed.id))
   for (const message of after) {
-    if (message.role === 'assistant' && !known.has(message.id)) {
+    if (message.role === 'assistant' && message !== dropped && !known.has(message.id)) {
       await tellWhole(sink, ctx, message, message === last ? ending : {})
     }
   }

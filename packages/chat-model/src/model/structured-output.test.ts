@@ -1,9 +1,9 @@
-import { type Agent, defineTool } from '@troupe/kernel'
+import { type Agent, type AgentHandler, defineTool, withAfterModelRewriteHistory } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { brief, calling, expectSound, hello, play, tool } from '../chat-model.fixture.ts'
+import { brief, calling, conversation, expectSound, hello, play, tool } from '../chat-model.fixture.ts'
 import { chatModelAgent } from '../index.ts'
 
 const schema = z.object({ city: z.string(), degrees: z.number() })
@@ -53,6 +53,59 @@ describe('structured output', () => {
     const told = played.requests[1]?.messages ?? []
     expect(told.length).toBeGreaterThan(1)
     expect(told.at(-1)?.role).toBe('user')
+    expectSound(played)
+  })
+
+  test('an answer that breaks the schema is shown, closed as dropped, and in no history', async () => {
+    const played = await play(['draft', good], { output: schema })
+    const [draft, final] = played.events.filter((event) => event.type === 'message-end')
+    expect(draft).toMatchObject({ message: { content: 'draft' }, dropped: true, usage: expect.anything() })
+    expect(final).not.toHaveProperty('dropped')
+    expect(brief(played.history)).toEqual(['user Hello', `assistant ${good}`])
+    expect(brief(played.requests[1]?.messages)).toEqual([
+      'user Hello',
+      'assistant draft',
+      expect.stringMatching(/^user The answer does not fit/),
+    ])
+    expectSound(played)
+  })
+
+  test('a run that is resumed after a correction goes on without it', async () => {
+    const ask = tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)
+    const talk = conversation(['draft', calling('ask'), good], { output: schema, tools: [ask] })
+    await talk.next()
+    const { end } = await talk.next({ 'ask#1': 'yes' })
+    expect(end?.output).toEqual(value)
+    expect(brief(talk.model.requests[2]?.messages)).toEqual(['user Hello', 'assistant ask', 'tool yes'])
+  })
+
+  test('an answer that breaks the schema is never the text of the run', async () => {
+    const texts: string[] = []
+    const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void texts.push(text) }
+    const { end } = await play(['1'], { output: schema, outputCorrections: 0, handlers: [listen] })
+    expect([end?.text, texts]).toEqual(['', ['']])
+  })
+
+  test.each([
+    ['changed', true, ['user Hello', `assistant ${good}`]],
+    ['added', false, ['user Hello', 'assistant draft', `assistant ${good}`]],
+  ] as const)('an answer that a hook has %s is dropped just so', async (_, changes, history) => {
+    let calls = 0
+    const played = await play([{ text: 'draft', toolCalls: [{ id: 't', name: 't' }] }, good], {
+      output: schema,
+      tools: [tool('t')],
+      handlers: [
+        withAfterModelRewriteHistory((_, messages) => {
+          if (calls++ > 0) return
+          const { id } = messages.at(-1) ?? expect.fail('no answer')
+          const told = changes ? [] : [{ id, role: 'assistant', content: 'draft' } as const]
+          return [...messages.slice(0, -1), ...told, { id: changes ? id : 'own', role: 'assistant', content: 'No.' }]
+        }),
+      ],
+    })
+    expect(brief(played.history)).toEqual(history)
+    expect(brief(played.requests[1]?.messages).at(-2)).toBe('assistant No.')
+    expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
     expectSound(played)
   })
 
