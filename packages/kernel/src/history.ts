@@ -1,4 +1,4 @@
-import type { ToolEnd } from './data/event.ts'
+import type { AgentEvent, ToolEnd } from './data/event.ts'
 import type { Message, ToolCall, ToolMessage } from './data/message.ts'
 
 /**
@@ -43,6 +43,16 @@ export function toolMessage({
     ...(error && { error }),
     ...(kept && { kept }),
   }
+}
+
+/**
+ * The history entry that an event stands for, if it stands for one; says who said it.
+ * @example const message = messageOf(event); if (message) messages.push(message)
+ */
+export function messageOf(event: AgentEvent): Message | undefined {
+  if (event.type === 'tool-end') return event.status === 'dropped' ? undefined : toolMessage(event)
+  if (event.type !== 'message-end' || event.dropped) return undefined
+  return event.message.agentName === undefined ? { ...event.message, agentName: event.agentName } : event.message
 }
 
 /** What stands in for a result that is not known. */

@@ -18,6 +18,7 @@ import {
   type ToolCallResult,
 } from '@troupe/kernel'
 import { isModelError } from '../model/model-error.ts'
+import { isStop } from '../stop.ts'
 import { wrongResult } from '../tools/tool-call.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
@@ -70,7 +71,7 @@ export class HandlerChain implements Innermost {
     for (const [index, { before }] of this.#frames.entries()) {
       reached(index + 1, current)
       if (!before) continue
-      const returned = await attempt(before.name, 'beforeAgent', () => before.hook(current, config))
+      const returned = await attempt(current, before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
       checkConfig(before.name, config)
     }
@@ -82,7 +83,7 @@ export class HandlerChain implements Innermost {
     let failed: { readonly error: unknown } | undefined
     for (const { after } of this.#frames.slice(0, reached)) {
       try {
-        if (after) await attempt(after.name, 'afterAgent', () => after.hook(ctx, result))
+        if (after) await attempt(ctx, after.name, 'afterAgent', () => after.hook(ctx, result))
       } catch (error) {
         failed ??= { error }
       }
@@ -104,7 +105,7 @@ export class HandlerChain implements Innermost {
   async rewrite(hook: RewriteHook, start: Rewritten): Promise<Rewritten> {
     let current = start
     for (const { name, hook: rewrite } of this.#rewrites[hook]) {
-      let returned = attempt(name, hook, () => rewrite(current.ctx, current.messages))
+      let returned = attempt(current.ctx, name, hook, () => rewrite(current.ctx, current.messages))
       if (isPromise(returned)) returned = await returned
       current = rewritten(name, hook, returned, current)
     }
@@ -151,7 +152,7 @@ function wrapInvoke(next: InvokeTool, handler: AgentHandler): InvokeTool {
   if (!wrap) return next
   const hook = invokable ? 'wrapInvokableToolCall' : 'wrapStreamableToolCall'
   return async (ctx, input) =>
-    checkResult(handler.name, hook, await attempt(handler.name, hook, () => wrap(ctx, input, next)))
+    checkResult(handler.name, hook, await attempt(ctx, handler.name, hook, () => wrap(ctx, input, next)))
 }
 
 function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
@@ -161,14 +162,14 @@ function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
   if (!wrap) return next
   const hook = streamable ? 'wrapStreamableToolCall' : 'wrapInvokableToolCall'
   return async (ctx, input) => {
-    const call = await attempt(handler.name, hook, () => wrap(ctx, input, next))
+    const call = await attempt(ctx, handler.name, hook, () => wrap(ctx, input, next))
     if (!call?.stream || !isPromise(call.result)) throw nonsense(handler.name, hook, '{ stream, result }')
-    const result = attempt(handler.name, hook, () => call.result).then((value) =>
+    const result = attempt(ctx, handler.name, hook, () => call.result).then((value) =>
       checkResult(handler.name, hook, value),
     )
     // Whoever reads the stream hears of the failure first.
     result.catch(() => undefined)
-    return { stream: guarded(handler.name, hook, () => call.stream), result }
+    return { stream: guarded(ctx, handler.name, hook, () => call.stream), result }
   }
 }
 
@@ -182,11 +183,12 @@ function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
   const isPart = (part: ModelPart) => typeof part?.type === 'string'
-  return (ctx, request) => guarded(handler.name, 'wrapModelCall', () => wrap(ctx, request, next), isPart)
+  return (ctx, request) => guarded(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), isPart)
 }
 
 /** A stream that a handler gives; what fails in it names handler and hook. */
 function guarded<T>(
+  ctx: RunContext,
   name: string,
   hook: HookName,
   open: () => AsyncIterable<T>,
@@ -195,27 +197,31 @@ function guarded<T>(
   return stream(async (sink) => {
     try {
       await pipe(open(), {
+        get closed() {
+          return sink.closed ?? false
+        },
         write(value) {
           if (isSound(value)) return sink.write(value)
           throw nonsense(name, hook, 'parts of an answer')
         },
       })
     } catch (error) {
-      throw handlerError(name, hook, error)
+      // Who has left hears nothing any more, and what broke off for it is nobody's fault.
+      throw sink.closed ? error : handlerError(ctx, name, hook, error)
     }
   })
 }
 
 /** Calls a hook; what it throws, now or later, names handler and hook. */
-function attempt<T>(name: string, hook: HookName, call: () => T): T {
+function attempt<T>(ctx: RunContext, name: string, hook: HookName, call: () => T): T {
   try {
     const returned = call()
     if (!isPromise(returned)) return returned
     return returned.then(undefined, (error: unknown) => {
-      throw handlerError(name, hook, error)
+      throw handlerError(ctx, name, hook, error)
     }) as T
   } catch (error) {
-    throw handlerError(name, hook, error)
+    throw handlerError(ctx, name, hook, error)
   }
 }
 
@@ -229,15 +235,19 @@ function checkContext(name: string, hook: HookName, ctx: RunContext): RunContext
 }
 
 function nonsense(name: string, hook: HookName, expected: string): KernelError {
-  return handlerError(name, hook, new Error(`expected ${expected}`))
+  return failed(name, hook, new Error(`expected ${expected}`))
 }
 
-/** What a hook threw as the run's error; aborts, interrupts and failures of the model pass as they are. */
-function handlerError(handler: string, hook: HookName, cause: unknown): KernelError {
-  const error = KernelError.from(cause, 'HANDLER_FAILED')
-  const passes = /^(ABORTED|INTERRUPTED|TIMEOUT|HANDLER_FAILED)$/.test(error.code) || isModelError(error)
-  if (error === cause && passes) return error
-  return new KernelError('HANDLER_FAILED', `handler ${handler}: ${hook} failed, ${error.message}`, {
+/** What a hook threw as the run's error; aborts, questions, limits of time and failures of the model pass as they are. */
+function handlerError(ctx: RunContext, handler: string, hook: HookName, cause: unknown): KernelError {
+  if (!KernelError.is(cause)) return failed(handler, hook, cause)
+  const passes = /^(TIMEOUT|HANDLER_FAILED)$/.test(cause.code) || isModelError(cause) || isStop(cause, ctx)
+  return passes ? cause : failed(handler, hook, cause)
+}
+
+function failed(handler: string, hook: HookName, cause: unknown): KernelError {
+  const { message } = KernelError.from(cause)
+  return new KernelError('HANDLER_FAILED', `handler ${handler}: ${hook} failed, ${message}`, {
     cause,
     details: { handler, hook },
   })

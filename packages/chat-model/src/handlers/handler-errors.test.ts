@@ -3,7 +3,9 @@ import {
   type AgentInput,
   type HookName,
   KernelError,
+  type RunContext,
   type RunResult,
+  stream,
   withBeforeAgent,
   withInvokableToolWrapper,
 } from '@troupe/kernel'
@@ -122,6 +124,52 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     })
     expect(end?.outcome).toBe('failed')
     expect(toolEnds).toContainEqual(expect.objectContaining({ callId: 'good', status: 'complete' }))
+  })
+
+  const own = ['ABORTED', 'INTERRUPTED'].flatMap((code) =>
+    Object.keys(HOOKS).map((hook) => [code, hook as HookName] as const),
+  )
+  test.each(own)('%s thrown by %s in a run that nobody stopped is the handler’s failure', async (code, hook) => {
+    const thrown = new KernelError(code, 'mine: no')
+    const raise = () => {
+      throw thrown
+    }
+    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'broken', [hook]: raise }] }, hello, {
+      canInterrupt: true,
+    })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expect(played.end?.outcome).toBe('failed')
+    expectSound(played)
+  })
+
+  test('a handler’s own abort in a stream is its failure too', async () => {
+    const failing = () => stream<never>(() => Promise.reject(new KernelError('ABORTED', 'mine: no')))
+    for (const [hook, one] of Object.entries({
+      wrapModelCall: failing,
+      wrapStreamableToolCall: async () => ({ stream: failing(), result: Promise.resolve({ content: '' }) }),
+    })) {
+      const { errors } = await play(turnsFor(hook), { ...options, handlers: [{ name: 'broken', [hook]: one }] })
+      expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    }
+  })
+
+  test.each(['beforeAgent', 'beforeModelRewriteHistory'] as const)(
+    'a question that %s asks interrupts',
+    async (hook) => {
+      const asking: AgentHandler = { name: 'asking', [hook]: (ctx: RunContext) => ctx.interrupt({ reason: 'input' }) }
+      const { end, errors } = await play(['Hi.'], { handlers: [asking] }, hello, { canInterrupt: true })
+      expect([end?.outcome, end?.interrupts?.length, errors]).toEqual(['interrupted', 1, []])
+    },
+  )
+
+  test('a hook that stops because the run was asked to stop is no handler error', async () => {
+    const handlers = [
+      withBeforeAgent((ctx) => {
+        throw new KernelError('ABORTED', `mine: ${ctx.cancelling}`)
+      }),
+    ]
+    const { end, errors } = await play(['Hi.'], { handlers }, hello, { cancelling: () => 'after-model' })
+    expect([end?.outcome, errors]).toEqual(['cancelled', []])
   })
 
   test('a hook that fails because the run was aborted is no handler error', async () => {

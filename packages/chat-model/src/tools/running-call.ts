@@ -15,7 +15,7 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
-import { failedResult, isThrown } from './tool-call.ts'
+import { failedResult, isThrown, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
 import { steers, type Wish } from './wish.ts'
 
@@ -107,7 +107,7 @@ export class RunningCall {
       const answer: Json = await this.#ctx.interrupt({ reason: 'approval', message, responseSchema: ANSWER, metadata })
       this.#obey(answer as ApprovalAnswer | null)
     } catch (error) {
-      if (this.interrupts.length === 0) this.#fail(error)
+      if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
     }
   }
 

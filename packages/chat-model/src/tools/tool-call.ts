@@ -13,6 +13,7 @@ import {
   type ToolCallResult,
   type ToolOutput,
 } from '@troupe/kernel'
+import { isStop } from '../stop.ts'
 import { abortError, withinLimit } from '../time-limit.ts'
 
 /** What calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
@@ -120,10 +121,17 @@ async function limited(
     return await withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
   } catch (cause) {
     if (ctx.signal.aborted) throw abortError(ctx.signal.reason)
-    const error = KernelError.from(cause, 'TOOL_FAILED')
+    const error = toolError(ctx, input.name, cause)
     if (error.code === 'INTERRUPTED') throw error
     return input.tool?.onError === 'throw' ? thrownResult(error) : failedResult(error)
   }
+}
+
+/** What a tool has failed with. Contract: an abort or a question that is none is a failure like any other. */
+export function toolError(ctx: RunContext, name: string, cause: unknown): KernelError {
+  const error = KernelError.from(cause, 'TOOL_FAILED')
+  if (!/^(ABORTED|INTERRUPTED)$/.test(error.code) || isStop(error, ctx)) return error
+  return new KernelError('TOOL_FAILED', `tool ${name}: ${error.message}`, { cause })
 }
 
 /** A failure that ends the run; the mark is JSON, so that it survives a journal. */

@@ -64,6 +64,35 @@ describe('6: a call is answered exactly once before the next model call', () => 
     expectSound(played)
   })
 
+  test.each(['ABORTED', 'INTERRUPTED'])(
+    '%s thrown by a tool in a run that nobody stopped is a failure like any other',
+    async (code) => {
+      const thrown = new KernelError(code, 'mine: no')
+      const failing: Record<string, Tool> = {
+        invoke: tool('t', raise(thrown)),
+        stream: defineTool({
+          ...tool('t'),
+          invoke: undefined as never,
+          async *stream() {
+            yield 'half'
+            raise(thrown)()
+          },
+        }),
+        approval: tool('t', undefined, { needsApproval: raise(thrown) }),
+      }
+      for (const one of Object.values(failing)) {
+        const played = await play([args('{}'), 'Done.'], { tools: [one] }, hello, { canInterrupt: true })
+        expect(played.toolEnds).toMatchObject([
+          { status: 'failed', content: 'Error: tool t: mine: no', error: { code: 'TOOL_FAILED' } },
+        ])
+        expect([played.end?.outcome, played.end?.text]).toEqual(['complete', 'Done.'])
+        expectSound(played)
+      }
+      const strict = await play([args('{}')], { tools: [tool('t', raise(thrown), { onError: 'throw' })] })
+      expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t: mine: no' }])
+    },
+  )
+
   test('a validated value is what the tool gets: defaults and transformations of the schema included', async () => {
     const seen: unknown[] = []
     const t = defineTool({

@@ -63,10 +63,10 @@ export class Scope {
       await this.#idle.promise
     }
     this.#source.onInterrupt(interrupts, this.#nested > 0 ? { ...this.#runs } : undefined)
-    return new KernelError(
-      'INTERRUPTED',
-      `interrupt: waiting for an answer to ${interrupts.map(({ id }) => id).join(', ')}`,
-    )
+    const interruptIds = interrupts.map(({ id }) => id)
+    return new KernelError('INTERRUPTED', `interrupt: waiting for an answer to ${interruptIds.join(', ')}`, {
+      details: { interruptIds },
+    })
   }
 
   /** Counts a nested run; gives its number in the call and what an earlier attempt saved of it. */

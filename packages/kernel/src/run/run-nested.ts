@@ -6,7 +6,7 @@ import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
-import { openCalls, toolMessage } from '../history.ts'
+import { messageOf, openCalls } from '../history.ts'
 import { mapStream, pipe, type Sink } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import type { RunHost } from './run.ts'
@@ -79,8 +79,8 @@ async function attemptRun(
   const around: RunHost['around'] = (_ctx, next) =>
     mapStream(next(start), (event) => {
       if (event.runId !== core.runId) return event
-      if (event.type === 'message-end' && !event.dropped) messages.push(event.message)
-      if (event.type === 'tool-end' && event.status !== 'dropped') messages.push(toolMessage(event))
+      const message = messageOf(event)
+      if (message) messages.push(message)
       if (event.type !== 'action' || event.action.type !== 'interrupt') return event
       const { state: inner = null, ...action } = event.action
       state = inner
