@@ -150,6 +150,8 @@ function compile(options: ChatModelAgentOptions): Plan {
   const legacy = middlewares.map((entry) => middlewareHandler(entry, who))
   const list = [...legacy, ...handlers.map((entry) => (isMiddleware(entry) ? middlewareHandler(entry, who) : entry))]
   const exits = exit === false ? [] : [exit === true ? exitTool() : exit]
+  // They come on top of the agent's own in every run.
+  toolMetas([...tools, ...exits, ...middlewares.flatMap(({ additionalTools = [] }) => additionalTools)])
   const structured = output && structuredOutput(output, outputCorrections, validator)
   return {
     instruction,

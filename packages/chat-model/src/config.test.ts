@@ -38,6 +38,16 @@ const invalid: readonly (readonly [string, unknown, RegExp])[] = [
   ['a meta without a tool', { ...fine, tools: [{ tool: undefined, returnDirectly: true }] }, /tool/],
   ['the same tool twice', { ...fine, tools: [tool('t'), tool('t')] }, /"t" twice/],
   ['an exit tool whose name is taken', { ...fine, tools: [tool('exit')], exit: true }, /"exit" twice/],
+  [
+    'an additional tool whose name is taken',
+    { ...fine, tools: [tool('t')], middlewares: [{ additionalTools: [tool('t')] }] },
+    /"t" twice/,
+  ],
+  [
+    'two middlewares with the same tool',
+    { ...fine, middlewares: [{ additionalTools: [tool('t')] }, { additionalTools: [tool('t')] }] },
+    /"t" twice/,
+  ],
   ['an exit that is none', { ...fine, exit: 'exit' }, /exit|tool/],
   ['handlers that are no list', { ...fine, handlers: {} }, /handlers/],
   ['a handler that is none', { ...fine, handlers: [null] }, /handler/],

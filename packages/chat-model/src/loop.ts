@@ -21,6 +21,7 @@ import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
 import { type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
+import { checkTools } from './tools/toolbox.ts'
 import { type Wish, weigh } from './tools/wish.ts'
 
 /** What an interrupted loop needs beyond the history. */
@@ -107,6 +108,7 @@ export class Loop {
     for (const meta of additions?.tools ?? []) {
       if (!tools.some(({ tool }) => tool.name === meta.tool.name)) tools.push(meta)
     }
+    if (tools.length > toolbox.metas.length) checkTools(tools)
     const added = additions?.instruction ?? ''
     return {
       instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,

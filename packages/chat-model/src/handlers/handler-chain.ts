@@ -20,6 +20,7 @@ import {
 import { isModelError } from '../model/model-error.ts'
 import { isStop } from '../stop.ts'
 import { wrongResult } from '../tools/tool-call.ts'
+import { checkTools } from '../tools/toolbox.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** What stands inside all wraps. */
@@ -73,7 +74,7 @@ export class HandlerChain implements Innermost {
       if (!before) continue
       const returned = await attempt(current, before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
-      checkConfig(before.name, config)
+      checkConfig(current, before.name, config)
     }
     return current
   }
@@ -131,11 +132,12 @@ function isHistory(messages: unknown, before: readonly Message[]): messages is r
 
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
 
-function checkConfig(name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
+function checkConfig(ctx: RunContext, name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
   const wrong = (what: string) => nonsense(name, 'beforeAgent', what)
   if (typeof instruction !== 'string') throw wrong('config.instruction to be text')
   if (!Array.isArray(tools) || !tools.every((meta) => meta?.tool?.name))
     throw wrong('config.tools to be a list of { tool, returnDirectly }')
+  attempt(ctx, name, 'beforeAgent', () => checkTools(tools))
   if (!Array.isArray(input?.messages)) throw wrong('config.input.messages to be a list')
   if (typeof runOptions !== 'object' || runOptions === null) throw wrong('config.runOptions to be an object')
 }

@@ -279,55 +279,6 @@ describe('afterAgent', () => {
   })
 })
 
-describe('a handler that returns nonsense fails the run, named with its hook', () => {
-  const nonsense: readonly (readonly [HookName, string, unknown])[] = [
-    ['beforeAgent', 'a number', () => 42],
-    ['beforeAgent', 'an object that is no context', () => ({ runId: 'x' })],
-    ['beforeModelRewriteHistory', 'a text', () => 'history'],
-    ['beforeModelRewriteHistory', 'null', () => null],
-    ['beforeModelRewriteHistory', 'no messages', () => ({ messages: 1, ctx: {} })],
-    ['beforeModelRewriteHistory', 'messages that are none', () => [1, null, 'x']],
-    ['afterModelRewriteHistory', 'a number', () => 7],
-    ['afterModelRewriteHistory', 'messages that are none', () => [undefined]],
-    ['wrapInvokableToolCall', 'nothing', async () => undefined],
-    ['wrapInvokableToolCall', 'no result', async () => 42],
-    ['wrapInvokableToolCall', 'content that is none', async () => ({ content: 42 })],
-    ['wrapInvokableToolCall', 'data that is no JSON', async () => ({ content: 'x', data: 1n })],
-    ['wrapStreamableToolCall', 'nothing', async () => undefined],
-    ['wrapStreamableToolCall', 'no result', async () => ({ stream: none(), result: Promise.resolve(undefined) })],
-    ['wrapModelCall', 'nothing', () => undefined],
-    ['wrapModelCall', 'no stream', () => 42],
-    ['wrapModelCall', 'parts that are none', () => [null]],
-  ]
-  test.each(nonsense)('%s: %s', async (hook, _, body) => {
-    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'odd', [hook]: body } as AgentHandler] })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
-    expectSound(played)
-  })
-
-  const configs: Record<string, object> = {
-    'an instruction that is no text': { instruction: 42 },
-    'tools that are no list': { tools: 'none' },
-    'tools without options': { tools: [tool('t')] },
-    'a tool that is none': { tools: [{ tool: {}, returnDirectly: false }] },
-    'the same tool twice': { tools: [tool('x'), tool('x')].map((one) => ({ tool: one, returnDirectly: false })) },
-    'no input': { input: undefined },
-    'messages that are no list': { input: { messages: 'Hello' } },
-    'no options': { runOptions: null },
-  }
-  test.each(Object.entries(configs))('beforeAgent sets %s', async (_, change) => {
-    const played = await play(['Hi.'], {
-      handlers: [{ name: 'odd', beforeAgent: (_ctx, config) => void Object.assign(config, change) }],
-    })
-    expect(played.errors.map(({ code }) => code)).toEqual([
-      expect.stringMatching(/^(HANDLER_FAILED|CONFIG_INVALID|SCHEMA_INVALID)$/),
-    ])
-    expect(played.requests).toHaveLength(0)
-  })
-})
-
-async function* none(): AsyncGenerator<string> {}
-
 test('the input of a run is not changed by handlers that change their lists in place', async () => {
   const input: AgentInput = Object.freeze({ messages: Object.freeze([...hello.messages]) })
   const { end } = await play(

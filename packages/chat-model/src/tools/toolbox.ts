@@ -1,4 +1,4 @@
-import { KernelError, type Tool, type ToolMeta, type ToolSpec, toJsonSchema } from '@troupe/kernel'
+import { KernelError, type Tool, type ToolMeta, type ToolSpec, toJsonSchema, toolMetas } from '@troupe/kernel'
 
 const SPECS = new WeakMap<Tool, ToolSpec>()
 
@@ -9,14 +9,10 @@ export class Toolbox {
   readonly #byName: ReadonlyMap<string, ToolMeta>
 
   constructor(metas: readonly ToolMeta[]) {
+    checkTools(metas)
     this.metas = metas
     this.specs = metas.map(({ tool }) => specOf(tool))
     this.#byName = new Map(metas.map((meta) => [meta.tool.name, meta]))
-    if (this.#byName.size < metas.length) {
-      const names = metas.map(({ tool }) => tool.name)
-      const twice = names.find((name, i) => names.indexOf(name) !== i)
-      throw new KernelError('CONFIG_INVALID', `tools: names are unique, got "${twice}" twice`)
-    }
   }
 
   get(name: string): ToolMeta | undefined {
@@ -27,6 +23,19 @@ export class Toolbox {
   holding(metas: readonly ToolMeta[]): Toolbox {
     const same = metas.length === this.metas.length && metas.every((meta, i) => meta === this.metas[i])
     return same ? this : new Toolbox(metas)
+  }
+}
+
+/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is no tool and for a name that occurs twice; a tool is checked once. */
+export function checkTools(metas: readonly ToolMeta[]): void {
+  const names = new Set<string>()
+  for (const { tool } of metas) {
+    if (!SPECS.has(tool)) toolMetas([tool])
+    specOf(tool)
+    if (names.has(tool.name)) {
+      throw new KernelError('CONFIG_INVALID', `tools: names are unique, got "${tool.name}" twice`)
+    }
+    names.add(tool.name)
   }
 }
 

@@ -1,0 +1,111 @@
+import { type AgentHandler, type HookName, type Tool, withBeforeAgent, withTools, withToolsFunc } from '@troupe/kernel'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  calling,
+  expectSound,
+  hello,
+  noUnhandledRejection,
+  type Options,
+  play,
+  streaming,
+  tool,
+} from '../chat-model.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+const options = { tools: [tool('t'), streaming('s')] }
+/** Calls a tool of the kind that the hook stands around. */
+const turnsFor = (hook: string) => [calling(hook === 'wrapStreamableToolCall' ? 's' : 't'), 'Done.']
+
+describe('a handler that returns nonsense fails the run, named with its hook', () => {
+  const nonsense: readonly (readonly [HookName, string, unknown])[] = [
+    ['beforeAgent', 'a number', () => 42],
+    ['beforeAgent', 'an object that is no context', () => ({ runId: 'x' })],
+    ['beforeModelRewriteHistory', 'a text', () => 'history'],
+    ['beforeModelRewriteHistory', 'null', () => null],
+    ['beforeModelRewriteHistory', 'no messages', () => ({ messages: 1, ctx: {} })],
+    ['beforeModelRewriteHistory', 'messages that are none', () => [1, null, 'x']],
+    ['afterModelRewriteHistory', 'a number', () => 7],
+    ['afterModelRewriteHistory', 'messages that are none', () => [undefined]],
+    ['wrapInvokableToolCall', 'nothing', async () => undefined],
+    ['wrapInvokableToolCall', 'no result', async () => 42],
+    ['wrapInvokableToolCall', 'content that is none', async () => ({ content: 42 })],
+    ['wrapInvokableToolCall', 'data that is no JSON', async () => ({ content: 'x', data: 1n })],
+    ['wrapStreamableToolCall', 'nothing', async () => undefined],
+    ['wrapStreamableToolCall', 'no result', async () => ({ stream: none(), result: Promise.resolve(undefined) })],
+    ['wrapModelCall', 'nothing', () => undefined],
+    ['wrapModelCall', 'no stream', () => 42],
+    ['wrapModelCall', 'parts that are none', () => [null]],
+  ]
+  test.each(nonsense)('%s: %s', async (hook, _, body) => {
+    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'odd', [hook]: body } as AgentHandler] })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
+    expectSound(played)
+  })
+
+  const configs: Record<string, object> = {
+    'an instruction that is no text': { instruction: 42 },
+    'tools that are no list': { tools: 'none' },
+    'tools without options': { tools: [tool('t')] },
+    'a tool that is none': { tools: [{ tool: {}, returnDirectly: false }] },
+    'the same tool twice': { tools: [tool('x'), tool('x')].map((one) => ({ tool: one, returnDirectly: false })) },
+    'no input': { input: undefined },
+    'messages that are no list': { input: { messages: 'Hello' } },
+    'no options': { runOptions: null },
+  }
+  test.each(Object.entries(configs))('beforeAgent sets %s', async (_, change) => {
+    const played = await play(['Hi.'], {
+      handlers: [{ name: 'odd', beforeAgent: (_ctx, config) => void Object.assign(config, change) }],
+    })
+    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook: 'beforeAgent' } }])
+    expect(played.requests).toHaveLength(0)
+  })
+
+  const meta = (one: Tool) => ({ tool: one, returnDirectly: false })
+  const broken = { ...tool('bad'), parameters: { type: 'strin' } as never }
+  const adding: Record<string, readonly [Options, string, string]> = {
+    'withTools adds a name that is taken': [{ handlers: [withTools(tool('t'))] }, 'withTools', '"t" twice'],
+    'withToolsFunc adds a name that is taken': [
+      { handlers: [withToolsFunc((_, tools) => [...tools, meta(tool('t'))])] },
+      'withToolsFunc',
+      '"t" twice',
+    ],
+    'withBeforeAgent pushes a name that is taken': [
+      { handlers: [withBeforeAgent((_, config) => void config.tools.push(meta(tool('t'))))] },
+      'withBeforeAgent',
+      '"t" twice',
+    ],
+    'withToolsFunc adds a tool with a bad schema': [
+      { handlers: [withToolsFunc((_, tools) => [...tools, meta(broken)])] },
+      'withToolsFunc',
+      'tool bad',
+    ],
+    'withBeforeAgent pushes a tool without a body': [
+      {
+        handlers: [
+          withBeforeAgent((_, config) => void config.tools.push(meta({ ...tool('bad'), invoke: undefined as never }))),
+        ],
+      },
+      'withBeforeAgent',
+      'tool bad',
+    ],
+    'a middleware among the handlers adds a name that is taken': [
+      { handlers: [{ additionalTools: [tool('t')] }] },
+      'legacy-middleware',
+      '"t" twice',
+    ],
+  }
+  test.each(Object.entries(adding))('%s: the error names handler, hook and tool', async (_, [more, handler, text]) => {
+    const { errors, requests } = await play(['Hi.'], { tools: [tool('t')], ...more })
+    expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler, hook: 'beforeAgent' } }])
+    expect([errors[0]?.message, requests.length]).toEqual([expect.stringContaining(text), 0])
+  })
+
+  test('a tool that was added to the run with a bad schema is no fault of a handler', async () => {
+    const input = { ...hello, additions: { tools: [meta(broken)] } }
+    const { errors } = await play(['Hi.'], { handlers: [withBeforeAgent(() => undefined)] }, input)
+    expect(errors).toMatchObject([{ code: 'SCHEMA_INVALID', message: expect.stringContaining('tool bad') }])
+  })
+})
+
+async function* none(): AsyncGenerator<string> {}
