@@ -11,7 +11,7 @@ import {
 } from '@troupe/kernel'
 import { withinLimit } from '../time-limit.ts'
 import { isModelError, modelError } from './model-error.ts'
-import type { RetryPolicy } from './retry.ts'
+import { pauseOf, type RetryPolicy } from './retry.ts'
 
 /** How a model call is made. */
 export interface ModelCallOptions {
@@ -37,7 +37,7 @@ export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallM
             last = modelError(KernelError.from(error, 'MODEL_FAILED'))
             if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
           }
-          const pause = retry(last, attempt)
+          const pause = pauseOf(retry, last, attempt)
           if (pause === undefined) break
           await sleep(ctx, pause)
         }

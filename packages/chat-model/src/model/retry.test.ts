@@ -1,4 +1,5 @@
-import { type AgentEvent, KernelError, withBeforeModelRewriteHistory } from '@troupe/kernel'
+import { type AgentEvent, type AgentHandler, KernelError, withBeforeModelRewriteHistory } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
@@ -12,7 +13,7 @@ import {
   timed,
   tool,
 } from '../chat-model.fixture.ts'
-import { backoff } from '../index.ts'
+import { backoff, chatModelAgent } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -22,6 +23,8 @@ const failing = (error: unknown = busy(), at: 'before' | 'mid' | 'after' = 'befo
   text: ['Half ', 'an answer'],
   error: { at, error },
 })
+
+const through: AgentHandler = { name: 'through', wrapModelCall: (ctx, request, next) => next(ctx, request) }
 
 /** What a reader shows as the answer: the text of messages that were not dropped. */
 function shown(events: readonly AgentEvent[]): string {
@@ -68,6 +71,34 @@ describe('retry', () => {
     expect(await pass(1)).toBe(2)
     expect([(await playing).end?.text, clock.pending]).toEqual(['Hi.', 0])
   })
+
+  test('a policy that throws is CONFIG_INVALID, says so and keeps both errors', async () => {
+    const cause = new Error('no idea')
+    const retry = () => {
+      throw cause
+    }
+    const { errors } = await play([failing(), 'Never.'], { retry, handlers: [through] })
+    expect(errors).toMatchObject([
+      {
+        code: 'CONFIG_INVALID',
+        message: 'retry policy: threw, no idea',
+        details: { failure: { code: 'MODEL_FAILED', message: 'm: busy' } },
+      },
+    ])
+    const agent = chatModelAgent({ name: 'a', model: scriptedModel([failing()]), retry })
+    await expect(startRun(agent, hello)).rejects.toMatchObject({ cause })
+  })
+
+  test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, '100', null, Promise.resolve(1)])(
+    'a policy that gives %s is CONFIG_INVALID, and nothing is tried again',
+    async (pause) => {
+      const { errors, requests } = await play([failing(), 'Never.'], { retry: () => pause as never })
+      expect(errors).toMatchObject([
+        { code: 'CONFIG_INVALID', message: expect.stringMatching(/^retry policy: expected/) },
+      ])
+      expect(requests).toHaveLength(1)
+    },
+  )
 
   test('retry-after decides how long', async () => {
     const { pass, playing } = timed([failing(busy({ retryAfterMs: 9_000 })), 'Hi.'])

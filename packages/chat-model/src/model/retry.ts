@@ -1,8 +1,24 @@
-import type { KernelError } from '@troupe/kernel'
+import { got, KernelError } from '@troupe/kernel'
 import { check } from '../check.ts'
+import { modelError } from './model-error.ts'
 
 /** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined
+
+/** What a policy says. Contract: throws `CONFIG_INVALID` for a policy that throws or gives no pause; `details` have the failure it was asked about. */
+export function pauseOf(policy: RetryPolicy, failure: KernelError, attempt: number): number | undefined {
+  const details = { failure: failure.toJSON() }
+  const broken = (what: string, cause?: unknown) =>
+    modelError(new KernelError('CONFIG_INVALID', `retry policy: ${what}`, { cause, details }))
+  let pause: number | undefined
+  try {
+    pause = policy(failure, attempt)
+  } catch (cause) {
+    throw broken(`threw, ${KernelError.from(cause).message}`, cause)
+  }
+  if (pause === undefined || (Number.isFinite(pause) && pause >= 0)) return pause
+  throw broken(`expected milliseconds or undefined, ${got(pause)}`)
+}
 
 /** How the default policy waits. */
 export interface BackoffOptions {
