@@ -5,13 +5,16 @@ export interface Clock {
   after(ms: number, callback: () => void, hold?: boolean): () => void
 }
 
+/** A longer timer would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** The machine's own time. */
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: this is where time comes from
   now: () => Date.now(),
   after(ms, callback, hold = false) {
     // biome-ignore lint/plugin: this is where time comes from
-    const timer = setTimeout(callback, ms)
+    const timer = setTimeout(callback, Math.min(ms, LONGEST_MS))
     // In a browser a timer is a number.
     if (!hold) timer.unref?.()
     return () => clearTimeout(timer)
