@@ -184,8 +184,19 @@ function checkResult(name: string, hook: HookName, result: ToolCallResult): Tool
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
-  const isPart = (part: ModelPart) => typeof part?.type === 'string'
-  return (ctx, request) => guarded(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), isPart)
+  return (ctx, request) =>
+    guarded(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), oneAnswer(handler.name))
+}
+
+/** Contract: as with a model, nothing belongs to an answer after its `finish`, unless it is taken back. */
+function oneAnswer(name: string): (part: ModelPart) => boolean {
+  let finished = false
+  return (part) => {
+    if (typeof part?.type !== 'string') throw nonsense(name, 'wrapModelCall', 'parts of an answer')
+    if (finished && part.type !== 'restart') return false
+    finished = part.type === 'finish'
+    return true
+  }
 }
 
 /** A stream that a handler gives; what fails in it names handler and hook. */
@@ -194,7 +205,7 @@ function guarded<T>(
   name: string,
   hook: HookName,
   open: () => AsyncIterable<T>,
-  isSound: (value: T) => boolean = () => true,
+  counts: (value: T) => boolean = () => true,
 ): PipeStream<T> {
   return stream(async (sink) => {
     try {
@@ -203,8 +214,7 @@ function guarded<T>(
           return sink.closed ?? false
         },
         write(value) {
-          if (isSound(value)) return sink.write(value)
-          throw nonsense(name, hook, 'parts of an answer')
+          return counts(value) ? sink.write(value) : undefined
         },
       })
     } catch (error) {

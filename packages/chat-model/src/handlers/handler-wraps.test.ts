@@ -11,7 +11,7 @@ import {
   withStreamableToolWrapper,
 } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, play, streaming, tool } from '../chat-model.fixture.ts'
+import { brief, calling, expectSound, hello, play, streaming, tool } from '../chat-model.fixture.ts'
 import type { AgentMiddleware } from '../index.ts'
 
 /** Marks what passes through it, on the way in and on the way out. */
@@ -286,6 +286,43 @@ describe('wrapModelCall', () => {
       ],
     })
     expect([requests.length, end?.outcome, end?.text]).toEqual([0, 'complete', 'Canned.'])
+  })
+
+  test('adds nothing to an answer after its finish, as a model does not', async () => {
+    const seen: string[] = []
+    const outer: AgentHandler = {
+      name: 'outer',
+      wrapModelCall: (ctx, request, next) =>
+        mapStream(next(ctx, request), (part) => (seen.push(part.type) > 0 ? part : undefined)),
+    }
+    const late: AgentHandler = {
+      name: 'late',
+      async *wrapModelCall(ctx, request, next) {
+        yield* next(ctx, request)
+        yield { type: 'text-delta', delta: 'Late.' }
+        yield { type: 'tool-call-start', callId: 'c', name: 't' }
+        yield { type: 'tool-call-end', callId: 'c' }
+        yield { ...finish, usage: { inputTokens: 9, outputTokens: 9 } }
+      },
+    }
+    const played = await play(['Hi.'], { handlers: [outer, late], tools: [tool('t')] })
+    expect([played.end?.text, played.toolEnds, seen]).toEqual(['Hi.', [], ['text-delta', 'finish']])
+    expect(played.end?.usage).not.toMatchObject({ inputTokens: 9 })
+    expectSound(played)
+  })
+
+  test('may take an answer back and give another', async () => {
+    const again: AgentHandler = {
+      name: 'again',
+      async *wrapModelCall(ctx, request, next) {
+        yield* next(ctx, request)
+        yield { type: 'restart' }
+        yield* next(ctx, request)
+      },
+    }
+    const played = await play(['First.', 'Second.'], { handlers: [again] })
+    expect([played.end?.text, brief(played.history).at(-1)]).toEqual(['Second.', 'assistant Second.'])
+    expectSound(played)
   })
 
   test('may change the messages of one call without changing the history', async () => {
