@@ -61,6 +61,43 @@ describe('incoming history', () => {
     ])
   })
 
+  test('at the end its neutral answer is told, so that the call is open for nobody', async () => {
+    const played = await play(['Done.'], { tools: [tool('t')] }, { messages: [user('One'), asking('t')] })
+    expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'failed', content: UNKNOWN_RESULT }])
+    expect([played.end?.text, played.end?.openCallIds]).toEqual(['Done.', undefined])
+    expect(brief(played.history)).toEqual(['user One', 'assistant t', `tool ${UNKNOWN_RESULT}`, 'assistant Done.'])
+    expectSound(played)
+  })
+
+  test('a call that got lost beside one that awaits its answer is repaired; the other stays open', async () => {
+    const options = { tools: [tool('t'), tool('slow', undefined, { longRunning: true })] }
+    const first = await play(['Too early.'], options, { messages: [user('One'), asking('slow', 't')] })
+    expect([first.requests.length, first.end?.openCallIds]).toEqual([0, ['slow']])
+    expect(first.toolEnds).toMatchObject([{ callId: 't', content: UNKNOWN_RESULT }])
+    expectSound(first)
+    const messages = [...first.history, result('slow')]
+    const second = await play(['Done.'], options, { messages }, { runId: 'R2' })
+    expect(brief(second.requests[0]?.messages)).toEqual([
+      'user One',
+      'assistant slow t',
+      'tool slow result',
+      `tool ${UNKNOWN_RESULT}`,
+    ])
+    expect([second.toolEnds, second.end?.openCallIds]).toEqual([[], undefined])
+  })
+
+  test('a call that got lost beside an interrupted one is repaired on resume', async () => {
+    const ask = tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)
+    const options = { tools: [ask, tool('t')] }
+    const settings = { canInterrupt: true }
+    const first = await play([calling('ask', 't')], options, undefined, settings)
+    const resume = first.resume({ 'ask#1': 'yes' })
+    const messages = resume.messages.filter(({ role }) => role !== 'tool')
+    const second = await play(['Done.'], options, { ...resume, messages }, { ...settings, runId: 'R2' })
+    expect(brief(second.requests[0]?.messages).slice(2)).toEqual(['tool yes', `tool ${UNKNOWN_RESULT}`])
+    expect([second.end?.text, second.end?.openCallIds]).toEqual(['Done.', undefined])
+  })
+
   test('a call that awaits an answer is left open, and the model is not asked', async () => {
     const options = { tools: [tool('slow', undefined, { longRunning: true })] }
     const played = await play(['Too early.'], options, { messages: [user('One'), asking('slow')] })

@@ -7,6 +7,7 @@ import {
   type Interrupt,
   type Json,
   KernelError,
+  type Message,
   NO_USAGE,
   type ResumeInfo,
   type RunContext,
@@ -77,12 +78,24 @@ export class Loop {
     const dialogue = new Dialogue(this.#plan, setup, ctx, this.#sink)
     this.#dialogue = dialogue
     const state = 'answers' in start ? loopState(start.state) : undefined
-    const open = openCalls(dialogue.messages)
-    if (state && 'answers' in start && open.length > 0) return this.#continue(dialogue, setup, state, start, open)
-    if (open.length > 0 && open.every(({ name }) => setup.toolbox.get(name)?.tool.longRunning)) return
-    dialogue.messages = repairHistory(dialogue.messages)
+    const before = openCalls(dialogue.messages)
+    const open = before.filter(({ id, name }) => state?.parked[id] ?? setup.toolbox.get(name)?.tool.longRunning)
+    dialogue.messages = repairHistory(dialogue.messages, { awaiting: open.map(({ id }) => id) })
+    if (before.length > open.length) await this.#tellLost(dialogue.messages, before)
+    if (state && 'answers' in start && before.length > 0) return this.#continue(dialogue, setup, state, start, open)
+    if (open.length > 0) return
     if (await this.#endKept(dialogue)) return
     await this.#turns(dialogue, setup)
+  }
+
+  /** A call at the end of the history whose result got lost is open for nobody else either, so its neutral answer is told. */
+  async #tellLost(messages: readonly Message[], calls: readonly ToolCall[]): Promise<void> {
+    for (const { id: callId, name } of calls) {
+      const lost = messages.findLast((message) => message.role === 'tool' && message.callId === callId)
+      if (!lost) continue
+      const { id: messageId, content } = lost
+      await this.#sink.write({ type: 'tool-end', callId, messageId, name, status: 'failed', content })
+    }
   }
 
   /** What stood beside open calls is done when their results have come. */
