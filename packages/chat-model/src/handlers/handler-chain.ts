@@ -21,6 +21,7 @@ import { isModelError } from '../model/model-error.ts'
 import { isStop } from '../stop.ts'
 import { wrongResult } from '../tools/tool-call.ts'
 import { checkTools } from '../tools/toolbox.ts'
+import { borrowing, lending } from './lent-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** What stands inside all wraps. */
@@ -163,15 +164,17 @@ function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
   const wrap = streamable ?? (invokable && asStreamableWrap(invokable))
   if (!wrap) return next
   const hook = streamable ? 'wrapStreamableToolCall' : 'wrapInvokableToolCall'
+  const rest = lending(next)
   return async (ctx, input) => {
-    const call = await attempt(ctx, handler.name, hook, () => wrap(ctx, input, next))
+    const borrowed = borrowing(ctx)
+    const call = await attempt(ctx, handler.name, hook, () => wrap(borrowed.ctx, input, rest))
     if (!call?.stream || !isPromise(call.result)) throw nonsense(handler.name, hook, '{ stream, result }')
     const result = attempt(ctx, handler.name, hook, () => call.result).then((value) =>
       checkResult(handler.name, hook, value),
     )
     // Whoever reads the stream hears of the failure first.
     result.catch(() => undefined)
-    return { stream: guarded(ctx, handler.name, hook, () => call.stream), result }
+    return { stream: guarded(ctx, handler.name, hook, () => borrowed.whole(call.stream)), result }
   }
 }
 

@@ -18,7 +18,7 @@ export interface AgentHandler {
   afterModelRewriteHistory?(ctx: RunContext, messages: readonly Message[]): Awaitable<HistoryRewrite>
   /** Contract: a tool failure is `result.error`; anything thrown here ends the run. */
   wrapInvokableToolCall?(ctx: RunContext, input: ToolCallInput, next: InvokeTool): Promise<ToolCallResult>
-  /** Contract: for tools with `stream`; a handler with only the other wrap is adapted, never bypassed. */
+  /** Contract: for tools with `stream`; a handler with only the other wrap is adapted, never bypassed. Leaving the stream of `next` stops the tool; what was not read of it when the wrap's own stream has ended is read then and not shown, so that `result` settles. */
   wrapStreamableToolCall?(ctx: RunContext, input: ToolCallInput, next: StreamTool): Promise<StreamToolCallResult>
   /** Contract: around one model call with its retries; what it yields is what happened. */
   wrapModelCall?(ctx: RunContext, request: ModelRequest, next: CallModel): AsyncIterable<ModelPart>

@@ -1,0 +1,117 @@
+import { type AgentHandler, type Part, type StreamToolCallResult, withInvokableToolWrapper } from '@troupe/kernel'
+import { beforeEach, expect, test } from 'vitest'
+import { calling, expectSound, never, noUnhandledRejection, play, streaming, tool } from '../chat-model.fixture.ts'
+
+beforeEach(noUnhandledRejection)
+
+type Chunks = AsyncIterable<string | Part>
+
+async function* none(): AsyncGenerator<string> {}
+
+/** A handler that makes a stream of its own of the one inside, and leaves the result as it is. */
+const showing = (name: string, show: (chunks: Chunks) => Chunks): AgentHandler => ({
+  name,
+  async wrapStreamableToolCall(ctx, input, next): Promise<StreamToolCallResult> {
+    const { stream, result } = await next(ctx, input)
+    return { stream: show(stream), result }
+  },
+})
+const silent = (name = 'silent') => showing(name, none)
+/** Reads one chunk and no more, but does not say that it has left. */
+const once = showing('once', async function* (chunks) {
+  const { value } = await chunks[Symbol.asyncIterator]().next()
+  yield value
+})
+const leaving = showing('leaving', async function* (chunks) {
+  for await (const chunk of chunks) {
+    yield chunk
+    return
+  }
+})
+
+async function shown(handlers: readonly AgentHandler[], pieces = ['a', 'b', 'c', 'd']) {
+  const played = await play([calling('s'), 'Done.'], { tools: [streaming('s', pieces)], handlers })
+  expectSound(played)
+  const deltas = played.events.flatMap((event) => (event.type === 'tool-delta' ? [event.delta] : []))
+  return [deltas.join(''), played.toolEnds.map(({ content }) => content), played.end?.text]
+}
+
+test('a stream that a wrap never reads is read when its own has ended, and not shown; the result comes', async () => {
+  expect(await shown([silent()])).toEqual(['', ['abcd'], 'Done.'])
+})
+
+test.each([
+  ['outside', [silent('h0'), showing('h1', (chunks) => chunks)]],
+  ['inside', [showing('h0', (chunks) => chunks), silent('h1')]],
+  ['twice', [silent('h0'), silent('h1')]],
+  ['around an adapted wrap', [silent(), withInvokableToolWrapper((ctx, input, next) => next(ctx, input))]],
+  ['inside an adapted wrap', [withInvokableToolWrapper((ctx, input, next) => next(ctx, input)), silent()]],
+] as const)('so it is %s', async (_, handlers) => {
+  expect(await shown(handlers)).toEqual(['', ['abcd'], 'Done.'])
+})
+
+test('what a wrap has not read of a stream that it did not leave is read at the end', async () => {
+  expect(await shown([once])).toEqual(['a', ['abcd'], 'Done.'])
+})
+
+test('a stream that a wrap has left stops the tool, which has failed', async () => {
+  const steps: string[] = []
+  const s = streaming('s', [], {
+    async *stream() {
+      try {
+        for (const step of ['a', 'b', 'c', 'd']) {
+          steps.push(step)
+          yield step
+        }
+      } finally {
+        steps.push('stopped')
+      }
+    },
+  })
+  const played = await play([calling('s'), 'Done.'], { tools: [s], handlers: [leaving] })
+  expect(played.toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
+  expect([steps.at(-1), steps.includes('d'), played.end?.text]).toEqual(['stopped', false, 'Done.'])
+})
+
+test('a wrap that has left and answers by itself does not wait for a tool that does not stop', async () => {
+  const stuck = streaming('s', [], {
+    async *stream() {
+      yield 'a'
+      await never
+    },
+  })
+  const own: AgentHandler = {
+    name: 'own',
+    async wrapStreamableToolCall(ctx, input, next) {
+      const { stream } = await next(ctx, input)
+      for await (const _ of stream) break
+      return { stream: none(), result: Promise.resolve({ content: 'Enough.' }) }
+    },
+  }
+  const { toolEnds } = await play([calling('s'), 'Done.'], { tools: [stuck], handlers: [own] })
+  expect(toolEnds).toMatchObject([{ status: 'complete', content: 'Enough.' }])
+})
+
+test('a handler inside that fails while it is read at the end is named', async () => {
+  const failing = showing('failing', async function* () {
+    yield Promise.reject(new Error('no'))
+  })
+  const { errors } = await play([calling('s')], { tools: [streaming('s')], handlers: [silent(), failing] })
+  expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'failing' } }])
+})
+
+test('a tool that fails while it is read at the end has failed', async () => {
+  const s = streaming('s', [], {
+    async *stream() {
+      yield 'half '
+      throw new Error('no')
+    },
+  })
+  const { toolEnds } = await play([calling('s'), 'Done.'], { tools: [s], handlers: [silent()] })
+  expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
+})
+
+test('a tool that answers at once is adapted', async () => {
+  const { toolEnds } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [silent()] })
+  expect(toolEnds).toMatchObject([{ status: 'complete', content: 't done' }])
+})
