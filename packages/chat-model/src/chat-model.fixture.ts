@@ -151,7 +151,7 @@ export function noUnhandledRejection(): () => Promise<void> {
   }
 }
 
-/** Contract: exactly one terminal, at most one error, every message and call closed, every event JSON. */
+/** Contract: exactly one terminal, at most one error, every message and call closed, nothing of them after their end, every event JSON. */
 export function expectSound({ events, end }: Recording): void {
   expect(JSON.parse(JSON.stringify(events))).toEqual(events)
   expect(events.filter(({ type, parentCallId }) => type === 'run-end' && parentCallId === undefined)).toEqual([end])
@@ -162,6 +162,42 @@ export function expectSound({ events, end }: Recording): void {
   expect(ended.toSorted()).toEqual(started.toSorted())
   const answered = events.flatMap((event) => (event.type === 'tool-end' ? [event.callId] : []))
   expect(new Set(answered).size).toBe(answered.length)
+  expect(late(events)).toEqual([])
+}
+
+/** What comes of a message or call after its end. */
+function late(events: readonly AgentEvent[]): AgentEvent[] {
+  const over = new Set<string>()
+  return events.filter((event) => {
+    const parts = partsOf(event).map((part) => `${event.runId} ${part}`)
+    if (!/^(message|tool-call|tool)-end$/.test(event.type)) return parts.some((part) => over.has(part))
+    for (const part of parts) over.add(part)
+    return false
+  })
+}
+
+/** The message, the call as it is written, or the call as it runs, that an event belongs to. */
+function partsOf(event: AgentEvent): string[] {
+  switch (event.type) {
+    case 'message-start':
+    case 'text-delta':
+    case 'reasoning-delta':
+      return [`message ${event.messageId}`]
+    case 'message-end':
+      return [`message ${event.message.id}`, ...(event.message.toolCalls ?? []).map(({ id }) => `writing ${id}`)]
+    case 'tool-call-start':
+      return [`message ${event.messageId}`, `writing ${event.callId}`]
+    case 'tool-call-delta':
+      return [`writing ${event.callId}`]
+    case 'tool-call-end':
+      return [`writing ${event.call.id}`]
+    case 'tool-start':
+    case 'tool-delta':
+    case 'tool-end':
+      return [`running ${event.callId}`]
+    default:
+      return []
+  }
 }
 
 /** Runs of one agent, each of which goes on where the one before was interrupted. */
