@@ -31,7 +31,15 @@ export {
 } from './agent/with.ts'
 export type { Clock } from './context/clock.ts'
 export { systemClock } from './context/clock.ts'
-export type { CallScope, CancelMode, CancelRequest, ContextKey, ContextPatch, RunContext } from './context/context.ts'
+export type {
+  CallScope,
+  CancelMode,
+  CancelRequest,
+  ContextKey,
+  ContextPatch,
+  Ids,
+  RunContext,
+} from './context/context.ts'
 export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'

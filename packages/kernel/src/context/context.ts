@@ -51,7 +51,7 @@ export interface RunContext {
   /** A soft cancel: an agent looks at it between steps and throws `ABORTED`, which ends it as `cancelled`. */
   readonly cancelling: CancelMode | undefined
   /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */
-  readonly ids: { next(): string }
+  readonly ids: Ids
   readonly clock: Clock
   readonly callbacks: readonly Callback[]
   /** 0 in a root run, one more in each nested run. */
@@ -72,6 +72,13 @@ export interface RunContext {
   readonly canInterrupt: boolean
   /** Asks a person. Contract: rejects with `INTERRUPTED` the first time and is recorded, so that catching it changes nothing; on resume the call starts again and gets the answer here. */
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T>
+}
+
+/** Where names come from in a run. */
+export interface Ids {
+  next(): string
+  /** Contract: a provider's call id is kept if it is unique in the thread as far as this run knows it, otherwise replaced. */
+  call(callId: string): string
 }
 
 /** What a derived context has of its own. */

@@ -7,7 +7,14 @@ import type { RunCore } from '../run/run-core.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { Clock } from './clock.ts'
-import { type CancelMode, type ContextKey, type ContextPatch, checkContextKey, type RunContext } from './context.ts'
+import {
+  type CancelMode,
+  type ContextKey,
+  type ContextPatch,
+  checkContextKey,
+  type Ids,
+  type RunContext,
+} from './context.ts'
 import { onlyInCall, Scope } from './scope.ts'
 import { type State, TrackedState } from './state.ts'
 
@@ -80,8 +87,9 @@ export class KernelContext implements RunContext {
   get canInterrupt(): boolean {
     return this.core.canInterrupt
   }
-  get ids(): { next(): string } {
-    return { next: () => this.core.nextId(this.place.step) }
+  get ids(): Ids {
+    const { core, place } = this
+    return { next: () => core.nextId(place.step), call: (callId) => core.claimCall(callId, place.step) }
   }
 
   get<T>(key: ContextKey<T>): T | undefined {

@@ -194,6 +194,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const core = this.#core
     core.state = ctx.place.state
     const next = (start: AgentInput | ResumeInfo) => {
+      core.history = start.messages
       recorder.expect(start.messages)
       return observe(this.#agent, start, ctx)
     }

@@ -111,7 +111,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
       if (draft.type === 'error') throw KernelError.from(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
       checkAction(draft.action)
-      this.#interrupted ||= draft.action.type === 'interrupt'
+      this.#interrupted ||= draft.action.type === 'interrupt' && draft.action.interrupts.length > 0
     }
     return this.#tell(stamped(draft, this.#stamp))
   }

@@ -3,7 +3,7 @@ import type { CancelMode } from '../context/context.ts'
 import type { TrackedState } from '../context/state.ts'
 import { type ErrorInfo, KernelError, read } from '../data/error.ts'
 import type { AgentEvent, EventStamp, Outcome } from '../data/event.ts'
-import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
+import { addUsage, type Message, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { RunInfo, Span, Spans } from './callback.ts'
@@ -46,6 +46,8 @@ export class RunCore {
   usage: Usage = NO_USAGE
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
+  /** What was said before. */
+  history: readonly Message[] = []
   /** The run's end of the stream, once it has begun. */
   recorder: Sink<AgentEvent> | undefined
   /** The consumer has left: nothing is shown any more, and no new effect may begin. */
@@ -59,6 +61,7 @@ export class RunCore {
   #controller: AbortController | undefined
   readonly #onAbort: Set<() => void> = new Set()
   #counters: Map<string, number> | undefined
+  #calls: Set<string> | undefined
   #runInfo: RunInfo | undefined
 
   constructor(settings: CoreSettings) {
@@ -149,6 +152,15 @@ export class RunCore {
     const count = (this.#counters.get(step) ?? 0) + 1
     this.#counters.set(step, count)
     return `${this.runId}/${step}#${count}`
+  }
+
+  /** The id under which a call is known in the thread. */
+  claimCall(callId: string, step: string): string {
+    const taken = callId === '' || this.#calls?.has(callId) || makesCall(this.history, callId)
+    const id = taken ? this.nextId(step) : callId
+    this.#calls ??= new Set()
+    this.#calls.add(id)
+    return id
   }
 
   addUsage(usage: Usage): void {
@@ -247,6 +259,10 @@ export class RunCore {
       session: this.session,
     }
   }
+}
+
+function makesCall(messages: readonly Message[], callId: string): boolean {
+  return messages.some((message) => message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId))
 }
 
 function abortError(reason: unknown): KernelError {

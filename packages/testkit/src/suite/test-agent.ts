@@ -11,7 +11,7 @@ import type {
   RunContext,
   RunSettings,
 } from '@troupe/kernel'
-import { toolMessage } from '@troupe/kernel/history'
+import { messageOf } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
@@ -244,8 +244,8 @@ class Stage {
     const messages = [...before]
     let interrupt: (AgentAction & { type: 'interrupt' }) | undefined
     for (const event of this.events) {
-      if (event.type === 'message-end' && !event.dropped) messages.push(event.message)
-      if (event.type === 'tool-end' && event.status !== 'dropped') messages.push(toolMessage(event))
+      const message = messageOf(event)
+      if (message) messages.push(message)
       if (event.type === 'action' && event.action.type === 'interrupt') interrupt = event.action
     }
     if (!interrupt) throw new Error('expected a run that is interrupted, got none')

@@ -1,0 +1,71 @@
+import type { Agent } from '@troupe/kernel'
+import { isComposed, PARTS } from './tree/composed.ts'
+import { FlowAgent } from './tree/flow-agent.ts'
+
+/** An agent and those it works with, as data. */
+export type AgentDescription = {
+  readonly name: string
+  readonly description: string
+  readonly kind: 'agent' | 'sequential' | 'parallel' | 'loop'
+  /** What a workflow is made of, in order. */
+  readonly agents?: readonly AgentDescription[]
+  /** Whom it can hand over to. */
+  readonly subAgents?: readonly AgentDescription[]
+  /** The way back to its parent. */
+  readonly toParent?: 'transfer' | 'return'
+}
+
+/**
+ * The tree of an agent as data.
+ * @example console.log(mermaid(describe(agent)))
+ */
+export function describe(agent: Agent): AgentDescription {
+  const flow = agent instanceof FlowAgent ? agent : undefined
+  const own = flow?.agent ?? agent
+  const { name, description } = own
+  const parts = isComposed(own) ? own[PARTS] : undefined
+  const subAgents = flow?.subAgents ?? []
+  return {
+    name,
+    description,
+    kind: parts?.kind ?? 'agent',
+    ...(parts && { agents: parts.agents.map(describe) }),
+    ...(subAgents.length > 0 && { subAgents: subAgents.map(describe) }),
+    ...(flow?.parent && wayBack(flow, flow.parent)),
+  }
+}
+
+function wayBack(flow: FlowAgent, parent: FlowAgent): Pick<AgentDescription, 'toParent'> {
+  if (flow.returns) return { toParent: 'return' }
+  return flow.targets.includes(parent) ? { toParent: 'transfer' } : {}
+}
+
+/** A description as a Mermaid diagram: arrows are transfers, thick ones are steps of a workflow, dotted ones ways back. */
+export function mermaid(description: AgentDescription): string {
+  const lines: string[] = ['flowchart TD']
+  let count = 0
+  const draw = (node: AgentDescription): string => {
+    const id = `a${count++}`
+    lines.push(`  ${id}${shape(node)}`)
+    let before = id
+    for (const part of node.agents ?? []) {
+      const child = draw(part)
+      lines.push(`  ${before} ==> ${child}`)
+      if (node.kind !== 'parallel') before = child
+    }
+    if (node.kind === 'loop') lines.push(`  ${before} ==>|again| ${id}`)
+    for (const sub of node.subAgents ?? []) {
+      const child = draw(sub)
+      lines.push(`  ${id} --> ${child}`)
+      if (sub.toParent) lines.push(`  ${child} -.->|${sub.toParent}| ${id}`)
+    }
+    return id
+  }
+  draw(description)
+  return lines.join('\n')
+}
+
+function shape({ name, kind }: AgentDescription): string {
+  const label = name.replaceAll('&', '#amp;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;')
+  return kind === 'agent' ? `["${label}"]` : `[["${kind}: ${label}"]]`
+}

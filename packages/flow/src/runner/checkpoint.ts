@@ -1,0 +1,95 @@
+import {
+  type Answers,
+  type Checkpoint,
+  got,
+  type Interrupt,
+  type Json,
+  KernelError,
+  notJson,
+  type Thread,
+  validate,
+} from '@troupe/kernel'
+import { isComposed, PARTS } from '../tree/composed.ts'
+import type { Suspended } from '../tree/ending.ts'
+import type { FlowAgent } from '../tree/flow-agent.ts'
+import { readPosition } from '../tree/position.ts'
+import { validateJsonSchema } from './validator.ts'
+
+const FORMAT = 1
+
+export function makeCheckpoint(agentName: string, runId: string, { interrupts, state }: Suspended): Checkpoint {
+  return { format: FORMAT, runId, agentName, interrupts, state }
+}
+
+/** Where a suspended run goes on. Contract: throws `CHECKPOINT_INVALID` for what is broken, from elsewhere or does not fit the tree any more. */
+export function readCheckpoint(agent: FlowAgent, { checkpoint }: Thread): Checkpoint | undefined {
+  if (checkpoint === undefined) return undefined
+  const found: Partial<Checkpoint> | null = checkpoint
+  const wrong = (what: string) =>
+    new KernelError('CHECKPOINT_INVALID', `checkpoint of ${agent.name}: ${what}; drop it with pending: 'drop'`)
+  if (found?.format !== FORMAT) throw wrong(`format ${FORMAT} is known, ${got(found?.format)}`)
+  if (found.agentName !== agent.name) throw wrong(`it was made by another agent, ${got(found.agentName)}`)
+  if (!Array.isArray(found.interrupts) || found.interrupts.some((interrupt) => typeof interrupt?.id !== 'string')) {
+    throw wrong('its interrupts are broken')
+  }
+  try {
+    checkPlace(agent, found.state ?? null)
+  } catch (error) {
+    throw wrong(KernelError.from(error).message)
+  }
+  return checkpoint
+}
+
+/** Contract: throws before anything changes: `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`, `VALIDATION_FAILED`. */
+export async function checkAnswers(answers: Answers, open: readonly Interrupt[], now: number): Promise<void> {
+  const entries: readonly [string, Json][] = Object.entries(answers ?? {})
+  if (entries.length === 0)
+    throw new KernelError('VALIDATION_FAILED', 'resume: expected an answer by interrupt id, got none')
+  for (const [id, answer] of entries) {
+    const interrupt = open.find((candidate) => candidate.id === id)
+    if (!interrupt) {
+      const ids = open.map((candidate) => candidate.id)
+      const message = `resume: ${ids.length > 0 ? `open are ${ids.join(', ')}` : 'nothing is open in this thread'}, ${got(id)}`
+      throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
+    }
+    const { expiresAt, responseSchema } = interrupt
+    if (expiresAt !== undefined && expiresAt <= now) {
+      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time to answer ${id} is over`, {
+        details: { id, expiresAt },
+      })
+    }
+    const broken = notJson(answer)
+    if (broken !== undefined) {
+      throw new KernelError(
+        'VALIDATION_FAILED',
+        `resume: the answer to ${id} is not plain JSON at ${broken || 'its root'}`,
+      )
+    }
+    if (responseSchema) await checkAnswer(id, answer, responseSchema)
+  }
+}
+
+async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interrupt['responseSchema']>): Promise<void> {
+  try {
+    await validate(schema, answer, validateJsonSchema)
+  } catch (cause) {
+    const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
+    throw new KernelError(code, `resume: the answer to ${id} does not fit, ${message}`, {
+      cause,
+      details: { ...details, id },
+    })
+  }
+}
+
+/** Contract: throws `CHECKPOINT_INVALID` if the tree has nothing there any more. */
+function checkPlace(agent: FlowAgent, state: Json): void {
+  const position = readPosition(state)
+  const node = agent.at(position)
+  if (!position.asked || !isComposed(node.agent)) return
+  const { agents, inside } = node.agent[PARTS]
+  for (const { index, state: inner } of inside(position.inner ?? null)) {
+    const part = agents[index]
+    if (!part) throw new KernelError('CHECKPOINT_INVALID', `${node.name}: it has no agent ${index} any more`)
+    checkPlace(part, inner)
+  }
+}

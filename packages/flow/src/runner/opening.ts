@@ -1,0 +1,85 @@
+import { type Answers, type Clock, KernelError, type Message, type RunInput, type Thread } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import type { Resumption } from '../tree/ending.ts'
+import type { FlowAgent } from '../tree/flow-agent.ts'
+import { checkAnswers, readCheckpoint } from './checkpoint.ts'
+
+/** How a run begins on a thread. */
+export interface Opening {
+  /** What comes into the history before the agents speak. */
+  readonly messages: readonly Message[]
+  readonly resumption?: Resumption
+}
+
+/** What a user message does to questions and calls that are open. */
+export type PendingPolicy = 'reject' | 'drop'
+
+/** Contract: throws before anything has changed. */
+export async function openWithAnswers(
+  agent: FlowAgent,
+  thread: Thread,
+  answers: Answers,
+  clock: Clock,
+): Promise<Opening> {
+  const checkpoint = readCheckpoint(agent, thread)
+  await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now())
+  return { messages: [], resumption: { state: checkpoint?.state ?? null, answers } }
+}
+
+/** Contract: throws before anything has changed; results of open calls continue where they were asked for. */
+export function openWithInput(
+  agent: FlowAgent,
+  thread: Thread,
+  { messages }: RunInput,
+  policy: PendingPolicy,
+): Opening {
+  const answered = resultsIn(messages, thread)
+  const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
+  const speaks = messages.some(({ role }) => role !== 'tool')
+  const asked = thread.checkpoint?.interrupts ?? []
+  if (speaks && (waiting.length > 0 || asked.length > 0)) {
+    if (policy === 'reject') throw pending(waiting, asked)
+    return { messages: [...waiting.map(neutral), ...messages] }
+  }
+  if (answered.size === 0) return { messages }
+  const checkpoint = readCheckpoint(agent, thread)
+  return { messages, ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }) }
+}
+
+type OpenCall = Thread['openCalls'][number]
+
+function neutral({ callId, name, agentName }: OpenCall): Message {
+  return { id: `${callId}#unknown`, role: 'tool', callId, name, agentName, content: UNKNOWN_RESULT }
+}
+
+/** The open calls that an input answers; a result for anything else is refused. */
+function resultsIn(messages: readonly Message[], { openCalls }: Thread): ReadonlySet<string> {
+  const made = new Set(
+    messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
+  )
+  const answered = new Set<string>()
+  for (const message of messages) {
+    if (message.role !== 'tool' || made.has(message.callId)) continue
+    const { callId } = message
+    if (!openCalls.some((call) => call.callId === callId) || answered.has(callId)) {
+      const ids = openCalls.map((call) => call.callId)
+      const why = answered.has(callId) ? 'is answered twice' : 'is not open in this thread'
+      throw new KernelError('TOOL_CALL_UNKNOWN', `run: call ${callId} ${why}; open are ${ids.join(', ') || 'none'}`, {
+        details: { callId, open: ids },
+      })
+    }
+    answered.add(callId)
+  }
+  return answered
+}
+
+function pending(waiting: readonly OpenCall[], asked: readonly { readonly id: string }[]): KernelError {
+  const callIds = waiting.map(({ callId }) => callId)
+  const interruptIds = asked.map(({ id }) => id)
+  const open = [...callIds, ...interruptIds].join(', ')
+  return new KernelError(
+    'PENDING_TOOL_CALLS',
+    `run: the thread waits for ${open}; give the results, resume with answers, or drop them with pending: 'drop'`,
+    { details: { callIds, interruptIds } },
+  )
+}

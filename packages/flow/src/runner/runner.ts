@@ -1,0 +1,108 @@
+import {
+  type Agent,
+  type Answers,
+  type Callback,
+  type CancelRequest,
+  type Clock,
+  got,
+  KernelError,
+  type Run,
+  type Runner,
+  type RunRequest,
+  type Store,
+  systemClock,
+  type ThreadRef,
+} from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { startRun } from '@troupe/kernel/run'
+import type { FlowAgent } from '../tree/flow-agent.ts'
+import { flowOf } from '../tree/set-sub-agents.ts'
+import { checkLimits, type RunnerLimits } from './limits.ts'
+import { LocalRuns } from './local-runs.ts'
+import type { PendingPolicy } from './opening.ts'
+import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
+import { ThreadRun, type Wish } from './thread-run.ts'
+
+/** How a runner is made. */
+export interface RunnerOptions<Output = unknown> {
+  readonly agent: Agent<Output>
+  /** Where threads live. @default in memory, as long as the runner */
+  readonly store?: Pick<Store, 'threads' | 'leases'>
+  readonly callbacks?: readonly Callback[]
+  readonly limits?: RunnerLimits
+  /** What a run does when another holds its thread: give up, wait its turn, or stop the other. @default 'reject' */
+  readonly busy?: BusyPolicy
+  /** What a user message does to questions and calls that are open: nothing but an error, or it drops them. @default 'reject' */
+  readonly pending?: PendingPolicy
+  readonly clock?: Clock
+  /** Where isolated failures go. @default console.error */
+  readonly report?: (error: KernelError) => void
+}
+
+/** A Runner that can also be asked in words. */
+export interface FlowRunner<Output = unknown> extends Runner<Output> {
+  readonly agent: FlowAgent<Output>
+  /** Runs on one user message: `await` it for the answer, `for await` for the events. */
+  query(text: string, request?: RunRequest): Run<Output>
+}
+
+/** What all runs of a runner share. */
+export interface RunnerParts {
+  readonly flow: FlowAgent
+  readonly store: Pick<Store, 'threads' | 'leases'>
+  readonly callbacks: readonly Callback[]
+  readonly limits: Required<RunnerLimits>
+  readonly pending: PendingPolicy
+  readonly clock: Clock
+  readonly report: ((error: KernelError) => void) | undefined
+  readonly lease: LeaseOptions
+}
+
+/**
+ * Runs an agent in conversations.
+ * Contract: a run with a `session` continues that thread and is stored with it; one without is on its own and stored nowhere.
+ * @example
+ * const { text } = await runner({ agent }).query("What's the weather in Beijing?")
+ */
+export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Output> {
+  const { agent, callbacks = [], busy = 'reject', pending = 'reject', clock = systemClock, report } = options
+  check('busy', busy, ['reject', 'queue', 'interrupt'])
+  check('pending', pending, ['reject', 'drop'])
+  const store = options.store ?? memoryStore({ clock })
+  const limits = checkLimits(options.limits)
+  const flow = flowOf(agent)
+  const local = new LocalRuns()
+  const cancel = async (ref: ThreadRef, { mode = 'now', runId }: CancelRequest = {}): Promise<boolean> => {
+    check('cancel mode', mode, ['now', 'after-model', 'after-tools'])
+    if (local.cancel(ref, mode, runId)) return true
+    return store.leases.requestCancel(ref, { mode, ...(runId !== undefined && { runId }) })
+  }
+  const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
+  const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
+  const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
+  const start = (wish: Wish, request: RunRequest, runId: string): Run<Output> =>
+    startRun(flow, { messages: [], ...wish.input }, new ThreadRun(parts, wish, runId, request).settings())
+  return {
+    agent: flow,
+    run: (input, request = {}) => start({ input }, request, runIdOf(request)),
+    query(text, request = {}) {
+      const runId = runIdOf(request)
+      return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
+    },
+    resume(answers: Answers, { additions, options: runOptions, ...request }) {
+      const input = { ...(additions && { additions }), ...(runOptions && { options: runOptions }) }
+      return start({ answers, input }, request, runIdOf(request))
+    },
+    cancel,
+  }
+}
+
+function runIdOf({ runId }: RunRequest): string {
+  // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
+  return runId ?? crypto.randomUUID()
+}
+
+function check(name: string, value: unknown, known: readonly string[]): void {
+  if (known.includes(value as string)) return
+  throw new KernelError('CONFIG_INVALID', `runner: ${name} is one of ${known.join(', ')}, ${got(value)}`)
+}

@@ -1,0 +1,115 @@
+import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import type { LocalRuns } from './local-runs.ts'
+
+/** What a run does about a thread that is taken. */
+export type BusyPolicy = 'reject' | 'queue' | 'interrupt'
+
+/** How a lease is got. */
+export interface LeaseOptions {
+  readonly leases: LeaseStore
+  readonly local: LocalRuns
+  readonly clock: Clock
+  readonly busy: BusyPolicy
+  readonly queueMs: number
+  readonly leaseMs: number
+  readonly pollMs: number
+  /** Asks whoever holds the thread to stop. */
+  cancel(ref: ThreadRef, runId: string | undefined): Promise<unknown>
+}
+
+/** A thread that one run holds. */
+export class ThreadLease {
+  readonly token: number
+  readonly #ref: ThreadRef
+  readonly #options: LeaseOptions
+  #renewedAt: number
+
+  private constructor(ref: ThreadRef, token: number, options: LeaseOptions) {
+    this.#ref = ref
+    this.token = token
+    this.#options = options
+    this.#renewedAt = options.clock.now()
+  }
+
+  /** Contract: rejects with `THREAD_BUSY`, at once or when the time to wait is over. */
+  static async acquire(
+    ref: ThreadRef,
+    runId: string,
+    options: LeaseOptions,
+    signal: AbortSignal,
+  ): Promise<ThreadLease> {
+    const { leases, leaseMs, busy, local, clock, queueMs } = options
+    const take = async () => new ThreadLease(ref, (await leases.acquire(ref, { runId, ttlMs: leaseMs })).token, options)
+    if (busy === 'reject') return take()
+    const deadline = clock.now() + queueMs
+    const line = busy === 'queue' ? local.queue(ref) : undefined
+    try {
+      if (line?.before) await pause(clock, queueMs, signal, line.before)
+      return await waitFor(take, ref, deadline, options, signal)
+    } finally {
+      line?.leave()
+    }
+  }
+
+  /** Contract: rejects with `LEASE_LOST` when it is, or may be, another's; a store that does not answer has until the lease expires. */
+  async renew(): Promise<CancelMode | undefined> {
+    const { leases, clock, leaseMs } = this.#options
+    const now = clock.now()
+    try {
+      const { cancel } = await leases.renew(this.#ref, this.token, leaseMs)
+      this.#renewedAt = now
+      return cancel
+    } catch (cause) {
+      if (KernelError.is(cause, 'LEASE_LOST')) throw cause
+      if (clock.now() - this.#renewedAt < leaseMs) return undefined
+      const message = `run: the lease of thread ${this.#ref.threadId} could not be renewed`
+      throw new KernelError('LEASE_LOST', message, { cause })
+    }
+  }
+
+  release(): Promise<void> {
+    return this.#options.leases.release(this.#ref, this.token)
+  }
+}
+
+/** Tries again whenever the thread may be free. */
+async function waitFor(
+  take: () => Promise<ThreadLease>,
+  ref: ThreadRef,
+  deadline: number,
+  { clock, busy, local, pollMs, cancel }: LeaseOptions,
+  signal: AbortSignal,
+): Promise<ThreadLease> {
+  const stopped = new Set<unknown>()
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      return await take()
+    } catch (error) {
+      const left = deadline - clock.now()
+      if (left <= 0 || !KernelError.is(error, 'THREAD_BUSY')) throw error
+      const { runId: holder } = error.details
+      const freed = local.freed(ref)
+      if (busy === 'interrupt' && !stopped.has(holder)) {
+        stopped.add(holder)
+        await cancel(ref, typeof holder === 'string' ? holder : undefined)
+      }
+      await pause(clock, Math.min(left, pollMs), signal, freed)
+    }
+  }
+}
+
+/** Waits for a time, or until something has come. Contract: leaves no timer and no listener behind. */
+function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => () => {
+      cancelTimer()
+      signal.removeEventListener('abort', onAbort)
+      act()
+    }
+    const onAbort = settle(() => reject(signal.reason))
+    const cancelTimer = clock.after(ms, settle(resolve), true)
+    signal.addEventListener('abort', onAbort)
+    until?.then(settle(resolve))
+  })
+}

@@ -1,0 +1,87 @@
+import type { AssistantMessage, Awaitable, Content, FilePart, Message, RunContext, ToolMessage } from '@troupe/kernel'
+import { textOf } from '@troupe/kernel'
+import { TRANSFER_TOOL } from './transfer-tool.ts'
+
+/** Makes the history that one agent sees of what all have said; `ctx.agentName` is that agent. */
+export type HistoryRewriter = (messages: readonly Message[], ctx: RunContext) => Awaitable<readonly Message[]>
+
+/** How a history is rewritten. */
+export interface RewriteOptions {
+  /** Leaves out the calls of `transfer_to_agent` and their results, whoever made them. @default false */
+  readonly skipTransferMessages?: boolean
+}
+
+/**
+ * What an agent sees of a history: its own words as they are, those of others as "For context: …" user messages.
+ * Contract: returns the same array if nothing is to be rewritten; a message without `agentName` counts as the agent's own.
+ * @example rewriteHistory(messages, 'WeatherAgent')
+ */
+export function rewriteHistory(
+  messages: readonly Message[],
+  agentName: string,
+  { skipTransferMessages = false }: RewriteOptions = {},
+): readonly Message[] {
+  let rewritten: Message[] | undefined
+  let speaker: string | undefined
+  for (const [i, message] of messages.entries()) {
+    let seen: Message | undefined = message
+    if (message.role === 'assistant' || message.role === 'tool') {
+      if (message.role === 'assistant') speaker = message.agentName
+      const said = skipTransferMessages ? withoutTransfers(message) : message
+      const who = message.agentName ?? speaker
+      seen = said && who !== undefined && who !== agentName ? context(said, who) : said
+    }
+    if (seen !== message) rewritten ??= messages.slice(0, i)
+    if (rewritten && seen) rewritten.push(seen)
+  }
+  return rewritten ?? messages
+}
+
+type Said = AssistantMessage | ToolMessage
+
+/** Messages never change, so that each is rewritten once. */
+const REWRITTEN = new WeakMap<Said, { readonly who: string; readonly message: Message | undefined }>()
+
+function context(said: Said, who: string): Message | undefined {
+  const known = REWRITTEN.get(said)
+  if (known?.who === who) return known.message
+  const text = said.role === 'assistant' ? spoken(said, who) : returned(said, who)
+  const files = filesOf(said.content)
+  let message: Message | undefined
+  if (text !== '' || files.length > 0) {
+    const line = `For context:${text}`
+    const content: Content = files.length > 0 ? [{ type: 'text', text: line }, ...files] : line
+    message = { id: said.id, role: 'user', content }
+  }
+  REWRITTEN.set(said, { who, message })
+  return message
+}
+
+function spoken({ content, toolCalls = [] }: AssistantMessage, who: string): string {
+  const text = textOf(content)
+  let line = text === '' ? '' : ` [${who}] said: ${text}.`
+  for (const { name, arguments: args } of toolCalls) {
+    line += ` [${who}] called tool: \`${name}\` with arguments: ${args}.`
+  }
+  return line
+}
+
+function returned({ content, name }: ToolMessage, who: string): string {
+  const text = textOf(content)
+  return text === '' ? '' : ` [${who}] \`${name}\` tool returned result: ${text}.`
+}
+
+function filesOf(content: Content): readonly FilePart[] {
+  return typeof content === 'string' ? [] : content.filter((part) => part.type === 'file')
+}
+
+/** A message without its transfers; nothing if it was nothing else. */
+function withoutTransfers(message: Said): Said | undefined {
+  if (message.role === 'tool') return message.name === TRANSFER_TOOL ? undefined : message
+  const { toolCalls } = message
+  if (!toolCalls?.some(({ name }) => name === TRANSFER_TOOL)) return message
+  const { toolCalls: _, ...rest } = message
+  const others = toolCalls.filter(({ name }) => name !== TRANSFER_TOOL)
+  if (others.length > 0) return { ...rest, toolCalls: others }
+  return textOf(message.content) === '' && filesOf(message.content).length === 0 ? undefined : rest
+}

@@ -1,0 +1,75 @@
+import { type Agent, got, KernelError } from '@troupe/kernel'
+import { FlowAgent, type FlowOptions } from './flow-agent.ts'
+
+/** The agent as one that a flow can run. */
+export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
+  if (agent instanceof FlowAgent) return agent
+  if (typeof agent?.run !== 'function' || typeof agent.name !== 'string' || agent.name === '') {
+    throw new KernelError('CONFIG_INVALID', `flow: expected an agent with a name and run(), ${got(agent)}`)
+  }
+  return new FlowAgent(agent)
+}
+
+/**
+ * Declares to whom an agent can hand over, and gives the agent to run.
+ * Contract: may be called again, with another list, until the tree has run for the first time; an agent has one parent and one place in its tree.
+ * @example const agent = setSubAgents(router, [chat, weather])
+ */
+export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): FlowAgent<Output> {
+  const flow = flowOf(parent)
+  if (!Array.isArray(subAgents)) {
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `setSubAgents of ${flow.name}: expected a list of agents, ${got(subAgents)}`,
+    )
+  }
+  const children = subAgents.map((agent) => flowOf(agent))
+  for (const node of [flow, ...children]) checkOpen(node)
+  for (const child of children) {
+    if (child.parent && child.parent !== flow) {
+      const message = `setSubAgents of ${flow.name}: an agent has one parent, and ${child.name} is with ${child.parent.name}`
+      throw new KernelError('CONFIG_INVALID', message)
+    }
+    if (child === flow.root)
+      throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is above it`)
+  }
+  checkNames(
+    [...flow.root.nodes()].filter((node) => !flow.subAgents.some((old) => [...old.nodes()].includes(node))),
+    children,
+  )
+  for (const child of flow.subAgents) child.parent = undefined
+  for (const child of children) child.parent = flow
+  flow.subAgents = children
+  return flow
+}
+
+/**
+ * Sets how an agent stands in its tree.
+ * @example setSubAgents(router, [agentWithOptions(weather, { disallowTransferToParent: true })])
+ */
+export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): FlowAgent<Output> {
+  const flow = flowOf(agent)
+  checkOpen(flow)
+  if (options.historyRewriter !== undefined && typeof options.historyRewriter !== 'function') {
+    const message = `agentWithOptions of ${flow.name}: historyRewriter is a function, ${got(options.historyRewriter)}`
+    throw new KernelError('CONFIG_INVALID', message)
+  }
+  flow.options = { ...flow.options, ...options }
+  return flow
+}
+
+function checkOpen({ frozen, name }: FlowAgent): void {
+  if (!frozen) return
+  throw new KernelError('TREE_FROZEN', `agent ${name}: its tree has run and does not change any more; build a new one`)
+}
+
+/** Contract: names are unique in a tree, because transfers, checkpoints and open calls go by name. */
+function checkNames(kept: readonly FlowAgent[], children: readonly FlowAgent[]): void {
+  const names = new Set<string>()
+  for (const { name } of [...kept, ...children.flatMap((child) => [...child.nodes()])]) {
+    if (names.has(name)) {
+      throw new KernelError('CONFIG_INVALID', `setSubAgents: agent names are unique in a tree, ${got(name)} twice`)
+    }
+    names.add(name)
+  }
+}

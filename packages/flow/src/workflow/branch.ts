@@ -1,0 +1,129 @@
+import {
+  type AbortScope,
+  type AgentEvent,
+  abortScope,
+  type Interrupt,
+  type Json,
+  KernelError,
+  type Message,
+  type Sink,
+} from '@troupe/kernel'
+import { openCalls } from '@troupe/kernel/history'
+import type { SessionLog } from '../session.ts'
+import type { Ending, Steering } from '../tree/ending.ts'
+import { OverlayState } from './overlay-state.ts'
+import type { Stage } from './workflow.ts'
+
+/** What a suspended workflow keeps of a branch. */
+export type BranchState = {
+  readonly done: boolean
+  /** Ids of what it said, and of the calls it made: what comes for them is its own. */
+  readonly said: readonly string[]
+  readonly calls: readonly string[]
+  readonly open: number
+  readonly interrupts?: readonly Interrupt[]
+  readonly inner?: Json
+  readonly action?: Steering
+}
+
+/** One branch of a parallel workflow. */
+export class Branch {
+  readonly name: string
+  readonly #stage: Stage
+  readonly #index: number
+  readonly #session: SessionLog
+  readonly #state: OverlayState
+  readonly #scope: AbortScope
+  readonly #saved: BranchState | undefined
+  readonly #sink: Sink<AgentEvent>
+  #ending: Ending | undefined
+  #thrown: KernelError | undefined
+
+  constructor(stage: Stage, index: number, past: readonly Message[], tolerant: boolean, saved?: BranchState) {
+    this.name = stage.agents[index]?.name ?? ''
+    this.#stage = stage
+    this.#index = index
+    this.#session = stage.scene.session.fork(past)
+    this.#state = new OverlayState(stage.ctx.state)
+    this.#scope = abortScope(stage.ctx.signal)
+    this.#saved = saved
+    this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
+  }
+
+  get failure(): KernelError | undefined {
+    const error = this.#ending?.end?.error
+    return this.#thrown ?? (error && KernelError.from(error))
+  }
+
+  get cancelled(): boolean {
+    return this.#ending?.end?.outcome === 'cancelled' || this.#stage.ctx.signal.aborted
+  }
+
+  /** Contract: never rejects. */
+  async run(): Promise<void> {
+    const { ctx, scene } = this.#stage
+    if (this.#saved && !this.#goesOn(this.#saved)) return
+    const place = this.#stage.place(`branch:${this.#index}`).derive({ signal: this.#scope.signal, state: this.#state })
+    try {
+      if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
+      const inner = this.#saved?.inner
+      this.#ending = await this.#stage.attempt(
+        this.#index,
+        place,
+        inner,
+        { ...scene, session: this.#session },
+        this.#sink,
+      )
+    } catch (error) {
+      this.#thrown = KernelError.from(error)
+    }
+  }
+
+  stop(reason: KernelError): void {
+    this.#scope.abort(reason)
+  }
+
+  /** Hands over what it said and wrote. */
+  join(): void {
+    this.#scope[Symbol.dispose]()
+    this.#state.merge()
+    for (const message of this.#session.said) this.#stage.scene.session.add(message)
+  }
+
+  state(): BranchState {
+    if (!this.#ending && this.#saved) return this.#saved
+    const { said } = this.#session
+    const { suspended, action } = this.#ending ?? {}
+    const open = suspended ? openCalls(this.#session.messages).length : 0
+    const before = this.#saved
+    return {
+      done: suspended === undefined,
+      said: [...(before?.said ?? []), ...said.map(({ id }) => id)],
+      calls: [...(before?.calls ?? []), ...said.flatMap(callsOf)],
+      open,
+      ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
+      ...(action && { action }),
+    }
+  }
+
+  /** Whether something has come that it waited for. */
+  #goesOn({ done, interrupts = [], open }: BranchState): boolean {
+    if (done) return false
+    const answers = this.#stage.resumption?.answers ?? {}
+    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || openCalls(this.#session.messages).length < open
+  }
+}
+
+function callsOf(message: Message): readonly string[] {
+  return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
+}
+
+/** A failure that is tolerated is told by the agent's end alone: an `error` event would be the run's. */
+function withoutErrors(sink: Sink<AgentEvent>, runId: string): Sink<AgentEvent> {
+  return {
+    get closed() {
+      return sink.closed ?? false
+    },
+    write: (event) => (event.type === 'error' && event.runId === runId ? undefined : sink.write(event)),
+  }
+}

@@ -1,0 +1,97 @@
+import { type Agent, got, type Json, KernelError } from '@troupe/kernel'
+import type { Steering } from '../tree/ending.ts'
+import { Branch, type BranchState } from './branch.ts'
+import { type Stage, type WorkflowOptions, workflow } from './workflow.ts'
+
+/** How a parallel workflow is made. */
+export interface ParallelOptions extends WorkflowOptions {
+  /**
+   * When a branch fails: `stop` ends the others and fails with it; `continue` lets them finish, and fails only if every branch has.
+   * @default 'stop'
+   */
+  readonly onError?: 'stop' | 'continue'
+}
+
+/** How long branches that were stopped may take to end. */
+const GRACE_MS = 1_000
+
+/**
+ * Runs agents at the same time; each sees the shared past and its own words.
+ * Contract: what they said and what they wrote into the state is joined in the order of the list, however they end.
+ * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
+ */
+export function parallel({ onError = 'stop', ...options }: ParallelOptions): Agent {
+  if (onError !== 'stop' && onError !== 'continue') {
+    throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
+  }
+  return workflow(options, {
+    kind: 'parallel',
+    async perform(stage, state) {
+      const branches = branchesOf(stage, state, onError === 'continue')
+      try {
+        await settle(stage, branches, onError === 'stop')
+      } finally {
+        for (const branch of branches) branch.join()
+      }
+      const failed = branches.filter(({ failure }) => failure)
+      const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
+      const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
+      if (first?.failure && !tolerated) throw first.failure
+      const states = branches.map((branch) => branch.state())
+      const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
+      return states.every(({ done }) => done) ? steering(states) : { suspended: { interrupts, state: states } }
+    },
+    inside: (state) =>
+      (state as readonly BranchState[]).flatMap(({ done, inner = null }, index) =>
+        done ? [] : { index, state: inner },
+      ),
+  })
+}
+
+function branchesOf(stage: Stage, state: Json | undefined, tolerant: boolean): readonly Branch[] {
+  const saved = (state ?? []) as readonly BranchState[]
+  const { messages } = stage.scene.session
+  const spoken = new Set(saved.flatMap(({ said }) => said))
+  const calls = new Set(saved.flatMap(({ calls }) => calls))
+  const past = saved.length === 0 ? messages : messages.filter((message) => !isOf(message, spoken, calls))
+  return stage.agents.map((_, index) => {
+    const before = saved[index]
+    if (!before) return new Branch(stage, index, past, tolerant)
+    const [own, ownCalls] = [new Set(before.said), new Set(before.calls)]
+    return new Branch(
+      stage,
+      index,
+      past.concat(messages.filter((message) => isOf(message, own, ownCalls))),
+      tolerant,
+      before,
+    )
+  })
+}
+
+type Found = Stage['scene']['session']['messages'][number]
+
+function isOf(message: Found, ids: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
+  return ids.has(message.id) || (message.role === 'tool' && calls.has(message.callId))
+}
+
+/** Runs the branches; if one failure is to stop the others, they have the grace to end. */
+async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boolean): Promise<void> {
+  const over = Promise.withResolvers<void>()
+  let cancelTimer: (() => void) | undefined
+  const watch = async (branch: Branch) => {
+    await branch.run()
+    if (!stopping || !branch.failure || cancelTimer) return
+    cancelTimer = ctx.clock.after(GRACE_MS, over.resolve, true)
+    const reason = new KernelError('ABORTED', `parallel ${ctx.agentName}: ${branch.name} has failed`)
+    for (const other of branches) other.stop(reason)
+  }
+  await Promise.race([Promise.all(branches.map(watch)), over.promise])
+  cancelTimer?.()
+}
+
+/** Of what the branches want to happen next: an exit before a break, and the last of a kind. */
+function steering(states: readonly BranchState[]): { readonly action?: Steering } {
+  const actions = states.flatMap(({ action }) => action ?? [])
+  const action = actions.findLast(({ type }) => type === 'exit') ?? actions.at(-1)
+  return action ? { action } : {}
+}

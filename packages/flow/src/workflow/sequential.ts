@@ -1,0 +1,39 @@
+import type { Agent, Json } from '@troupe/kernel'
+import type { Ending } from '../tree/ending.ts'
+import { type Stage, type WorkflowOptions, workflow } from './workflow.ts'
+
+/** How a sequence is made. */
+export type SequentialOptions = WorkflowOptions
+
+/**
+ * Runs agents one after the other; each sees what those before it said.
+ * Contract: an exit or break-loop action ends it early, a failure ends it with that failure.
+ * @example sequential({ name: 'report', agents: [researcher, writer] })
+ */
+export function sequential(options: SequentialOptions): Agent {
+  return workflow(options, {
+    kind: 'sequential',
+    perform: (stage, state) => inOrder(stage, '', state),
+    inside: placeIn,
+  })
+}
+
+type Place = { readonly index: number; readonly inner: Json }
+
+/** Which agent of a pass was suspended. */
+export function placeIn(state: Json): readonly { readonly index: number; readonly state: Json }[] {
+  const { index, inner } = state as Place
+  return [{ index, state: inner }]
+}
+
+/** One pass through the agents of a workflow, from where it stood. */
+export async function inOrder(stage: Stage, prefix: string, state: Json | undefined): Promise<Ending> {
+  const from = state as Place | undefined
+  for (let index = from?.index ?? 0; index < stage.agents.length; index++) {
+    const ending = await stage.play(index, `${prefix}branch:${index}`, index === from?.index ? from.inner : undefined)
+    const { suspended, action } = ending
+    if (suspended) return { suspended: { ...suspended, state: { index, inner: suspended.state } } }
+    if (action) return { action }
+  }
+  return {}
+}

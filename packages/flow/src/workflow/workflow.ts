@@ -1,0 +1,133 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentInput,
+  type EventDraft,
+  got,
+  type Json,
+  KernelError,
+  type PipeStream,
+  type ResumeInfo,
+  type RunContext,
+  type Sink,
+  stream,
+} from '@troupe/kernel'
+import { SCENE, type Scene, sceneFor } from '../session.ts'
+import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
+import { type Ending, type Resumption, throwIfCancelled } from '../tree/ending.ts'
+import type { FlowAgent } from '../tree/flow-agent.ts'
+import { flowOf } from '../tree/set-sub-agents.ts'
+
+/** What every workflow is made of. */
+export interface WorkflowOptions {
+  readonly name: string
+  /** @default what it does with whom */
+  readonly description?: string
+  readonly agents: readonly Agent[]
+}
+
+/** One performance of a workflow. */
+export class Stage {
+  readonly ctx: RunContext
+  readonly scene: Scene
+  readonly sink: Sink<AgentEvent>
+  readonly agents: readonly FlowAgent[]
+  readonly resumption: Resumption | undefined
+  readonly #input: AgentInput
+
+  constructor(parts: Parts, input: AgentInput, ctx: RunContext, sink: Sink<AgentEvent>) {
+    this.agents = parts.agents
+    this.#input = input
+    this.ctx = ctx
+    this.scene = sceneFor(parts, input.messages, ctx)
+    this.sink = sink
+    this.resumption = 'answers' in input ? (input as ResumeInfo) : undefined
+  }
+
+  /** Lets one agent speak. Contract: rejects if it failed or was cancelled. */
+  async play(index: number, step: string, state?: Json, scene: Scene = this.scene): Promise<Ending> {
+    throwIfCancelled(this.ctx)
+    const ending = await this.attempt(index, this.place(step), state, scene, this.sink)
+    const { error } = ending.end ?? {}
+    if (error) throw KernelError.from(error)
+    return ending
+  }
+
+  /** Lets one agent speak, whatever comes of it. */
+  attempt(
+    index: number,
+    ctx: RunContext,
+    state: Json | undefined,
+    scene: Scene,
+    sink: Sink<AgentEvent>,
+  ): Promise<Ending> {
+    const { additions, options } = this.#input
+    const answers = this.resumption?.answers ?? {}
+    const turn = {
+      ctx: ctx.with(SCENE, scene),
+      scene,
+      ...(additions && { additions }),
+      ...(options && { options }),
+      ...(state !== undefined && { resumption: { state, answers } }),
+    }
+    return (this.agents[index] as FlowAgent).play(turn, sink)
+  }
+
+  /** Where an agent of the workflow stands. */
+  place(step: string): RunContext {
+    const { runPath, agentName } = this.ctx
+    return this.ctx.derive({ step, runPath: [...runPath, agentName] })
+  }
+}
+
+/** What is special about a kind of workflow. */
+export interface Score {
+  readonly kind: Parts['kind']
+  /** Plays the agents, from the state on where it was suspended; what it gives steers those around it. */
+  perform(stage: Stage, state: Json | undefined): Promise<Ending>
+  /** The agents that were suspended in a state. */
+  inside(state: Json): ReturnType<Parts['inside']>
+}
+
+/** Makes an agent of several. */
+export function workflow({ name, description, agents }: WorkflowOptions, { kind, perform, inside }: Score): Composed {
+  if (typeof name !== 'string' || name === '')
+    throw new KernelError('CONFIG_INVALID', `${kind}: expected a name, ${got(name)}`)
+  if (!Array.isArray(agents) || agents.length === 0) {
+    throw new KernelError('CONFIG_INVALID', `${kind} ${name}: expected a list of agents, ${got(agents)}`)
+  }
+  const parts = agents.map((agent) => flowOf(agent))
+  const taken = new Set<string>()
+  for (const part of parts) {
+    if (taken.has(part.name))
+      throw new KernelError('CONFIG_INVALID', `${kind} ${name}: agent names are unique, ${got(part.name)} twice`)
+    taken.add(part.name)
+  }
+  const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
+    stream(async (sink) => {
+      const stage = new Stage(self[PARTS], input, ctx, sink as Sink<AgentEvent>)
+      const { suspended, action } = await perform(
+        stage,
+        stage.resumption && readState(stage.resumption.state, kind, name),
+      )
+      if (suspended) {
+        const state = { format: 1, kind, state: suspended.state }
+        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })
+      } else if (action) await sink.write({ type: 'action', action })
+    })
+  const self: Composed = {
+    name,
+    description: description ?? `${kind} of ${parts.map((part) => part.name).join(', ')}`,
+    ...(parts.some(({ acceptsAdditions }) => acceptsAdditions) && { acceptsAdditions: true as const }),
+    [PARTS]: { kind, agents: parts, inside: (state) => inside(readState(state, kind, name)) },
+    run,
+    resume: run,
+  }
+  return self
+}
+
+function readState(state: Json, kind: string, name: string): Json {
+  const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
+  if (found?.format === 1 && found.kind === kind && found.state !== undefined) return found.state
+  throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
+}
