@@ -16,18 +16,18 @@ export interface Measured {
   readonly ratio: number
 }
 
-const ROUNDS = 9
+const ROUNDS = 15
 const ROUND_MS = 150
 
-/** Measures both sides in turn, round by round, and takes the medians, so that a busy machine hits both alike. */
+/** Measures both sides in turn, round by round, each first in every other round, and takes the medians: a busy machine hits both alike. */
 export async function measure({ name, unit, units, handWritten, troupe }: Workload): Promise<Measured> {
+  for (const work of [handWritten, troupe]) await enough(work)
   const often = { handWritten: await enough(handWritten), troupe: await enough(troupe) }
   const rounds: { readonly handWritten: number; readonly troupe: number }[] = []
   for (let i = 0; i < ROUNDS; i++) {
-    rounds.push({
-      handWritten: (await cpu(handWritten, often.handWritten)) / units,
-      troupe: (await cpu(troupe, often.troupe)) / units,
-    })
+    const early = i % 2 ? (await cpu(troupe, often.troupe)) / units : undefined
+    const loop = (await cpu(handWritten, often.handWritten)) / units
+    rounds.push({ handWritten: loop, troupe: early ?? (await cpu(troupe, often.troupe)) / units })
   }
   return {
     name,
@@ -38,12 +38,13 @@ export async function measure({ name, unit, units, handWritten, troupe }: Worklo
   }
 }
 
-/** How often work is done in a round; this also warms it up. CPU time may tick in steps of 10 ms, so the wall clock decides. */
+/**
+ * How often work is done in a round; the first time this warms it up.
+ * CPU time decides: on a busy machine the wall clock runs on while we do not, and a round of two cold runs measures nothing.
+ */
 async function enough(work: () => Promise<unknown>): Promise<number> {
   for (let times = 1; ; times *= 2) {
-    const start = performance.now()
-    await cpu(work, times)
-    const took = performance.now() - start
+    const took = ((await cpu(work, times)) * times) / 1_000
     if (took > ROUND_MS / 2) return Math.ceil((times * ROUND_MS) / took)
   }
 }
