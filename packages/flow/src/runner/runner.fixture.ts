@@ -219,7 +219,7 @@ export function stage(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeCl
   const heard: AgentEvent[] = []
   const ear: Callback = { name: 'ear', run: { onPart: (_, event) => void heard.push(event) } }
   const messages = async (ref: ThreadRef = ANN) =>
-    (await store.threads.messages(ref, { limit: 10_000 })).map(({ message }) => message)
+    (await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message)
   return {
     clock,
     store,
