@@ -31,7 +31,7 @@ import { startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator, type Recording, record } from '@troupe/testkit'
 
 /** What an actor does when it has the word: say something, call tools, or fail. */
-export type Line = string | readonly string[] | readonly Cue[] | Error
+export type Line = string | readonly (string | Cue)[] | Error
 /** A call with arguments. */
 export interface Cue {
   readonly name: string
@@ -179,6 +179,10 @@ export const agentOf = (
 
 /** An agent that says the same whenever it is asked. */
 export const talker = (name: string, text: string = `I am ${name}.`): Agent => agentOf(name, (ctx) => say(ctx, text))
+
+/** An agent that works and says nothing. */
+export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) => unknown): Agent =>
+  agentOf(name, (ctx, input) => stream(async () => void (await work(ctx, input))))
 
 /** An agent that says its name and yields an action of its own accord, as a third party's may. */
 export const wanting = (name: string, ...actions: readonly AgentAction[]): Agent =>
