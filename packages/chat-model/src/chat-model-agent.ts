@@ -3,6 +3,7 @@ import {
   type AgentHandler,
   type AgentInput,
   type ChatModel,
+  checkOption,
   type EventDraft,
   type Infer,
   type JsonSchemaValidator,
@@ -15,7 +16,6 @@ import {
   type ToolMeta,
   toolMetas,
 } from '@troupe/kernel'
-import { check } from './check.ts'
 import { type AgentMiddleware, isMiddleware, middlewareHandler } from './handlers/agent-middleware.ts'
 import { HandlerChain } from './handlers/handler-chain.ts'
 import { Loop } from './loop.ts'
@@ -91,7 +91,7 @@ export function chatModelAgent<const S extends Schema = never>(
 const GRACE_MS = 1_000
 
 function compile(options: ChatModelAgentOptions): Plan {
-  check(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
+  checkOption(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
   const {
     name,
     description = '',
@@ -113,40 +113,40 @@ function compile(options: ChatModelAgentOptions): Plan {
     runTimeoutMs,
     validator = validateJsonSchema,
   } = options
-  check(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
+  checkOption(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
   const who = `agent ${name}`
   for (const [option, value] of Object.entries({ description, instruction })) {
-    check(typeof value === 'string', who, `${option} is a text`, value)
+    checkOption(typeof value === 'string', who, `${option} is a text`, value)
   }
   for (const [option, value] of Object.entries({ tools, fallbacks, handlers, middlewares })) {
-    check(Array.isArray(value), who, `${option} is a list`, value)
+    checkOption(Array.isArray(value), who, `${option} is a list`, value)
   }
-  check(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
-  check(typeof validator === 'function', who, 'validator is a function', validator)
+  checkOption(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
+  checkOption(typeof validator === 'function', who, 'validator is a function', validator)
   for (const one of [model, ...fallbacks]) {
-    check(typeof one?.stream === 'function' && typeof one.name === 'string', who, 'expected a ChatModel', one)
+    checkOption(typeof one?.stream === 'function' && typeof one.name === 'string', who, 'expected a ChatModel', one)
   }
   const counts = { maxIterations, toolConcurrency }
   for (const [option, value] of Object.entries(counts)) {
-    check(Number.isInteger(value) && value >= 1, who, `${option} is a whole number from 1 on`, value)
+    checkOption(Number.isInteger(value) && value >= 1, who, `${option} is a whole number from 1 on`, value)
   }
-  check(
+  checkOption(
     Number.isInteger(outputCorrections) && outputCorrections >= 0,
     who,
     'outputCorrections is a whole number',
     outputCorrections,
   )
   for (const [option, value] of Object.entries({ modelTimeoutMs, toolTimeoutMs, runTimeoutMs })) {
-    check(
+    checkOption(
       value === undefined || (Number.isFinite(value) && value > 0),
       who,
       `${option} is a positive number of milliseconds`,
       value,
     )
   }
-  check(!output || exit === false, who, 'output and exit exclude each other: the exit result has no schema', exit)
+  checkOption(!output || exit === false, who, 'output and exit exclude each other: the exit result has no schema', exit)
   const policy = retry === false ? () => undefined : retry
-  check(typeof policy === 'function', who, 'retry is a policy or false', retry)
+  checkOption(typeof policy === 'function', who, 'retry is a policy or false', retry)
   const legacy = middlewares.map((entry) => middlewareHandler(entry, who))
   const list = [...legacy, ...handlers.map((entry) => (isMiddleware(entry) ? middlewareHandler(entry, who) : entry))]
   const exits = exit === false ? [] : [exit === true ? exitTool() : exit]

@@ -22,7 +22,8 @@ async function limited<T>(
   work: (ctx: RunContext) => Promise<T>,
   graceMs: number,
 ): Promise<T> {
-  using scope = abortScope(ctx.signal)
+  // Not `using`: what stands in for it in Node 22 is larger than this file.
+  const scope = abortScope(ctx.signal)
   const { promise: late, reject } = Promise.withResolvers<never>()
   let timeout: KernelError | undefined
   let cancel = ctx.clock.after(ms, () => {
@@ -38,6 +39,7 @@ async function limited<T>(
     throw timeout ?? error
   } finally {
     cancel()
+    scope[Symbol.dispose]()
   }
 }
 

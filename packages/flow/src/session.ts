@@ -51,7 +51,7 @@ export function newScene(runId: string, session: SessionLog, left: number = TRAN
 /** A session while it grows. */
 export class SessionLog implements Session {
   readonly events: AgentEvent[]
-  readonly #before: readonly Message[]
+  #before: readonly Message[]
   readonly #said: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
   #messages: readonly Message[] | undefined
@@ -61,6 +61,11 @@ export class SessionLog implements Session {
     this.#before = before
     this.events = shared?.events ?? []
     this.#values = shared ? shared.#values : new Map()
+  }
+
+  /** Sets the past, where it was not known from the start. */
+  begin(before: readonly Message[]): void {
+    this.#before = before
   }
 
   get messages(): readonly Message[] {

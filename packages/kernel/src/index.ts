@@ -44,7 +44,7 @@ export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
-export { got, KernelError } from './data/error.ts'
+export { checkOption, got, KernelError } from './data/error.ts'
 export type {
   ActionEvent,
   AgentEnd,
@@ -100,7 +100,7 @@ export type {
 } from './data/schema.ts'
 export { toJsonSchema, validate } from './data/schema.ts'
 export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
-export type { Run, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
+export type { Run, RunControl, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
 export type { NestedOptions } from './run/run-nested.ts'
 export type {
   Checkpoint,
@@ -122,4 +122,4 @@ export type {
 export type { AbortScope } from './stream/abort-scope.ts'
 export { abortScope } from './stream/abort-scope.ts'
 export type { PipeStream, Sink } from './stream/stream.ts'
-export { mapStream, PIPE, pipe, stream } from './stream/stream.ts'
+export { mapStream, PIPE, pipe, sinkTo, stream } from './stream/stream.ts'

@@ -1,6 +1,7 @@
 import {
   type AgentHandler,
   type Awaitable,
+  checkOption,
   type InvokeTool,
   type Message,
   type RunContext,
@@ -8,7 +9,6 @@ import {
   type Tool,
   toolMetas,
 } from '@troupe/kernel'
-import { check } from '../check.ts'
 
 /** What the model hooks of a middleware may change. */
 export interface ChatModelAgentState {
@@ -43,18 +43,18 @@ export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is Ag
 
 /** A middleware as the handler it is. */
 export function middlewareHandler(middleware: AgentMiddleware, who: string): AgentHandler {
-  check(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
+  checkOption(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
   const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
   const { invokable, streamable } = wrapToolCall ?? {}
-  check(
+  checkOption(
     typeof (additionalInstruction ?? '') === 'string',
     who,
     'additionalInstruction is a text',
     additionalInstruction,
   )
-  check(typeof (wrapToolCall ?? {}) === 'object', who, 'wrapToolCall is { invokable, streamable }', wrapToolCall)
+  checkOption(typeof (wrapToolCall ?? {}) === 'object', who, 'wrapToolCall is { invokable, streamable }', wrapToolCall)
   for (const [hook, value] of Object.entries({ beforeChatModel, afterChatModel, invokable, streamable })) {
-    check(value === undefined || typeof value === 'function', who, `${hook} is a function`, value)
+    checkOption(value === undefined || typeof value === 'function', who, `${hook} is a function`, value)
   }
   const added = toolMetas(additionalTools)
   return {

@@ -14,6 +14,7 @@ import {
   type RunContext,
   type RunResult,
   type StreamTool,
+  sinkTo,
   stream,
   type ToolCallResult,
 } from '@troupe/kernel'
@@ -212,14 +213,10 @@ function guarded<T>(
 ): PipeStream<T> {
   return stream(async (sink) => {
     try {
-      await pipe(open(), {
-        get closed() {
-          return sink.closed ?? false
-        },
-        write(value) {
-          return counts(value) ? sink.write(value) : undefined
-        },
-      })
+      await pipe(
+        open(),
+        sinkTo(sink, (value: T) => (counts(value) ? sink.write(value) : undefined)),
+      )
     } catch (error) {
       // Who has left hears nothing any more, and what broke off for it is nobody's fault.
       throw sink.closed ? error : handlerError(ctx, name, hook, error)

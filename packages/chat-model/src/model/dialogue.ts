@@ -2,6 +2,7 @@ import {
   type AgentConfig,
   type AssistantMessage,
   addUsage,
+  checkOption,
   type EventDraft,
   KernelError,
   type Message,
@@ -15,7 +16,6 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { openSpan } from '@troupe/kernel/run'
-import { check } from '../check.ts'
 import type { Plan } from '../plan.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import { Answer, type Finish } from './answer.ts'
@@ -54,7 +54,7 @@ export class Dialogue {
     const { chain, output } = this.#plan
     this.#checkCancelled()
     const limit = this.#setup.config.runOptions.maxIterations ?? this.#plan.maxIterations
-    check(
+    checkOption(
       Number.isInteger(limit) && limit >= 1,
       `agent ${this.ctx.agentName}`,
       'maxIterations is a whole number from 1 on',

@@ -1,5 +1,4 @@
-import { got, KernelError } from '@troupe/kernel'
-import { check } from '../check.ts'
+import { checkOption, got, KernelError } from '@troupe/kernel'
 import { modelError } from './model-error.ts'
 
 /** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
@@ -43,11 +42,11 @@ export function backoff({
   // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
   random = () => Math.random(),
 }: BackoffOptions = {}): RetryPolicy {
-  check(Number.isInteger(attempts) && attempts >= 1, 'backoff', 'attempts is a whole number from 1 on', attempts)
+  checkOption(Number.isInteger(attempts) && attempts >= 1, 'backoff', 'attempts is a whole number from 1 on', attempts)
   for (const [option, value] of Object.entries({ firstMs, longestMs })) {
-    check(Number.isFinite(value) && value >= 0, 'backoff', `${option} is a number of milliseconds`, value)
+    checkOption(Number.isFinite(value) && value >= 0, 'backoff', `${option} is a number of milliseconds`, value)
   }
-  check(typeof random === 'function', 'backoff', 'random is a function', random)
+  checkOption(typeof random === 'function', 'backoff', 'random is a function', random)
   return (error, attempt) => {
     if (!error.retryable || attempt >= attempts) return undefined
     const pause = Math.min(longestMs, firstMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)

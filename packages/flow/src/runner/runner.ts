@@ -81,7 +81,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
   const start = (wish: Wish, request: RunRequest, runId: string): Run<Output> =>
-    startRun(flow, { messages: [], ...wish.input }, new ThreadRun(parts, wish, runId, request).settings())
+    startRun(flow, { messages: [], ...wish.input }, new ThreadRun(parts, wish, runId, request))
   return {
     agent: flow,
     run: (input, request = {}) => start({ input }, request, runIdOf(request)),

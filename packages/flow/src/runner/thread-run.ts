@@ -2,23 +2,28 @@ import {
   type AgentEvent,
   type AgentInput,
   type Answers,
+  type Callback,
   type CancelMode,
+  type Clock,
   type JsonObject,
+  type KernelError,
   type Message,
   pipe,
   type ResumeInfo,
   type RunContext,
+  type RunControl,
   type RunHost,
   type RunInput,
   type RunRequest,
   type RunSettings,
   type Sink,
   type State,
+  sinkTo,
   stream,
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
-import { SCENE, type Scene, SessionLog } from '../session.ts'
+import { SCENE, SessionLog } from '../session.ts'
 import type { Suspended } from '../tree/ending.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import { type Opening, openWithAnswers, openWithInput } from './opening.ts'
@@ -32,98 +37,89 @@ export type Wish =
   | { readonly input: RunInput; readonly answers?: undefined }
   | { readonly answers: Answers; readonly input: Pick<AgentInput, 'additions' | 'options'> }
 
+type Opened = { readonly state: JsonObject; close(): Promise<void> }
+
 /** One run on one thread, from its lease to its commit; without a thread, under the same limits. */
-export class ThreadRun {
+export class ThreadRun implements RunSettings, RunHost {
+  readonly runId: string
+  readonly callbacks: readonly Callback[]
+  readonly clock: Clock
+  readonly canInterrupt: boolean
+  readonly session?: ThreadRef
+  readonly signal?: AbortSignal
+  readonly report?: (error: KernelError) => void
   readonly #parts: RunnerParts
   readonly #wish: Wish
-  readonly #runId: string
-  readonly #request: RunRequest
-  readonly #controller: AbortController = new AbortController()
+  readonly #prepare: RunRequest['prepare']
   readonly #watch: Watch
-  #session: SessionLog = new SessionLog([])
+  #log: SessionLog = new SessionLog([])
   #lease: ThreadLease | undefined
+  #leave: (() => void) | undefined
   #thread: Thread | undefined
   #opening: Opening | undefined
   #history: readonly Message[] = []
-  #committed = 0
-  #leave: (() => void) | undefined
   #suspended: Suspended | undefined
+  /** How many of the new messages are stored. */
+  #committed = 0
 
-  constructor(parts: RunnerParts, wish: Wish, runId: string, request: RunRequest) {
+  constructor(parts: RunnerParts, wish: Wish, runId: string, { session, signal, prepare }: RunRequest) {
+    this.runId = runId
+    this.callbacks = parts.callbacks
+    this.clock = parts.clock
+    this.canInterrupt = session !== undefined
+    if (session) this.session = session
+    if (signal) this.signal = signal
+    if (parts.report) this.report = parts.report
     this.#parts = parts
     this.#wish = wish
-    this.#runId = runId
-    this.#request = request
-    this.#watch = new Watch(parts.clock, parts.limits, this.#controller, () => this.#lease?.renew())
-  }
-
-  settings(): RunSettings & RunHost {
-    const { session } = this.#request
-    const { callbacks, clock, report } = this.#parts
-    return {
-      runId: this.#runId,
-      signal: this.#controller.signal,
-      callbacks,
-      clock,
-      canInterrupt: session !== undefined,
-      ...(session && { session }),
-      ...(report && { report }),
-      prepare: (ctx) => this.#prepare(ctx),
-      open: (signal) => this.#open(signal),
-      around: (ctx, next) => this.#around(ctx, next),
-      cancelling: () => this.#watch.cancelling,
-    }
+    this.#prepare = prepare
+    this.#watch = new Watch(parts.clock, parts.limits, () => this.#lease?.renew())
   }
 
   /** Contract: false if another run is meant. */
   cancel(mode: CancelMode, runId: string | undefined): boolean {
-    if (runId !== undefined && runId !== this.#runId) return false
+    if (runId !== undefined && runId !== this.runId) return false
     this.#watch.cancel(mode)
     return true
   }
 
-  #prepare(ctx: RunContext): RunContext {
-    const { flow, limits } = this.#parts
-    const run = this
-    const scene: Scene = {
-      runId: this.#runId,
-      player: flow,
-      budget: { left: limits.transfers },
-      get session() {
-        return run.#session
-      },
-    }
-    const ready = ctx.with(SCENE, scene)
-    return this.#request.prepare ? this.#request.prepare(ready) : ready
+  cancelling(): CancelMode | undefined {
+    return this.#watch.cancelling
   }
 
-  async #open(signal: AbortSignal): Promise<{ readonly state?: JsonObject; close(): Promise<void> }> {
-    const { session } = this.#request
-    this.#watch.follow(this.#request.signal)
+  prepare(ctx: RunContext): RunContext {
+    const { flow, limits } = this.#parts
+    const ready = ctx.with(SCENE, {
+      runId: this.runId,
+      player: flow,
+      budget: { left: limits.transfers },
+      session: this.#log,
+    })
+    return this.#prepare ? this.#prepare(ready) : ready
+  }
+
+  async open(run: RunControl): Promise<Opened> {
     try {
-      return session
-        ? await this.#openThread(session, signal)
+      const opened = this.session
+        ? await this.#openThread(this.session, run)
         : { state: this.#stateFrom({}), close: () => this.#close() }
+      this.#watch.begin(run)
+      return opened
     } catch (error) {
       await this.#close()
       throw error
-    } finally {
-      this.#watch.begin()
     }
   }
 
-  async #openThread(
-    ref: ThreadRef,
-    signal: AbortSignal,
-  ): Promise<{ readonly state: JsonObject; close(): Promise<void> }> {
-    const { store, flow, clock, pending } = this.#parts
-    this.#lease = await ThreadLease.acquire(ref, this.#runId, this.#parts.lease, signal)
-    this.#leave = this.#parts.lease.local.enter(ref, this)
+  async #openThread(ref: ThreadRef, run: RunControl): Promise<Opened> {
+    const { store, flow, clock, pending, lease } = this.#parts
+    this.#lease = await ThreadLease.acquire(ref, this.runId, lease, run.signal)
+    this.#leave = lease.local.enter(ref, this)
     const thread = await store.threads.open(ref)
-    const wish = this.#wish
-    this.#opening = wish.answers
-      ? await openWithAnswers(flow, thread, wish.answers, clock)
-      : openWithInput(flow, thread, wish.input, pending)
+    const { answers, input } = this.#wish
+    this.#opening = answers
+      ? await openWithAnswers(flow, thread, answers, clock)
+      : openWithInput(flow, thread, input, pending)
     this.#thread = thread
     return { state: this.#stateFrom(thread.state), close: () => this.#close() }
   }
@@ -138,73 +134,65 @@ export class ThreadRun {
   }
 
   #stateFrom(stored: JsonObject): JsonObject {
-    const { set, removed = [] } = (this.#wish.answers ? undefined : this.#wish.input.state) ?? {}
+    const wished = this.#wish.answers ? undefined : this.#wish.input.state
+    if (!wished) return stored
+    const { set, removed = [] } = wished
     const state = { ...stored, ...set }
     for (const key of removed) delete state[key]
     return state
   }
 
-  #around(
+  around(
     ctx: RunContext,
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
       const start = await this.#start()
-      const sound = this.#thread ? this.#committing(ctx, sink) : this.#watch.watching(sink)
+      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, ctx, sink))
+      if (!this.#thread) return pipe(next(start), out)
       try {
-        await pipe(next(start), sound)
+        await pipe(next(start), out)
       } finally {
-        if (this.#thread) await this.#commit(ctx.state)
+        await this.#commit(ctx.state)
       }
     })
   }
 
   async #start(): Promise<AgentInput | ResumeInfo> {
     const { input } = this.#wish
-    const { session } = this.#request
     const given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
-    if (session) this.#history = await loadMessages(this.#parts.store.threads, session)
+    if (this.session) this.#history = await loadMessages(this.#parts.store.threads, this.session)
     const messages = this.#history.length === 0 ? given : this.#history.concat(given)
-    this.#session = new SessionLog(messages)
-    const { additions, options } = input
-    return {
-      messages,
-      ...(additions && { additions }),
-      ...(options && { options }),
-      ...this.#opening?.resumption,
-    }
+    this.#log.begin(messages)
+    return { ...input, messages, ...this.#opening?.resumption }
   }
 
-  /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where it goes on is nobody's business. */
-  #committing(ctx: RunContext, sink: Sink<AgentEvent>): Sink<AgentEvent> {
-    const watched = this.#watch.watching(sink)
-    const ask = async (event: AgentEvent & { type: 'action' }) => {
-      if (event.action.type !== 'interrupt') return
-      const { state = null, ...action } = event.action
-      this.#suspended = { interrupts: action.interrupts, state }
-      if (action.interrupts.length === 0) return
-      await this.#commit(ctx.state)
-      await watched.write({ ...event, action })
-    }
-    return {
-      get closed() {
-        return sink.closed ?? false
-      },
-      write(event) {
-        const asks = event.type === 'action' && event.action.type === 'interrupt' && event.runId === ctx.runId
-        return asks ? ask(event) : watched.write(event)
-      },
-    }
+  #pass(event: AgentEvent, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
+    const asks = event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId
+    if (asks && this.#thread) return this.#ask(event, ctx, sink)
+    const wait = sink.write(event)
+    if (wait) this.#watch.parked = wait
+    return wait
+  }
+
+  /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where the run goes on is nobody's business. */
+  async #ask(event: AgentEvent & { type: 'action' }, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
+    if (event.action.type !== 'interrupt') return
+    const { state = null, ...action } = event.action
+    this.#suspended = { interrupts: action.interrupts, state }
+    if (action.interrupts.length === 0) return
+    await this.#commit(ctx.state)
+    await sink.write({ ...event, action })
   }
 
   /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
   async #commit(state: State): Promise<void> {
     const { store, flow } = this.#parts
-    const { session } = this.#request
+    const { session, runId } = this
     const [thread, lease, opening] = [this.#thread, this.#lease, this.#opening]
     if (!session || !thread || !lease || !opening) return
-    this.#session.settle()
-    const said = [...opening.messages, ...this.#session.said]
+    this.#log.settle()
+    const said = [...opening.messages, ...this.#log.said]
     const calls = new OpenCalls(thread, this.#history, said)
     const suspended = this.#suspended
     const all = suspended ? said : [...said, ...calls.neutralResults()]
@@ -213,9 +201,9 @@ export class ThreadRun {
       session,
       {
         ...changes(thread.state, state),
-        messages: all.slice(this.#committed).map((message) => ({ runId: this.#runId, message })),
+        messages: all.slice(this.#committed).map((message) => ({ runId, message })),
         openCalls: suspended ? calls.besides(suspended.interrupts) : [],
-        checkpoint: suspended ? makeCheckpoint(flow.name, this.#runId, suspended) : null,
+        checkpoint: suspended ? makeCheckpoint(flow.name, runId, suspended) : null,
         ...(processed && { processed }),
       },
       lease.token,

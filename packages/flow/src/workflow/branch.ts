@@ -7,6 +7,7 @@ import {
   KernelError,
   type Message,
   type Sink,
+  sinkTo,
 } from '@troupe/kernel'
 import { openCalls } from '@troupe/kernel/history'
 import type { SessionLog } from '../session.ts'
@@ -120,10 +121,7 @@ function callsOf(message: Message): readonly string[] {
 
 /** A failure that is tolerated is told by the agent's end alone: an `error` event would be the run's. */
 function withoutErrors(sink: Sink<AgentEvent>, runId: string): Sink<AgentEvent> {
-  return {
-    get closed() {
-      return sink.closed ?? false
-    },
-    write: (event) => (event.type === 'error' && event.runId === runId ? undefined : sink.write(event)),
-  }
+  return sinkTo(sink, (event: AgentEvent) =>
+    event.type === 'error' && event.runId === runId ? undefined : sink.write(event),
+  )
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { got, KernelError } from './error.ts'
+import { checkOption, got, KernelError } from './error.ts'
 
 describe('KernelError', () => {
   it('is recognised across duplicate installs, by code too', async () => {
@@ -74,4 +74,11 @@ describe('got', () => {
     [null, 'got null'],
     [3, 'got 3'],
   ])('names %o', (value, text) => expect(got(value)).toBe(text))
+})
+
+it('checkOption says who expected what, and nothing where it is fine', () => {
+  expect(() => checkOption(false, 'logging', 'prefix is a text', 7)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: 'logging: prefix is a text, got 7' }),
+  )
+  expect(checkOption(true, 'logging', 'prefix is a text', '')).toBeUndefined()
 })

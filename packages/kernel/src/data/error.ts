@@ -100,6 +100,15 @@ export function got(value: unknown): string {
   return typeof value === 'function' ? 'got a function' : `got ${String(value)}`
 }
 
+/**
+ * Checks what somebody was configured with.
+ * Contract: throws `CONFIG_INVALID` with `who: expected, got value` unless it is fine.
+ * @example checkOption(typeof prefix === 'string', 'logging', 'prefix is a text', prefix)
+ */
+export function checkOption(fine: boolean, who: string, expected: string, value: unknown): void {
+  if (!fine) throw new KernelError('CONFIG_INVALID', `${who}: ${expected}, ${got(value)}`)
+}
+
 export function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null
 }

@@ -99,7 +99,7 @@ describe('a host', () => {
     const run = startRun(talking, input, {
       clock,
       report: ({ code }) => void heard.push(code),
-      async open(signal) {
+      async open({ signal }) {
         signal.addEventListener('abort', () => void heard.push('aborted'))
         if (where === 'open') await late.promise
         return {

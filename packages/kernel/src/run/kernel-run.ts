@@ -128,7 +128,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
-    const opening = open.call(this.#options, this.#core.signal)
+    const opening = open.call(this.#options, this.#core)
     try {
       return await this.#core.settle(opening)
     } catch (error) {

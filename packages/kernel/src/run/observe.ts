@@ -14,7 +14,7 @@ import {
   type Outcome,
 } from '../data/event.ts'
 import { handled, refused } from '../stream/channel.ts'
-import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
+import { PIPE, type PipeStream, pipe, type Sink, sinkTo, stream } from '../stream/stream.ts'
 import type { Span } from './callback.ts'
 import type { Debtor } from './run-core.ts'
 
@@ -30,15 +30,11 @@ export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunCo
     outer.core.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
     const stamp = outer.core.stamp(agent.name, outer.runPath)
-    return pipe(begin(agent, start, outer), {
-      get closed() {
-        return sink.closed ?? false
-      },
-      write(draft) {
-        eventKind(draft)
-        return sink.write(stamped(draft, stamp))
-      },
-    })
+    const write = (draft: EventDraft) => {
+      eventKind(draft)
+      return sink.write(stamped(draft, stamp))
+    }
+    return pipe(begin(agent, start, outer), sinkTo(sink, write))
   })
 }
 

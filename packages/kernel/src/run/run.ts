@@ -54,10 +54,17 @@ export interface RunSettings extends RunRequest {
   readonly report?: (error: KernelError) => void
 }
 
+/** What a host has of its run. */
+export interface RunControl {
+  /** Contract: made on first use; aborts with the run, and when nobody waits for it any more. */
+  readonly signal: AbortSignal
+  abort(reason: unknown): void
+}
+
 /** What a Runner adds. */
 export interface RunHost {
-  /** Contract: before `run-start` and every span; throwing means the run never began; the signal aborts when nobody waits for it any more. */
-  open?(signal: AbortSignal): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
+  /** Contract: before `run-start` and every span; throwing means the run never began. */
+  open?(run: RunControl): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
   /** Contract: inside the run span; may load before `next` and commit before it passes an event on or ends. */
   around?(
     ctx: RunContext,
