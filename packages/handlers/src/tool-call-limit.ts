@@ -1,5 +1,12 @@
-import { type AgentHandler, contextKey, KernelError, type Message, type ToolCallResult } from '@troupe/kernel'
-import { checkOption, isWhole } from './check-option.ts'
+import {
+  type AgentHandler,
+  checkOption,
+  contextKey,
+  KernelError,
+  type Message,
+  type ToolCallResult,
+} from '@troupe/kernel'
+import { isWhole } from './is-whole.ts'
 
 /** How many calls `toolCallLimit` lets through; at least one limit is needed. */
 export interface ToolCallLimitOptions {

@@ -1,5 +1,5 @@
-import { type AgentHandler, type Content, type Part, textOf } from '@troupe/kernel'
-import { checkOption, isWhole } from './check-option.ts'
+import { type AgentHandler, type Content, checkOption, type Part, textOf } from '@troupe/kernel'
+import { isWhole } from './is-whole.ts'
 
 /** How much of a tool result `truncateResults` leaves. */
 export interface TruncateResultsOptions {

@@ -1,12 +1,13 @@
 import {
   type AgentHandler,
   type Awaitable,
+  checkOption,
   contextKey,
   type HistoryRewrite,
   type Message,
   type RunContext,
 } from '@troupe/kernel'
-import { checkOption, isWhole } from '../check-option.ts'
+import { isWhole } from '../is-whole.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { type SplitHistory, splitHistory } from './split-history.ts'
 

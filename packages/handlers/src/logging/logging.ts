@@ -1,5 +1,6 @@
 import {
   type AgentHandler,
+  checkOption,
   contextKey,
   KernelError,
   type ModelPart,
@@ -8,7 +9,6 @@ import {
   stream,
   textOf,
 } from '@troupe/kernel'
-import { checkOption } from '../check-option.ts'
 import { type LogFields, type LogLevel, type LogLine, logError } from './log-line.ts'
 
 /** Where `logging` writes, and how much. */

@@ -1,5 +1,13 @@
-import type { AgentHandler, Clock, RunContext, Tool, ToolCallInput, ToolCallResult } from '@troupe/kernel'
-import { checkOption, isWhole } from '../check-option.ts'
+import {
+  type AgentHandler,
+  type Clock,
+  checkOption,
+  type RunContext,
+  type Tool,
+  type ToolCallInput,
+  type ToolCallResult,
+} from '@troupe/kernel'
+import { isWhole } from '../is-whole.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { LruMap } from './lru-map.ts'
 import { MergedCalls } from './merged-calls.ts'
