@@ -16,7 +16,7 @@ type Chunk = string | Part
 const LENT = contextKey<LentStream[]>('chat-model.lent')
 
 /** The stream of a call as a wrap gets it from `next`. Contract: leaving it stops the tool; what is not read is read at the end. */
-class LentStream {
+class LentStream implements Sink<Chunk> {
   readonly stream: PipeStream<Chunk>
   readonly #source: AsyncIterable<Chunk>
   #reader: Sink<Chunk> | undefined
@@ -31,7 +31,7 @@ class LentStream {
 
   /** Reads what the wrap has not read, and shows it to nobody. */
   async finish(): Promise<void> {
-    if (this.#reader?.closed) return
+    if (this.closed) return
     const reading = this.#reading ?? this.#read(NOBODY)
     this.#reader = NOBODY
     this.#release?.()
@@ -43,22 +43,22 @@ class LentStream {
     }
   }
 
-  #read(reader: Sink<Chunk>): Promise<void> {
-    const closed = () => this.#reader?.closed ?? false
-    this.#reader = reader
-    this.#reading = pipe(this.#source, {
-      get closed() {
-        return closed()
-      },
-      write: (chunk) => {
-        const wait = this.#reader?.write(chunk)
-        if (!wait) return
-        return new Promise((resolve, reject) => {
-          this.#release = resolve
-          wait.then(resolve, reject)
-        })
-      },
+  get closed(): boolean {
+    return this.#reader?.closed ?? false
+  }
+
+  write(chunk: Chunk): void | Promise<void> {
+    const wait = this.#reader?.write(chunk)
+    if (!wait) return
+    return new Promise((resolve, reject) => {
+      this.#release = resolve
+      wait.then(resolve, reject)
     })
+  }
+
+  #read(reader: Sink<Chunk>): Promise<void> {
+    this.#reader = reader
+    this.#reading = pipe(this.#source, this)
     return this.#reading
   }
 }
