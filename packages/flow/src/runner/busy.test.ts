@@ -2,7 +2,8 @@ import { getEventListeners } from 'node:events'
 import { type AgentEvent, KernelError, type Run } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import type { BusyPolicy, FlowRunner } from '../index.ts'
-import { ANN, type Gate, gate, idle, obedient, type Stage, session, settled, stage } from './runner.fixture.ts'
+import { type Gate, gate, obedient } from './obedient.fixture.ts'
+import { ANN, idle, type Stage, session, settled, stage } from './runner.fixture.ts'
 
 /** A stage whose thread is taken by run R1 of `holder`, until `gate` opens. */
 async function taken(busy: BusyPolicy): Promise<Stage & { holder: FlowRunner; gate: Gate; first: Promise<string> }> {

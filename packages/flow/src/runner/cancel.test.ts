@@ -3,20 +3,8 @@ import type { CancelMode } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { describe, expect, test } from 'vitest'
 import { type FlowRunner, parallel, type RunnerOptions } from '../index.ts'
-import {
-  ANN,
-  type Gate,
-  gate,
-  idle,
-  obedient,
-  readTo,
-  type Stage,
-  session,
-  settled,
-  stage,
-  TOOLS,
-  unsound,
-} from './runner.fixture.ts'
+import { type Gate, gate, obedient, TOOLS } from './obedient.fixture.ts'
+import { ANN, idle, readTo, type Stage, session, settled, stage, unsound } from './runner.fixture.ts'
 
 /** A run R1 that stands in its tools: one is done, one waits, both of the same message. */
 async function standing(

@@ -3,7 +3,8 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { record } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { runner } from '../index.ts'
-import { ANN, gate, obedient, session, settled, stage, TOOLS, user } from './runner.fixture.ts'
+import { gate, obedient, TOOLS } from './obedient.fixture.ts'
+import { ANN, session, settled, stage, user } from './runner.fixture.ts'
 
 describe('a run', () => {
   test('is awaited for its result', async () => {

@@ -1,0 +1,233 @@
+import type { Agent, Interrupt, RunContext } from '@troupe/kernel'
+import { say } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { record } from '@troupe/testkit'
+import { describe, expect, test } from 'vitest'
+import { setSubAgents } from '../index.ts'
+import { obedient, TOOLS } from './obedient.fixture.ts'
+import {
+  ANN,
+  asking,
+  checkpointOf,
+  readTo,
+  resultOf,
+  session,
+  settled,
+  stage,
+  tamper,
+  tapped,
+  unsound,
+  user,
+} from './runner.fixture.ts'
+
+describe('a question', () => {
+  test('ends the run as interrupted, with every open question', async () => {
+    const { events, end } = await record(stage().runner().query('call add:a ask:b ask:c', session))
+    const asked = events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
+    expect(asked).toMatchObject([{ type: 'interrupt', interrupts: [{ id: 'b#1', callId: 'b' }, { id: 'c#1' }] }])
+    expect(end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'b#1' }, { id: 'c#1' }] })
+  })
+
+  test('is shown only after its checkpoint is stored', async () => {
+    const order: string[] = []
+    const world = stage({}, (clock) => tapped(memoryStore({ clock }), (operation) => void order.push(operation)))
+    for await (const { type } of world.runner().query('call ask:a', session)) order.push(type)
+    const shown = order.indexOf('action')
+    expect(shown).toBeGreaterThan(0)
+    expect(order.slice(0, shown)).toContain('threads.commit')
+  })
+
+  test('carries no state for a consumer or a callback', async () => {
+    const { heard, runner } = stage()
+    const { events } = await record(runner().query('call ask:a', session))
+    expect(JSON.stringify([events, heard])).not.toContain('where it goes on')
+    expect(events.some((event) => event.type === 'action' && 'state' in event.action)).toBe(false)
+  })
+
+  // Without a thread nobody takes the state out (thread-run.ts, #around), and the run ends interrupted though nobody can answer.
+  test.fails('of an agent without a thread carries no state either', async () => {
+    const interrupt: Interrupt = { id: 'x', reason: 'input', agentName: 'A' }
+    const agent: Agent = {
+      name: 'A',
+      description: '',
+      async *run() {
+        yield { type: 'action', action: { type: 'interrupt', interrupts: [interrupt], state: 'where it goes on' } }
+      },
+    }
+    const { heard, runner } = stage({ agent })
+    await settled(runner().query('hi'))
+    expect(JSON.stringify(heard)).not.toContain('where it goes on')
+  })
+
+  test('can be answered when the consumer has left at it', async () => {
+    const world = stage()
+    const desk = world.runner()
+    for await (const event of desk.query('call ask:a', session)) if (event.type === 'action') break
+    expect(await settled(desk.resume({ 'a#1': 'yes' }, session))).toBe('got "yes"')
+    expect(world.clock.pending).toBe(0)
+  })
+
+  test('is in the thread as JSON, with the run and agent that asked', async () => {
+    const world = await asking()
+    const checkpoint = await checkpointOf(world)
+    expect(checkpoint).toMatchObject({
+      format: 1,
+      runId: 'R1',
+      agentName: 'Desk',
+      interrupts: [{ id: 'b#1' }, { id: 'c#1' }],
+    })
+    expect(JSON.parse(JSON.stringify(checkpoint))).toEqual(checkpoint)
+    expect(await world.lines()).toEqual([
+      'user call add:a ask:b ask:c',
+      'assistant -> add:a ask:b ask:c',
+      'tool a: added a',
+    ])
+  })
+})
+
+describe('resume', () => {
+  test('with all answers goes on where it stopped: no second tool-start, no finished call again', async () => {
+    const ran: string[] = []
+    const add = (_: unknown, id: string) => `ran ${ran.push(id)}`
+    const world = await asking(undefined, obedient('Desk', { ...TOOLS, add }))
+    const { lines } = await record(world.desk.resume({ 'b#1': 'yes', 'c#1': 2 }, session))
+    expect(lines).toEqual([
+      'Desk run-start',
+      'Desk agent-start',
+      'Desk tool-end ask complete "\\"yes\\""',
+      'Desk tool-end ask complete "2"',
+      'Desk message-start',
+      'Desk text-delta "got ran 1, \\"yes\\", 2"',
+      'Desk message-end "got ran 1, \\"yes\\", 2"',
+      'Desk agent-end complete',
+      'Desk run-end complete "got ran 1, \\"yes\\", 2"',
+    ])
+    expect(ran).toEqual(['a'])
+    expect(await checkpointOf(world)).toBeUndefined()
+    expect(unsound(await world.messages())).toEqual([])
+  })
+
+  test('with some answers leaves the others open, in any order', async () => {
+    const world = await asking()
+    expect(await settled(world.desk.resume({ 'c#1': 'second' }, session))).toBe('interrupted')
+    expect((await checkpointOf(world))?.interrupts.map(({ id }) => id)).toEqual(['b#1'])
+    expect(await settled(world.desk.resume({ 'b#1': 'first' }, session))).toBe('got added a, "second", "first"')
+    expect(unsound(await world.messages())).toEqual([])
+  })
+
+  test('works in another runner, from a checkpoint that went through JSON', async () => {
+    const world = await asking()
+    await tamper(world, (checkpoint) => JSON.parse(JSON.stringify(checkpoint)))
+    expect(await settled(world.runner().resume({ 'b#1': 1, 'c#1': 2 }, session))).toBe('got added a, 1, 2')
+  })
+
+  test('goes on in the agent that asked, with its run path', async () => {
+    const agent = () => setSubAgents(obedient('Desk'), [setSubAgents(obedient('Floor'), [obedient('Leaf')])])
+    const world = await asking('to:Floor/Leaf call ask:a', agent())
+    const { events, end } = await record(world.runner({ agent: agent() }).resume({ 'a#1': true }, session))
+    const started = events.filter(({ type }) => type === 'agent-start')
+    expect(started).toMatchObject([{ agentName: 'Leaf', runPath: ['Desk', 'Floor'] }])
+    expect(end?.text).toBe('got true')
+  })
+
+  test('brings additions and options to the agent', async () => {
+    const seen: unknown[] = []
+    const agent: Agent = {
+      ...obedient('Desk'),
+      resume({ additions, options }, ctx) {
+        seen.push(additions, options)
+        return say(ctx, 'done')
+      },
+    }
+    const world = await asking('call ask:a', agent)
+    const additions = { instruction: 'Be kind.' }
+    await world.desk.resume({ 'a#1': 1 }, { ...session, additions, options: { maxIterations: 3 } })
+    expect(seen).toMatchObject([additions, { maxIterations: 3 }])
+  })
+
+  test('of a question twice is INTERRUPT_UNKNOWN the second time, and nothing is changed', async () => {
+    const world = await asking('call ask:a')
+    await world.desk.resume({ 'a#1': 1 }, session)
+    const before = await world.snapshot()
+    expect(await settled(world.desk.resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  test('that fails answers its calls neutrally, and the next message works', async () => {
+    const fail = async (ctx: RunContext) => {
+      await ctx.interrupt({ reason: 'input' })
+      throw new Error('the agent broke')
+    }
+    const world = await asking('call fail:a ask:b', obedient('Desk', { ...TOOLS, fail }))
+    expect(await settled(world.desk.resume({ 'a#1': 1, 'b#1': 2 }, session))).toBe('AGENT_FAILED')
+    expect(await checkpointOf(world)).toBeUndefined()
+    expect(unsound(await world.messages())).toEqual([])
+    expect(await settled(world.desk.query('next', session))).toBe('heard call fail:a ask:b | next')
+  })
+})
+
+describe('while a question is open', () => {
+  test('a message is PENDING_TOOL_CALLS and changes nothing', async () => {
+    const world = await asking()
+    const before = await world.snapshot()
+    const error: unknown = await Promise.resolve(world.desk.query('hi', session)).catch((error: unknown) => error)
+    expect(error).toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { interruptIds: ['b#1', 'c#1'] } })
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  // The calls that ask are answered behind the new turn, not before its message (opening.ts, openWithInput).
+  test.fails('a message with pending drop answers its call neutrally, before the message', async () => {
+    const world = await asking('call add:a ask:b')
+    expect(await settled(world.runner({ pending: 'drop' }).query('next', session))).toBe(
+      'heard call add:a ask:b | next',
+    )
+    expect(unsound(await world.messages())).toEqual([])
+    expect(await settled(world.desk.resume({ 'b#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+  })
+
+  // The agent is run instead of resumed, and its question is stored as an open call (opening.ts, openWithInput).
+  test.fails('a run without messages leaves it open', async () => {
+    const world = await asking('call ask:a')
+    await settled(world.desk.run({ messages: [], processed: ['x'] }, session))
+    expect(await settled(world.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+  })
+
+  test('a result for its call is TOOL_CALL_UNKNOWN', async () => {
+    const world = await asking('call ask:a')
+    const before = await world.snapshot()
+    expect(await settled(world.desk.run({ messages: [resultOf('a')] }, session))).toBe('TOOL_CALL_UNKNOWN')
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  test('beside open calls, answers may come first', async () => {
+    const world = await asking('call add:a ask:b open:c')
+    expect((await world.store.threads.get(ANN))?.openCalls).toEqual([{ callId: 'c', name: 'open', agentName: 'Desk' }])
+    expect(await world.desk.resume({ 'b#1': 1 }, session)).toMatchObject({ outcome: 'complete', openCallIds: ['c'] })
+    expect(await settled(world.desk.run({ messages: [resultOf('c')] }, session))).toBe('got added a, 1, result c')
+    expect(unsound(await world.messages())).toEqual([])
+  })
+
+  test('beside open calls, results may come first', async () => {
+    const world = await asking('call ask:b open:c')
+    expect(await settled(world.desk.run({ messages: [resultOf('c')] }, session))).toBe('interrupted')
+    expect((await checkpointOf(world))?.interrupts).toHaveLength(1)
+    expect(await settled(world.desk.resume({ 'b#1': 1 }, session))).toBe('got result c, 1')
+    expect(unsound(await world.messages())).toEqual([])
+  })
+
+  test('results and a message at once are refused as a whole', async () => {
+    const world = await asking('call ask:b open:c')
+    const before = await world.snapshot()
+    expect(await settled(world.desk.run({ messages: [resultOf('c'), user('hi')] }, session))).toBe('PENDING_TOOL_CALLS')
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  test('a cancel of the run that shows it leaves the thread as it was stored', async () => {
+    const world = stage()
+    const desk = world.runner()
+    const iterator = await readTo(desk.query('call ask:a', session), 'action')
+    await desk.cancel(ANN)
+    await iterator.return?.()
+    expect(await settled(desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+  })
+})
