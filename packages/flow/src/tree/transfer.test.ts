@@ -254,6 +254,11 @@ describe('agents that do not do their part', () => {
     ])
   })
 
+  test('a target that throws rejects with that very error', async () => {
+    const error = new KernelError('MINE', 'mine: no')
+    await expect(Promise.resolve(startRun(under(failing('child', error)), hello))).rejects.toBe(error)
+  })
+
   test('a target that ends without a word leaves the words before it', async () => {
     const { end, turns } = await play(under(actor('child', [])))
     expect([end?.outcome, end?.text, turns.length]).toEqual(['complete', 'lead', 2])

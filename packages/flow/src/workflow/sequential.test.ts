@@ -1,4 +1,5 @@
 import { type Agent, KernelError } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
@@ -92,6 +93,12 @@ describe('what ends it early', () => {
     expect(turns).toEqual(['steps', 'steps/a', 'steps/b'])
     expect(lines.slice(-3)).toEqual(['steps/b agent-end failed', 'steps agent-end failed', expect.any(String)])
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
+  })
+
+  // Decision 3 wants the thrown error itself; Stage.play makes a new one of what the agent's end says.
+  test.fails('a failure, which whoever awaits the run gets as it was thrown', async () => {
+    const error = new KernelError('MINE', 'mine: no', { cause: new Error('why') })
+    await expect(Promise.resolve(startRun(steps(failing('b', error)), hello))).rejects.toBe(error)
   })
 
   test('a soft cancel, between two agents', async () => {
