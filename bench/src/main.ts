@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { chatModelWorkloads } from './chat-model.ts'
+import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
 
 const only = process.argv[2] ?? ''
 
-for (const [title, workloads] of Object.entries({ Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads() })) {
+const all = { Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads(), Flow: flowWorkloads() }
+for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
   for (const workload of workloads.filter(({ name }) => name.includes(only))) {
     const { name, unit, handWritten, troupe, ratio } = await measure(workload)

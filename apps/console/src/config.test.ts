@@ -8,6 +8,7 @@ it('asks what the arguments say, with the demo model, plain when piped', () => {
     wordDelayMs: 0,
     color: false,
     help: false,
+    agents: false,
   })
 })
 

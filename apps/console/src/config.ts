@@ -25,10 +25,13 @@ export interface Config {
   readonly wordDelayMs: number
   readonly color: boolean
   readonly help: boolean
+  /** Only show who is there. */
+  readonly agents: boolean
 }
 
 /** What `--help` prints. */
 export const USAGE = `Usage: pnpm demo "What's the weather in Beijing?"
+       pnpm demo --agents               shows the agents and who can hand over to whom
 
 Without a key a small demo model answers, which knows nothing but a few made-up weather reports. For a real one:
 
@@ -49,12 +52,15 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     wordDelayMs: terminal ? 25 : 0,
     color,
     help: values.help ?? false,
+    agents: values.agents ?? false,
   }
 }
 
-function parse(args: readonly string[]): { values: { help?: boolean }; positionals: string[] } {
+const OPTIONS = { help: { type: 'boolean', short: 'h' }, agents: { type: 'boolean' } } as const
+
+function parse(args: readonly string[]): { values: { help?: boolean; agents?: boolean }; positionals: string[] } {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { help: { type: 'boolean', short: 'h' } } })
+    return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
   } catch (cause) {
     throw new KernelError('CONFIG_INVALID', `demo: ${KernelError.from(cause).message}; try --help`, { cause })
   }

@@ -20,5 +20,5 @@ it('wires the demo model, or the vendor that is configured', () => {
 it('swaps a part with one registration', async () => {
   const app = createApp(config).register({ model: asValue(scriptedModel(['Hi'])) })
   expect(app.cradle.model.name).toBe('scripted')
-  expect(app.cradle.agent.name).toBe('WeatherAgent')
+  expect((await app.cradle.runner.query('Hello?')).text).toBe('Hi')
 })

@@ -1,7 +1,8 @@
+import type { FlowRunner } from '@troupe/flow'
 import type { Agent, ChatModel, Tool } from '@troupe/kernel'
 import { type AwilixContainer, asValue, createContainer } from 'awilix'
 import type { Config } from './config.ts'
-import { agentModule } from './modules/agent.ts'
+import { agentsModule } from './modules/agents.ts'
 import { modelModule } from './modules/model.ts'
 
 /** What the app is made of. */
@@ -10,9 +11,10 @@ export interface App {
   readonly model: ChatModel
   readonly tools: readonly Tool[]
   readonly agent: Agent
+  readonly runner: FlowRunner
 }
 
 /** The composition root: the only file that knows every plugin. */
 export function createApp(config: Config): AwilixContainer<App> {
-  return createContainer<App>({ strict: true }).register({ config: asValue(config), ...modelModule, ...agentModule })
+  return createContainer<App>({ strict: true }).register({ config: asValue(config), ...modelModule, ...agentsModule })
 }

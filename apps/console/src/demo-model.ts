@@ -1,6 +1,15 @@
-import { type ChatModel, type Message, type ModelPart, type ModelRequest, stream, textOf } from '@troupe/kernel'
+import {
+  type ChatModel,
+  type Json,
+  type JsonObject,
+  type Message,
+  type ModelPart,
+  type ModelRequest,
+  stream,
+  textOf,
+} from '@troupe/kernel'
 
-/** A model that needs no key: it calls the weather tool for a city, tells its result, and says what it is. */
+/** A model that needs no key: it hands over to whom a word in the question points to, calls the weather tool for a city, tells its result, and says what it is. */
 export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): ChatModel {
   return {
     name: 'demo',
@@ -18,21 +27,41 @@ export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): Ch
 
 function partsOf({ messages, tools }: ModelRequest): ModelPart[] {
   const last = messages.at(-1)
-  const question = textOf(messages.findLast(({ role }) => role === 'user')?.content ?? '')
+  const question = questionIn(messages)
   if (last?.role === 'tool')
     return say(`${textOf(last.content)} (I am a demo model; set TROUPE_MODEL for a real one.)`, messages)
   const city = cityIn(question)
   if (city && tools.some(({ name }) => name === 'get_weather')) {
-    const callId = `call-${messages.length}`
-    return [
-      ...words(`Let me look up the weather in ${city}.`),
-      { type: 'tool-call-start', callId, name: 'get_weather' },
-      { type: 'tool-call-delta', callId, delta: JSON.stringify({ city }) },
-      { type: 'tool-call-end', callId },
-      { type: 'finish', reason: 'tool-calls', usage: usage(messages, question) },
-    ]
+    return call('get_weather', { city }, messages, `Let me look up the weather in ${city}.`)
   }
+  const target = /weather/i.test(question) ? 'WeatherAgent' : 'ChatAgent'
+  if (targetsIn(tools).includes(target)) return call('transfer_to_agent', { agent_name: target }, messages)
   return say('I am a demo model and know nothing but the weather: ask me about the weather in a city.', messages)
+}
+
+/** What the user asked last; what other agents said stands between as context. */
+function questionIn(messages: readonly Message[]): string {
+  const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
+  return asked.findLast((text) => !text.startsWith('For context:')) ?? ''
+}
+
+/** Whom the model may hand over to, as the tool advertises it. */
+function targetsIn(tools: ModelRequest['tools']): readonly Json[] {
+  const tool = tools.find(({ name }) => name === 'transfer_to_agent')
+  const parameters = tool?.parameters as { properties?: { agent_name?: { enum?: readonly Json[] } } } | undefined
+  return parameters?.properties?.agent_name?.enum ?? []
+}
+
+function call(name: string, args: JsonObject, messages: readonly Message[], text = ''): ModelPart[] {
+  const callId = `call-${messages.length}`
+  const delta = JSON.stringify(args)
+  return [
+    ...(text === '' ? [] : words(text)),
+    { type: 'tool-call-start', callId, name },
+    { type: 'tool-call-delta', callId, delta },
+    { type: 'tool-call-end', callId },
+    { type: 'finish', reason: 'tool-calls', usage: usage(messages, text + delta) },
+  ]
 }
 
 function cityIn(question: string): string | undefined {

@@ -16,11 +16,25 @@ function demo(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 it('answers a question and shows the run, plain when piped', async () => {
   const { code, out, err } = await demo(["What's the weather in Beijing?"]).ended
   expect([code, err]).toEqual([0, ''])
-  expect(out).toContain('● WeatherAgent')
+  expect(out).toContain('● RouterAgent\n  → transfer_to_agent {"agent_name":"WeatherAgent"}\n')
+  expect(out).toContain('● RouterAgent › WeatherAgent\n')
   expect(out).toContain('→ get_weather {"city":"Beijing"}')
   expect(out).toContain('I am a demo model')
-  expect(out).toMatch(/✔ complete · 2 model calls · \d+ tokens in, \d+ out · \d+ ms\n$/)
+  expect(out).toMatch(/✔ complete · 3 model calls · \d+ tokens in, \d+ out · \d+ ms\n$/)
   expect(out).not.toContain('\u001b')
+})
+
+it('hands small talk to the one for it', async () => {
+  const { code, out } = await demo(['Hello there']).ended
+  expect(code).toBe(0)
+  expect(out).toContain('● RouterAgent › ChatAgent\n  I am a demo model')
+})
+
+it('prints the tree of agents', async () => {
+  const { code, out } = await demo(['--agents']).ended
+  expect(code).toBe(0)
+  expect(out).toContain('RouterAgent: A router that transfers tasks to other agents.\n├─ ChatAgent: ')
+  expect(out).toContain('flowchart TD')
 })
 
 it('prints its usage', async () => {

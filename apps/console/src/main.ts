@@ -1,8 +1,9 @@
+import { describe } from '@troupe/flow'
 import { KernelError, systemClock } from '@troupe/kernel'
-import { startRun } from '@troupe/kernel/run'
 import { readConfig, USAGE } from './config.ts'
 import { createApp } from './container.ts'
 import { printer } from './print.ts'
+import { printAgents } from './print-agents.ts'
 
 /** Asks one question and prints the whole run; gives the exit code. */
 async function main(): Promise<number> {
@@ -12,15 +13,18 @@ async function main(): Promise<number> {
     return 0
   }
   const app = createApp(config)
-  const { agent, model } = app.cradle
+  const { agent, runner, model } = app.cradle
+  if (config.agents) {
+    process.stdout.write(printAgents(describe(agent)))
+    return 0
+  }
   const controller = new AbortController()
   const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped by Ctrl-C'))
   process.once('SIGINT', stop)
   process.stdout.write(`${config.question}\n(${model.name} model)\n\n`)
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
   let outcome = 'failed'
-  const messages = [{ id: 'question', role: 'user', content: config.question }] as const
-  for await (const event of startRun(agent, { messages }, { signal: controller.signal })) {
+  for await (const event of runner.query(config.question, { signal: controller.signal })) {
     print(event)
     if (event.type === 'run-end') outcome = event.outcome
   }

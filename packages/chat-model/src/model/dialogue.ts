@@ -39,7 +39,6 @@ export class Dialogue {
   #calls = 0
   #corrections = 0
   /** Of this run. */
-  readonly #callIds = new Set<string>()
 
   constructor(plan: Plan, setup: Setup, ctx: RunContext, sink: Sink<EventDraft>) {
     this.#plan = plan
@@ -179,10 +178,7 @@ export class Dialogue {
 
   /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
   #unique(callId: string): string {
-    const taken = callId === '' || this.#callIds.has(callId) || hasCall(this.#setup.config.input.messages, callId)
-    const id = taken ? this.ctx.ids.next() : callId
-    this.#callIds.add(id)
-    return id
+    return this.ctx.ids.call(hasCall(this.#setup.config.input.messages, callId) ? '' : callId)
   }
 }
 
@@ -195,7 +191,7 @@ export function cancelled(ctx: RunContext): KernelError {
   return new KernelError('ABORTED', `agent ${ctx.agentName}: asked to stop ${ctx.cancelling}`)
 }
 
-/** Looks through the history as it came, so that a call which a handler has dropped from it counts too. */
+/** The run knows the history it began with; a handler may have put other calls into it. */
 function hasCall(messages: readonly Message[], callId: string): boolean {
   for (const message of messages) {
     if (message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return true

@@ -23,7 +23,8 @@ export function rewriteHistory(
 ): readonly Message[] {
   let rewritten: Message[] | undefined
   let speaker: string | undefined
-  for (const [i, message] of messages.entries()) {
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i] as Message
     let seen: Message | undefined = message
     if (message.role === 'assistant' || message.role === 'tool') {
       if (message.role === 'assistant') speaker = message.agentName
@@ -39,22 +40,13 @@ export function rewriteHistory(
 
 type Said = AssistantMessage | ToolMessage
 
-/** Messages never change, so that each is rewritten once. */
-const REWRITTEN = new WeakMap<Said, { readonly who: string; readonly message: Message | undefined }>()
-
 function context(said: Said, who: string): Message | undefined {
-  const known = REWRITTEN.get(said)
-  if (known?.who === who) return known.message
   const text = said.role === 'assistant' ? spoken(said, who) : returned(said, who)
   const files = filesOf(said.content)
-  let message: Message | undefined
-  if (text !== '' || files.length > 0) {
-    const line = `For context:${text}`
-    const content: Content = files.length > 0 ? [{ type: 'text', text: line }, ...files] : line
-    message = { id: said.id, role: 'user', content }
-  }
-  REWRITTEN.set(said, { who, message })
-  return message
+  if (text === '' && files.length === 0) return undefined
+  const line = `For context:${text}`
+  const content: Content = files.length > 0 ? [{ type: 'text', text: line }, ...files] : line
+  return { id: said.id, role: 'user', content }
 }
 
 function spoken({ content, toolCalls = [] }: AssistantMessage, who: string): string {
@@ -72,8 +64,10 @@ function returned({ content, name }: ToolMessage, who: string): string {
 }
 
 function filesOf(content: Content): readonly FilePart[] {
-  return typeof content === 'string' ? [] : content.filter((part) => part.type === 'file')
+  return typeof content === 'string' ? NONE : content.filter((part) => part.type === 'file')
 }
+
+const NONE: readonly FilePart[] = []
 
 /** A message without its transfers; nothing if it was nothing else. */
 function withoutTransfers(message: Said): Said | undefined {

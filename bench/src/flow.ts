@@ -1,0 +1,175 @@
+import { chatModelAgent } from '@troupe/chat-model'
+import { agentWithOptions, runner, sequential, setSubAgents } from '@troupe/flow'
+import { type Agent, type ChatModel, type Message, type ModelPart, stream } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import type { Workload } from './measure.ts'
+
+const CHAIN = 10
+const DELTAS = 5_000
+const PRIOR = 10_000
+const usage = { inputTokens: 1, outputTokens: 1 }
+
+/** A model without latency that always says the same. */
+function model(...parts: readonly ModelPart[]): ChatModel {
+  return {
+    name: 'bench',
+    stream: () =>
+      stream<ModelPart>(async (sink) => {
+        for (const part of parts) {
+          const wait = sink.write(part)
+          if (wait) await wait
+        }
+      }),
+  }
+}
+
+/** One that hands over. */
+function handsOver(agentName: string): ChatModel {
+  const callId = 'c1'
+  return model(
+    { type: 'tool-call-start', callId, name: 'transfer_to_agent' },
+    { type: 'tool-call-delta', callId, delta: JSON.stringify({ agent_name: agentName }) },
+    { type: 'tool-call-end', callId },
+    { type: 'finish', reason: 'tool-calls', usage },
+  )
+}
+
+/** One that answers. */
+function answers(deltas: number): ChatModel {
+  const words = Array.from({ length: deltas }, (): ModelPart => ({ type: 'text-delta', delta: 'word ' }))
+  return model(...words, { type: 'finish', reason: 'stop', usage })
+}
+
+/** What one would write without a framework: whom the model names gets the word, and sees what was said. */
+async function loop(
+  models: Readonly<Record<string, ChatModel>>,
+  first: string,
+  history: readonly Message[],
+  show?: (delta: string) => void,
+): Promise<string> {
+  const messages = history.slice()
+  const { signal } = new AbortController()
+  let speaker = first
+  for (;;) {
+    let text = ''
+    let args = ''
+    const request = { instruction: '', messages, tools: [], options: {}, step: '', idempotencyKey: '' }
+    for await (const part of (models[speaker] as ChatModel).stream(request, { signal })) {
+      if (part.type === 'text-delta') {
+        text += part.delta
+        show?.(part.delta)
+      } else if (part.type === 'tool-call-delta') args += part.delta
+    }
+    if (args === '') return text
+    const said = `For context: [${speaker}] called tool: \`transfer_to_agent\` with arguments: ${args}.`
+    messages.push({ id: 'a', role: 'user', content: said })
+    messages.push({ id: 't', role: 'user', content: `For context: [${speaker}] \`transfer_to_agent\` tool returned.` })
+    speaker = JSON.parse(args).agent_name
+  }
+}
+
+async function expectText(expected: number, work: PromiseLike<{ readonly text: string } | string>): Promise<void> {
+  const result = await work
+  const { length } = typeof result === 'string' ? result : result.text
+  if (length !== expected) throw new Error(`bench: expected ${expected} characters, got ${length}`)
+}
+
+async function countDeltas(expected: number, events: AsyncIterable<{ readonly type: string }>): Promise<void> {
+  let seen = 0
+  for await (const { type } of events) if (type === 'text-delta') seen++
+  if (seen !== expected) throw new Error(`bench: expected ${expected} deltas, got ${seen}`)
+}
+
+async function* streamed(chat: ChatModel, history: readonly Message[]): AsyncGenerator<{ type: string }> {
+  const request = { instruction: '', messages: history, tools: [], options: {}, step: '', idempotencyKey: '' }
+  for await (const part of chat.stream(request, { signal: new AbortController().signal })) {
+    if (part.type === 'text-delta') yield { type: 'text-delta' }
+  }
+}
+
+const agentOf = (name: string, chat: ChatModel): Agent => chatModelAgent({ name, model: chat })
+const question: Message = { id: 'u1', role: 'user', content: 'Go.' }
+
+function chainOf(length: number): { readonly agent: Agent; readonly models: Record<string, ChatModel> } {
+  const models: Record<string, ChatModel> = { [`a${length}`]: answers(1) }
+  let agent = agentOf(`a${length}`, models[`a${length}`] as ChatModel)
+  for (let i = length - 1; i >= 0; i--) {
+    const chat = handsOver(`a${i + 1}`)
+    models[`a${i}`] = chat
+    agent = setSubAgents(agentOf(`a${i}`, chat), [agentWithOptions(agent, { disallowTransferToParent: true })])
+  }
+  return { agent, models }
+}
+
+/** A thread that two agents have talked in. */
+function longThread(): readonly Message[] {
+  return Array.from({ length: PRIOR }, (_, i): Message => {
+    const content = `Message ${i}.`
+    return i % 2
+      ? { id: `m${i}`, role: 'assistant', content, agentName: i % 4 === 1 ? 'a0' : 'a1' }
+      : { id: `m${i}`, role: 'user', content }
+  })
+}
+
+/** Flow beside a hand-written loop, both on models without latency. */
+export function flowWorkloads(): readonly Workload[] {
+  const [one, ten] = [chainOf(1), chainOf(CHAIN)]
+  const [oneRunner, tenRunner] = [runner({ agent: one.agent }), runner({ agent: ten.agent })]
+  const words = answers(DELTAS)
+  let deep = agentOf('leaf', words)
+  for (let i = 0; i < 5; i++) deep = sequential({ name: `flow-${i}`, agents: [deep] })
+  const deepRunner = runner({ agent: deep })
+  const flatRunner = runner({ agent: agentOf('leaf', words) })
+  const store = memoryStore()
+  const threadRunner = runner({ agent: one.agent, store })
+  const prior = longThread()
+  let thread = 0
+  return [
+    {
+      name: 'a transfer, router to specialist',
+      unit: 'run',
+      units: 1,
+      handWritten: () => expectText(5, loop(one.models, 'a0', [question])),
+      troupe: () => expectText(5, oneRunner.query('Go.')),
+    },
+    {
+      name: 'a transfer, router to specialist, on a thread in memory',
+      unit: 'run',
+      units: 1,
+      handWritten: () => expectText(5, loop(one.models, 'a0', [question])),
+      async troupe() {
+        const session = { app: 'bench', user: 'bench', threadId: `${thread++}` }
+        await expectText(5, threadRunner.query('Go.', { session }))
+        await store.threads.delete(session)
+      },
+    },
+    {
+      name: 'a chain of ten transfers',
+      unit: 'transfer',
+      units: CHAIN,
+      handWritten: () => expectText(5, loop(ten.models, 'a0', [question])),
+      troupe: () => expectText(5, tenRunner.query('Go.')),
+    },
+    {
+      name: 'a delta through one flow',
+      unit: 'delta',
+      units: DELTAS,
+      handWritten: () => countDeltas(DELTAS, streamed(words, [question])),
+      troupe: () => countDeltas(DELTAS, flatRunner.query('Go.')),
+    },
+    {
+      name: 'a delta through five nested flows more',
+      unit: 'delta',
+      units: DELTAS,
+      handWritten: () => countDeltas(DELTAS, streamed(words, [question])),
+      troupe: () => countDeltas(DELTAS, deepRunner.query('Go.')),
+    },
+    {
+      name: 'a transfer on 10,000 prior messages',
+      unit: 'prior message',
+      units: PRIOR,
+      handWritten: () => expectText(5, loop(one.models, 'a0', [...prior, question])),
+      troupe: () => expectText(5, oneRunner.run({ messages: [...prior, question] })),
+    },
+  ]
+}
