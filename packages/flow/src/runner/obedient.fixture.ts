@@ -28,7 +28,7 @@ export const TOOLS: Tools = {
 }
 
 /**
- * An agent that does what the last user message says: `call add:a ask:b` calls tools, `to:Desk/Leaf call add:a` hands over first,
+ * An agent that does what the last user message says: `call add:a ask:b` calls tools, `to:Floor/Leaf call add:a` has Desk hand over first,
  * `set key value` changes state, anything else is repeated with all that the user has said before.
  */
 export function obedient(name: string, tools: Tools = TOOLS): Agent {
@@ -55,7 +55,7 @@ async function* obey(
   if (messages.at(-1)?.role === 'tool') return yield* say(ctx, `got ${results(messages).join(', ')}`)
   const said = wordsOf(messages)
   const { to, command } = parse(said.at(-1) ?? '')
-  const next = to[to.indexOf(name) + 1]
+  const next = name === 'Desk' || to.includes(name) ? to[to.indexOf(name) + 1] : undefined
   if (next !== undefined) return yield { type: 'action', action: { type: 'transfer-to-agent', agentName: next } }
   const [verb, ...words] = command.split(' ')
   if (verb === 'set') ctx.state.set(words[0] ?? '', words[1] ?? '')

@@ -179,3 +179,13 @@ export async function tamper({ store }: Stage, change: (checkpoint: Checkpoint) 
   await store.threads.commit(ANN, { checkpoint: change(checkpoint as Checkpoint) as Checkpoint }, token)
   await store.leases.release(ANN, token)
 }
+
+/** How many results each call has; branches that ran at once have them apart from their messages. */
+export function resultsPerCall(messages: readonly Message[]): { readonly [callId: string]: number } {
+  const counts: Record<string, number> = {}
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) counts[id] ??= 0
+    if (message.role === 'tool') counts[message.callId] = (counts[message.callId] ?? 0) + 1
+  }
+  return counts
+}
