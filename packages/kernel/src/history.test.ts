@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message } from './data/message.ts'
-import { openCalls, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
+import { messageOf, openCalls, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
 
 const user: Message = { id: 'u', role: 'user', content: 'Hi' }
 const calling = (...ids: string[]): Message => ({
@@ -89,5 +89,34 @@ it('makes the history entry of a tool-end event, under the id of the event', () 
     data: 1,
     error,
     kept,
+  })
+})
+
+describe('messageOf', () => {
+  const stamp = { runId: 'r', agentName: 'a', runPath: [] }
+  const message = { id: 'm', role: 'assistant', content: 'Hi' } as const
+
+  it('is the message of its end, and says who said it', () => {
+    expect(messageOf({ type: 'message-end', ...stamp, message })).toEqual({ ...message, agentName: 'a' })
+    const named = { ...message, agentName: 'b' }
+    expect(messageOf({ type: 'message-end', ...stamp, message: named })).toBe(named)
+  })
+
+  it('is the result of a call', () => {
+    const end = { type: 'tool-end', ...stamp, callId: 'c', messageId: 't', name: 'n', content: 'ok' } as const
+    expect(messageOf({ ...end, status: 'complete' })).toEqual({
+      id: 't',
+      role: 'tool',
+      callId: 'c',
+      name: 'n',
+      agentName: 'a',
+      content: 'ok',
+    })
+    expect(messageOf({ ...end, status: 'dropped' })).toBeUndefined()
+  })
+
+  it('is nothing for what is in no history', () => {
+    expect(messageOf({ type: 'message-end', ...stamp, message, dropped: true })).toBeUndefined()
+    expect(messageOf({ type: 'text-delta', ...stamp, messageId: 'm', delta: 'H' })).toBeUndefined()
   })
 })

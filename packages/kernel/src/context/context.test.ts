@@ -70,6 +70,13 @@ describe('a derived context', () => {
     expect([outer.ids.next(), outer.with(LOCALE, 'zh').ids.next()]).toEqual(['r1/#1', 'r1/#2'])
   })
 
+  it('keeps a call id that is free, and replaces one that is taken, whoever asks', () => {
+    const outer = root()
+    const branches = [0, 1].map((i) => outer.derive({ step: `branch:${i}` }))
+    expect(branches.map((ctx) => ctx.ids.call('call-1'))).toEqual(['call-1', 'r1/branch:1#1'])
+    expect([outer.ids.call(''), outer.ids.call('call-2')]).toEqual(['r1/#1', 'call-2'])
+  })
+
   it('may have a narrower signal', () => {
     const controller = new AbortController()
     const outer = root()

@@ -29,7 +29,7 @@ export type Answers = { readonly [interruptId: string]: Json }
 export type AgentAction =
   | { readonly type: 'transfer-to-agent'; readonly agentName: string }
   | { readonly type: 'exit'; readonly result?: Json }
-  /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. */
+  /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. Without interrupts it says where results of open calls are awaited. */
   | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[]; readonly state?: Json }
   | { readonly type: 'break-loop' }
   | { readonly type: 'custom'; readonly name: string; readonly data?: Json }

@@ -291,3 +291,15 @@ describe('an interrupt', () => {
     expect(runs).toEqual({ first: 2, a: 1, b: 1, broken: 3, second: 3, c: 1, d: 1 })
   })
 })
+
+test('an interrupt action without a question leaves its agent complete: it only says where results are awaited', async () => {
+  const waiting = agentOf('waiting', async function* () {
+    yield { type: 'message-start', messageId: 'm' }
+    yield { type: 'message-end', message: calling('c1') }
+    yield { type: 'action', action: { type: 'interrupt', interrupts: [], state: { at: 1 } } }
+  })
+  expect(await startRun(waiting, input, { canInterrupt: true })).toMatchObject({
+    outcome: 'complete',
+    openCallIds: ['c1'],
+  })
+})

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { PipeStream, Sink } from '../index.ts'
-import { mapStream, PIPE, pipe, stream } from '../index.ts'
+import { mapStream, PIPE, pipe, sinkTo, stream } from '../index.ts'
 import { collect, count, idle, noUnhandledRejection, raise } from './stream.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -121,4 +121,15 @@ test('a producer can see that nobody takes values any more, through a map too', 
   expect(sinks.map(({ closed }) => closed)).toEqual([false])
   await iterator.return?.()
   expect(sinks.map(({ closed }) => closed)).toEqual([true])
+})
+
+test('a sink in front of another is closed when that one is', () => {
+  const taken: number[] = []
+  const open = { closed: false, write: (value: number) => void taken.push(value) }
+  const front = sinkTo(open, (value: string) => open.write(value.length))
+  front.write('four')
+  expect([taken, front.closed]).toEqual([[4], false])
+  open.closed = true
+  expect(front.closed).toBe(true)
+  expect(sinkTo({ write: () => undefined }, () => undefined).closed).toBe(false)
 })
