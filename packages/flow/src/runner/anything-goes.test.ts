@@ -1,0 +1,195 @@
+import { type AgentEvent, type CancelMode, KernelError, type Run, type RunRequest } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type FlowRunner, setSubAgents } from '../index.ts'
+import { obedient, TOOLS, type Tools } from './obedient.fixture.ts'
+import {
+  ANN,
+  checkpointOf,
+  idle,
+  resultOf,
+  type Stage,
+  session,
+  settled,
+  stage,
+  tapped,
+  unsound,
+} from './runner.fixture.ts'
+
+/** What somebody does to a thread; `pick` says which of the open questions and calls are answered; where there are none, some are made. */
+type Deed =
+  | { readonly type: 'query'; readonly text: string }
+  | { readonly type: 'resume' | 'results'; readonly pick: number }
+
+/** What goes wrong meanwhile: at an event of the run, or at an operation of the store. */
+type Trouble =
+  | { readonly type: 'none' }
+  | { readonly type: 'leave' | 'abort' | 'rival'; readonly at: number }
+  | { readonly type: 'cancel'; readonly at: number; readonly mode: CancelMode }
+  | { readonly type: 'fault'; readonly at: number }
+
+const text = fc.oneof(
+  fc.constantFrom('hi', 'set city Beijing', 'unset city', 'to:Leaf hi', 'to:Nobody hi'),
+  fc
+    .tuple(
+      fc.constantFrom('', 'to:Leaf ', 'to:Floor/Deep '),
+      fc.array(fc.constantFrom('add', 'ask', 'twice', 'open', 'open', 'add', 'fail'), { minLength: 1, maxLength: 4 }),
+    )
+    .map(([to, tools]) => `${to}call ${tools.map((tool, i) => `${tool}:${i}`).join(' ')}`),
+)
+const deed: fc.Arbitrary<Deed> = fc.oneof(
+  fc.record({ type: fc.constant('query' as const), text }),
+  fc.record({ type: fc.constantFrom('resume' as const, 'results' as const), pick: fc.integer({ min: 1, max: 15 }) }),
+)
+const at = fc.integer({ min: 0, max: 20 })
+const trouble: fc.Arbitrary<Trouble> = fc.oneof(
+  fc.constant({ type: 'none' as const }),
+  fc.record({ type: fc.constantFrom('leave' as const, 'abort' as const, 'rival' as const), at }),
+  fc.record({
+    type: fc.constant('cancel' as const),
+    at,
+    mode: fc.constantFrom('now' as const, 'after-model' as const, 'after-tools' as const),
+  }),
+  fc.record({ type: fc.constant('fault' as const), at: fc.integer({ min: 1, max: 7 }) }),
+)
+const story = fc.array(fc.tuple(deed, trouble), { minLength: 1, maxLength: 7 })
+
+const TWICE: Tools = {
+  ...TOOLS,
+  async twice(ctx) {
+    const first = await ctx.interrupt<string>({ reason: 'input' })
+    return first + (await ctx.interrupt<string>({ reason: 'input' }))
+  },
+}
+const actor = (name: string) => obedient(name, TWICE)
+const agent = () => setSubAgents(actor('Desk'), [actor('Leaf'), setSubAgents(actor('Floor'), [actor('Deep')])])
+
+interface World extends Stage {
+  readonly desk: FlowRunner
+  readonly rival: FlowRunner
+  readonly tap: { now: () => void }
+}
+
+function world(): World {
+  const tap = { now: () => {} }
+  const scene = stage({ agent: agent() }, (clock) => tapped(memoryStore({ clock }), () => tap.now()))
+  return { ...scene, tap, desk: scene.runner(), rival: scene.runner() }
+}
+
+async function start({ desk, store }: World, deed: Deed, request: RunRequest): Promise<AsyncIterable<AgentEvent>> {
+  const options = { ...request, ...session }
+  if (deed.type === 'query') return wrapped(desk.query(deed.text, options))
+  const { openCalls = [], checkpoint } = (await store.threads.get(ANN)) ?? {}
+  const picked = <T>(all: readonly T[]) => all.filter((_, i) => deed.pick & (1 << i))
+  const results = picked(openCalls).map(({ callId }) => resultOf(callId))
+  const answers = picked(checkpoint?.interrupts ?? []).map(({ id }) => [id, `answer ${id}`])
+  if (answers.length > 0 && (deed.type === 'resume' || results.length === 0)) {
+    return wrapped(desk.resume(Object.fromEntries(answers), options))
+  }
+  if (results.length > 0) return wrapped(desk.run({ messages: results }, options))
+  return wrapped(desk.query('to:Floor/Deep call ask:x twice:y open:z', options))
+}
+
+/** A run is thenable, so that an async function cannot hand it on as it is. */
+const wrapped = (run: Run): AsyncIterable<AgentEvent> => ({
+  [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
+})
+
+/** One deed and its trouble, read to the end. */
+async function play(world: World, deed: Deed, trouble: Trouble): Promise<void> {
+  const stop = new AbortController()
+  const run = await start(world, deed, { signal: stop.signal })
+  let operations = 0
+  world.tap.now = () => {
+    if (trouble.type === 'fault' && ++operations === trouble.at) throw new KernelError('NOT_FOUND', 'the store is down')
+  }
+  const disturb = async (): Promise<boolean> => {
+    if (trouble.type === 'abort') stop.abort()
+    if (trouble.type === 'cancel') await world.desk.cancel(ANN, { mode: trouble.mode })
+    if (trouble.type === 'rival') await settled(world.rival.query('rival', session))
+    return trouble.type === 'leave'
+  }
+  const events: AgentEvent[] = []
+  const read = async () => {
+    for await (const event of run) {
+      events.push(event)
+      if (trouble.type !== 'none' && trouble.type !== 'fault' && events.length === trouble.at + 1 && (await disturb()))
+        return
+    }
+    const ends = events.filter(({ type }) => type === 'run-end')
+    if (events.length > 0 && (ends.length !== 1 || events.at(-1)?.type !== 'run-end')) throw new Error('no one end')
+  }
+  const reading = read().catch((error: unknown) => {
+    if (!KernelError.is(error) || events.length > 0) throw error
+  })
+  await inTime(world, reading)
+  world.tap.now = () => {}
+  world.clock.advance(30_000) // a release that failed is made up for
+}
+
+/** Waits, with time going by if nothing happens without it. */
+async function inTime({ pass }: Stage, work: Promise<unknown>): Promise<void> {
+  let over = false
+  const done = work.finally(() => {
+    over = true
+  })
+  done.catch(() => undefined)
+  for (let i = 0; i < 20 && !over; i++) {
+    await idle()
+    if (!over) await pass(2_000)
+  }
+  if (!over) throw new Error('the run never ended')
+  await done
+}
+
+/** What is wrong with a thread between two runs. */
+async function faults({ store, messages, clock, heard }: World): Promise<string[]> {
+  const { openCalls = [], checkpoint, runId } = (await store.threads.get(ANN)) ?? {}
+  const awaited = [...openCalls, ...(checkpoint?.interrupts ?? [])].map(({ callId }) => callId)
+  const history = await messages()
+  const answered = history.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
+  const started = heard.filter(({ type }) => type === 'run-start').length
+  return [
+    ...unsound(history, awaited),
+    ...awaited.filter((id) => id === undefined || answered.includes(id)).map((id) => `${id} is awaited and answered`),
+    ...(new Set(awaited).size < awaited.length ? [`${awaited} twice`] : []),
+    ...(runId === undefined ? [] : [`${runId} still holds the thread`]),
+    ...(clock.pending === 0 ? [] : [`${clock.pending} timers left`]),
+    ...(heard.filter(({ type }) => type === 'run-end').length === started ? [] : ['not every run has ended once']),
+  ]
+}
+
+async function tell(deeds: readonly (readonly [Deed, Trouble])[]): Promise<World> {
+  const stage = world()
+  for (const [deed, trouble] of deeds) {
+    await play(stage, deed, trouble)
+    expect(await faults(stage)).toEqual([])
+  }
+  return stage
+}
+
+test('whatever happens on a thread, every call has one result or is awaited, and the next message is answered', async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (deeds) => {
+      const stage = await tell(deeds)
+      const asked = (await checkpointOf(stage))?.interrupts ?? []
+      const next = stage.runner({ pending: 'drop', agent: agent() }).query('next', session)
+      expect(await settled(next)).toMatch(/^heard .*next$/)
+      if (asked.length === 0) expect(await faults(stage)).toEqual([])
+    }),
+    { numRuns: 150 },
+  )
+}, 60_000)
+
+// Calls that ask are answered behind the new turn: see resume.test.ts.
+test.fails('and its history is sound after that', async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (deeds) => {
+      const stage = await tell(deeds)
+      await stage.runner({ pending: 'drop', agent: agent() }).query('next', session)
+      expect(await faults(stage)).toEqual([])
+    }),
+    { numRuns: 150 },
+  )
+}, 60_000)
