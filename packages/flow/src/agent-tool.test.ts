@@ -1,0 +1,220 @@
+import { type Agent, type AgentAction, type JsonSchema, KernelError, say, toJsonSchema } from '@troupe/kernel'
+import { testTool } from '@troupe/testkit'
+import { describe, expect, test } from 'vitest'
+import {
+  type Actor,
+  actor,
+  agentOf,
+  asking,
+  failing,
+  handing,
+  type Played,
+  play,
+  quiet,
+  slow,
+  talker,
+  textsOf,
+  thrownBy,
+  wanting,
+} from './flow.fixture.ts'
+import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from './index.ts'
+
+testTool('agentTool', () => agentTool(talker('inner')), { args: { request: 'Hi' }, invalid: [{}, { request: 1 }] })
+
+/** An agent that asks another by its tool, then says that it is done. */
+const outer = (inner: Agent, options?: AgentToolOptions, args: object = { request: 'Go.' }) =>
+  actor('outer', [[{ name: options?.name ?? inner.name, args: args as never }], 'Done.'], agentTool(inner, options))
+const results = ({ events }: Played) => events.flatMap((event) => (event.type === 'tool-end' ? [event] : []))
+
+describe('what it shows', () => {
+  test('name, description and one parameter, unless said otherwise', () => {
+    const { name, description, parameters, effect } = agentTool(talker('inner'))
+    expect([name, description, effect]).toEqual(['inner', 'inner runs.', 'nested'])
+    expect(toJsonSchema(parameters)).toMatchObject({
+      type: 'object',
+      properties: { request: { type: 'string' } },
+      required: ['request'],
+    })
+    expect(agentTool(talker('inner'), { name: 'n', description: 'd' })).toMatchObject({ name: 'n', description: 'd' })
+  })
+
+  test.each<[string, () => unknown]>([
+    ['parameters that are no object', () => agentTool(talker('a'), { parameters: { type: 'string' } })],
+    ['parameters that are no schema', () => agentTool(talker('a'), { parameters: 3 as never })],
+  ])('%s are SCHEMA_INVALID', (_, build) => {
+    expect(thrownBy(build)).toMatch(/^SCHEMA_INVALID/)
+  })
+
+  // agentTool reads the name of what it is given before it checks it, so that a TypeError comes out.
+  test.fails('no agent is CONFIG_INVALID', () => {
+    expect(thrownBy(() => agentTool(undefined as never))).toMatch(/^CONFIG_INVALID/)
+  })
+
+  // Nothing checks that it can run, so that the mistake shows in the first call.
+  test.fails('an agent without run() is CONFIG_INVALID', () => {
+    expect(thrownBy(() => agentTool({ name: 'x', description: '' } as never))).toMatch(/^CONFIG_INVALID/)
+  })
+})
+
+describe('its history is its own', () => {
+  const seen = ({ inputs }: Actor) => textsOf(inputs[0]?.messages ?? [])
+
+  test('it sees the request as a user message, and nothing else', async () => {
+    const inner = actor('inner', ['Hi.'])
+    await play(sequential({ name: 'steps', agents: [talker('x'), outer(inner)] }))
+    expect(seen(inner)).toEqual(['user: Go.'])
+  })
+
+  test('parameters of its own come as JSON', async () => {
+    const parameters: JsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+    const inner = actor('inner', ['Hi.'])
+    await play(outer(inner, { parameters }, { city: 'Beijing' }))
+    expect(seen(inner)).toEqual(['user: {"city":"Beijing"}'])
+  })
+
+  test('each call begins anew, and its words are not in the history outside', async () => {
+    const inner = actor('inner', ['First.', 'Second.'])
+    const twice = actor(
+      'outer',
+      [
+        [
+          { name: 'inner', args: { request: '1' } },
+          { name: 'inner', args: { request: '2' } },
+        ],
+        'Done.',
+      ],
+      agentTool(inner, { forward: true }),
+    )
+    const { said } = await play(twice)
+    expect(inner.inputs.map(({ messages }) => textsOf(messages))).toEqual([['user: 1'], ['user: 2']])
+    expect(said.slice(1)).toEqual(['outer: First.', 'outer: First.', 'outer: Done.'])
+  })
+
+  test('its answer is the result: the text, and the output as data', async () => {
+    const exiting = agentOf('inner', async function* (ctx) {
+      yield* say(ctx, 'Text.')
+      yield { type: 'action', action: { type: 'exit', result: { n: 1 } } }
+    })
+    expect(results(await play(outer(exiting)))).toMatchObject([{ content: 'Text.', data: { n: 1 } }])
+    expect(results(await play(outer(talker('inner', 'Only text.'))))[0]).not.toHaveProperty('data')
+  })
+
+  test('an agent without a word gives an empty result', async () => {
+    expect(results(await play(outer(actor('inner', []))))).toMatchObject([{ status: 'complete', content: '' }])
+  })
+})
+
+describe('its actions stay inside', () => {
+  test.each<AgentAction>([
+    { type: 'exit', result: 'X' },
+    { type: 'break-loop' },
+    { type: 'transfer-to-agent', agentName: 'x' },
+  ])('$type', async (action) => {
+    const rounds = loop({
+      name: 'rounds',
+      agents: [outer(wanting('inner', action), { forward: true })],
+      maxIterations: 1,
+    })
+    const { turns, end } = await play(sequential({ name: 'steps', agents: [rounds, talker('x')] }))
+    expect([turns, end?.text]).toEqual([['steps', 'steps/rounds', 'steps/rounds/outer', 'steps/x'], 'I am x.'])
+    expect(end).not.toHaveProperty('output')
+  })
+
+  test('a transfer inside its own tree is made there', async () => {
+    const tree = setSubAgents(handing('inner', 'leaf'), [talker('leaf')])
+    expect(results(await play(outer(tree)))).toMatchObject([{ content: 'I am leaf.' }])
+  })
+})
+
+describe('forward', () => {
+  test('off: nothing of it is seen', async () => {
+    const { events } = await play(outer(talker('inner')))
+    expect(events.filter(({ agentName }) => agentName !== 'outer')).toEqual([])
+  })
+
+  test('on: its events stand under its own path and run, marked with the call', async () => {
+    const { events, end } = await play(outer(talker('inner'), { forward: true }))
+    const inner = events.filter(({ agentName }) => agentName === 'inner')
+    expect(inner.map(({ type }) => type)).toEqual([
+      'run-start',
+      'agent-start',
+      'message-start',
+      'text-delta',
+      'message-end',
+      'agent-end',
+      'run-end',
+    ])
+    for (const { runPath, parentCallId, runId } of inner) {
+      expect({ runPath, parentCallId, runId }).toEqual({
+        runPath: ['outer'],
+        parentCallId: 'inner',
+        runId: expect.stringMatching(/^R\/tool:/),
+      })
+    }
+    expect(end?.text).toBe('Done.')
+  })
+})
+
+describe('state', () => {
+  test.each([false, true])('is shared, both ways, and told (forward: %s)', async (forward) => {
+    const inner = quiet('inner', (ctx) => ctx.state.set('k', [ctx.state.get('k') ?? null, 'inner']))
+    const look = quiet('look', (ctx) => ctx.state.set('seen', ctx.state.get('k') ?? null))
+    const { lines } = await play(sequential({ name: 'steps', agents: [outer(inner, { forward }), look] }), undefined, {
+      state: { k: 'old' },
+    })
+    expect(lines.filter((line) => line.includes('state-delta')).map((line) => line.trim())).toEqual([
+      'steps/outer/inner state-delta {"k":["old","inner"]}',
+      'steps/look state-delta {"seen":["old","inner"]}',
+    ])
+  })
+})
+
+describe('its questions come out', () => {
+  const asker = () => actor('inner', [['ask'], 'Heard.'], asking())
+
+  test('and its answer goes in: it goes on where it stopped', async () => {
+    const inner = asker()
+    const first = await play(outer(inner))
+    expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'inner/ask#1', callId: 'inner' }] })
+    const second = await play(outer(inner), first.resume({ 'inner/ask#1': 'yes' }), { runId: 'R2' })
+    expect(second.said).toEqual(['outer: Heard.', 'outer: Done.'])
+    expect(textsOf(inner.inputs[1]?.messages ?? [])).toEqual(['user: Go.', 'inner: ask({})'])
+  })
+
+  test('two deep', async () => {
+    const mid = () => actor('mid', [[{ name: 'inner', args: { request: 'Deep.' } }], 'Mid.'], agentTool(asker()))
+    const first = await play(outer(mid()))
+    expect(first.end?.interrupts).toMatchObject([{ id: 'mid/inner/ask#1' }])
+    const second = await play(outer(mid()), first.resume({ 'mid/inner/ask#1': 1 }), { runId: 'R2' })
+    expect(second.said).toEqual(['outer: Mid.', 'outer: Done.'])
+  })
+
+  test('of a long-running call inside, as one of reason tool-result', async () => {
+    const inner = () => actor('inner', [['slow'], 'Done inside.'], slow())
+    const first = await play(outer(inner()))
+    expect(first.end?.interrupts).toMatchObject([{ id: 'inner/slow#result', reason: 'tool-result' }])
+    const second = await play(outer(inner()), first.resume({ 'inner/slow#result': 'R' }), { runId: 'R2' })
+    expect(second.said).toEqual(['outer: Done inside.', 'outer: Done.'])
+  })
+
+  test('of a workflow inside: what had finished there is not run again', async () => {
+    const x = actor('x', ['X.'])
+    const inner = () => sequential({ name: 'inner', agents: [x, asker2(), talker('y')] })
+    const asker2 = () => actor('a', [['ask'], 'Heard.'], asking())
+    const first = await play(outer(inner()))
+    const second = await play(outer(inner()), first.resume({ 'inner/ask#1': 1 }), { runId: 'R2' })
+    expect([second.said, x.inputs.length]).toEqual([['outer: I am y.', 'outer: Done.'], 1])
+  })
+})
+
+describe('a failed run is a failed call', () => {
+  test('which throws its error', async () => {
+    const { errors } = await play(outer(failing('inner', new KernelError('MINE', 'mine: no'))))
+    expect(errors).toMatchObject([{ code: 'MINE' }])
+  })
+
+  test('also when a transfer inside goes nowhere', async () => {
+    const tree = setSubAgents(handing('inner', 'stranger'), [talker('leaf')])
+    expect((await play(outer(tree))).errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
+  })
+})
