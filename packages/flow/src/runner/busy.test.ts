@@ -196,6 +196,15 @@ describe('queue', () => {
   })
 })
 
+test('of two answers to one question that wait for each other, the first counts', async () => {
+  const world = stage({ busy: 'queue' })
+  const desk = world.runner()
+  await desk.query('call ask:a', session)
+  const both = ['first', 'second'].map((answer) => settled(desk.resume({ 'a#1': answer }, session)))
+  expect(await Promise.all(both)).toEqual(['got "first"', 'INTERRUPT_UNKNOWN'])
+  await nothingLeft(world)
+})
+
 describe('interrupt', () => {
   test.each(['the same runner', 'another runner'])('stops the run of %s and goes on after it', async (where) => {
     const world = await taken('interrupt')

@@ -85,6 +85,12 @@ describe('a question', () => {
   })
 })
 
+test('callbacks hear of the question and of one end when the consumer has left at it', async () => {
+  const world = stage()
+  for await (const event of world.runner().query('call ask:a', session)) if (event.type === 'action') break
+  expect(world.heard.filter(({ type }) => type === 'run-end')).toMatchObject([{ outcome: 'interrupted' }])
+})
+
 describe('resume', () => {
   test('with all answers goes on where it stopped: no second tool-start, no finished call again', async () => {
     const ran: string[] = []
@@ -143,6 +149,23 @@ describe('resume', () => {
     const additions = { instruction: 'Be kind.' }
     await world.desk.resume({ 'a#1': 1 }, { ...session, additions, options: { maxIterations: 3 } })
     expect(seen).toMatchObject([additions, { maxIterations: 3 }])
+  })
+
+  test('runs an agent that cannot resume again from its start, and it finds its answer there', async () => {
+    const starts: number[] = []
+    const agent: Agent = {
+      name: 'Plain',
+      description: '',
+      async *run(_, ctx) {
+        starts.push(starts.length)
+        yield* say(ctx, `so ${await ctx.interrupt<string>({ reason: 'input' })}`)
+      },
+    }
+    const world = await asking('hi', agent)
+    const [question] = (await checkpointOf(world))?.interrupts ?? []
+    expect(question).toMatchObject({ agentName: 'Plain', reason: 'input' })
+    expect(await settled(world.desk.resume({ [question?.id ?? '']: 'be it' }, session))).toBe('so be it')
+    expect(starts).toEqual([0, 1])
   })
 
   test('of a question twice is INTERRUPT_UNKNOWN the second time, and nothing is changed', async () => {
