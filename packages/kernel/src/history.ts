@@ -58,6 +58,15 @@ export function messageOf(event: AgentEvent): Message | undefined {
 /** What stands in for a result that is not known. */
 export const UNKNOWN_RESULT = 'The outcome of this call is not known.'
 
+/**
+ * A result for a call of which nothing is known.
+ * @example openCalls(messages).map((call) => unknownResult(call))
+ */
+export function unknownResult({ id, name }: Pick<ToolCall, 'id' | 'name'>, agentName?: string): ToolMessage {
+  const result: ToolMessage = { id: `${id}#unknown`, role: 'tool', callId: id, name, content: UNKNOWN_RESULT }
+  return agentName === undefined ? result : { ...result, agentName }
+}
+
 /** How a history is repaired. */
 export interface RepairOptions {
   /** Ids of calls that await an answer from outside; they stay open. */
@@ -87,7 +96,7 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
       seen.add(id)
       const result = results.get(id)
       if (result) repaired.push(result)
-      else if (!awaiting.has(id)) repaired.push(unknownResult(id, name))
+      else if (!awaiting.has(id)) repaired.push(unknownResult({ id, name }))
     }
   }
   return same(repaired, messages) ? messages : repaired
@@ -105,10 +114,6 @@ function isPaired(messages: readonly Message[]): boolean {
     }
   }
   return true
-}
-
-function unknownResult(callId: string, name: string): ToolMessage {
-  return { id: `${callId}#unknown`, role: 'tool', callId, name, content: UNKNOWN_RESULT }
 }
 
 function same(a: readonly Message[], b: readonly Message[]): boolean {

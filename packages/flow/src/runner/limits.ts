@@ -4,7 +4,7 @@ import { got, KernelError } from '@troupe/kernel'
 export interface RunnerLimits {
   /** How long a run may take. @default 600_000 */
   readonly runMs?: number
-  /** How long a consumer may leave an event unread before the run is given up. @default 300_000 */
+  /** How long a consumer may leave an event unread before the run is given up; twice as long where a tool waits for it. @default 300_000 */
   readonly idleMs?: number
   /** How many transfers a run may make. @default 25 */
   readonly transfers?: number

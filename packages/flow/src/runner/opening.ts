@@ -1,5 +1,4 @@
 import { type Answers, type Clock, KernelError, type Message, type RunInput, type Thread } from '@troupe/kernel'
-import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Resumption } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { checkAnswers, readCheckpoint } from './checkpoint.ts'
@@ -9,6 +8,8 @@ export interface Opening {
   /** What comes into the history before the agents speak. */
   readonly messages: readonly Message[]
   readonly resumption?: Resumption
+  /** What is open is answered neutrally first. */
+  readonly drops?: true
 }
 
 /** What a user message does to questions and calls that are open. */
@@ -17,11 +18,11 @@ export type PendingPolicy = 'reject' | 'drop'
 /** Contract: throws before anything has changed. */
 export async function openWithAnswers(
   agent: FlowAgent,
-  thread: Thread,
+  thread: Thread | undefined,
   answers: Answers,
   clock: Clock,
 ): Promise<Opening> {
-  const checkpoint = readCheckpoint(agent, thread)
+  const checkpoint = thread && readCheckpoint(agent, thread)
   await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now())
   return { messages: [], resumption: { state: checkpoint?.state ?? null, answers } }
 }
@@ -35,22 +36,27 @@ export function openWithInput(
 ): Opening {
   const answered = resultsIn(messages, thread)
   const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
-  const speaks = messages.some(({ role }) => role !== 'tool')
   const asked = thread.checkpoint?.interrupts ?? []
+  const speaks = messages.some(({ role }) => role !== 'tool')
   if (speaks && (waiting.length > 0 || asked.length > 0)) {
     if (policy === 'reject') throw pending(waiting, asked)
-    return { messages: [...waiting.map(neutral), ...messages] }
+    return { messages: resultsFirst(messages, answered), drops: true }
   }
-  if (answered.size === 0) return { messages }
-  const checkpoint = readCheckpoint(agent, thread)
-  return { messages, ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }) }
+  const checkpoint = speaks && answered.size === 0 ? undefined : readCheckpoint(agent, thread)
+  return {
+    messages: resultsFirst(messages, answered),
+    ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }),
+  }
+}
+
+/** A result stands behind its call, whatever else has come with it. */
+function resultsFirst(messages: readonly Message[], answered: ReadonlySet<string>): readonly Message[] {
+  if (answered.size === 0) return messages
+  const isResult = (message: Message) => message.role === 'tool' && answered.has(message.callId)
+  return [...messages.filter(isResult), ...messages.filter((message) => !isResult(message))]
 }
 
 type OpenCall = Thread['openCalls'][number]
-
-function neutral({ callId, name, agentName }: OpenCall): Message {
-  return { id: `${callId}#unknown`, role: 'tool', callId, name, agentName, content: UNKNOWN_RESULT }
-}
 
 /** The open calls that an input answers; a result for anything else is refused. */
 function resultsIn(messages: readonly Message[], { openCalls }: Thread): ReadonlySet<string> {

@@ -90,6 +90,9 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
     },
     resume(answers: Answers, { additions, options: runOptions, ...request }) {
+      if (!request.session) {
+        throw new KernelError('CONFIG_INVALID', 'resume: expected the session of the thread that asks, got none')
+      }
       const input = { ...(additions && { additions }), ...(runOptions && { options: runOptions }) }
       return start({ answers, input }, request, runIdOf(request))
     },

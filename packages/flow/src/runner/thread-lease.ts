@@ -23,6 +23,7 @@ export class ThreadLease {
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewedAt: number
+  #renewing = false
 
   private constructor(ref: ThreadRef, token: number, options: LeaseOptions) {
     this.#ref = ref
@@ -55,16 +56,25 @@ export class ThreadLease {
   async renew(): Promise<CancelMode | undefined> {
     const { leases, clock, leaseMs } = this.#options
     const now = clock.now()
+    if (this.#renewing) return this.#wait(undefined)
+    this.#renewing = true
     try {
       const { cancel } = await leases.renew(this.#ref, this.token, leaseMs)
       this.#renewedAt = now
       return cancel
     } catch (cause) {
       if (KernelError.is(cause, 'LEASE_LOST')) throw cause
-      if (clock.now() - this.#renewedAt < leaseMs) return undefined
-      const message = `run: the lease of thread ${this.#ref.threadId} could not be renewed`
-      throw new KernelError('LEASE_LOST', message, { cause })
+      return this.#wait(cause)
+    } finally {
+      this.#renewing = false
     }
+  }
+
+  #wait(cause: unknown): undefined {
+    const { clock, leaseMs } = this.#options
+    if (clock.now() - this.#renewedAt < leaseMs) return undefined
+    const message = `run: the lease of thread ${this.#ref.threadId} could not be renewed`
+    throw new KernelError('LEASE_LOST', message, { cause })
   }
 
   release(): Promise<void> {
@@ -101,6 +111,7 @@ async function waitFor(
 
 /** Waits for a time, or until something has come. Contract: leaves no timer and no listener behind. */
 function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<void>): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     const settle = (act: () => void) => () => {
       cancelTimer()

@@ -1,5 +1,5 @@
 import type { Interrupt, Message, Thread, ThreadRef, ThreadStore } from '@troupe/kernel'
-import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { unknownResult } from '@troupe/kernel/history'
 
 const PAGE = 1_000
 
@@ -22,9 +22,9 @@ type OpenCall = Thread['openCalls'][number]
 export class OpenCalls {
   readonly #open: Map<string, OpenCall> = new Map()
 
-  constructor(thread: Thread, history: readonly Message[], said: readonly Message[]) {
-    // What is stored is sound, but for a thread that waits.
-    if (thread.checkpoint || thread.openCalls.length > 0) for (const message of history) this.#add(message)
+  /** What is stored is sound, but for a thread that waits. */
+  constructor(waits: boolean, history: readonly Message[], said: readonly Message[]) {
+    if (waits) for (const message of history) this.#add(message)
     for (const message of said) this.#add(message)
   }
 
@@ -42,15 +42,30 @@ export class OpenCalls {
     return [...this.#open.values()].filter(({ callId }) => !asked.has(callId))
   }
 
-  /** Results that say that nothing is known, so that the next message finds a sound history. */
-  neutralResults(): readonly Message[] {
-    return [...this.#open.values()].map(({ callId, name, agentName }) => ({
-      id: `${callId}#unknown`,
-      role: 'tool',
-      callId,
-      name,
-      agentName,
-      content: UNKNOWN_RESULT,
-    }))
+  /** The messages with a neutral result for every open call, behind the results that its message has. */
+  answered(said: readonly Message[]): readonly Message[] {
+    if (this.#open.size === 0) return said
+    const made = new Set(said.flatMap(callsOf))
+    const sound: Message[] = []
+    let open = [...this.#open.keys()].filter((callId) => !made.has(callId))
+    for (const message of said) {
+      if (message.role !== 'tool') open = this.#answer(open, sound)
+      sound.push(message)
+      if (message.role === 'assistant') open = callsOf(message).filter((callId) => this.#open.has(callId))
+    }
+    this.#answer(open, sound)
+    return sound
   }
+
+  #answer(callIds: readonly string[], sound: Message[]): string[] {
+    for (const callId of callIds) {
+      const { name = '', agentName } = this.#open.get(callId) ?? {}
+      sound.push(unknownResult({ id: callId, name }, agentName))
+    }
+    return []
+  }
+}
+
+function callsOf(message: Message): string[] {
+  return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
 }

@@ -58,9 +58,11 @@ export class ThreadRun implements RunSettings, RunHost {
   #thread: Thread | undefined
   #opening: Opening | undefined
   #history: readonly Message[] = []
+  /** What came into the history before the agents spoke. */
+  #given: readonly Message[] = []
   #suspended: Suspended | undefined
-  /** How many of the new messages are stored. */
-  #committed = 0
+  /** How many of the new messages are stored; none, not even no message, before the first commit. */
+  #committed = -1
 
   constructor(parts: RunnerParts, wish: Wish, runId: string, { session, signal, prepare }: RunRequest) {
     this.runId = runId
@@ -106,7 +108,8 @@ export class ThreadRun implements RunSettings, RunHost {
       this.#watch.begin(run)
       return opened
     } catch (error) {
-      await this.#close()
+      // What refused the run counts, not that its thread could not be released.
+      await this.#close().catch(() => undefined)
       throw error
     }
   }
@@ -115,11 +118,10 @@ export class ThreadRun implements RunSettings, RunHost {
     const { store, flow, clock, pending, lease } = this.#parts
     this.#lease = await ThreadLease.acquire(ref, this.runId, lease, run.signal)
     this.#leave = lease.local.enter(ref, this)
-    const thread = await store.threads.open(ref)
     const { answers, input } = this.#wish
-    this.#opening = answers
-      ? await openWithAnswers(flow, thread, answers, clock)
-      : openWithInput(flow, thread, input, pending)
+    if (answers) this.#opening = await openWithAnswers(flow, await store.threads.get(ref), answers, clock)
+    const thread = await store.threads.open(ref)
+    this.#opening ??= openWithInput(flow, thread, input as RunInput, pending)
     this.#thread = thread
     return { state: this.#stateFrom(thread.state), close: () => this.#close() }
   }
@@ -160,18 +162,19 @@ export class ThreadRun implements RunSettings, RunHost {
 
   async #start(): Promise<AgentInput | ResumeInfo> {
     const { input } = this.#wish
-    const given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
+    this.#given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
     if (this.session) this.#history = await loadMessages(this.#parts.store.threads, this.session)
-    const messages = this.#history.length === 0 ? given : this.#history.concat(given)
+    if (this.#opening?.drops) this.#given = this.#openCalls(this.#given).answered(this.#given)
+    const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     this.#log.begin(messages)
     return { ...input, messages, ...this.#opening?.resumption }
   }
 
   #pass(event: AgentEvent, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
     const asks = event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId
-    if (asks && this.#thread) return this.#ask(event, ctx, sink)
+    if (asks) return this.#ask(event, ctx, sink)
     const wait = sink.write(event)
-    if (wait) this.#watch.parked = wait
+    if (wait) this.#watch.park(wait, event.type)
     return wait
   }
 
@@ -179,29 +182,35 @@ export class ThreadRun implements RunSettings, RunHost {
   async #ask(event: AgentEvent & { type: 'action' }, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
     if (event.action.type !== 'interrupt') return
     const { state = null, ...action } = event.action
-    this.#suspended = { interrupts: action.interrupts, state }
-    if (action.interrupts.length === 0) return
-    await this.#commit(ctx.state)
-    await sink.write({ ...event, action })
+    const suspended = { interrupts: action.interrupts, state }
+    if (action.interrupts.length > 0) {
+      await this.#commit(ctx.state, suspended)
+      this.#suspended = suspended
+      await sink.write({ ...event, action })
+    } else this.#suspended = suspended
+  }
+
+  #openCalls(said: readonly Message[]): OpenCalls {
+    return new OpenCalls(this.#thread?.checkpoint !== undefined, this.#history, said)
   }
 
   /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
-  async #commit(state: State): Promise<void> {
+  async #commit(state: State, suspended: Suspended | undefined = this.#suspended): Promise<void> {
     const { store, flow } = this.#parts
     const { session, runId } = this
-    const [thread, lease, opening] = [this.#thread, this.#lease, this.#opening]
-    if (!session || !thread || !lease || !opening) return
+    const [thread, lease] = [this.#thread, this.#lease]
+    if (!session || !thread || !lease || this.#watch.lost) return
     this.#log.settle()
-    const said = [...opening.messages, ...this.#log.said]
-    const calls = new OpenCalls(thread, this.#history, said)
-    const suspended = this.#suspended
-    const all = suspended ? said : [...said, ...calls.neutralResults()]
+    const said = [...this.#given, ...this.#log.said]
+    if (said.length === this.#committed) return
+    const calls = this.#openCalls(said)
+    const all = suspended ? said : calls.answered(said)
     const processed = this.#wish.answers ? undefined : this.#wish.input.processed
     await store.threads.commit(
       session,
       {
         ...changes(thread.state, state),
-        messages: all.slice(this.#committed).map((message) => ({ runId, message })),
+        messages: all.slice(Math.max(0, this.#committed)).map((message) => ({ runId, message })),
         openCalls: suspended ? calls.besides(suspended.interrupts) : [],
         checkpoint: suspended ? makeCheckpoint(flow.name, runId, suspended) : null,
         ...(processed && { processed }),

@@ -1,4 +1,4 @@
-import { type CancelMode, type Clock, KernelError, type RunControl } from '@troupe/kernel'
+import { type AgentEvent, type CancelMode, type Clock, KernelError, type RunControl } from '@troupe/kernel'
 import type { RunnerLimits } from './limits.ts'
 
 const MODES: readonly (CancelMode | undefined)[] = [undefined, 'after-tools', 'after-model', 'now']
@@ -15,9 +15,12 @@ export class Watch {
   #cancelTimer: (() => void) | undefined
   /** Since when the same write has been found unread. */
   #seen: { readonly write: Promise<void>; readonly since: number } | undefined
-  /** The last write that had to wait. */
-  parked: Promise<void> | undefined
+  /** The last write that had to wait, and for how many reads it may. */
+  #parked: Promise<void> | undefined
+  #reads = 1
   cancelling: CancelMode | undefined
+  /** Whether the thread may be another's by now. */
+  lost = false
 
   constructor(clock: Clock, limits: Required<RunnerLimits>, renew: () => Promise<CancelMode | undefined> | undefined) {
     this.#clock = clock
@@ -48,13 +51,22 @@ export class Watch {
     }
   }
 
+  /** Contract: called for every write that waits, so it does next to nothing. */
+  park(write: Promise<void>, type: AgentEvent['type']): void {
+    this.#parked = write
+    this.#reads = type === 'tool-start' || type === 'action' ? 2 : 1
+  }
+
   #schedule(): void {
     this.#cancelTimer?.()
     if (!this.#run) return
     const now = this.#clock.now()
     const next = Math.min(this.#limits.pollMs, this.#deadline - now, this.#escalation - now)
     this.#cancelTimer = this.#clock.after(Math.max(0, next), () => {
-      this.#look().catch((error: unknown) => this.#run?.abort(error))
+      this.#look().catch((error: unknown) => {
+        this.lost = KernelError.is(error, 'LEASE_LOST')
+        this.#run?.abort(error)
+      })
     })
   }
 
@@ -62,21 +74,26 @@ export class Watch {
     const now = this.#clock.now()
     const { runMs, idleMs } = this.#limits
     if (now >= this.#deadline) throw new KernelError('TIMEOUT', `run: took longer than ${runMs} ms`)
-    if (now >= this.#escalation) this.cancel('now')
-    if (this.#unreadFor(now) >= idleMs) throw new KernelError('TIMEOUT', `run: nobody has read for ${idleMs} ms`)
+    if (now >= this.#escalation) {
+      this.#escalation = NEVER
+      this.cancel('now')
+    }
+    if (this.#unreadFor(now) >= idleMs * this.#reads) {
+      throw new KernelError('TIMEOUT', `run: nobody has read for ${idleMs} ms`)
+    }
+    this.#schedule()
     const wish = await this.#renew()
     if (wish) this.cancel(wish)
-    this.#schedule()
   }
 
   /** Writes are not counted one by one: only one that is found waiting is looked at. */
   #unreadFor(now: number): number {
-    const write = this.parked
+    const write = this.#parked
     if (!write) return 0
     if (this.#seen?.write !== write) {
       this.#seen = { write, since: now }
       const taken = () => {
-        if (this.parked === write) this.parked = undefined
+        if (this.#parked === write) this.#parked = undefined
       }
       write.then(taken, taken)
     }

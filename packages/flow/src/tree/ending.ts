@@ -4,6 +4,7 @@ import {
   type AgentEnd,
   type AgentEvent,
   type Answers,
+  type EventDraft,
   type EventStamp,
   type Interrupt,
   type Json,
@@ -66,7 +67,7 @@ export class Listener implements Sink<AgentEvent> {
       case 'tool-delta':
         return this.#sink.write(event)
     }
-    if (event.runId === this.#stamp.runId && (!this.#ownOnly || this.#isOwn(event))) {
+    if (event.runId === this.#stamp.runId && (!this.#ownOnly || isOf(event, this.#stamp))) {
       if (event.type === 'action' && event.action.type === 'interrupt') return this.#hold(event)
       this.#session.record(event)
       if (event.type === 'agent-end') this.end = event
@@ -80,11 +81,18 @@ export class Listener implements Sink<AgentEvent> {
     const interrupts = [...(this.asked?.interrupts ?? []), ...action.interrupts]
     this.asked = { ...this.asked, ...action, interrupts }
   }
+}
 
-  #isOwn({ agentName, runPath }: AgentEvent): boolean {
-    const own = this.#stamp
-    return agentName === own.agentName && (runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
-  }
+/** Whether somebody has said it themselves, and not an agent inside. */
+export function isOf(
+  { runId, agentName, runPath }: EventDraft,
+  own: Pick<EventStamp, 'runId' | 'agentName' | 'runPath'>,
+): boolean {
+  return (
+    (runId ?? own.runId) === own.runId &&
+    (agentName ?? own.agentName) === own.agentName &&
+    (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
+  )
 }
 
 /** Contract: between two agents a soft cancel and an abort are obeyed. */

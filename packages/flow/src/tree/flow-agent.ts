@@ -19,6 +19,7 @@ import { SCENE, type Scene, type SessionLog, sceneFor } from '../session.ts'
 import { isComposed, PARTS } from './composed.ts'
 import { type Ending, Listener, type Resumption, throwIfCancelled } from './ending.ts'
 import { type Position, readPosition } from './position.ts'
+import { returning } from './returning.ts'
 import { type HistoryRewriter, rewriteHistory } from './rewrite-history.ts'
 import { TRANSFER_TOOL, transferAdditions } from './transfer-tool.ts'
 
@@ -44,7 +45,7 @@ export interface Turn {
 
 /** An agent with its place in a tree: runs it, decides on its action, and runs those it hands over to. */
 export class FlowAgent<Output = unknown> implements Agent<Output> {
-  agent: Agent<Output>
+  readonly agent: Agent<Output>
   readonly observesItself = true
   readonly acceptsAdditions?: true
   options: FlowOptions
@@ -53,10 +54,13 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   parent: FlowAgent | undefined
   subAgents: readonly FlowAgent[] = []
   #additions: Required<Additions> | undefined
+  /** The agent as it runs, once the tree is frozen. */
+  #speaker: Agent
   #frozen = false
 
   constructor(agent: Agent<Output>, options: FlowOptions = {}) {
     this.agent = agent
+    this.#speaker = agent
     this.options = options
     if (agent.acceptsAdditions) this.acceptsAdditions = true
   }
@@ -123,7 +127,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
       const { end, asked, action } = listener
       const told = end && { end }
       if (end && end.outcome !== 'complete' && end.outcome !== 'interrupted') return { ...told }
-      if (asked || openCalls(scene.session.messages).length > 0) {
+      if (asked || (!isComposed(node.agent) && openCalls(scene.session.messages).length > 0)) {
         const { interrupts = [], state: inner } = asked ?? {}
         const state = { ...position, asked: asked !== undefined, ...(inner !== undefined && { inner }) }
         return { ...told, suspended: { interrupts, state } }
@@ -146,7 +150,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     entry: boolean,
     held: Resumption | undefined,
   ): Promise<Listener> {
-    const { agent } = this
+    const agent = this.#speaker
     const { scene, options } = turn
     const { session } = scene
     const composed = isComposed(agent)
@@ -236,7 +240,10 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
         node.#additions = transferAdditions(targets)
       }
     }
-    for (const node of this.nodes()) node.#frozen = true
+    for (const node of this.nodes()) {
+      node.#frozen = true
+      if (node.returns && node.parent) node.#speaker = returning(node.agent, node.parent.name)
+    }
   }
 }
 

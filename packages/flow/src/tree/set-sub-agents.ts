@@ -37,7 +37,10 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
     [...flow.root.nodes()].filter((node) => !flow.subAgents.some((old) => [...old.nodes()].includes(node))),
     children,
   )
-  for (const child of flow.subAgents) child.parent = undefined
+  for (const child of flow.subAgents) {
+    child.parent = undefined
+    child.returns = false
+  }
   for (const child of children) child.parent = flow
   flow.subAgents = children
   return flow
@@ -50,6 +53,9 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
 export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): FlowAgent<Output> {
   const flow = flowOf(agent)
   checkOpen(flow)
+  if (typeof options !== 'object' || options === null) {
+    throw new KernelError('CONFIG_INVALID', `agentWithOptions of ${flow.name}: expected options, ${got(options)}`)
+  }
   if (options.historyRewriter !== undefined && typeof options.historyRewriter !== 'function') {
     const message = `agentWithOptions of ${flow.name}: historyRewriter is a function, ${got(options.historyRewriter)}`
     throw new KernelError('CONFIG_INVALID', message)

@@ -2,6 +2,7 @@ import {
   type AbortScope,
   type AgentEvent,
   abortScope,
+  type ErrorInfo,
   type Interrupt,
   type Json,
   KernelError,
@@ -9,7 +10,7 @@ import {
   type Sink,
   sinkTo,
 } from '@troupe/kernel'
-import { openCalls } from '@troupe/kernel/history'
+import { openCalls, unknownResult } from '@troupe/kernel/history'
 import type { SessionLog } from '../session.ts'
 import type { Ending, Steering } from '../tree/ending.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -25,6 +26,7 @@ export type BranchState = {
   readonly interrupts?: readonly Interrupt[]
   readonly inner?: Json
   readonly action?: Steering
+  readonly error?: ErrorInfo
 }
 
 /** One branch of a parallel workflow. */
@@ -37,6 +39,8 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
+  /** Whether it has run this time. */
+  #went = false
   #ending: Ending | undefined
   #thrown: KernelError | undefined
 
@@ -52,18 +56,21 @@ export class Branch {
   }
 
   get failure(): KernelError | undefined {
-    const error = this.#ending?.end?.error
+    const error = this.#ending?.end?.error ?? (this.#went ? undefined : this.#saved?.error)
     return this.#thrown ?? (error && KernelError.from(error))
   }
 
   get cancelled(): boolean {
-    return this.#ending?.end?.outcome === 'cancelled' || this.#stage.ctx.signal.aborted
+    const { cancelling, signal } = this.#stage.ctx
+    const stopped = this.#thrown?.code === 'ABORTED' && cancelling !== undefined
+    return stopped || this.#ending?.end?.outcome === 'cancelled' || signal.aborted
   }
 
   /** Contract: never rejects. */
   async run(): Promise<void> {
     const { ctx, scene } = this.#stage
     if (this.#saved && !this.#goesOn(this.#saved)) return
+    this.#went = true
     const place = this.#stage.place(`branch:${this.#index}`).derive({ signal: this.#scope.signal, state: this.#state })
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
@@ -88,11 +95,14 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
+    if (this.failure) {
+      for (const call of openCalls(this.#session.messages)) this.#session.add(unknownResult(call, this.name))
+    }
     for (const message of this.#session.said) this.#stage.scene.session.add(message)
   }
 
   state(): BranchState {
-    if (!this.#ending && this.#saved) return this.#saved
+    if (!this.#went && this.#saved) return this.#saved
     const { said } = this.#session
     const { suspended, action } = this.#ending ?? {}
     const open = suspended ? openCalls(this.#session.messages).length : 0
@@ -104,6 +114,7 @@ export class Branch {
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
       ...(action && { action }),
+      ...(this.failure && { error: this.failure.toJSON() }),
     }
   }
 

@@ -1,21 +1,6 @@
-import {
-  type Agent,
-  type AgentEvent,
-  type AgentInput,
-  type EventDraft,
-  type Message,
-  type PipeStream,
-  pipe,
-  type ResumeInfo,
-  type RunContext,
-  type Sink,
-  stream,
-} from '@troupe/kernel'
-import { messageOf, openCalls } from '@troupe/kernel/history'
-import { isComposed, PARTS } from '../tree/composed.ts'
+import type { Agent } from '@troupe/kernel'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { setSubAgents } from '../tree/set-sub-agents.ts'
-import { TRANSFER_TOOL, transferResult } from '../tree/transfer-tool.ts'
 
 /** How a supervisor is made. */
 export interface SupervisorOptions<Output = unknown> {
@@ -30,84 +15,6 @@ export interface SupervisorOptions<Output = unknown> {
  */
 export function supervisor<Output>({ supervisor, agents }: SupervisorOptions<Output>): FlowAgent<Output> {
   const lead = setSubAgents(supervisor, agents)
-  for (const node of lead.subAgents) {
-    node.agent = returning(node.agent, lead.name)
-    node.returns = true
-  }
+  for (const node of lead.subAgents) node.returns = true
   return lead
-}
-
-/** The same agent, which hands over to `target` when it has nothing more to say. */
-function returning(agent: Agent, target: string): Agent {
-  const { name, description, acceptsAdditions, resume } = agent
-  const speak = (
-    source: AsyncIterable<EventDraft>,
-    { messages }: AgentInput,
-    ctx: RunContext,
-  ): PipeStream<EventDraft> =>
-    stream(async (sink) => {
-      const watcher = new Watcher(sink, messages)
-      await pipe(source, watcher)
-      if (!watcher.steered && openCalls(watcher.messages).length === 0) await handOver(target, ctx, sink)
-    })
-  return {
-    name,
-    description,
-    ...(acceptsAdditions && { acceptsAdditions }),
-    ...(isComposed(agent) && { [PARTS]: agent[PARTS] }),
-    run: (input, ctx) => speak(agent.run(input, ctx), input, ctx),
-    ...(resume && {
-      resume: (info: ResumeInfo, ctx: RunContext) => speak(resume.call(agent, info, ctx), info, ctx),
-    }),
-  }
-}
-
-/** Looks out for what steers. */
-class Watcher implements Sink<EventDraft> {
-  readonly messages: Message[]
-  readonly #sink: Sink<EventDraft>
-  steered = false
-
-  constructor(sink: Sink<EventDraft>, messages: readonly Message[]) {
-    this.#sink = sink
-    this.messages = messages.slice()
-  }
-
-  get closed(): boolean {
-    return this.#sink.closed ?? false
-  }
-
-  write(draft: EventDraft): void | Promise<void> {
-    if (draft.type === 'action' && draft.action.type !== 'custom') this.steered = true
-    const message = messageOf(draft as AgentEvent)
-    if (message) this.messages.push(message)
-    return this.#sink.write(draft)
-  }
-}
-
-/** A transfer as a model would have made it. */
-async function handOver(target: string, ctx: RunContext, sink: Sink<EventDraft>): Promise<void> {
-  const { agentName } = ctx
-  const messageId = ctx.ids.next()
-  const callId = ctx.ids.next()
-  const args = JSON.stringify({ agent_name: target })
-  const call = { id: callId, name: TRANSFER_TOOL, arguments: args }
-  const drafts: readonly EventDraft[] = [
-    { type: 'message-start', messageId },
-    { type: 'tool-call-start', messageId, callId, name: TRANSFER_TOOL },
-    { type: 'tool-call-delta', callId, delta: args },
-    { type: 'tool-call-end', call },
-    { type: 'message-end', message: { id: messageId, role: 'assistant', content: '', toolCalls: [call], agentName } },
-    { type: 'tool-start', callId, name: TRANSFER_TOOL, arguments: args },
-    {
-      type: 'tool-end',
-      callId,
-      messageId: ctx.ids.next(),
-      name: TRANSFER_TOOL,
-      status: 'complete',
-      content: transferResult(target),
-    },
-    { type: 'action', action: { type: 'transfer-to-agent', agentName: target } },
-  ]
-  for (const draft of drafts) await sink.write(draft)
 }

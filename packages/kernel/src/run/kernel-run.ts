@@ -133,7 +133,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       return await this.#core.settle(opening)
     } catch (error) {
       opening.then((late) => late.close()).catch(() => undefined)
-      throw error
+      throw KernelError.is(error) ? error : (this.#core.abortError ?? error)
     }
   }
 

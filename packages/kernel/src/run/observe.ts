@@ -82,6 +82,10 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     this.#stamp = core.stamp(agent.name, place.runPath)
   }
 
+  get closed(): boolean {
+    return this.#closed || (this.#sink.closed ?? false)
+  }
+
   async run(): Promise<void> {
     const { core, place } = this.#ctx
     core.debtors.add(this)

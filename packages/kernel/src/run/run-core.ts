@@ -141,10 +141,16 @@ export class RunCore {
   /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
   conclude(thrown: unknown, signal?: AbortSignal): { readonly outcome: Outcome; readonly error: KernelError } {
     const aborted = this.abortError ?? (signal?.aborted ? abortError(signal.reason) : undefined)
-    const error = aborted ?? KernelError.from(thrown)
+    const error = this.#known(aborted ?? KernelError.from(thrown))
     this.#failure = error
     const wanted = error.code === 'ABORTED' && (aborted ?? this.cancelling?.())
     return { outcome: wanted ? 'cancelled' : 'failed', error }
+  }
+
+  /** The same error as it was first thrown, if it was put into JSON and read back on its way. */
+  #known(error: KernelError): KernelError {
+    const { code, message } = this.#failure ?? {}
+    return this.#failure && code === error.code && message === error.message ? this.#failure : error
   }
 
   nextId(step: string): string {

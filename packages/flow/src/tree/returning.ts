@@ -1,0 +1,96 @@
+import {
+  type Agent,
+  type AgentEvent,
+  type AgentInput,
+  type EventDraft,
+  type Message,
+  type PipeStream,
+  pipe,
+  type ResumeInfo,
+  type RunContext,
+  type Sink,
+  stream,
+} from '@troupe/kernel'
+import { messageOf, openCalls } from '@troupe/kernel/history'
+import { isComposed, PARTS } from './composed.ts'
+import { isOf } from './ending.ts'
+import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
+
+/** The same agent, which hands over to `target` when it has nothing more to say. */
+export function returning(agent: Agent, target: string): Agent {
+  const { name, description, acceptsAdditions, resume } = agent
+  const speak = (
+    source: AsyncIterable<EventDraft>,
+    { messages }: AgentInput,
+    ctx: RunContext,
+  ): PipeStream<EventDraft> =>
+    stream(async (sink) => {
+      const watcher = new Watcher(sink, messages, ctx)
+      await pipe(source, watcher)
+      if (!watcher.steered && openCalls(watcher.messages).length === 0) await handOver(target, ctx, sink)
+    })
+  return {
+    name,
+    description,
+    ...(acceptsAdditions && { acceptsAdditions }),
+    ...(isComposed(agent) && { [PARTS]: agent[PARTS] }),
+    run: (input, ctx) => speak(agent.run(input, ctx), input, ctx),
+    ...(resume && {
+      resume: (info: ResumeInfo, ctx: RunContext) => speak(resume.call(agent, info, ctx), info, ctx),
+    }),
+  }
+}
+
+/** Looks out for what steers; what agents inside want is their own affair. */
+class Watcher implements Sink<EventDraft> {
+  readonly messages: Message[]
+  readonly #sink: Sink<EventDraft>
+  readonly #ctx: RunContext
+  steered = false
+
+  constructor(sink: Sink<EventDraft>, messages: readonly Message[], ctx: RunContext) {
+    this.#sink = sink
+    this.#ctx = ctx
+    this.messages = messages.slice()
+  }
+
+  get closed(): boolean {
+    return this.#sink.closed ?? false
+  }
+
+  write(draft: EventDraft): void | Promise<void> {
+    if (isOf(draft, this.#ctx)) {
+      if (draft.type === 'action' && draft.action.type !== 'custom') this.steered = true
+      const message = messageOf(draft as AgentEvent)
+      if (message) this.messages.push(message)
+    }
+    return this.#sink.write(draft)
+  }
+}
+
+/** A transfer as a model would have made it. */
+async function handOver(target: string, ctx: RunContext, sink: Sink<EventDraft>): Promise<void> {
+  const { agentName } = ctx
+  const messageId = ctx.ids.next()
+  const callId = ctx.ids.next()
+  const args = JSON.stringify({ agent_name: target })
+  const call = { id: callId, name: TRANSFER_TOOL, arguments: args }
+  const drafts: readonly EventDraft[] = [
+    { type: 'message-start', messageId },
+    { type: 'tool-call-start', messageId, callId, name: TRANSFER_TOOL },
+    { type: 'tool-call-delta', callId, delta: args },
+    { type: 'tool-call-end', call },
+    { type: 'message-end', message: { id: messageId, role: 'assistant', content: '', toolCalls: [call], agentName } },
+    { type: 'tool-start', callId, name: TRANSFER_TOOL, arguments: args },
+    {
+      type: 'tool-end',
+      callId,
+      messageId: ctx.ids.next(),
+      name: TRANSFER_TOOL,
+      status: 'complete',
+      content: transferResult(target),
+    },
+    { type: 'action', action: { type: 'transfer-to-agent', agentName: target } },
+  ]
+  for (const draft of drafts) await sink.write(draft)
+}
