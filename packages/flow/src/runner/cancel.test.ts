@@ -212,7 +212,7 @@ describe('a run is stopped', () => {
       const iterator = await readTo(run, type)
       await world.pass(8_000)
       expect((await world.store.threads.get(ANN))?.runId).toBeDefined()
-      await world.pass(8_000)
+      await world.pass(16_000) // a gated event may wait for two reads
       expect(await settled(run)).toBe('TIMEOUT')
       expect(world.heard.at(-1)).toMatchObject({ type: 'run-end', outcome: 'failed' })
       expect(unsound(await world.messages())).toEqual([])

@@ -7,17 +7,26 @@ import { ANN, checkpointOf, type Stage, session, settled, stage, tapped, unsound
 
 type Tap = (operation: string, count: number) => void | Promise<void>
 
-/** A stage whose store can fail: `tap` hears each operation with how often it has come. */
-function fragile(options: Partial<RunnerOptions> = {}): Stage & { operations: string[]; tap: { now: Tap } } {
+interface Fragile extends Stage {
+  readonly operations: string[]
+  /** Hears each operation with how often it has come. */
+  readonly tap: { now: Tap }
+  /** How much later it is for the store: what a process that slept finds. */
+  readonly ahead: { ms: number }
+}
+
+/** A stage whose store can fail. */
+function fragile(options: Partial<RunnerOptions> = {}): Fragile {
   const operations: string[] = []
   const tap: { now: Tap } = { now: () => undefined }
+  const ahead = { ms: 0 }
   const world = stage(options, (clock) =>
-    tapped(memoryStore({ clock }), (operation) => {
+    tapped(memoryStore({ clock: { now: () => clock.now() + ahead.ms } }), (operation) => {
       operations.push(operation)
       return tap.now(operation, operations.filter((name) => name === operation).length)
     }),
   )
-  return { ...world, operations, tap }
+  return { ...world, operations, tap, ahead }
 }
 
 const down = (): never => {
@@ -58,11 +67,8 @@ describe('the lease', () => {
 
   test('that another run has taken ends the run as failed, with LEASE_LOST, and nothing of it is stored', async () => {
     const world = await standing()
-    const awake = Promise.withResolvers<void>()
-    world.tap.now = (operation) => (operation === 'leases.renew' ? awake.promise : undefined)
-    await world.pass(40_000)
+    world.ahead.ms = 40_000
     expect(await settled(world.runner().query('mine', { ...session, runId: 'R2' }))).toBe('heard mine')
-    awake.resolve()
     await world.pass(4_000)
     expect(await world.first).toBe('LEASE_LOST')
     const end = world.heard.findLast(({ type, runId }) => type === 'run-end' && runId === 'R1')
@@ -112,8 +118,7 @@ describe('the lease', () => {
 
   test('that was lost before the commit: failed, nothing stored', async () => {
     const world = await standing()
-    world.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
-    await world.pass(40_000)
+    world.ahead.ms = 40_000
     const { token } = await world.store.leases.acquire(ANN, { runId: 'R2', ttlMs: 60_000 })
     world.gate.open()
     expect(await world.first).toBe('LEASE_LOST')
