@@ -204,8 +204,7 @@ describe('bad input is CONFIG_INVALID and names what it got', () => {
     expect(thrownBy(build)).toMatch(/^CONFIG_INVALID .*got /)
   })
 
-  // agentWithOptions reads its options before it checks them, so that a TypeError comes out.
-  test.fails('options that are none', () => {
+  test('options that are none', () => {
     expect(thrownBy(() => agentWithOptions(lead, undefined as never))).toMatch(/^CONFIG_INVALID .*got /)
   })
 

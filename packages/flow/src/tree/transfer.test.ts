@@ -1,22 +1,7 @@
 import { type Agent, KernelError, type RunInfo } from '@troupe/kernel'
-import { startRun } from '@troupe/kernel/run'
-import { fakeClock, record, testAgent } from '@troupe/testkit'
+import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import {
-  actor,
-  agentOf,
-  failing,
-  handing,
-  hello,
-  idle,
-  never,
-  play,
-  talker,
-  textsOf,
-  tool,
-  transfer,
-  wanting,
-} from '../flow.fixture.ts'
+import { actor, agentOf, handing, hello, play, talker, textsOf, tool, transfer, wanting } from '../flow.fixture.ts'
 import { agentWithOptions, setSubAgents } from '../index.ts'
 
 /** The agents of the spec. */
@@ -239,66 +224,5 @@ describe('the budget', () => {
     const agent = pingPong()
     await play(agent)
     expect((await play(agent)).turns).toHaveLength(26)
-  })
-})
-
-describe('agents that do not do their part', () => {
-  const under = (child: Agent) => setSubAgents(handing('lead', 'child'), [child])
-
-  test('a target that throws ends the run with its error, shown once', async () => {
-    const { errors, end, lines } = await play(under(failing('child', new KernelError('MINE', 'mine: no'))))
-    expect([errors, end]).toMatchObject([[{ code: 'MINE' }], { outcome: 'failed', error: { code: 'MINE' } }])
-    expect(lines.filter((line) => line.includes('agent-end'))).toEqual([
-      'lead agent-end complete',
-      'lead/child agent-end failed',
-    ])
-  })
-
-  test('a target that throws rejects with that very error', async () => {
-    const error = new KernelError('MINE', 'mine: no')
-    await expect(Promise.resolve(startRun(under(failing('child', error)), hello))).rejects.toBe(error)
-  })
-
-  test('a target that ends without a word leaves the words before it', async () => {
-    const { end, turns } = await play(under(actor('child', [])))
-    expect([end?.outcome, end?.text, turns.length]).toEqual(['complete', 'lead', 2])
-  })
-
-  test('a target that hangs ends with the run, when that is aborted', async () => {
-    const clock = fakeClock()
-    const controller = new AbortController()
-    const run = startRun(
-      under(agentOf('child', () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }))),
-      hello,
-      {
-        clock,
-        signal: controller.signal,
-      },
-    )
-    const reading = record(run)
-    await idle()
-    controller.abort()
-    await idle()
-    clock.advance(1_000)
-    const { lines, end } = await reading
-    expect(end?.outcome).toBe('cancelled')
-    expect(lines.filter((line) => line.includes('agent-end'))).toEqual([
-      'lead agent-end complete',
-      'lead/child agent-end cancelled',
-    ])
-    expect(clock.pending).toBe(0)
-  })
-
-  test('a soft cancel is obeyed between two agents', async () => {
-    for (const mode of ['after-model', 'after-tools'] as const) {
-      let cancelling = false
-      const lead = agentOf('lead', async function* () {
-        yield { type: 'action', action: { type: 'transfer-to-agent', agentName: 'child' } }
-        cancelling = true
-      })
-      const settings = { cancelling: () => (cancelling ? mode : undefined) }
-      const { turns, end } = await play(setSubAgents(lead, [talker('child')]), hello, settings)
-      expect([turns, end?.outcome, end?.error?.code]).toEqual([['lead'], 'cancelled', 'ABORTED'])
-    }
   })
 })

@@ -95,8 +95,7 @@ describe('what ends it early', () => {
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  // Decision 3 wants the thrown error itself; Stage.play makes a new one of what the agent's end says.
-  test.fails('a failure, which whoever awaits the run gets as it was thrown', async () => {
+  test('a failure, which whoever awaits the run gets as it was thrown', async () => {
     const error = new KernelError('MINE', 'mine: no', { cause: new Error('why') })
     await expect(Promise.resolve(startRun(steps(failing('b', error)), hello))).rejects.toBe(error)
   })
