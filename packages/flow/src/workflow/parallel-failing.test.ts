@@ -17,7 +17,7 @@ import {
   textsOf,
   tool,
 } from '../flow.fixture.ts'
-import { parallel, sequential, setSubAgents } from '../index.ts'
+import { agentTool, parallel, sequential, setSubAgents } from '../index.ts'
 
 const mine = new KernelError('MINE', 'mine: no')
 const both = (onError: 'stop' | 'continue', ...agents: readonly Agent[]) => parallel({ name: 'all', agents, onError })
@@ -91,6 +91,31 @@ describe('stop: a failing branch', () => {
       'all/a agent-end failed',
       expect.stringMatching(/^all\/deaf agent-end/),
     ])
+  })
+
+  test('reaches workflows and agent tools in the other branches', async () => {
+    const inner = parallel({ name: 'inner', agents: [patient('b'), patient('c')], onError: 'continue' })
+    const args = { request: 'Go.' }
+    const caller = actor('d', [[{ name: 'e', args }], 'Done.'], agentTool(patient('e'), { forward: true }))
+    const late = quiet('a', () => idle().then(() => Promise.reject(mine)))
+    const { lines, errors } = await play(both('stop', late, inner, caller))
+    const cancelled = ['inner/b', 'inner/c', 'inner', 'd/e', 'd'].map((path) => `all/${path} agent-end cancelled`)
+    expect(ends(lines).map((line) => line.trim())).toEqual(expect.arrayContaining(cancelled))
+    expect(errors).toMatchObject([{ code: 'MINE' }])
+  })
+
+  // The kernel refuses writes after an abort of the run, not after one of a branch: an agent that does not look at its signal goes on.
+  test.fails('lets nothing new begin in the others', async () => {
+    const clock = fakeClock()
+    const endless = agentOf('b', async function* () {
+      for (let i = 0; i < 20; i++) {
+        await idle()
+        yield { type: 'custom', name: 'alive', data: i }
+      }
+    })
+    const { events } = await record(startRun(both('stop', failing('a', mine), endless), hello, { clock }))
+    const failed = events.findIndex(({ type }) => type === 'error')
+    expect(events.slice(failed).filter(({ type }) => type === 'custom')).toEqual([])
   })
 
   test('keeps what was said and written until then, in listed order', async () => {

@@ -1,4 +1,6 @@
-import { type Agent, type Answers, say } from '@troupe/kernel'
+import { getEventListeners } from 'node:events'
+import { type Agent, type Answers, type RunInfo, say } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
@@ -194,3 +196,22 @@ test('state that was set before the question is not written again', async () => 
   const second = await goOn(make(), await play(make()), { 'ask-a#1': 'yes' })
   expect(second.lines.filter((line) => line.includes('state-delta'))).toEqual([])
 })
+
+test.each(places)(
+  'in %s: a resumed run that is aborted after any event ends once, with everybody in it',
+  async (_, make) => {
+    const start = (await play(make())).resume({ 'ask-a#1': 'yes', 'ask-b#1': 'yes' })
+    const { length } = (await play(make(), start, { runId: 'R2' })).events
+    for (let stop = 1; stop < length; stop++) {
+      const controller = new AbortController()
+      const open: string[] = []
+      const onEnd = ({ spanId }: RunInfo) => void open.splice(open.indexOf(spanId), 1)
+      const agent = { onStart: ({ spanId }: RunInfo) => void open.push(spanId), onEnd, onError: onEnd }
+      const settings = { canInterrupt: true, signal: controller.signal, callbacks: [{ name: 'spans', agent }] }
+      const seen: string[] = []
+      for await (const { type } of startRun(make(), start, settings)) if (seen.push(type) === stop) controller.abort()
+      expect([seen.at(-1), open], `aborted after ${stop}`).toEqual(['run-end', []])
+      expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    }
+  },
+)
