@@ -196,8 +196,7 @@ describe('a user message while calls are open', () => {
     expect(unsound(await world.messages())).toEqual([])
   })
 
-  // The input goes into the history in its own order (opening.ts, openWithInput).
-  test.fails('listed before the results still comes after them in the history', async () => {
+  test('listed before the results still comes after them in the history', async () => {
     const world = await waiting('call open:a')
     await settled(world.desk.run({ messages: [user('next'), resultOf('a')] }, session))
     expect(unsound(await world.messages())).toEqual([])

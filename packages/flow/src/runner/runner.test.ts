@@ -283,14 +283,11 @@ describe('a runner made wrongly is CONFIG_INVALID', () => {
     })
   })
 
-  // It runs the agent on nothing instead of refusing.
-  test.fails('and so is a resume without a session', async () => {
-    expect(
-      await settled(
-        stage()
-          .runner()
-          .resume({ 'a#1': true }, {} as typeof session),
-      ),
-    ).toBe('CONFIG_INVALID')
+  test('and so is a resume without a session', () => {
+    const resume = () =>
+      stage()
+        .runner()
+        .resume({ 'a#1': true }, {} as typeof session)
+    expect(resume).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })
 })

@@ -1,0 +1,83 @@
+import type { AgentEvent, RunEnd } from '@troupe/kernel'
+import { describe, expect, test } from 'vitest'
+import { loop, type RunnerOptions, sequential, setSubAgents } from '../index.ts'
+import { obedient } from './obedient.fixture.ts'
+import { ANN, idle, session, stage, unsound } from './runner.fixture.ts'
+
+type Stop = 'abort' | 'cancel' | 'after-tools' | 'timeout' | 'leave'
+
+/** A run that is stopped at an event of an agent, before anything else has begun. */
+async function stopped(text: string, agent: RunnerOptions['agent'], where: string, how: Stop): Promise<RunEnd> {
+  const world = stage({ agent, limits: { runMs: 60_000 } })
+  const desk = world.runner()
+  const stop = new AbortController()
+  for await (const event of desk.query(text, { ...session, signal: stop.signal })) {
+    if (`${event.agentName} ${event.type}` !== where) continue
+    if (how === 'leave') break
+    if (how === 'abort') stop.abort()
+    else if (how === 'timeout') await world.pass(60_000, 1_000)
+    else await desk.cancel(ANN, how === 'cancel' ? {} : { mode: how })
+    await idle()
+  }
+  const ends = world.heard.filter((event: AgentEvent) => event.type === 'run-end')
+  expect(ends).toHaveLength(1)
+  expect(unsound(await world.messages())).toEqual([])
+  expect(world.clock.pending).toBe(0)
+  return ends[0] as RunEnd
+}
+
+const hard: [Stop][] = [['abort'], ['cancel'], ['leave']]
+const first = () => obedient('Desk')
+const tree = () => setSubAgents(obedient('Desk'), [obedient('Leaf')])
+const steps = () => sequential({ name: 'Steps', agents: [obedient('One'), obedient('Two')] })
+const rounds = () => loop({ name: 'Rounds', agents: [obedient('One')], maxIterations: 3 })
+
+describe('a run that is stopped between two agents is cancelled, not complete', () => {
+  const outcome = 'cancelled'
+
+  // The abort is swallowed, and the run is told by its last agent, or by none: complete (kernel-run.ts, #graceful).
+  test.fails.each(hard)('%s before the first', async (how) => {
+    expect(await stopped('hi', first(), 'Desk run-start', how)).toMatchObject({ outcome })
+  })
+
+  // The same.
+  test.fails.each(hard)('%s on a transfer', async (how) => {
+    expect(await stopped('to:Leaf hi', tree(), 'Desk agent-end', how)).toMatchObject({ outcome })
+  })
+
+  test.each(hard)('%s between the steps of a sequence', async (how) => {
+    expect(await stopped('hi', steps(), 'One agent-end', how)).toMatchObject({ outcome })
+  })
+
+  test.each(hard)('%s between two rounds of a loop', async (how) => {
+    expect(await stopped('hi', rounds(), 'One agent-end', how)).toMatchObject({ outcome })
+  })
+})
+
+describe('a run whose time is over between two agents has failed', () => {
+  const failed = { outcome: 'failed', error: { code: 'TIMEOUT' } }
+
+  test('before the first', async () => {
+    expect(await stopped('hi', first(), 'Desk run-start', 'timeout')).toMatchObject(failed)
+  })
+
+  test('on a transfer', async () => {
+    expect(await stopped('to:Leaf hi', tree(), 'Desk agent-end', 'timeout')).toMatchObject(failed)
+  })
+
+  test('between the steps of a sequence', async () => {
+    expect(await stopped('hi', steps(), 'One agent-end', 'timeout')).toMatchObject(failed)
+  })
+})
+
+describe('a soft cancel between two agents ends the run as cancelled', () => {
+  const cancelled = { outcome: 'cancelled', error: { code: 'ABORTED' } }
+
+  test('on a transfer', async () => {
+    expect(await stopped('to:Leaf hi', tree(), 'Desk agent-end', 'after-tools')).toMatchObject(cancelled)
+  })
+
+  test('between the steps of a sequence', async () => {
+    expect(await stopped('hi', steps(), 'One agent-end', 'after-tools')).toMatchObject(cancelled)
+  })
+})
