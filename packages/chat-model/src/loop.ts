@@ -22,7 +22,7 @@ import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
 import { type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
-import { checkTools } from './tools/toolbox.ts'
+import type { Toolbox } from './tools/toolbox.ts'
 import { type Wish, weigh } from './tools/wish.ts'
 
 /** What an interrupted loop needs beyond the history. */
@@ -72,9 +72,11 @@ export class Loop {
   }
 
   async #work(start: AgentInput | ResumeInfo, reached?: Reached): Promise<void> {
-    const config = this.#configure(start)
+    const { additions } = start
+    const toolbox = additions?.tools ? this.#plan.toolbox.with(additions.tools) : this.#plan.toolbox
+    const config = this.#configure(start, toolbox)
     const ctx = reached ? await this.#plan.chain.beforeAgent(this.#ctx, config, reached) : this.#ctx
-    const setup = { config, toolbox: this.#plan.toolbox.holding(config.tools) }
+    const setup = { config, toolbox: toolbox.holding(config.tools) }
     const dialogue = new Dialogue(this.#plan, setup, ctx, this.#sink)
     this.#dialogue = dialogue
     const state = 'answers' in start ? loopState(start.state) : undefined
@@ -115,17 +117,12 @@ export class Loop {
   }
 
   /** The configuration of this run, for `beforeAgent` to change. */
-  #configure({ messages, additions, options = {} }: AgentInput): AgentConfig {
-    const { instruction, toolbox } = this.#plan
-    const tools = toolbox.metas.slice()
-    for (const meta of additions?.tools ?? []) {
-      if (!tools.some(({ tool }) => tool.name === meta.tool.name)) tools.push(meta)
-    }
-    if (tools.length > toolbox.metas.length) checkTools(tools)
+  #configure({ messages, additions, options = {} }: AgentInput, toolbox: Toolbox): AgentConfig {
+    const { instruction } = this.#plan
     const added = additions?.instruction ?? ''
     return {
       instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
-      tools,
+      tools: toolbox.metas.slice(),
       input: { messages },
       runOptions: { ...options },
     }

@@ -46,12 +46,12 @@ describe('what it shows', () => {
   })
 
   // agentTool reads the name of what it is given before it checks it, so that a TypeError comes out.
-  test.fails('no agent is CONFIG_INVALID', () => {
+  test('no agent is CONFIG_INVALID', () => {
     expect(thrownBy(() => agentTool(undefined as never))).toMatch(/^CONFIG_INVALID/)
   })
 
   // Nothing checks that it can run, so that the mistake shows in the first call.
-  test.fails('an agent without run() is CONFIG_INVALID', () => {
+  test('an agent without run() is CONFIG_INVALID', () => {
     expect(thrownBy(() => agentTool({ name: 'x', description: '' } as never))).toMatch(/^CONFIG_INVALID/)
   })
 })

@@ -7,7 +7,7 @@ import {
   textOf,
   toJsonSchema,
 } from '@troupe/kernel'
-import { runNested } from '@troupe/kernel/run'
+import { checkAgent, runNested } from '@troupe/kernel/run'
 
 /** How an agent shows itself as a tool. */
 export interface AgentToolOptions {
@@ -33,6 +33,7 @@ const REQUEST = {
  * @example chatModelAgent({ name: 'lead', tools: [agentTool(researcher)], … })
  */
 export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
+  checkAgent(agent)
   const { name = agent.name, description = agent.description, parameters = REQUEST, forward = false } = options
   toJsonSchema(parameters)
   return defineTool({

@@ -66,6 +66,11 @@ export function mermaid(description: AgentDescription): string {
 }
 
 function shape({ name, kind }: AgentDescription): string {
-  const label = name.replaceAll('&', '#amp;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;')
+  const label = name
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&', '#amp;')
+    .replaceAll('"', '#quot;')
+    .replaceAll('<', '#lt;')
+    .replaceAll('>', '#gt;')
   return kind === 'agent' ? `["${label}"]` : `[["${kind}: ${label}"]]`
 }

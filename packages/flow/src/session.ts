@@ -1,6 +1,6 @@
 import type { AgentEvent, ContextKey, Message, RunContext } from '@troupe/kernel'
 import { contextKey } from '@troupe/kernel'
-import { messageOf } from '@troupe/kernel/history'
+import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
 
 /** What agents of one run share: the conversation, what has happened, and values. */
 export interface Session {
@@ -55,10 +55,12 @@ export class SessionLog implements Session {
   readonly #said: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
   #messages: readonly Message[] | undefined
+  readonly #fresh: boolean
   #settled = 0
 
   constructor(before: readonly Message[], shared?: SessionLog) {
     this.#before = before
+    this.#fresh = shared?.fresh ?? true
     this.events = shared?.events ?? []
     this.#values = shared ? shared.#values : new Map()
   }
@@ -69,8 +71,13 @@ export class SessionLog implements Session {
   }
 
   get messages(): readonly Message[] {
-    this.#messages ??= this.#said.length === 0 ? this.#before : this.#before.concat(this.#said)
+    this.#messages ??= this.#view()
     return this.#messages
+  }
+
+  /** Whether nothing was said yet in this run. */
+  get fresh(): boolean {
+    return this.#fresh && this.#said.length === 0
   }
 
   /** What was said since it began. */
@@ -95,6 +102,14 @@ export class SessionLog implements Session {
   add(message: Message): void {
     this.#said.push(message)
     this.#messages = undefined
+  }
+
+  #view(): readonly Message[] {
+    const said = this.#said
+    if (said.length === 0) return this.#before
+    const all = this.#before.concat(said)
+    // What a resumed call gives belongs between the results that its siblings have given before.
+    return said[0]?.role === 'tool' ? repairHistory(all, { awaiting: unanswered(all).map(({ id }) => id) }) : all
   }
 
   /** Puts the results of calls that ran at once into the order in which they were called. */

@@ -17,6 +17,22 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
 }
 
 /**
+ * The calls without a result since somebody last spoke to the agents; of several agents, where they ran at the same time.
+ * @example unanswered(messages).map(({ id }) => id)
+ */
+export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
+  const answered = new Set<string>()
+  const calls: ToolCall[] = []
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = messages[i] as Message
+    if (message.role === 'tool') answered.add(message.callId)
+    else if (message.role !== 'assistant') break
+    else calls.unshift(...(message.toolCalls ?? []).filter(({ id }) => !answered.has(id)))
+  }
+  return calls
+}
+
+/**
  * The history entry that a `tool-end` event stands for.
  * @example if (event.type === 'tool-end') messages.push(toolMessage(event))
  */

@@ -38,7 +38,6 @@ export class Dialogue {
   text = ''
   #calls = 0
   #corrections = 0
-  /** Of this run. */
 
   constructor(plan: Plan, setup: Setup, ctx: RunContext, sink: Sink<EventDraft>) {
     this.#plan = plan
@@ -52,13 +51,10 @@ export class Dialogue {
   async ask(turn: number): Promise<AssistantMessage | undefined> {
     const { chain, output } = this.#plan
     this.#checkCancelled()
-    const limit = this.#setup.config.runOptions.maxIterations ?? this.#plan.maxIterations
-    checkOption(
-      Number.isInteger(limit) && limit >= 1,
-      `agent ${this.ctx.agentName}`,
-      'maxIterations is a whole number from 1 on',
-      limit,
-    )
+    const { maxIterations: limit = this.#plan.maxIterations } = this.#setup.config.runOptions
+    if (!(Number.isInteger(limit) && limit >= 1)) {
+      checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations is a whole number from 1 on', limit)
+    }
     if (this.#calls++ >= limit) {
       throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
     }

@@ -7,6 +7,7 @@ export class Toolbox {
   readonly metas: readonly ToolMeta[]
   readonly specs: readonly ToolSpec[]
   readonly #byName: ReadonlyMap<string, ToolMeta>
+  #extended: WeakMap<readonly ToolMeta[], Toolbox> | undefined
 
   constructor(metas: readonly ToolMeta[]) {
     checkTools(metas)
@@ -17,6 +18,18 @@ export class Toolbox {
 
   get(name: string): ToolMeta | undefined {
     return this.#byName.get(name)
+  }
+
+  /** This toolbox with tools that others give; one whose name is taken is left out. Contract: made once for a list. */
+  with(added: readonly ToolMeta[]): Toolbox {
+    let extended = this.#extended?.get(added)
+    if (extended) return extended
+    const metas = new Map(this.#byName)
+    for (const meta of added) if (!metas.has(meta.tool.name)) metas.set(meta.tool.name, meta)
+    extended = this.holding([...metas.values()])
+    this.#extended ??= new WeakMap()
+    this.#extended.set(added, extended)
+    return extended
   }
 
   /** This toolbox if it holds just these tools, else a new one. */

@@ -14,7 +14,7 @@ describe('an input that cannot be stored is refused before an agent has done any
     ['a processed id that is none', { processed: [''] }],
   ]
   // It is refused by the store at the end, after the tools have run, or not at all (thread-run.ts, #stateFrom and #commit).
-  test.fails.each(bad)('%s', async (_, input) => {
+  test.each(bad)('%s', async (_, input) => {
     const ran: string[] = []
     const add = (_: unknown, callId: string) => String(ran.push(callId))
     const world = stage({ agent: obedient('Desk', { ...TOOLS, add }) })
@@ -27,7 +27,7 @@ describe('an input that cannot be stored is refused before an agent has done any
 })
 
 // Its messages have the ids of the first run's, and a store takes an id once.
-test.fails('a run id that is used again loses no message', async () => {
+test('a run id that is used again loses no message', async () => {
   const { runner, lines } = stage()
   const desk = runner()
   await desk.query('one', { ...session, runId: 'R' })

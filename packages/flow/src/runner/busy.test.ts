@@ -173,7 +173,7 @@ describe('queue', () => {
     const before = settled(world.holder.query('before', session))
     const waiting = settled(world.holder.query('next', { ...session, signal: AbortSignal.abort() }))
     await world.pass(2_000)
-    expect(world.clock.pending).toBe(2) // the holder's watch and the pause of the run before: nothing of the one that gave up
+    expect(world.clock.pending).toBe(3) // the holder's watch, the watch and the pause of the run before: nothing of the one that gave up
     expect(await waiting).toBe('ABORTED')
     world.gate.open()
     await before

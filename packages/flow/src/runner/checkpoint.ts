@@ -21,6 +21,12 @@ export function makeCheckpoint(agentName: string, runId: string, { interrupts, s
   return { format: FORMAT, runId, agentName, interrupts, state }
 }
 
+/** The questions of a thread, as far as its checkpoint can be read. */
+export function askedIn({ checkpoint }: Thread): readonly Interrupt[] {
+  const interrupts: unknown = checkpoint?.interrupts
+  return Array.isArray(interrupts) ? interrupts.filter((interrupt) => typeof interrupt?.id === 'string') : []
+}
+
 /** Where a suspended run goes on. Contract: throws `CHECKPOINT_INVALID` for what is broken, from elsewhere or does not fit the tree any more. */
 export function readCheckpoint(agent: FlowAgent, { checkpoint }: Thread): Checkpoint | undefined {
   if (checkpoint === undefined) return undefined

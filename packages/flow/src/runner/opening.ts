@@ -1,7 +1,7 @@
 import { type Answers, type Clock, KernelError, type Message, type RunInput, type Thread } from '@troupe/kernel'
 import type { Resumption } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
-import { checkAnswers, readCheckpoint } from './checkpoint.ts'
+import { askedIn, checkAnswers, readCheckpoint } from './checkpoint.ts'
 
 /** How a run begins on a thread. */
 export interface Opening {
@@ -36,17 +36,16 @@ export function openWithInput(
 ): Opening {
   const answered = resultsIn(messages, thread)
   const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
-  const asked = thread.checkpoint?.interrupts ?? []
-  const speaks = messages.some(({ role }) => role !== 'tool')
-  if (speaks && (waiting.length > 0 || asked.length > 0)) {
+  const asked = askedIn(thread)
+  const given = resultsFirst(messages, answered)
+  if (thread.checkpoint === undefined && thread.openCalls.length === 0) return { messages: given }
+  const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
+  if (!complete && messages.some(({ role }) => role !== 'tool')) {
     if (policy === 'reject') throw pending(waiting, asked)
-    return { messages: resultsFirst(messages, answered), drops: true }
+    return { messages: given, drops: true }
   }
-  const checkpoint = speaks && answered.size === 0 ? undefined : readCheckpoint(agent, thread)
-  return {
-    messages: resultsFirst(messages, answered),
-    ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }),
-  }
+  const checkpoint = readCheckpoint(agent, thread)
+  return { messages: given, ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }) }
 }
 
 /** A result stands behind its call, whatever else has come with it. */

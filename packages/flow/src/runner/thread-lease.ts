@@ -96,14 +96,15 @@ async function waitFor(
     try {
       return await take()
     } catch (error) {
-      const left = deadline - clock.now()
-      if (left <= 0 || !KernelError.is(error, 'THREAD_BUSY')) throw error
+      if (!KernelError.is(error, 'THREAD_BUSY')) throw error
       const { runId: holder } = error.details
       const freed = local.freed(ref)
       if (busy === 'interrupt' && !stopped.has(holder)) {
         stopped.add(holder)
         await cancel(ref, typeof holder === 'string' ? holder : undefined)
       }
+      const left = deadline - clock.now()
+      if (left <= 0) throw error
       await pause(clock, Math.min(left, pollMs), signal, freed)
     }
   }

@@ -1,15 +1,25 @@
-import type { Interrupt, Message, Thread, ThreadRef, ThreadStore } from '@troupe/kernel'
+import {
+  type Interrupt,
+  KernelError,
+  type Message,
+  type Thread,
+  type ThreadRef,
+  type ThreadStore,
+} from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
 
 const PAGE = 1_000
 
-/** The whole history of a thread. */
-export async function loadMessages(threads: ThreadStore, ref: ThreadRef): Promise<readonly Message[]> {
+/** The whole history of a thread. Contract: rejects with `RUN_ID_TAKEN` if the new run would make ids that are in it already. */
+export async function loadMessages(threads: ThreadStore, ref: ThreadRef, newRun: string): Promise<readonly Message[]> {
   const messages: Message[] = []
   let after = 0
   for (;;) {
     const page = await threads.messages(ref, { after, limit: PAGE })
-    for (const { message } of page) messages.push(message)
+    for (const { message, runId } of page) {
+      if (runId === newRun) throw new KernelError('RUN_ID_TAKEN', `run ${newRun}: a run of this id is in the thread`)
+      messages.push(message)
+    }
     const last = page.at(-1)
     if (!last || page.length < PAGE) return messages
     after = last.seq

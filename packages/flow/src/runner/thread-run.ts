@@ -23,8 +23,10 @@ import {
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
+import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { SCENE, SessionLog } from '../session.ts'
 import type { Suspended } from '../tree/ending.ts'
+import { checkInput } from './check-input.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import { type Opening, openWithAnswers, openWithInput } from './opening.ts'
 import type { RunnerParts } from './runner.ts'
@@ -61,8 +63,8 @@ export class ThreadRun implements RunSettings, RunHost {
   /** What came into the history before the agents spoke. */
   #given: readonly Message[] = []
   #suspended: Suspended | undefined
-  /** How many of the new messages are stored; none, not even no message, before the first commit. */
-  #committed = -1
+  /** The suspension that is stored, and the messages. */
+  #stored: { readonly suspended: Suspended | undefined; readonly ids: ReadonlySet<string> } | undefined
 
   constructor(parts: RunnerParts, wish: Wish, runId: string, { session, signal, prepare }: RunRequest) {
     this.runId = runId
@@ -101,12 +103,13 @@ export class ThreadRun implements RunSettings, RunHost {
   }
 
   async open(run: RunControl): Promise<Opened> {
+    const { limits, lease } = this.#parts
+    const { runMs, queueMs } = limits
     try {
-      const opened = this.session
-        ? await this.#openThread(this.session, run)
-        : { state: this.#stateFrom({}), close: () => this.#close() }
-      this.#watch.begin(run)
-      return opened
+      this.#watch.begin(run, this.session && lease.busy !== 'reject' ? runMs + queueMs : runMs)
+      if (!this.#wish.answers) checkInput(this.#wish.input)
+      if (!this.session) return { state: this.#stateFrom({}), close: () => this.#close() }
+      return await this.#openThread(this.session, run)
     } catch (error) {
       // What refused the run counts, not that its thread could not be released.
       await this.#close().catch(() => undefined)
@@ -118,6 +121,7 @@ export class ThreadRun implements RunSettings, RunHost {
     const { store, flow, clock, pending, lease } = this.#parts
     this.#lease = await ThreadLease.acquire(ref, this.runId, lease, run.signal)
     this.#leave = lease.local.enter(ref, this)
+    this.#watch.begin(run, this.#parts.limits.runMs)
     const { answers, input } = this.#wish
     if (answers) this.#opening = await openWithAnswers(flow, await store.threads.get(ref), answers, clock)
     const thread = await store.threads.open(ref)
@@ -163,11 +167,17 @@ export class ThreadRun implements RunSettings, RunHost {
   async #start(): Promise<AgentInput | ResumeInfo> {
     const { input } = this.#wish
     this.#given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
-    if (this.session) this.#history = await loadMessages(this.#parts.store.threads, this.session)
+    if (this.session) this.#history = await this.#load(this.session)
     if (this.#opening?.drops) this.#given = this.#openCalls(this.#given).answered(this.#given)
     const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     this.#log.begin(messages)
     return { ...input, messages, ...this.#opening?.resumption }
+  }
+
+  async #load(ref: ThreadRef): Promise<readonly Message[]> {
+    const messages = await loadMessages(this.#parts.store.threads, ref, this.runId)
+    // What is stored is sound, but for calls that wait and results that came in a later run.
+    return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
   }
 
   #pass(event: AgentEvent, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
@@ -184,7 +194,10 @@ export class ThreadRun implements RunSettings, RunHost {
     const { state = null, ...action } = event.action
     const suspended = { interrupts: action.interrupts, state }
     if (action.interrupts.length > 0) {
+      // Whoever has stopped the run is not asked.
+      ctx.signal.throwIfAborted()
       await this.#commit(ctx.state, suspended)
+      ctx.signal.throwIfAborted()
       this.#suspended = suspended
       await sink.write({ ...event, action })
     } else this.#suspended = suspended
@@ -202,22 +215,23 @@ export class ThreadRun implements RunSettings, RunHost {
     if (!session || !thread || !lease || this.#watch.lost) return
     this.#log.settle()
     const said = [...this.#given, ...this.#log.said]
-    if (said.length === this.#committed) return
     const calls = this.#openCalls(said)
     const all = suspended ? said : calls.answered(said)
+    const stored = this.#stored
+    if (stored?.suspended === suspended && stored?.ids.size === all.length) return
     const processed = this.#wish.answers ? undefined : this.#wish.input.processed
     await store.threads.commit(
       session,
       {
         ...changes(thread.state, state),
-        messages: all.slice(Math.max(0, this.#committed)).map((message) => ({ runId, message })),
+        messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
         openCalls: suspended ? calls.besides(suspended.interrupts) : [],
         checkpoint: suspended ? makeCheckpoint(flow.name, runId, suspended) : null,
         ...(processed && { processed }),
       },
       lease.token,
     )
-    this.#committed = all.length
+    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)) }
   }
 }
 

@@ -28,9 +28,10 @@ export class Watch {
     this.#renew = renew
   }
 
-  begin(run: RunControl): void {
+  /** Begins, or begins anew. */
+  begin(run: RunControl, ms: number): void {
     this.#run = run
-    this.#deadline = this.#clock.now() + this.#limits.runMs
+    this.#deadline = this.#clock.now() + ms
     this.#schedule()
   }
 

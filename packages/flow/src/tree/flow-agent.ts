@@ -183,9 +183,9 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   }
 
   /** Whom a new input is for: the agent whose calls it answers, else this one. */
-  #begin({ messages }: SessionLog): Position {
+  #begin({ messages, fresh }: SessionLog): Position {
     const start: Position = { format: 1, agent: this.name, path: [], hop: 0, asked: false }
-    if (messages.at(-1)?.role !== 'tool') return start
+    if (!fresh || messages.at(-1)?.role !== 'tool') return start
     const asker = messages.findLast(({ role }) => role === 'assistant')
     const name = asker?.role === 'assistant' ? asker.agentName : undefined
     if (name === undefined || name === this.name) return start
@@ -235,6 +235,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   freeze(): void {
     for (const node of this.nodes()) {
       const { targets, agent } = node
+      if (isComposed(agent)) for (const part of agent[PARTS].agents) part.root.freeze()
       if (targets.length > 0) {
         if (!agent.acceptsAdditions || isComposed(agent)) throw cannotTransfer(node)
         node.#additions = transferAdditions(targets)

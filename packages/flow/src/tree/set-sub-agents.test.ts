@@ -1,7 +1,7 @@
 import type { Agent } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { actor, failing, handing, play, talker, thrownBy, transfer } from '../flow.fixture.ts'
-import { agentWithOptions, describe as describeAgent, parallel, sequential, setSubAgents } from '../index.ts'
+import { agentWithOptions, describe as describeAgent, sequential, setSubAgents } from '../index.ts'
 
 const deaf = (name: string): Agent => {
   const { acceptsAdditions: _, ...agent } = talker(name)
@@ -170,24 +170,18 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
 
 describe('a workflow is part of its tree', () => {
   // freeze() does not look into workflows: the mistake shows when its step is reached.
-  test.fails('an agent inside that cannot hand over is found before anybody has spoken', async () => {
+  test('an agent inside that cannot hand over is found before anybody has spoken', async () => {
     const tree = setSubAgents(deaf('lead'), [talker('leaf')])
     const { said, errors } = await play(sequential({ name: 'steps', agents: [talker('x'), tree] }))
     expect([said, errors[0]?.code]).toEqual([[], 'ADDITIONS_UNSUPPORTED'])
   })
 
   // As above: what was not reached may still be changed.
-  test.fails('after the first run nothing inside changes any more', async () => {
+  test('after the first run nothing inside changes any more', async () => {
     const tree = setSubAgents(talker('lead'), [talker('leaf')])
     const steps = sequential({ name: 'steps', agents: [failing('x'), tree] })
     await play(setSubAgents(handing('top', 'steps'), [steps]))
     expect(() => setSubAgents(tree, [])).toThrow(expect.objectContaining({ code: 'TREE_FROZEN' }))
-  })
-
-  // checkNames() and workflow() look at one level each, so that two agents of one name take each other's words for their own.
-  test.fails('names are unique there too', () => {
-    const steps = sequential({ name: 'steps', agents: [talker('a'), parallel({ name: 'all', agents: [talker('b')] })] })
-    expect(() => setSubAgents(talker('a'), [steps])).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })
 })
 

@@ -1,12 +1,12 @@
 import { type Agent, got, KernelError } from '@troupe/kernel'
+import { checkAgent } from '@troupe/kernel/run'
+import { isComposed } from './composed.ts'
 import { FlowAgent, type FlowOptions } from './flow-agent.ts'
 
 /** The agent as one that a flow can run. */
 export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
   if (agent instanceof FlowAgent) return agent
-  if (typeof agent?.run !== 'function' || typeof agent.name !== 'string' || agent.name === '') {
-    throw new KernelError('CONFIG_INVALID', `flow: expected an agent with a name and run(), ${got(agent)}`)
-  }
+  checkAgent(agent)
   return new FlowAgent(agent)
 }
 
@@ -58,6 +58,10 @@ export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOpti
   }
   if (options.historyRewriter !== undefined && typeof options.historyRewriter !== 'function') {
     const message = `agentWithOptions of ${flow.name}: historyRewriter is a function, ${got(options.historyRewriter)}`
+    throw new KernelError('CONFIG_INVALID', message)
+  }
+  if (isComposed(flow.agent) && (options.historyRewriter || options.skipTransferMessages)) {
+    const message = `agentWithOptions of ${flow.name}: a workflow has no history of its own; set this for its agents`
     throw new KernelError('CONFIG_INVALID', message)
   }
   flow.options = { ...flow.options, ...options }

@@ -29,6 +29,12 @@ export type BranchState = {
   readonly error?: ErrorInfo
 }
 
+export function isBranchState(state: Json): state is BranchState {
+  const { done, said, calls, open, inner } = (state ?? {}) as Partial<BranchState>
+  const lists = Array.isArray(said) && Array.isArray(calls)
+  return typeof done === 'boolean' && lists && Number.isInteger(open) && (done || inner !== undefined)
+}
+
 /** One branch of a parallel workflow. */
 export class Branch {
   readonly name: string
@@ -99,6 +105,13 @@ export class Branch {
       for (const call of openCalls(this.#session.messages)) this.#session.add(unknownResult(call, this.name))
     }
     for (const message of this.#session.said) this.#stage.scene.session.add(message)
+  }
+
+  /** Tells of a failure that is tolerated. */
+  async tellFailure(): Promise<void> {
+    const { failure, name } = this
+    if (!this.#went || !failure) return
+    await this.#stage.ctx.emit('branch-failed', { agentName: name, error: failure.toJSON() })
   }
 
   state(): BranchState {

@@ -126,7 +126,7 @@ describe('in a tree', () => {
   })
 
   // FlowAgent.#begin takes a result at the end of the history for one that has come from outside.
-  test.fails('an agent with sub-agents begins anew also where the last word was a direct result', async () => {
+  test('an agent with sub-agents begins anew also where the last word was a direct result', async () => {
     const direct = tool('direct', () => ({ content: 'That is it.', direct: true }))
     const tree = setSubAgents(handing('lead', 'child'), [actor('child', [['direct'], ['direct']], direct)])
     expect((await play(rounds(2, tree))).turns).toEqual([

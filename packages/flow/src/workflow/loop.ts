@@ -1,5 +1,5 @@
-import { type Agent, got, type Json, KernelError } from '@troupe/kernel'
-import { inOrder, placeIn } from './sequential.ts'
+import { type Agent, got, KernelError } from '@troupe/kernel'
+import { inOrder, isPass, type Pass } from './sequential.ts'
 import { type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a loop is made. */
@@ -20,20 +20,23 @@ export function loop({ maxIterations = 10, ...options }: LoopOptions): Agent {
       `loop ${options.name}: maxIterations is a positive integer, ${got(maxIterations)}`,
     )
   }
-  return workflow(options, {
+  return workflow<Round>(options, {
     kind: 'loop',
-    async perform(stage, state) {
-      const from = state as Place | undefined
+    async perform(stage, from) {
       for (let iteration = from?.iteration ?? 0; iteration < maxIterations; iteration++) {
-        const inner = iteration === from?.iteration ? from.inner : undefined
-        const { suspended, action } = await inOrder(stage, `loop:${iteration}/`, inner)
-        if (suspended) return { suspended: { ...suspended, state: { iteration, inner: suspended.state } } }
+        const pass = iteration === from?.iteration ? from.pass : undefined
+        const { suspended, action } = await inOrder(stage, `loop:${iteration}/`, pass)
+        if (suspended) return { suspended: { ...suspended, state: { iteration, pass: suspended.state } } }
         if (action) return action.type === 'break-loop' ? {} : { action }
       }
       return {}
     },
-    inside: (state) => placeIn((state as Place).inner),
+    isState(state, agents): state is Round {
+      const { iteration = -1, pass } = (state ?? {}) as Partial<Round>
+      return Number.isInteger(iteration) && iteration >= 0 && iteration < maxIterations && isPass(pass, agents)
+    },
+    inside: ({ pass: { index, inner } }) => [{ index, state: inner }],
   })
 }
 
-type Place = { readonly iteration: number; readonly inner: Json }
+type Round = { readonly iteration: number; readonly pass: Pass }

@@ -1,6 +1,6 @@
-import { type Agent, got, type Json, KernelError } from '@troupe/kernel'
+import { type Agent, got, KernelError } from '@troupe/kernel'
 import type { Steering } from '../tree/ending.ts'
-import { Branch, type BranchState } from './branch.ts'
+import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { type Stage, type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a parallel workflow is made. */
@@ -24,10 +24,17 @@ export function parallel({ onError = 'stop', ...options }: ParallelOptions): Age
   if (onError !== 'stop' && onError !== 'continue') {
     throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
   }
-  return workflow(options, {
+  const names = new Set(options.agents?.map?.((agent) => agent?.name))
+  if (names.size < (options.agents?.length ?? 0)) {
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `parallel ${options.name}: agents that speak at once have names of their own`,
+    )
+  }
+  return workflow<readonly BranchState[]>(options, {
     kind: 'parallel',
-    async perform(stage, state) {
-      const branches = branchesOf(stage, state, onError === 'continue')
+    async perform(stage, saved) {
+      const branches = branchesOf(stage, saved ?? [], onError === 'continue')
       try {
         await settle(stage, branches, onError === 'stop')
       } finally {
@@ -37,19 +44,18 @@ export function parallel({ onError = 'stop', ...options }: ParallelOptions): Age
       const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
       const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
       if (first?.failure && !tolerated) throw first.failure
+      for (const branch of failed) await branch.tellFailure()
       const states = branches.map((branch) => branch.state())
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
       return states.every(({ done }) => done) ? steering(states) : { suspended: { interrupts, state: states } }
     },
-    inside: (state) =>
-      (state as readonly BranchState[]).flatMap(({ done, inner = null }, index) =>
-        done ? [] : { index, state: inner },
-      ),
+    isState: (state, agents): state is readonly BranchState[] =>
+      Array.isArray(state) && state.length === agents && state.every(isBranchState),
+    inside: (branches) => branches.flatMap(({ done, inner = null }, index) => (done ? [] : { index, state: inner })),
   })
 }
 
-function branchesOf(stage: Stage, state: Json | undefined, tolerant: boolean): readonly Branch[] {
-  const saved = (state ?? []) as readonly BranchState[]
+function branchesOf(stage: Stage, saved: readonly BranchState[], tolerant: boolean): readonly Branch[] {
   const { messages } = stage.scene.session
   const spoken = new Set(saved.flatMap(({ said }) => said))
   const calls = new Set(saved.flatMap(({ calls }) => calls))

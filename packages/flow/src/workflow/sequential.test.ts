@@ -183,7 +183,7 @@ test.each<[string, () => unknown]>([
   ['no agents', () => sequential({ name: 's', agents: [] })],
   ['no list', () => sequential({ name: 's', agents: talker('a') as never })],
   ['something that is no agent', () => sequential({ name: 's', agents: [{} as never] })],
-  ['two of one name', () => sequential({ name: 's', agents: [talker('a'), talker('a')] })],
+  ['two of one name at once', () => parallel({ name: 's', agents: [talker('a'), talker('a')] })],
 ])('%s is CONFIG_INVALID', (_, build) => {
   expect(thrownBy(build)).toMatch(/^CONFIG_INVALID /)
 })

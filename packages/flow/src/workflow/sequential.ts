@@ -14,21 +14,21 @@ export function sequential(options: SequentialOptions): Agent {
   return workflow(options, {
     kind: 'sequential',
     perform: (stage, state) => inOrder(stage, '', state),
-    inside: placeIn,
+    isState: isPass,
+    inside: ({ index, inner }) => [{ index, state: inner }],
   })
 }
 
-type Place = { readonly index: number; readonly inner: Json }
+/** Where a pass through the agents of a workflow stood. */
+export type Pass = { readonly index: number; readonly inner: Json }
 
-/** Which agent of a pass was suspended. */
-export function placeIn(state: Json): readonly { readonly index: number; readonly state: Json }[] {
-  const { index, inner } = state as Place
-  return [{ index, state: inner }]
+export function isPass(state: Json | undefined, agents: number): state is Pass {
+  const { index, inner } = (state ?? {}) as Partial<Pass>
+  return Number.isInteger(index) && index !== undefined && index >= 0 && index < agents && inner !== undefined
 }
 
 /** One pass through the agents of a workflow, from where it stood. */
-export async function inOrder(stage: Stage, prefix: string, state: Json | undefined): Promise<Ending> {
-  const from = state as Place | undefined
+export async function inOrder(stage: Stage, prefix: string, from: Pass | undefined): Promise<Ending> {
   for (let index = from?.index ?? 0; index < stage.agents.length; index++) {
     const ending = await stage.play(index, `${prefix}branch:${index}`, index === from?.index ? from.inner : undefined)
     const { suspended, action } = ending

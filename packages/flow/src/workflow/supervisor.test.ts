@@ -1,9 +1,8 @@
-import { type Agent, say } from '@troupe/kernel'
+import type { Agent } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
   actor,
-  agentOf,
   failing,
   handing,
   hello,
@@ -131,20 +130,6 @@ describe('what goes before it', () => {
     const { turns } = await play(team(lead('rounds'), rounds))
     expect(turns).toEqual(['lead', 'lead/rounds', 'lead/rounds/x', 'lead/rounds/lead'])
   })
-})
-
-// An agent that ends as if nothing were asked hands over first, and once more when it is resumed.
-test.fails('a question that the agent has swallowed goes before the way back', async () => {
-  const swallowing = agentOf('a', async function* (ctx) {
-    const heard = await ctx.interrupt({ reason: 'input' }).catch(() => 'nothing')
-    yield* say(ctx, `heard ${heard}`)
-  })
-  const make = () => team(lead('a'), swallowing)
-  const first = await play(make())
-  expect(first.end?.outcome).toBe('interrupted')
-  expect(first.said.slice(2)).toEqual(['a: heard nothing'])
-  const second = await play(make(), first.resume({ 'agent:1#1': 'yes' }), { runId: 'R2' })
-  expect([second.said[0], second.end?.text]).toEqual(['a: heard yes', 'Done.'])
 })
 
 describe('nesting', () => {

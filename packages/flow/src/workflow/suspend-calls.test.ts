@@ -80,7 +80,7 @@ describe('an open call', () => {
   )
 
   // The kernel's recorder looks for open calls in the last assistant message alone, which may be one of another branch.
-  test.fails('in a branch: without its result it is told as open again', async () => {
+  test('in a branch: without its result it is told as open again', async () => {
     const make = () => all(waiter('a'), talker('x'))
     expect((await goOn(make(), await play(make()))).end?.openCallIds).toEqual(['slow-a'])
   })
@@ -156,7 +156,7 @@ describe('open calls of two branches', () => {
   })
 
   // As above.
-  test.fails('of which one goes on: the other is still told as open', async () => {
+  test('of which one goes on: the other is still told as open', async () => {
     const first = await play(make())
     expect((await goOn(make(), first, result('slow-a'))).end?.openCallIds).toEqual(['slow-b'])
     expect((await goOn(make(), first, result('slow-b'))).end?.openCallIds).toEqual(['slow-a'])

@@ -81,53 +81,51 @@ export class Stage {
 }
 
 /** What is special about a kind of workflow. */
-export interface Score {
+export interface Score<State extends Json> {
   readonly kind: Parts['kind']
-  /** Plays the agents, from the state on where it was suspended; what it gives steers those around it. */
-  perform(stage: Stage, state: Json | undefined): Promise<Ending>
-  /** The agents that were suspended in a state. */
-  inside(state: Json): ReturnType<Parts['inside']>
+  /** Plays the agents, from where it was suspended; what it gives steers those around it. */
+  perform(stage: Stage, state: State | undefined): Promise<Ending>
+  /** Whether it can stand there; what agents inside make of theirs is their own affair. */
+  isState(state: Json, agents: number): state is State
+  /** The agents that were suspended. */
+  inside(state: State): ReturnType<Parts['inside']>
 }
 
 /** Makes an agent of several. */
-export function workflow({ name, description, agents }: WorkflowOptions, { kind, perform, inside }: Score): Composed {
-  if (typeof name !== 'string' || name === '')
+export function workflow<State extends Json>(
+  { name, description, agents }: WorkflowOptions,
+  { kind, perform, isState, inside }: Score<State>,
+): Composed {
+  if (typeof name !== 'string' || name === '') {
     throw new KernelError('CONFIG_INVALID', `${kind}: expected a name, ${got(name)}`)
+  }
   if (!Array.isArray(agents) || agents.length === 0) {
     throw new KernelError('CONFIG_INVALID', `${kind} ${name}: expected a list of agents, ${got(agents)}`)
   }
-  const parts = agents.map((agent) => flowOf(agent))
-  const taken = new Set<string>()
-  for (const part of parts) {
-    if (taken.has(part.name))
-      throw new KernelError('CONFIG_INVALID', `${kind} ${name}: agent names are unique, ${got(part.name)} twice`)
-    taken.add(part.name)
+  const flows = agents.map((agent) => flowOf(agent))
+  const read = (state: Json): State => {
+    const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
+    const inner = found?.format === 1 && found.kind === kind ? found.state : undefined
+    if (inner !== undefined && isState(inner, flows.length)) return inner
+    throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
   }
+  const parts: Parts = { kind, agents: flows, inside: (state) => inside(read(state)) }
   const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
     stream(async (sink) => {
-      const stage = new Stage(self[PARTS], input, ctx, sink as Sink<AgentEvent>)
-      const { suspended, action } = await perform(
-        stage,
-        stage.resumption && readState(stage.resumption.state, kind, name),
-      )
+      for (const flow of flows) if (!flow.frozen) flow.root.freeze()
+      const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
+      const { suspended, action } = await perform(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
         const state = { format: 1, kind, state: suspended.state }
         await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
-  const self: Composed = {
+  return {
     name,
-    description: description ?? `${kind} of ${parts.map((part) => part.name).join(', ')}`,
-    ...(parts.some(({ acceptsAdditions }) => acceptsAdditions) && { acceptsAdditions: true as const }),
-    [PARTS]: { kind, agents: parts, inside: (state) => inside(readState(state, kind, name)) },
+    description: description ?? `${kind} of ${flows.map((flow) => flow.name).join(', ')}`,
+    ...(flows.some(({ acceptsAdditions }) => acceptsAdditions) && { acceptsAdditions: true as const }),
+    [PARTS]: parts,
     run,
     resume: run,
   }
-  return self
-}
-
-function readState(state: Json, kind: string, name: string): Json {
-  const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
-  if (found?.format === 1 && found.kind === kind && found.state !== undefined) return found.state
-  throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
 }

@@ -42,6 +42,8 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly #stamp: EventStamp
   /** Never rejects, so that nobody has to await it. */
   readonly #settled: PromiseWithResolvers<Settled> = Promise.withResolvers()
+  /** An agent under a host was stopped by an abort. */
+  #cut = false
   #taken = false
   #started = false
 
@@ -168,6 +170,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       if (wait) await wait
       core.throwIfAborted()
       await this.#drive(recorder, internals(this.#context(state)))
+      if (this.#cut && !recorder.told) thrown = { error: core.abortError }
     } catch (error) {
       if (recorder.failed || core.hides(error)) this.#report(error)
       if (!recorder.failed) thrown = { error }
@@ -211,6 +214,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
         await this.#core.settle(pipe(source, sink))
       } catch (error) {
         if (!this.#core.aborted) throw error
+        this.#cut = true
         this.#core.abandon()
       }
     })

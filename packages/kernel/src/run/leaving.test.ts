@@ -190,7 +190,7 @@ describe('a consumer that leaves', () => {
     expect([await settled(run), spans.at(-1), verdict()]).toEqual(['MINE', '-run ! MINE', CLEAN])
   })
 
-  test('at a question has not been asked', async () => {
+  test('at a question has been asked and is cancelled', async () => {
     const agent = agentOf('a', async function* (ctx) {
       yield* say(ctx, String(await ctx.interrupt({ reason: 'input' })))
     })
@@ -203,7 +203,7 @@ describe('a consumer that leaves', () => {
     }
     expect([await settled(run), typesOf(parts)]).toEqual([
       'ABORTED',
-      ['run-start', 'agent-start', 'agent-end', 'run-end'],
+      ['run-start', 'agent-start', 'action', 'agent-end', 'run-end'],
     ])
     expect(parts.at(-2)).toMatchObject({ type: 'agent-end', outcome: 'cancelled' })
   })

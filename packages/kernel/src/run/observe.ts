@@ -16,7 +16,7 @@ import {
 import { handled, refused } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, sinkTo, stream } from '../stream/stream.ts'
 import type { Span } from './callback.ts'
-import type { Debtor } from './run-core.ts'
+import { CLOSING, type Debtor } from './run-core.ts'
 
 /**
  * One agent run with its span, stamps, `agent-start` and one `agent-end`.
@@ -107,6 +107,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   write(draft: EventDraft): void | Promise<void> {
     if (this.#closed) return refused(new KernelError('ABORTED', `agent ${this.#agent.name}: has ended`))
     const kind = eventKind(draft)
+    const { signal } = this.#ctx.place
+    if (signal?.aborted && !CLOSING.has(draft.type)) return refused(this.#ctx.core.conclude(undefined, signal).error)
     if (kind !== 'content' && this.#isOwn(draft)) {
       if (draft.type === 'error') throw KernelError.from(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)

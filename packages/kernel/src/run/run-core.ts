@@ -12,6 +12,16 @@ import type { Listeners } from './listeners.ts'
 /** How long a root run waits for its agent after an abort before it ends without it; nested ones wait less, so that they end inside it. */
 const GRACE_MS = 1_000
 
+/** What is taken after an abort, so that everybody can end properly; nothing new begins. */
+export const CLOSING: ReadonlySet<AgentEvent['type']> = new Set([
+  'message-end',
+  'tool-end',
+  'state-delta',
+  'error',
+  'agent-end',
+  'run-end',
+])
+
 /** What a run is made of from the start. */
 export type CoreSettings = Pick<
   RunCore,

@@ -3,10 +3,10 @@ import { type ErrorInfo, KernelError } from '../data/error.ts'
 import { type AgentEvent, byKernelAlone, type EventStamp, type Outcome, type RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import { type Message, textOf } from '../data/message.ts'
-import { openCalls } from '../history.ts'
+import { unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
-import type { RunCore } from './run-core.ts'
+import { CLOSING, type RunCore } from './run-core.ts'
 
 /** The run's own end of the stream: hands every event on and knows at any time what the run has come to. */
 export class RunRecorder implements Sink<AgentEvent> {
@@ -32,7 +32,7 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   /** Takes over what the history leaves to this run: open calls, and a result that was kept. */
   expect(messages: readonly Message[]): void {
-    for (const { id } of openCalls(messages)) this.#waiting(id)
+    for (const { id } of unanswered(messages)) this.#waiting(id)
     const last = messages.findLast((message) => message.role !== 'tool' || message.kept)
     if (last?.role === 'tool') this.#kept = textOf(last.content)
   }
@@ -46,10 +46,10 @@ export class RunRecorder implements Sink<AgentEvent> {
         throw byKernelAlone(`run ${core.runId}`, event.type)
       }
     }
-    return isGated(event) ? this.#gate(event) : this.#show(event)
+    return isGated(event) && !asks(event) ? this.#gate(event) : this.#show(event)
   }
 
-  /** Contract: what is gated has happened when its gate has opened; until then nobody hears of it. */
+  /** Contract: what is gated has happened when its gate has opened; until then nobody hears of it, but for a question, which is asked when it is shown. */
   #gate(event: AgentEvent): void | Promise<void> {
     const wait = this.#core.left ? undefined : this.#out.write(event)
     const opened = () => {
@@ -77,6 +77,11 @@ export class RunRecorder implements Sink<AgentEvent> {
   /** Whether the agent has failed already; what goes wrong after that does not replace its error. */
   get failed(): boolean {
     return this.#outcome === 'failed'
+  }
+
+  /** Whether it is known how the run ended, but for an abort: its agent has failed, or has asked. */
+  get told(): boolean {
+    return this.failed || (this.#outcome === 'interrupted' && this.#interrupts !== undefined)
   }
 
   /** Ends the recording: whoever owes a terminal pays now, and later writes are refused. */
@@ -158,12 +163,6 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 }
 
-/** What is taken after an abort, so that everybody can end properly; nothing new begins. */
-const CLOSING: ReadonlySet<AgentEvent['type']> = new Set([
-  'message-end',
-  'tool-end',
-  'state-delta',
-  'error',
-  'agent-end',
-  'run-end',
-])
+function asks(event: AgentEvent): boolean {
+  return event.type === 'action' && event.action.type === 'interrupt'
+}

@@ -15,6 +15,7 @@ import { messageOf } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
+import { checkAgents, checkTransfers } from './check-agents.ts'
 import { expectJson, expectNoListeners, frozen, promptly } from './patience.ts'
 
 /** What an agent is run on during its suite. */
@@ -76,6 +77,14 @@ export function agentClauses(make: () => Agent, options: TestAgentOptions = {}):
     {
       name: 'each tool call is answered exactly once',
       run: async () => checkToolCalls((await play(make()).read()).events),
+    },
+    {
+      name: 'an agent speaks between its start and its end, and its path says who led to it',
+      run: async () => checkAgents((await play(make()).read()).events),
+    },
+    {
+      name: 'who hands over ends before the other takes over',
+      run: async () => checkTransfers((await play(make()).read()).events),
     },
     {
       name: 'two runs at once do not mix',
