@@ -49,9 +49,12 @@ export class Loop {
     this.#sink = sink
   }
 
-  async run(start: AgentInput | ResumeInfo): Promise<void> {
+  run(start: AgentInput | ResumeInfo): Promise<void> {
+    return this.#plan.chain.framesAgent ? this.#framed(start) : this.#work(start)
+  }
+
+  async #framed(start: AgentInput | ResumeInfo): Promise<void> {
     const { chain } = this.#plan
-    if (!chain.framesAgent) return this.#work(start)
     let reached = 0
     let ctx = this.#ctx
     let thrown: { readonly error: unknown } | undefined

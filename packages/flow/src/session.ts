@@ -21,6 +21,8 @@ export interface Scene {
   readonly budget: { left: number }
   /** Whom it is meant for; anybody else begins a scene of their own. */
   readonly player?: object
+  /** Nobody keeps where it stops, so nobody is told. */
+  readonly ephemeral?: true
 }
 
 export const SCENE: ContextKey<Scene> = contextKey<Scene>('troupe.flow.scene')
@@ -115,6 +117,7 @@ export class SessionLog implements Session {
   /** Puts the results of calls that ran at once into the order in which they were called. */
   settle(): void {
     const said = this.#said
+    if (said.length - this.#settled < 2) return
     for (let i = this.#settled; i < said.length; i++) {
       if (said[i]?.role !== 'tool' || said[i + 1]?.role !== 'tool') continue
       let end = i + 2

@@ -124,16 +124,20 @@ export class RunningCall {
   }
 
   /** Shows that the call starts. Contract: it may start when this has resolved. */
-  async announce(): Promise<void> {
+  announce(): void | Promise<void> {
     if (this.#started || this.#settled) return
     const { name, arguments: args, callId } = this.#input
     try {
       const wait = this.#turn.sink.write({ type: 'tool-start', callId, name, arguments: args })
-      if (wait) await wait
-      this.#started = true
+      if (wait) return wait.then(this.#start, this.#stop)
+      this.#start()
     } catch (error) {
       this.#stop(error)
     }
+  }
+
+  readonly #start = (): void => {
+    this.#started = true
   }
 
   async run(): Promise<void> {
@@ -144,7 +148,8 @@ export class RunningCall {
         this.#stop(error)
       }
     }
-    if (!this.wish) await this.tellEnd(false)
+    const wait = this.wish ? undefined : this.tellEnd(false)
+    if (wait) await wait
   }
 
   get #settled(): boolean {
@@ -152,7 +157,7 @@ export class RunningCall {
   }
 
   /** Tells the result. Contract: once; a call that asks for something waits until it is known whether that has to be kept. */
-  async tellEnd(keep: boolean): Promise<void> {
+  tellEnd(keep: boolean): void | Promise<void> {
     const result = this.#result
     if (!result || this.#told) return
     this.#told = true
@@ -171,7 +176,7 @@ export class RunningCall {
       ...(error && { error }),
       ...(this.#kept && { kept: this.#kept }),
     })
-    if (wait) await wait.catch((cause: unknown) => this.#stop(cause))
+    if (wait) return wait.catch(this.#stop)
   }
 
   message(): ToolMessage | undefined {
@@ -238,7 +243,7 @@ export class RunningCall {
     return result
   }
 
-  #stop(error: unknown): void {
+  readonly #stop = (error: unknown): void => {
     if (this.interrupts.length > 0 && KernelError.is(error, 'INTERRUPTED')) return
     this.#fail(error)
     this.failure ??= KernelError.from(error)

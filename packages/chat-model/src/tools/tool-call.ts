@@ -29,8 +29,9 @@ export function toolCall(
     invoke: (ctx, input) =>
       limited(ctx, input, timeoutMs, async (callCtx) => {
         const args = await parse(input)
-        callCtx.signal.throwIfAborted()
-        return resultOf(input, await input.tool?.invoke?.(args, callCtx, input))
+        callCtx.throwIfAborted()
+        const output = input.tool?.invoke?.(args, callCtx, input)
+        return resultOf(input, typeof output === 'string' ? output : await output)
       }),
     stream: async (ctx, input) => {
       const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
@@ -38,7 +39,7 @@ export function toolCall(
       const chunks = stream<string | Part>(async (sink) => {
         const work = limited(ctx, input, timeoutMs, async (callCtx) => {
           const args = await parse(input)
-          callCtx.signal.throwIfAborted()
+          callCtx.throwIfAborted()
           const chunks = (input.tool as StreamingTool).stream(args, callCtx, input)
           return streamTool(input, chunks, callCtx.signal, (chunk) => sink.write(chunk))
         })

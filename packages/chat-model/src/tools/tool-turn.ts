@@ -61,13 +61,17 @@ export interface TurnOutcome {
 /** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const { toolbox, skip, concurrency, besideOpen = false } = input
-  const waiting = input.calls.map((call, index) => ({ call, index })).filter(({ call }) => !skip?.has(call.id))
-  const opens = besideOpen || waiting.some(({ call }) => toolbox.get(call.name)?.tool.longRunning)
-  const calls = waiting.map(({ call, index }) => new RunningCall(input, call, index, opens))
+  const waits = ({ id }: ToolCall) => !skip?.has(id)
+  const opens = besideOpen || input.calls.some((call) => waits(call) && toolbox.get(call.name)?.tool.longRunning)
+  const calls: RunningCall[] = []
+  for (const [index, call] of input.calls.entries()) {
+    if (waits(call)) calls.push(new RunningCall(input, call, index, opens))
+  }
   for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
   const [only] = calls
   if (only && calls.length === 1) {
-    await only.announce()
+    const wait = only.announce()
+    if (wait) await wait
     await only.run()
   } else await pool(calls, concurrency)
   const unsettled = besideOpen || calls.some((call) => !call.answered)

@@ -17,6 +17,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
+import { freeRun } from './free-run.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
@@ -80,8 +81,13 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
-  const start = (wish: Wish, request: RunRequest, runId: string): Run<Output> =>
-    startRun(flow, { messages: [], ...wish.input }, new ThreadRun(parts, wish, runId, request))
+  const start = (wish: Wish, request: RunRequest, runId: string): Run<Output> => {
+    const input = { messages: [], ...wish.input }
+    const settings = request.session
+      ? new ThreadRun(parts, wish, runId, request, request.session)
+      : freeRun(parts, input, runId, request)
+    return startRun(flow, input, settings)
+  }
   return {
     agent: flow,
     run: (input, request = {}) => start({ input }, request, runIdOf(request)),

@@ -41,13 +41,13 @@ export type Wish =
 
 type Opened = { readonly state: JsonObject; close(): Promise<void> }
 
-/** One run on one thread, from its lease to its commit; without a thread, under the same limits. */
+/** One run on one thread, from its lease to its commit. */
 export class ThreadRun implements RunSettings, RunHost {
   readonly runId: string
   readonly callbacks: readonly Callback[]
   readonly clock: Clock
-  readonly canInterrupt: boolean
-  readonly session?: ThreadRef
+  readonly canInterrupt = true
+  readonly session: ThreadRef
   readonly signal?: AbortSignal
   readonly report?: (error: KernelError) => void
   readonly #parts: RunnerParts
@@ -66,12 +66,11 @@ export class ThreadRun implements RunSettings, RunHost {
   /** The suspension that is stored, and the messages. */
   #stored: { readonly suspended: Suspended | undefined; readonly ids: ReadonlySet<string> } | undefined
 
-  constructor(parts: RunnerParts, wish: Wish, runId: string, { session, signal, prepare }: RunRequest) {
+  constructor(parts: RunnerParts, wish: Wish, runId: string, { signal, prepare }: RunRequest, session: ThreadRef) {
     this.runId = runId
     this.callbacks = parts.callbacks
     this.clock = parts.clock
-    this.canInterrupt = session !== undefined
-    if (session) this.session = session
+    this.session = session
     if (signal) this.signal = signal
     if (parts.report) this.report = parts.report
     this.#parts = parts
@@ -106,9 +105,7 @@ export class ThreadRun implements RunSettings, RunHost {
     const { limits, lease } = this.#parts
     const { runMs, queueMs } = limits
     try {
-      this.#watch.begin(run, this.session && lease.busy !== 'reject' ? runMs + queueMs : runMs)
-      if (!this.#wish.answers) checkInput(this.#wish.input)
-      if (!this.session) return { state: this.#stateFrom({}), close: () => this.#close() }
+      this.#watch.begin(run, lease.busy === 'reject' ? runMs : runMs + queueMs)
       return await this.#openThread(this.session, run)
     } catch (error) {
       // What refused the run counts, not that its thread could not be released.
@@ -123,6 +120,7 @@ export class ThreadRun implements RunSettings, RunHost {
     this.#leave = lease.local.enter(ref, this)
     this.#watch.begin(run, this.#parts.limits.runMs)
     const { answers, input } = this.#wish
+    if (!answers) checkInput(input)
     if (answers) this.#opening = await openWithAnswers(flow, await store.threads.get(ref), answers, clock)
     const thread = await store.threads.open(ref)
     this.#opening ??= openWithInput(flow, thread, input as RunInput, pending)
@@ -153,9 +151,9 @@ export class ThreadRun implements RunSettings, RunHost {
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
-      const start = await this.#start()
+      this.#history = await this.#load(this.session)
+      const start = this.#start()
       const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, ctx, sink))
-      if (!this.#thread) return pipe(next(start), out)
       try {
         await pipe(next(start), out)
       } finally {
@@ -164,10 +162,9 @@ export class ThreadRun implements RunSettings, RunHost {
     })
   }
 
-  async #start(): Promise<AgentInput | ResumeInfo> {
+  #start(): AgentInput | ResumeInfo {
     const { input } = this.#wish
     this.#given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
-    if (this.session) this.#history = await this.#load(this.session)
     if (this.#opening?.drops) this.#given = this.#openCalls(this.#given).answered(this.#given)
     const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     this.#log.begin(messages)
@@ -195,9 +192,9 @@ export class ThreadRun implements RunSettings, RunHost {
     const suspended = { interrupts: action.interrupts, state }
     if (action.interrupts.length > 0) {
       // Whoever has stopped the run is not asked.
-      ctx.signal.throwIfAborted()
+      ctx.throwIfAborted()
       await this.#commit(ctx.state, suspended)
-      ctx.signal.throwIfAborted()
+      ctx.throwIfAborted()
       this.#suspended = suspended
       await sink.write({ ...event, action })
     } else this.#suspended = suspended
@@ -212,7 +209,7 @@ export class ThreadRun implements RunSettings, RunHost {
     const { store, flow } = this.#parts
     const { session, runId } = this
     const [thread, lease] = [this.#thread, this.#lease]
-    if (!session || !thread || !lease || this.#watch.lost) return
+    if (!thread || !lease || this.#watch.lost) return
     this.#log.settle()
     const said = [...this.#given, ...this.#log.said]
     const calls = this.#openCalls(said)

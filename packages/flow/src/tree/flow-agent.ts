@@ -99,16 +99,17 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     return stream(async (sink) => {
       const scene = sceneFor(this, messages, ctx)
       const turn: Turn = {
-        ctx: ctx.with(SCENE, scene),
+        ctx: ctx.get(SCENE) === scene ? ctx : ctx.with(SCENE, scene),
         scene,
         ...(additions && { additions }),
         ...(options && { options }),
         ...(resumption && { resumption }),
       }
       const { suspended } = await this.play(turn, sink)
-      if (!suspended) return
+      if (!suspended || (scene.ephemeral && suspended.interrupts.length === 0)) return
       const { runId, runPath } = ctx
-      const action = { type: 'interrupt', ...suspended } as const
+      const { interrupts, state } = suspended
+      const action = { type: 'interrupt', interrupts, ...(!scene.ephemeral && { state }) } as const
       await sink.write({ type: 'action', runId, agentName: this.name, runPath, action })
     })
   }
@@ -156,8 +157,9 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     const composed = isComposed(agent)
     const inner = isComposed(agent) ? ctx.with(SCENE, { ...scene, player: agent[PARTS] }) : ctx
     const additions = this.#additionsFor(turn.additions, entry)
+    const history = composed ? session.messages : this.#historyOf(session, ctx)
     const input: AgentInput = {
-      messages: composed ? session.messages : await this.#historyOf(session, ctx),
+      messages: Array.isArray(history) ? history : await history,
       ...(additions && { additions }),
       ...(options && { options }),
     }
@@ -214,6 +216,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
 
   /** An agent of the tree by name. */
   find(name: string): FlowAgent | undefined {
+    if (name === this.name) return this
     for (const node of this.root.nodes()) if (node.name === name) return node
     return undefined
   }

@@ -48,6 +48,8 @@ export interface RunContext {
   readonly state: State
   /** Contract: made on first use; aborts on cancel, on timeout and when the consumer leaves. */
   readonly signal: AbortSignal
+  /** Contract: throws the error of the abort, if there was one, and makes no signal. */
+  throwIfAborted(): void
   /** A soft cancel: an agent looks at it between steps and throws `ABORTED`, which ends it as `cancelled`. */
   readonly cancelling: CancelMode | undefined
   /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */

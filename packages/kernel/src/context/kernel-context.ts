@@ -92,6 +92,11 @@ export class KernelContext implements RunContext {
     return { next: () => core.nextId(place.step), call: (callId) => core.claimCall(callId, place.step) }
   }
 
+  throwIfAborted(): void {
+    this.core.throwIfAborted()
+    this.place.signal?.throwIfAborted()
+  }
+
   get<T>(key: ContextKey<T>): T | undefined {
     checkContextKey(key)
     for (let node = this.place.values; node; node = node.rest) if (node.key === key) return node.value as T

@@ -90,7 +90,16 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       this.#taken = true
       this.#execute(NOBODY).catch(() => undefined)
     }
-    return this.#settled.promise.then((settled) => this.#unwrap(settled)).then(onResult, onError)
+    return this.#settled.promise.then((settled) => {
+      let result: RunResult<Output>
+      try {
+        result = this.#unwrap(settled)
+      } catch (error) {
+        if (onError) return onError(error)
+        throw error
+      }
+      return onResult ? onResult(result) : (result as A)
+    })
   }
 
   #take(): void {
@@ -112,10 +121,12 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     this.#started = true
     const { signal } = this.#options
     const unfollow = signal && this.#core.follow(signal)
+    const cancelTimer = this.#limit()
     try {
       const opened = this.#options.open && (await this.#open(this.#options.open))
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
+      cancelTimer?.()
       unfollow?.()
       this.#settled.resolve({ result })
       if (this.#core.left) return
@@ -125,8 +136,17 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       this.#settled.resolve({ error })
       throw error
     } finally {
+      cancelTimer?.()
       unfollow?.()
     }
+  }
+
+  #limit(): (() => void) | undefined {
+    const { timeoutMs } = this.#options
+    if (timeoutMs === undefined) return undefined
+    return this.#core.clock.after(timeoutMs, () =>
+      this.#core.abort(new KernelError('TIMEOUT', `run ${this.runId}: took longer than ${timeoutMs} ms`)),
+    )
   }
 
   async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
@@ -140,17 +160,25 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   /** Contract: a host that cannot let go is reported, and holds nothing up for longer than its limit. */
-  async #close(opened: { close(): Promise<void> }): Promise<void> {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const giveUp = () =>
-      reject(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${HOST_MS} ms`))
-    const cancel = this.#core.clock.after(HOST_MS, giveUp, true)
-    try {
-      await Promise.race([opened.close(), late])
-    } catch (cause) {
-      this.#report(cause)
-    }
-    cancel()
+  #close(opened: { close(): Promise<void> }): Promise<void> {
+    return new Promise((resolve) => {
+      const fail = (cause: unknown) => {
+        this.#report(cause)
+        done()
+      }
+      const giveUp = () =>
+        fail(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${HOST_MS} ms`))
+      const cancel = this.#core.clock.after(HOST_MS, giveUp, true)
+      const done = () => {
+        cancel()
+        resolve()
+      }
+      try {
+        opened.close().then(done, fail)
+      } catch (cause) {
+        fail(cause)
+      }
+    })
   }
 
   #report(cause: unknown): void {

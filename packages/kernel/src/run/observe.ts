@@ -101,7 +101,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     } catch (error) {
       thrown = { error }
     }
-    await this.#end(thrown)
+    const wait = this.#asked ? this.#ask(thrown) : this.#end(thrown)
+    if (wait) await wait
   }
 
   write(draft: EventDraft): void | Promise<void> {
@@ -126,28 +127,31 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     this.#close(this.#ctx.core.conclude(error).outcome, error)
   }
 
-  async #end(thrown: { readonly error: unknown } | undefined): Promise<void> {
+  #end(thrown: { readonly error: unknown } | undefined): void | Promise<void> {
     const { core, place } = this.#ctx
-    let outcome: Outcome = this.#interrupted ? 'interrupted' : 'complete'
-    let error: KernelError | undefined
-    try {
-      if (core.aborted || place.signal?.aborted) throw thrown?.error
-      if (this.#asked) {
-        outcome = 'interrupted'
-        const wait = this.#tell({
-          type: 'action',
-          ...this.#stamp,
-          action: { type: 'interrupt', interrupts: this.#asked },
-        })
-        if (wait) await wait
-      } else if (thrown) throw thrown.error
-    } catch (cause) {
-      ;({ outcome, error } = core.conclude(cause, place.signal))
+    if (!thrown && !core.aborted && !place.signal?.aborted) {
+      return this.#close(this.#interrupted ? 'interrupted' : 'complete', undefined)
     }
-    await this.#close(outcome, error)
+    const { outcome, error } = core.conclude(thrown?.error, place.signal)
+    return this.#close(outcome, error)
   }
 
-  async #close(outcome: Outcome, error: KernelError | undefined): Promise<void> {
+  /** What was asked counts, whatever the agent made of it. */
+  async #ask(thrown: { readonly error: unknown } | undefined): Promise<void> {
+    const { core, place } = this.#ctx
+    if (core.aborted || place.signal?.aborted) return this.#end(thrown)
+    const action = { type: 'interrupt', interrupts: this.#asked ?? [] } as const
+    try {
+      const wait = this.#tell({ type: 'action', ...this.#stamp, action })
+      if (wait) await wait
+      this.#interrupted = true
+      await this.#end(undefined)
+    } catch (error) {
+      await this.#end({ error })
+    }
+  }
+
+  #close(outcome: Outcome, error: KernelError | undefined): void | Promise<void> {
     if (this.#closed) return
     const { core } = this.#ctx
     const info = error?.toJSON()
@@ -160,8 +164,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     if (outcome === 'failed') this.#span?.fail(error)
     else this.#span?.end(end)
     // The agent is done whether or not somebody still reads.
-    if (wait) await wait.catch(ignore)
-    if (lastWait) await lastWait.catch(ignore)
+    if (wait) wait.catch(ignore)
+    return lastWait?.catch(ignore)
   }
 
   /** Contract: a change of state comes before the event, in the same step, so that nothing gets between them. */

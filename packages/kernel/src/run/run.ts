@@ -50,6 +50,8 @@ export interface RunSettings extends RunRequest {
   readonly state?: JsonObject
   /** @default false */
   readonly canInterrupt?: boolean
+  /** How long the run may take before it fails with `TIMEOUT`. @default for ever */
+  readonly timeoutMs?: number
   /** Where isolated failures (a callback that threw) go. @default console.error */
   readonly report?: (error: KernelError) => void
 }

@@ -33,8 +33,12 @@ class Producer<T> implements PipeStream<T> {
     this.#produce = produce
   }
 
-  async [PIPE](sink: Sink<T>): Promise<void> {
-    await this.#take()(sink)
+  [PIPE](sink: Sink<T>): Promise<void> {
+    try {
+      return this.#take()(sink)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T, undefined> {

@@ -1,0 +1,35 @@
+import type { RunContext, RunInput, RunRequest, RunSettings } from '@troupe/kernel'
+import { SCENE, type Scene, SessionLog } from '../session.ts'
+import type { RunnerParts } from './runner.ts'
+
+/** A run that belongs to no thread: it is stored nowhere and can ask nobody. */
+export function freeRun(
+  { flow, limits, callbacks, clock, report }: RunnerParts,
+  { messages, state: wished }: RunInput,
+  runId: string,
+  { signal, prepare }: RunRequest,
+): RunSettings {
+  const scene: Scene = {
+    runId,
+    session: new SessionLog(messages),
+    budget: { left: limits.transfers },
+    player: flow,
+    ephemeral: true,
+  }
+  const { set = {}, removed = [] } = wished ?? {}
+  const state =
+    removed.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([key]) => !removed.includes(key)))
+  return {
+    runId,
+    callbacks,
+    clock,
+    timeoutMs: limits.runMs,
+    state,
+    ...(signal && { signal }),
+    ...(report && { report }),
+    prepare: (ctx: RunContext) => {
+      const ready = ctx.with(SCENE, scene)
+      return prepare ? prepare(ready) : ready
+    },
+  }
+}
