@@ -9,6 +9,7 @@ import {
   CLEAN,
   callOf,
   countOf,
+  fakeClock,
   getters,
   input,
   minefield,
@@ -173,4 +174,51 @@ describe('an abort', () => {
       expect([await done, verdict()]).toEqual([codes[reason] ?? 'ABORTED', CLEAN])
     },
   )
+})
+
+describe('a limit of time', () => {
+  test('fails the run with TIMEOUT, deaf or not, and leaves no timer', async () => {
+    for (const deaf of [true, false]) {
+      const clock = fakeClock()
+      const waiting = quiet('a', (ctx) =>
+        deaf
+          ? never
+          : new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason))),
+      )
+      const run = settled(startRun(waiting, input, { clock, timeoutMs: 5_000 }))
+      await clock.pass(4_999)
+      expect(clock.pending()).toBe(1)
+      await clock.pass(1_001)
+      expect([await run, clock.pending()]).toEqual(['TIMEOUT', 0])
+    }
+  })
+
+  test('that is not reached leaves no timer', async () => {
+    const clock = fakeClock()
+    expect(await startRun(talker('a'), input, { clock, timeoutMs: 5_000 })).toMatchObject({ text: 'a' })
+    expect(clock.pending()).toBe(0)
+  })
+})
+
+test('throwIfAborted throws the error of the abort, of the run or of a narrower signal', async () => {
+  const codes: unknown[] = []
+  const thrownBy = (ctx: RunContext) => {
+    try {
+      ctx.throwIfAborted()
+      return 'nothing'
+    } catch (error) {
+      return KernelError.from(error).code
+    }
+  }
+  const controller = new AbortController()
+  const agent = quiet('a', async (ctx) => {
+    const narrow = new AbortController()
+    const inner = ctx.derive({ signal: narrow.signal })
+    narrow.abort(new KernelError('TIMEOUT', 'test: slow'))
+    codes.push(thrownBy(ctx), thrownBy(inner))
+    controller.abort()
+    codes.push(thrownBy(ctx))
+  })
+  await settled(startRun(agent, input, { signal: controller.signal }))
+  expect(codes).toEqual(['nothing', 'TIMEOUT', 'ABORTED'])
 })
