@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { type FlowAgent, setSubAgents } from '@troupe/flow'
-import { type ChatModel, defineTool } from '@troupe/kernel'
+import { setSubAgents } from '@troupe/flow'
+import { type Agent, type ChatModel, defineTool } from '@troupe/kernel'
 
 const getWeather = defineTool({
   name: 'get_weather',
@@ -11,7 +11,7 @@ const getWeather = defineTool({
 })
 
 /** A router and two specialists, each with a model of its own. */
-export function troupe(models: Readonly<Record<'router' | 'chat' | 'weather', ChatModel>>): FlowAgent {
+export function troupe(models: Readonly<Record<'router' | 'chat' | 'weather', ChatModel>>): Agent {
   const router = chatModelAgent({
     name: 'RouterAgent',
     description: 'A router that transfers tasks to other agents.',

@@ -28,8 +28,7 @@ export interface Scene {
 export const SCENE: ContextKey<Scene> = contextKey<Scene>('troupe.flow.scene')
 
 /** How many transfers a run may make. */
-export const TRANSFER_LIMIT: ContextKey<number> = contextKey<number>('troupe.flow.transferLimit')
-const TRANSFERS = 25
+export const TRANSFERS = 25
 
 /**
  * The session that this context stands in; nothing where no flow is around.
@@ -43,11 +42,7 @@ export function sessionOf(ctx: RunContext): Session | undefined {
 export function sceneFor(player: object, messages: readonly Message[], ctx: RunContext): Scene {
   const scene = ctx.get(SCENE)
   if (scene?.player === player && scene.runId === ctx.runId) return scene
-  return newScene(ctx.runId, new SessionLog(messages), ctx.get(TRANSFER_LIMIT))
-}
-
-export function newScene(runId: string, session: SessionLog, left: number = TRANSFERS): Scene {
-  return { runId, session, budget: { left } }
+  return { runId: ctx.runId, session: new SessionLog(messages), budget: { left: TRANSFERS } }
 }
 
 /** A session while it grows. */

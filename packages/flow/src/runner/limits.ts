@@ -1,4 +1,5 @@
 import { got, KernelError } from '@troupe/kernel'
+import { TRANSFERS } from '../session.ts'
 
 /** What a run may take. */
 export interface RunnerLimits {
@@ -23,7 +24,7 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
   const {
     runMs = 600_000,
     idleMs = 300_000,
-    transfers = 25,
+    transfers = TRANSFERS,
     cancelMs = 30_000,
     queueMs = 60_000,
     leaseMs = 30_000,

@@ -42,7 +42,6 @@ export interface RunnerOptions<Output = unknown> {
 
 /** A Runner that can also be asked in words. */
 export interface FlowRunner<Output = unknown> extends Runner<Output> {
-  readonly agent: FlowAgent<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
   query(text: string, request?: RunRequest): Run<Output>
 }

@@ -170,8 +170,8 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   }
 
   #historyOf({ messages }: SessionLog, ctx: RunContext): ReturnType<HistoryRewriter> {
-    const { historyRewriter, ...options } = this.options
-    if (!historyRewriter) return rewriteHistory(messages, this.name, options)
+    const { historyRewriter } = this.options
+    if (!historyRewriter) return rewriteHistory(messages, this.name, this.options)
     return historyRewriter(messages, ctx.derive({ agentName: this.name }))
   }
 

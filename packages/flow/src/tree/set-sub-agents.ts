@@ -15,7 +15,7 @@ export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
  * Contract: may be called again, with another list, until the tree has run for the first time; an agent has one parent and one place in its tree.
  * @example const agent = setSubAgents(router, [chat, weather])
  */
-export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): FlowAgent<Output> {
+export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): Agent<Output> {
   const flow = flowOf(parent)
   if (!Array.isArray(subAgents)) {
     throw new KernelError(
@@ -50,7 +50,7 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
  * Sets how an agent stands in its tree.
  * @example setSubAgents(router, [agentWithOptions(weather, { disallowTransferToParent: true })])
  */
-export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): FlowAgent<Output> {
+export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): Agent<Output> {
   const flow = flowOf(agent)
   checkOpen(flow)
   if (typeof options !== 'object' || options === null) {

@@ -1,6 +1,5 @@
 import type { Agent } from '@troupe/kernel'
-import type { FlowAgent } from '../tree/flow-agent.ts'
-import { setSubAgents } from '../tree/set-sub-agents.ts'
+import { flowOf, setSubAgents } from '../tree/set-sub-agents.ts'
 
 /** How a supervisor is made. */
 export interface SupervisorOptions<Output = unknown> {
@@ -13,8 +12,8 @@ export interface SupervisorOptions<Output = unknown> {
  * Contract: the way back is an ordinary transfer in the events and in the history; an exit or an open question of an agent goes first.
  * @example supervisor({ supervisor: lead, agents: [researcher, coder] })
  */
-export function supervisor<Output>({ supervisor, agents }: SupervisorOptions<Output>): FlowAgent<Output> {
-  const lead = setSubAgents(supervisor, agents)
+export function supervisor<Output>({ supervisor, agents }: SupervisorOptions<Output>): Agent<Output> {
+  const lead = flowOf(setSubAgents(supervisor, agents))
   for (const node of lead.subAgents) node.returns = true
   return lead
 }
