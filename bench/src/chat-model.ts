@@ -11,6 +11,7 @@ import {
   type Tool,
 } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
+import { countDeltas, expectText } from './check-work.ts'
 import type { Workload } from './measure.ts'
 
 const STEPS = 10
@@ -136,18 +137,6 @@ const handler = (name: string): AgentHandler => ({
   wrapModelCall: (ctx, request, next) => next(ctx, request),
 })
 const five = Array.from({ length: 5 }, (_, i) => handler(`handler-${i}`))
-
-async function expectText(expected: number, work: PromiseLike<{ readonly text: string } | string>): Promise<void> {
-  const result = await work
-  const { length } = typeof result === 'string' ? result : result.text
-  if (length !== expected) throw new Error(`bench: expected ${expected} characters, got ${length}`)
-}
-
-async function countDeltas(expected: number, events: AsyncIterable<{ readonly type: string }>): Promise<void> {
-  let seen = 0
-  for await (const { type } of events) if (type === 'text-delta') seen++
-  if (seen !== expected) throw new Error(`bench: expected ${expected} deltas, got ${seen}`)
-}
 
 function agentOf(chat: ChatModel, handlers: readonly AgentHandler[] = []): Agent {
   return chatModelAgent({ name: 'bench', model: chat, tools: [add], handlers, maxIterations: 100 })

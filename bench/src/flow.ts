@@ -2,6 +2,7 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { agentWithOptions, runner, sequential, setSubAgents } from '@troupe/flow'
 import { type Agent, type ChatModel, type Message, type ModelPart, stream } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
+import { countDeltas, expectText } from './check-work.ts'
 import type { Workload } from './measure.ts'
 
 const CHAIN = 10
@@ -66,18 +67,6 @@ async function loop(
     messages.push({ id: 't', role: 'user', content: `For context: [${speaker}] \`transfer_to_agent\` tool returned.` })
     speaker = JSON.parse(args).agent_name
   }
-}
-
-async function expectText(expected: number, work: PromiseLike<{ readonly text: string } | string>): Promise<void> {
-  const result = await work
-  const { length } = typeof result === 'string' ? result : result.text
-  if (length !== expected) throw new Error(`bench: expected ${expected} characters, got ${length}`)
-}
-
-async function countDeltas(expected: number, events: AsyncIterable<{ readonly type: string }>): Promise<void> {
-  let seen = 0
-  for await (const { type } of events) if (type === 'text-delta') seen++
-  if (seen !== expected) throw new Error(`bench: expected ${expected} deltas, got ${seen}`)
 }
 
 async function* streamed(chat: ChatModel, history: readonly Message[]): AsyncGenerator<{ type: string }> {
