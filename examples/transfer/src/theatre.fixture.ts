@@ -1,0 +1,254 @@
+import { type ChatModelAgentOptions, chatModelAgent } from '@troupe/chat-model'
+import { type FlowRunner, type RunnerOptions, runner } from '@troupe/flow'
+import {
+  type Agent,
+  type AgentAction,
+  type AgentEvent,
+  type Answers,
+  type AssistantMessage,
+  type ErrorInfo,
+  type Interrupt,
+  type Json,
+  KernelError,
+  type Message,
+  type Schema,
+  type Store,
+  type Thread,
+  type ThreadRef,
+  type ToolEnd,
+  type ToolMessage,
+} from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { type Recording, record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
+import { unpaired } from './soundness.fixture.ts'
+
+export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
+
+type Script = Parameters<typeof scriptedModel>[0]
+type Extras = Partial<Omit<ChatModelAgentOptions, 'name' | 'model'>>
+
+/** What the agents of a theatre are made of. */
+export interface TheatreOptions<Name extends string> {
+  /** What agents have beside their model. */
+  readonly with?: { readonly [K in Name]?: Extras }
+  readonly runner?: Partial<RunnerOptions>
+}
+
+/** What became of one run. */
+export interface Act extends Recording {
+  readonly text: string | undefined
+  readonly outcome: string | undefined
+  readonly interrupts: readonly Interrupt[]
+  readonly open: readonly string[]
+  readonly errors: readonly ErrorInfo[]
+  readonly actions: readonly AgentAction[]
+  readonly toolEnds: readonly ToolEnd[]
+  /** Names of the tools that were announced. */
+  readonly started: readonly string[]
+  /** The paths of the agents that took the word, in order. */
+  readonly turns: readonly string[]
+}
+
+/** A tree of chat agents, one scripted model each, on one thread. */
+export interface Theatre<Name extends string> {
+  readonly models: Readonly<Record<Name, ScriptedModel>>
+  readonly runner: FlowRunner
+  readonly store: Store
+  ask(text: string): Promise<Act>
+  answer(answers: Answers): Promise<Act>
+  /** Answers every open question the same way. */
+  answerAll(answer: Json): Promise<Act>
+  give(...messages: readonly Message[]): Promise<Act>
+  /** Brings results of open calls. */
+  results(contents: { readonly [callId: string]: string }): Promise<Act>
+  hear(run: AsyncIterable<AgentEvent>): Promise<Act>
+  thread(): Promise<Thread | undefined>
+  history(): Promise<readonly Message[]>
+  /** Everything goes on elsewhere: a new store with what was stored, as JSON, a new tree and a new runner. */
+  move(): Promise<void>
+}
+
+/**
+ * Puts chat agents with scripted models on a stage.
+ * Contract: after each run it checks that every model was given a sound history, that no call started or ended twice, and that the run ended once.
+ */
+export function theatre<const Name extends string>(
+  scripts: Readonly<Record<Name, Script>>,
+  build: (agents: Readonly<Record<Name, Agent>>) => Agent,
+  options: TheatreOptions<Name> = {},
+): Theatre<Name> {
+  const names = Object.keys(scripts) as Name[]
+  const models = Object.fromEntries(names.map((name) => [name, scriptedModel(scripts[name], { name })])) as Record<
+    Name,
+    ScriptedModel
+  >
+  const agent = (name: Name) =>
+    chatModelAgent<Schema>({
+      name,
+      description: `${name} helps.`,
+      model: models[name],
+      retry: false,
+      ...options.with?.[name],
+    })
+  const open = (store: Store) =>
+    runner({
+      agent: build(Object.fromEntries(names.map((name) => [name, agent(name)])) as Record<Name, Agent>),
+      store,
+      ...options.runner,
+    })
+  let store = memoryStore()
+  let current = open(store)
+  const seen: AgentEvent[] = []
+  const session = { session: ANN }
+  const thread = () => store.threads.get(ANN)
+  const history = async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message)
+
+  const hear = async (run: AsyncIterable<AgentEvent>): Promise<Act> => {
+    const recording = await record(run)
+    seen.push(...recording.events)
+    const wrong = [
+      ...names.flatMap((name) => models[name].requests.flatMap(({ messages }) => unpaired(messages))),
+      ...twice(seen),
+      ...(recording.events.filter(({ type, parentCallId }) => type === 'run-end' && !parentCallId).length === 1
+        ? []
+        : ['not one run-end']),
+    ]
+    if (wrong.length > 0) throw new Error(wrong.join('; '))
+    return actOf(recording)
+  }
+  const give = (...messages: readonly Message[]) => hear(current.run({ messages }, session))
+  const answer = (answers: Answers) => hear(current.resume(answers, session))
+
+  return {
+    models,
+    get runner() {
+      return current
+    },
+    get store() {
+      return store
+    },
+    ask: (text) => hear(current.query(text, session)),
+    answer,
+    async answerAll(given) {
+      const { checkpoint } = (await thread()) ?? {}
+      return answer(Object.fromEntries((checkpoint?.interrupts ?? []).map(({ id }) => [id, given])))
+    },
+    give,
+    results: (contents) => give(...Object.entries(contents).map(([callId, content]) => resultOf(callId, content))),
+    hear,
+    thread,
+    history,
+    async move() {
+      store = await copyOf(store)
+      current = open(store)
+    },
+  }
+}
+
+function actOf(recording: Recording): Act {
+  const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
+  const pick = <T extends AgentEvent['type']>(type: T) =>
+    own.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type)
+  const { end } = recording
+  return {
+    ...recording,
+    text: end?.text,
+    outcome: end?.outcome,
+    interrupts: end?.interrupts ?? [],
+    open: end?.openCallIds ?? [],
+    errors: pick('error').map(({ error }) => error),
+    actions: pick('action').map(({ action }) => action),
+    toolEnds: pick('tool-end'),
+    started: pick('tool-start').map(({ name }) => name),
+    turns: pick('agent-start').map(({ runPath, agentName }) => [...runPath, agentName].join('/')),
+  }
+}
+
+function twice(events: readonly AgentEvent[]): string[] {
+  const seen = new Set<string>()
+  return events.flatMap((event) => {
+    if (event.type !== 'tool-start' && event.type !== 'tool-end') return []
+    const key = `${event.type} ${event.runId.split('/').slice(1).join('/')} ${event.callId}`
+    const known = seen.has(key)
+    seen.add(key)
+    return known ? [`${key} twice`] : []
+  })
+}
+
+/** A store that knows what was stored of the thread, as JSON, and nothing else. */
+export async function copyOf(store: Store): Promise<Store> {
+  const { state, openCalls, checkpoint } = (await store.threads.get(ANN)) as Thread
+  const messages = (await store.threads.messages(ANN, { limit: 1_000 })).map(({ runId, message }) => ({
+    runId,
+    message,
+  }))
+  const commit = { set: state, messages, openCalls, ...(checkpoint && { checkpoint }) }
+  const copy = memoryStore()
+  await copy.threads.open(ANN)
+  const { token } = await copy.leases.acquire(ANN, { runId: 'move', ttlMs: 1_000 })
+  await copy.threads.commit(ANN, JSON.parse(JSON.stringify(commit)), token)
+  await copy.leases.release(ANN, token)
+  return copy
+}
+
+/** A turn that hands over. */
+export const toAgent = (name: string): { readonly toolCalls: readonly ScriptedCall[] } => calling(transferTo(name))
+
+/** A call that hands over. */
+export const transferTo = (name: string): ScriptedCall => ({
+  name: 'transfer_to_agent',
+  arguments: { agent_name: name },
+})
+
+/** A turn of calls: of tools without arguments by name, or as they are given; ids are the names. */
+export const calling = (
+  ...calls: readonly (string | ScriptedCall)[]
+): { readonly toolCalls: readonly ScriptedCall[] } => ({
+  toolCalls: calls.map((call) => (typeof call === 'string' ? { id: call, name: call } : { id: call.name, ...call })),
+})
+
+/** A result that comes from outside. */
+export const resultOf = (callId: string, content: string = `result ${callId}`): ToolMessage => ({
+  id: `${callId}/result`,
+  role: 'tool',
+  callId,
+  name: callId,
+  content,
+})
+
+/** One readable line per message. */
+export const brief = (messages: readonly Message[] = []): string[] =>
+  messages.map((message) => {
+    const text = typeof message.content === 'string' ? message.content : contentOf(message)
+    const calls = message.role === 'assistant' ? callsOf(message) : []
+    const who = message.role === 'tool' ? [`tool ${message.name}:`] : [message.role]
+    return [...who, text, ...calls].filter((part) => part !== '').join(' ')
+  })
+
+function callsOf({ toolCalls = [] }: AssistantMessage): string[] {
+  return toolCalls.map((call) => `${call.name}(${call.arguments})`)
+}
+
+function contentOf({ content }: Message): string {
+  if (typeof content === 'string') return content
+  return content.map((part) => (part.type === 'text' ? part.text : `<${part.type}>`)).join('')
+}
+
+/** The lines that others see of a transfer. */
+export const contextOfTransfer = (from: string, to: string): readonly string[] => [
+  `user For context: [${from}] called tool: \`transfer_to_agent\` with arguments: {"agent_name":"${to}"}.`,
+  `user For context: [${from}] \`transfer_to_agent\` tool returned result: successfully transferred to agent [${to}].`,
+]
+
+/** The lines that the agent itself sees of a transfer. */
+export const ownTransfer = (to: string): readonly string[] => [
+  `assistant transfer_to_agent({"agent_name":"${to}"})`,
+  `tool transfer_to_agent: successfully transferred to agent [${to}]`,
+]
+
+/** How a run settles for somebody who awaits it: its text, or the code of its error. */
+export const settled = (run: PromiseLike<{ readonly text: string }>): Promise<string> =>
+  Promise.resolve(run).then(
+    ({ text }) => text,
+    (error: unknown) => (KernelError.is(error) ? error.code : `foreign: ${String(error)}`),
+  )
