@@ -85,7 +85,7 @@ export function at(
   let worker: Agent | undefined
   const nested = place === 'a tool'
   const stage = theatre(
-    { Worker: script, Lead: lead, Other: other },
+    { Worker: script, Lead: [...lead, ...lead], Other: [...other, ...other] },
     (agents) => {
       worker = agents.Worker
       return build(agents)
