@@ -1,4 +1,4 @@
-import { parallel, setSubAgents } from '@troupe/flow'
+import { parallel, sequential, setSubAgents } from '@troupe/flow'
 import type { CancelMode, Tool } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { at, PLACES } from './places.fixture.ts'
@@ -112,6 +112,46 @@ test.each(MODES)(
     await sound(stage)
     await stage.move()
     expect((await stage.ask('And?')).outcome).toBe('complete')
+  },
+)
+
+describe.each(['workflow', 'tree'] as const)(
+  'in a branch that is a %s, a run that is resumed and cancelled',
+  (kind) => {
+    const play = async () => {
+      const cancel = { on: false }
+      const stage: Theatre<'A' | 'B'> = theatre(
+        { A: kind === 'tree' ? [toAgent('B'), toAgent('B')] : ['A.', 'A next.'], B: [calling('asks'), 'B next.'] },
+        ({ A, B }) => {
+          const branch = kind === 'tree' ? setSubAgents(A, [B]) : sequential({ name: 'Steps', agents: [A, B] })
+          return parallel({ name: 'Both', agents: [branch] })
+        },
+        {
+          with: { B: { tools: [asks()] } },
+          onEvent: () => void (cancel.on && stage.runner.cancel(ANN, { mode: 'after-tools' })),
+        },
+      )
+      await stage.ask('Go')
+      cancel.on = true
+      expect((await stage.answerAll('yes')).outcome).toBe('cancelled')
+      cancel.on = false
+      return stage
+    }
+
+    // The neutral result is said to be of the agent the branch is named after.
+    test.fails('says of the agent that made the call that its outcome is not known', async () => {
+      const history = await (await play()).history()
+      expect(history.at(-1)).toMatchObject({ role: 'tool', callId: 'asks', agentName: 'B' })
+    })
+
+    test('leaves a sound thread', async () => sound(await play()))
+
+    // As above: that agent is shown the result twice, once as its own and once as context.
+    test.fails('leaves a history that the agent with the open call can use', async () => {
+      const stage = await play()
+      expect((await stage.ask('And?')).outcome).toBe('complete')
+      expect(unpaired(stage.models.B.requests[1]?.messages ?? [])).toEqual([])
+    })
   },
 )
 

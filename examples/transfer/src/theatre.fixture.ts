@@ -32,6 +32,8 @@ export interface TheatreOptions<Name extends string> {
   /** What agents have beside their model. */
   readonly with?: { readonly [K in Name]?: Extras }
   readonly runner?: Partial<RunnerOptions>
+  /** Sees every event of a run before the next one. */
+  readonly onEvent?: (event: AgentEvent, index: number) => void
 }
 
 /** What became of one run. */
@@ -104,7 +106,7 @@ export function theatre<const Name extends string>(
   const history = async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message)
 
   const hear = async (run: AsyncIterable<AgentEvent>): Promise<Act> => {
-    const recording = await record(run)
+    const recording = await record(options.onEvent ? watched(run, options.onEvent) : run)
     seen.push(...recording.events)
     const wrong = [
       ...names.flatMap((name) => models[name].requests.flatMap(({ messages }) => unpaired(messages))),
@@ -145,6 +147,14 @@ export function theatre<const Name extends string>(
   }
 }
 
+async function* watched(run: AsyncIterable<AgentEvent>, onEvent: (event: AgentEvent, index: number) => void) {
+  let index = 0
+  for await (const event of run) {
+    onEvent(event, index++)
+    yield event
+  }
+}
+
 function actOf(recording: Recording): Act {
   const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
   const pick = <T extends AgentEvent['type']>(type: T) =>
@@ -168,7 +178,7 @@ function twice(events: readonly AgentEvent[]): string[] {
   const seen = new Set<string>()
   return events.flatMap((event) => {
     if (event.type !== 'tool-start' && event.type !== 'tool-end') return []
-    const key = `${event.type} ${event.runId.split('/').slice(1).join('/')} ${event.callId}`
+    const key = `${event.type} ${event.parentCallId ?? ''} ${event.callId}`
     const known = seen.has(key)
     seen.add(key)
     return known ? [`${key} twice`] : []

@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from 'node:util'
+import { chatModelAgent } from '@troupe/chat-model'
+import { agentTool, breakLoopTool } from '@troupe/flow'
+import type { Json, ModelRequest, Tool } from '@troupe/kernel'
+import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Deed, deed, grow, NAMES, type Shape, sayable, shape, turn } from './random-tree.fixture.ts'
+import { unanswered, unpaired } from './soundness.fixture.ts'
+import { type Act, ANN, resultOf, type Theatre, theatre } from './theatre.fixture.ts'
+import { asks, slow, tool } from './tools.fixture.ts'
+
+/** What may end a run of such agents. */
+const ENDS = ['TRANSFER_TARGET_UNKNOWN', 'TRANSFER_LIMIT', 'MAX_ITERATIONS']
+
+/** Tools, and the keys of the calls that had an effect. */
+function toolsOf(effects: string[]): readonly Tool[] {
+  const acting = (name: string, more: Partial<Tool> = {}) =>
+    tool(name, {
+      invoke(_, _ctx, { idempotencyKey }) {
+        effects.push(idempotencyKey)
+        return { content: `${name} done`, ...(name === 'direct' && { direct: true }) }
+      },
+      ...more,
+    })
+  return [
+    acting('plain'),
+    acting('direct'),
+    acting('guarded', { needsApproval: () => true }),
+    asks(),
+    slow(),
+    slow('slower'),
+    tool('fails', { invoke: () => Promise.reject(new Error('broken')) }),
+    tool('twice', {
+      async invoke(_, ctx) {
+        const first = await ctx.interrupt({ reason: 'input' })
+        return `${first} ${await ctx.interrupt({ reason: 'input' })}`
+      },
+    }),
+  ]
+}
+
+interface World {
+  readonly stage: Theatre<string>
+  readonly effects: readonly string[]
+  /** What happens to the next run. */
+  readonly trouble: { cancel: Deed['cancel'] }
+  /** What is wrong with what the inner model was given. */
+  inner(): readonly string[]
+}
+
+/** Whether a branch is more than one agent. A cancel there is left out: it mistakes whose calls were open (see cancel.test.ts). */
+const hasDeepBranches = ({ kind, children }: Shape): boolean =>
+  children.some((child) => (kind === 'parallel' && child.children.length > 0) || hasDeepBranches(child))
+
+function world(shape: Shape, turns: readonly ScriptedTurn[], innerTurns: readonly ScriptedTurn[]): World {
+  const effects: string[] = []
+  const trouble: World['trouble'] = { cancel: undefined }
+  const tools = toolsOf(effects)
+  const [left, leftInside] = [turns.slice(), innerTurns.slice()]
+  const model = scriptedModel([(request) => sayable(leftInside.shift() ?? 'Inner done.', request)], { repeat: true })
+  const inner = agentTool(chatModelAgent({ name: 'Inner', model, tools, retry: false }), { forward: true })
+  const script = Array(200).fill((request: ModelRequest) => sayable(left.shift() ?? 'Done.', request))
+  const extras = { exit: true, tools: [...tools, breakLoopTool(), inner] }
+  const stage = theatre<string>(
+    Object.fromEntries(NAMES.map((name) => [name, script])),
+    (agents) => grow(shape, agents),
+    {
+      with: Object.fromEntries(NAMES.map((name) => [name, extras])),
+      runner: { pending: 'drop' },
+      onEvent(_, index) {
+        if (index === trouble.cancel?.at) void stage.runner.cancel(ANN, { mode: trouble.cancel.mode })
+      },
+    },
+  )
+  return { stage, trouble, effects, inner: () => model.requests.flatMap(({ messages }) => unpaired(messages)) }
+}
+
+const answerTo = (reason: string, yes: boolean): Json => (reason === 'approval' ? { approved: yes } : `answer ${yes}`)
+
+async function act({ stage, trouble }: World, { what, pick, yes, move, cancel }: Deed): Promise<Act> {
+  const { checkpoint, openCalls = [] } = (await stage.thread()) ?? {}
+  if (move && checkpoint) await stage.move()
+  trouble.cancel = cancel
+  const picked = <T>(all: readonly T[]) => {
+    const some = all.filter((_, i) => pick & (1 << i))
+    return some.length > 0 ? some : all
+  }
+  const asked = picked(checkpoint?.interrupts ?? [])
+  const open = picked(openCalls)
+  if (what === 'words' || asked.length + open.length === 0) return stage.ask('Go on.')
+  if (asked.length > 0 && (what === 'answers' || open.length === 0)) {
+    return stage.answer(Object.fromEntries(asked.map(({ id, reason }) => [id, answerTo(reason, yes)])))
+  }
+  return stage.give(...open.map(({ callId }) => resultOf(callId)))
+}
+
+async function check({ stage, trouble, effects, inner }: World, { end, errors, interrupts }: Act): Promise<void> {
+  const { checkpoint, openCalls = [] } = (await stage.thread()) ?? {}
+  const asked = checkpoint?.interrupts ?? []
+  const awaiting = [...openCalls, ...asked].map(({ callId }) => callId)
+  expect(unanswered(await stage.history(), awaiting)).toEqual([])
+  expect(inner()).toEqual([])
+  expect(effects.filter((key, i) => effects.indexOf(key) !== i)).toEqual([])
+  expect(asked.map(({ id }) => id)).toEqual(interrupts.map(({ id }) => id))
+  expect(new Set(asked.map(({ id }) => id)).size).toBe(asked.length)
+  if (end?.outcome === 'cancelled') expect([trouble.cancel === undefined, openCalls, asked]).toEqual([false, [], []])
+  else if (end?.outcome === 'failed') expect(ENDS).toContain(end.error?.code)
+  else expect(end?.outcome).toBe(asked.length > 0 ? 'interrupted' : 'complete')
+  expect(errors).toHaveLength(end?.outcome === 'failed' ? 1 : 0)
+  if (end?.outcome === 'complete')
+    expect(openCalls.map(({ callId }) => callId).toSorted()).toEqual([...(end.openCallIds ?? [])].toSorted())
+}
+
+async function tell(
+  shape: Shape,
+  turns: readonly ScriptedTurn[],
+  inner: readonly ScriptedTurn[],
+  deeds: readonly Deed[],
+) {
+  const it = world(shape, turns, inner)
+  await check(it, await it.stage.ask('Begin.'))
+  for (const { cancel, ...deed } of deeds) {
+    await check(it, await act(it, hasDeepBranches(shape) ? deed : { ...deed, cancel }))
+  }
+  it.trouble.cancel = undefined
+  await check(it, await it.stage.ask('The end?'))
+  expect(await misled(it.stage, !hasBranches(shape))).toEqual([])
+}
+
+/** What models were shown as their own and was not. Results are looked at only if `exact`: with branches some are mistaken (see long-running.test.ts). */
+async function misled({ models, history }: Theatre<string>, exact: boolean): Promise<string[]> {
+  const stored = new Map((await history()).map((message) => [message.id, message]))
+  const results = new Map(
+    [...stored.values()].flatMap((message) => (message.role === 'tool' ? [[message.callId, message.content]] : [])),
+  )
+  return Object.entries(models).flatMap(([name, { requests }]) =>
+    requests.flatMap(({ messages }) =>
+      messages.flatMap((message) => {
+        if (message.role === 'assistant') {
+          const same = message.agentName === name && isDeepStrictEqual(message, stored.get(message.id))
+          return same ? [] : [`${name} was shown ${message.id} of ${message.agentName}`]
+        }
+        if (message.role !== 'tool' || !exact) return []
+        return isDeepStrictEqual(results.get(message.callId), message.content)
+          ? []
+          : [`${name} was shown ${JSON.stringify(message.content)} for ${message.callId}`]
+      }),
+    ),
+  )
+}
+
+const hasBranches = ({ kind, children }: Shape): boolean => kind === 'parallel' || children.some(hasBranches)
+
+test('whatever models say in whatever tree: runs end once, inputs and thread are sound, effects happen once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      shape,
+      fc.array(turn, { minLength: 2, maxLength: 14 }),
+      fc.array(turn, { maxLength: 3 }),
+      fc.array(deed, { maxLength: 6 }),
+      tell,
+    ),
+    { numRuns: Number(process.env.RUNS ?? 150), timeout: 5_000 },
+  )
+}, 60_000)

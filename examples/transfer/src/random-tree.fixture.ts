@@ -1,0 +1,114 @@
+import { loop, parallel, sequential, setSubAgents, supervisor } from '@troupe/flow'
+import type { Agent, CancelMode, ModelRequest } from '@troupe/kernel'
+import type { ScriptedCall, ScriptedTurn } from '@troupe/testkit'
+import fc from 'fast-check'
+import { transferTo } from './theatre.fixture.ts'
+
+/** The shape of a tree; agents get their names in the order in which they are met. */
+export interface Shape {
+  readonly kind: 'agent' | 'supervisor' | 'sequential' | 'parallel' | 'loop'
+  readonly children: readonly Shape[]
+}
+
+/** The names agents can have, and some that nobody has. */
+export const NAMES = ['N0', 'N1', 'N2', 'N3', 'N4', 'N5', 'N6', 'N7'] as const
+
+const shapes = fc.letrec<{ shape: Shape; inner: Shape; leaf: Shape }>((tie) => ({
+  shape: fc.oneof({ maxDepth: 2, depthIdentifier: 'shape' }, tie('leaf'), tie('inner'), tie('inner'), tie('inner')),
+  inner: fc.record({
+    kind: fc.constantFrom<Shape['kind']>('agent', 'agent', 'supervisor', 'sequential', 'parallel', 'loop'),
+    children: fc.array(tie('shape'), { minLength: 1, maxLength: 2, depthIdentifier: 'shape' }),
+  }),
+  leaf: fc.constant<Shape>({ kind: 'agent', children: [] }),
+}))
+
+export const shape: fc.Arbitrary<Shape> = shapes.shape
+
+/** Builds the tree of a shape from agents by name. */
+export function grow(shape: Shape, agents: Readonly<Record<string, Agent>>): Agent {
+  let [next, works] = [0, 0]
+  const take = (): Agent => {
+    const agent = agents[`N${next++}`]
+    if (!agent) throw new Error('the tree is too large')
+    return agent
+  }
+  const build = ({ kind, children }: Shape): Agent => {
+    if (kind === 'agent') {
+      const head = take()
+      return children.length === 0 ? head : setSubAgents(head, children.map(build))
+    }
+    if (kind === 'supervisor') return supervisor({ supervisor: take(), agents: children.map(build) })
+    const name = `W${works++}`
+    const parts = children.map(build)
+    if (kind === 'sequential') return sequential({ name, agents: parts })
+    return kind === 'parallel' ? parallel({ name, agents: parts }) : loop({ name, agents: parts, maxIterations: 2 })
+  }
+  return build(shape)
+}
+
+const plainly = (...names: readonly string[]) => fc.constantFrom(...names).map((name): ScriptedCall => ({ name }))
+/** A transfer to the nth of those that can be reached, who is known when the model is asked. */
+const onward = fc.nat(3).map((nth) => transferTo(`#${nth}`))
+const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
+  { weight: 5, arbitrary: plainly('guarded', 'asks', 'twice', 'slow', 'slower') },
+  { weight: 4, arbitrary: plainly('plain', 'fails', 'direct', 'unknown') },
+  { weight: 2, arbitrary: fc.constant({ name: 'Inner', arguments: { request: 'Help.' } }) },
+  { weight: 1, arbitrary: fc.constant({ name: 'exit', arguments: { final_result: 'Bye.' } }) },
+  { weight: 1, arbitrary: fc.constant({ name: 'respond', arguments: { response: 'Enough.' } }) },
+  { weight: 1, arbitrary: fc.constant({ name: 'transfer_to_agent', arguments: ['{"agent_na'] }) },
+  { weight: 4, arbitrary: onward },
+  { weight: 1, arbitrary: fc.constantFrom('N0', 'N1', 'N4', 'W0', 'Nobody').map(transferTo) },
+)
+
+/** What a model says in one turn. */
+export const turn: fc.Arbitrary<ScriptedTurn> = fc.oneof(
+  { weight: 1, arbitrary: fc.constantFrom('Well.', '') },
+  { weight: 3, arbitrary: onward.map((call) => ({ toolCalls: [call] })) },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      text: fc.constantFrom('', 'Hm.'),
+      toolCalls: fc.array(call, { minLength: 1, maxLength: 3 }),
+    }),
+  },
+)
+
+/** A turn as the model that has to say it can: transfers go to somebody it was told of. */
+export function sayable(turn: ScriptedTurn, { tools }: ModelRequest): ScriptedTurn {
+  if (typeof turn === 'string') return turn
+  const told = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters as
+    | { readonly properties: { readonly agent_name: { readonly enum: readonly string[] } } }
+    | undefined
+  const names = told?.properties.agent_name.enum ?? ['Nobody']
+  const toolCalls = (turn.toolCalls ?? []).map((call) => {
+    const { agent_name: nth = '' } = (call.arguments ?? {}) as { readonly agent_name?: string }
+    if (!nth.startsWith('#')) return call
+    // Where nobody can be reached, there is no such tool either.
+    return told ? transferTo(names[Number(nth.slice(1)) % names.length] ?? '') : { name: 'plain' }
+  })
+  return { ...turn, toolCalls }
+}
+
+/** What somebody does to a thread: which of the open questions and results are given, and whether it goes on elsewhere first. */
+export interface Deed {
+  readonly what: 'answers' | 'results' | 'words'
+  readonly pick: number
+  readonly yes: boolean
+  readonly move: boolean
+  /** After which event the run is cancelled, if it is. */
+  readonly cancel?: { readonly at: number; readonly mode: CancelMode } | undefined
+}
+
+export const deed: fc.Arbitrary<Deed> = fc.record({
+  what: fc.constantFrom<Deed['what']>('answers', 'results', 'answers', 'results', 'words'),
+  pick: fc.integer({ min: 1, max: 7 }),
+  yes: fc.boolean(),
+  move: fc.boolean(),
+  cancel: fc.option(
+    fc.record({
+      at: fc.integer({ min: 0, max: 25 }),
+      mode: fc.constantFrom<CancelMode>('now', 'after-model', 'after-tools'),
+    }),
+    { nil: undefined, freq: 4 },
+  ),
+})
