@@ -11,10 +11,10 @@ import { type Act, ANN, resultOf, type Theatre, theatre } from './theatre.fixtur
 import { asks, slow, tool } from './tools.fixture.ts'
 
 /** What may end a run of such agents. */
-const ENDS = ['TRANSFER_TARGET_UNKNOWN', 'TRANSFER_LIMIT', 'MAX_ITERATIONS']
+const ENDS = ['TRANSFER_TARGET_UNKNOWN', 'TRANSFER_LIMIT', 'MAX_ITERATIONS', 'TOOL_FAILED']
 
 /** Tools, and the keys of the calls that had an effect. */
-function toolsOf(effects: string[]): readonly Tool[] {
+function toolsOf(effects: string[], onError: 'feedback' | 'throw'): readonly Tool[] {
   const acting = (name: string, more: Partial<Tool> = {}) =>
     tool(name, {
       invoke(_, _ctx, { idempotencyKey }) {
@@ -30,6 +30,7 @@ function toolsOf(effects: string[]): readonly Tool[] {
     asks(),
     slow(),
     slow('slower'),
+    tool('throws', { onError, invoke: () => Promise.reject(new Error('thrown')) }),
     tool('fails', { invoke: () => Promise.reject(new Error('broken')) }),
     tool('twice', {
       async invoke(_, ctx) {
@@ -56,7 +57,8 @@ const hasDeepBranches = ({ kind, children }: Shape): boolean =>
 function world(shape: Shape, turns: readonly ScriptedTurn[], innerTurns: readonly ScriptedTurn[]): World {
   const effects: string[] = []
   const trouble: World['trouble'] = { cancel: undefined }
-  const tools = toolsOf(effects)
+  // A branch that fails beside an open call is mistaken about it (see failing.test.ts).
+  const tools = toolsOf(effects, hasBranches(shape) ? 'feedback' : 'throw')
   const [left, leftInside] = [turns.slice(), innerTurns.slice()]
   const model = scriptedModel([(request) => sayable(leftInside.shift() ?? 'Inner done.', request)], { repeat: true })
   const inner = agentTool(chatModelAgent({ name: 'Inner', model, tools, retry: false }), { forward: true })
@@ -107,7 +109,8 @@ async function check({ stage, trouble, effects, inner }: World, { end, errors, i
   if (end?.outcome === 'cancelled') expect([trouble.cancel === undefined, openCalls, asked]).toEqual([false, [], []])
   else if (end?.outcome === 'failed') expect(ENDS).toContain(end.error?.code)
   else expect(end?.outcome).toBe(asked.length > 0 ? 'interrupted' : 'complete')
-  expect(errors).toHaveLength(end?.outcome === 'failed' ? 1 : 0)
+  // What is cancelled when it has just failed is cancelled (see failing.test.ts).
+  if (end?.outcome !== 'cancelled') expect(errors).toHaveLength(end?.outcome === 'failed' ? 1 : 0)
   if (end?.outcome === 'complete')
     expect(openCalls.map(({ callId }) => callId).toSorted()).toEqual([...(end.openCallIds ?? [])].toSorted())
 }

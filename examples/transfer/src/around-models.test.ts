@@ -97,7 +97,7 @@ describe('handlers in a tree', () => {
   })
 
   // What others said is a user message, and the count begins anew there.
-  test.fails('toolCallLimit counts on when its agent gets the word back', async () => {
+  test('toolCallLimit counts on when its agent gets the word back', async () => {
     const log: string[] = []
     const stage = theatre(
       { Router: [calling('plain'), toAgent('A'), calling('plain'), 'Enough.'], A: [toAgent('Router')] },
@@ -126,7 +126,7 @@ describe('handlers in a tree', () => {
   })
 
   // What others said is a user message, so the last of those counts as the user's last word.
-  test.fails('historyBudget leaves the question of the user to the agent that has to answer it', async () => {
+  test('historyBudget leaves the question of the user to the agent that has to answer it', async () => {
     const stage = theatre(
       { Router: [calling('plain'), toAgent('A')], A: ['Enough.'] },
       ({ Router, A }) => setSubAgents(Router, [A]),

@@ -141,7 +141,7 @@ describe('who goes on', () => {
   })
 
   // A result from outside names no agent, and is taken for one of whoever spoke last, not of whose call it is.
-  test.fails('the result of a branch is its own for those after it, in the run in which it comes', async () => {
+  test('the result of a branch is its own for those after it, in the run in which it comes', async () => {
     const stage = branches()
     await stage.ask('Go')
     await stage.results({ two: 'Two.' })
@@ -152,7 +152,7 @@ describe('who goes on', () => {
   })
 
   // As above: in the next round its own call has no result for it.
-  test.fails('a branch that runs again in that run has its own call with its own result', async () => {
+  test('a branch that runs again in that run has its own call with its own result', async () => {
     const stage = branches()
     await stage.ask('Go')
     await stage.results({ two: 'Two.' })

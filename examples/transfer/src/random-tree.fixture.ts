@@ -51,7 +51,7 @@ const plainly = (...names: readonly string[]) => fc.constantFrom(...names).map((
 const onward = fc.nat(3).map((nth) => transferTo(`#${nth}`))
 const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
   { weight: 5, arbitrary: plainly('guarded', 'asks', 'twice', 'slow', 'slower') },
-  { weight: 4, arbitrary: plainly('plain', 'fails', 'direct', 'unknown') },
+  { weight: 4, arbitrary: plainly('plain', 'throws', 'fails', 'direct', 'unknown') },
   { weight: 2, arbitrary: fc.constant({ name: 'Inner', arguments: { request: 'Help.' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'exit', arguments: { final_result: 'Bye.' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'respond', arguments: { response: 'Enough.' } }) },
