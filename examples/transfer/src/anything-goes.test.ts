@@ -5,9 +5,10 @@ import type { Json, ModelRequest, Tool } from '@troupe/kernel'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Act } from './act.fixture.ts'
 import { type Deed, deed, grow, NAMES, type Shape, sayable, shape, turn } from './random-tree.fixture.ts'
 import { unanswered, unpaired } from './soundness.fixture.ts'
-import { type Act, ANN, resultOf, type Theatre, theatre } from './theatre.fixture.ts'
+import { ANN, resultOf, type Theatre, theatre } from './theatre.fixture.ts'
 import { asks, slow, tool } from './tools.fixture.ts'
 
 /** What may end a run of such agents. */

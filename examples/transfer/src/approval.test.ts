@@ -1,6 +1,8 @@
-import { expect, test } from 'vitest'
+import { setSubAgents } from '@troupe/flow'
+import type { AgentHandler } from '@troupe/kernel'
+import { describe, expect, test } from 'vitest'
 import { at, PLACES } from './places.fixture.ts'
-import { brief, calling } from './theatre.fixture.ts'
+import { brief, calling, theatre, toAgent, transferTo } from './theatre.fixture.ts'
 import { asks, guarded, plain } from './tools.fixture.ts'
 
 const places = Object.keys(PLACES)
@@ -113,4 +115,74 @@ test.each(places)('%s: a user who speaks instead drops the question, and everyth
   const run = stage.runner.query('Wait', { session: { app: 'test', user: 'ann', threadId: 't' } })
   await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' })
   expect((await stage.answerAll({ approved: true })).outcome).toBe('complete')
+})
+
+describe('what may be guarded', () => {
+  /** Asks a person before the tools of these names. */
+  const guard = (...names: readonly string[]): AgentHandler => ({
+    name: 'guard',
+    beforeAgent(_, config) {
+      config.tools = config.tools.map(({ tool, returnDirectly }) =>
+        names.includes(tool.name)
+          ? { tool: { ...tool, needsApproval: () => true }, returnDirectly }
+          : { tool, returnDirectly },
+      )
+    },
+  })
+  const play = (turn: ReturnType<typeof calling>) =>
+    theatre(
+      { Router: [turn, 'Then I do it.'], A: ['I am A.'], B: ['I am B.'] },
+      ({ Router, A, B }) => setSubAgents(Router, [A, B]),
+      {
+        with: {
+          Router: {
+            exit: true,
+            handlers: [guard('transfer_to_agent', 'exit')],
+            tools: [{ tool: guarded([]), returnDirectly: true }],
+          },
+        },
+      },
+    )
+
+  test('a transfer: approved, refused, or to somebody else', async () => {
+    const expected = [
+      [{ approved: true }, 'I am A.', 1],
+      [{ approved: false }, 'Then I do it.', 2],
+      [{ approved: true, arguments: '{"agent_name":"B"}' }, 'I am B.', 1],
+    ] as const
+    for (const [answer, text, asked] of expected) {
+      const stage = play(toAgent('A'))
+      expect((await stage.ask('Go')).interrupts).toMatchObject([{ metadata: { tool: 'transfer_to_agent' } }])
+      await stage.move()
+      expect([(await stage.answerAll(answer)).text, stage.models.Router.requests.length]).toEqual([text, asked])
+    }
+  })
+
+  test('an exit, beside a transfer: what was not refused is done, exit first', async () => {
+    const exit = { id: 'exit', name: 'exit', arguments: { final_result: 'Bye.' } }
+    for (const [approved, text] of [
+      [true, 'Bye.'],
+      [false, 'I am A.'],
+    ] as const) {
+      const stage = play(calling(exit, { ...transferTo('A'), id: 'to' }))
+      const ids = (await stage.ask('Go')).interrupts.map(({ id }) => id)
+      const [ofExit = '', ofTransfer = ''] = ids
+      await stage.move()
+      expect((await stage.answer({ [ofExit]: { approved } })).interrupts).toHaveLength(1)
+      await stage.move()
+      expect((await stage.answer({ [ofTransfer]: { approved: true } })).text).toBe(text)
+    }
+  })
+
+  test('a direct result: approved it is the last, refused the model goes on', async () => {
+    for (const [approved, text] of [
+      [true, 'guarded ran'],
+      [false, 'Then I do it.'],
+    ] as const) {
+      const stage = play(calling('guarded'))
+      await stage.ask('Go')
+      await stage.move()
+      expect((await stage.answerAll({ approved })).text).toBe(text)
+    }
+  })
 })

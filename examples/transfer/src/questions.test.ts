@@ -102,6 +102,20 @@ describe('a question of a handler', () => {
     expect([second.text, brief(await stage.history())]).toEqual(['Worked.', ['user Go', 'assistant Worked.']])
   })
 
+  test.each(places)('%s: a wrap of the model call asks before the model is called', async (place) => {
+    const gate: AgentHandler = {
+      name: 'gate',
+      async *wrapModelCall(ctx, request, next) {
+        if ((await ctx.interrupt({ reason: 'input', message: 'May I?' })) === 'yes') yield* next(ctx, request)
+      },
+    }
+    const { stage, last } = at(place, ['Worked.'], { handlers: [gate] })
+    expect((await stage.ask('Go')).interrupts).toMatchObject([{ message: 'May I?' }])
+    expect(stage.models.Worker.requests).toEqual([])
+    await stage.move()
+    expect((await stage.answerAll('yes')).text).toBe(last ?? 'Worked.')
+  })
+
   test.each(places)('%s: a wrap asks like the tool it wraps', async (place) => {
     const log: string[] = []
     const gate: AgentHandler = {

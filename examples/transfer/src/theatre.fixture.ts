@@ -2,12 +2,9 @@ import { type ChatModelAgentOptions, chatModelAgent } from '@troupe/chat-model'
 import { type FlowRunner, type RunnerOptions, runner } from '@troupe/flow'
 import {
   type Agent,
-  type AgentAction,
   type AgentEvent,
   type Answers,
   type AssistantMessage,
-  type ErrorInfo,
-  type Interrupt,
   type Json,
   KernelError,
   type Message,
@@ -15,11 +12,11 @@ import {
   type Store,
   type Thread,
   type ThreadRef,
-  type ToolEnd,
   type ToolMessage,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { type Recording, record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
+import { record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
+import { type Act, actOf, twice, watched } from './act.fixture.ts'
 import { unpaired } from './soundness.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
@@ -34,21 +31,6 @@ export interface TheatreOptions<Name extends string> {
   readonly runner?: Partial<RunnerOptions>
   /** Sees every event of a run before the next one. */
   readonly onEvent?: (event: AgentEvent, index: number) => void
-}
-
-/** What became of one run. */
-export interface Act extends Recording {
-  readonly text: string | undefined
-  readonly outcome: string | undefined
-  readonly interrupts: readonly Interrupt[]
-  readonly open: readonly string[]
-  readonly errors: readonly ErrorInfo[]
-  readonly actions: readonly AgentAction[]
-  readonly toolEnds: readonly ToolEnd[]
-  /** Names of the tools that were announced. */
-  readonly started: readonly string[]
-  /** The paths of the agents that took the word, in order. */
-  readonly turns: readonly string[]
 }
 
 /** A tree of chat agents, one scripted model each, on one thread. */
@@ -145,44 +127,6 @@ export function theatre<const Name extends string>(
       current = open(store)
     },
   }
-}
-
-async function* watched(run: AsyncIterable<AgentEvent>, onEvent: (event: AgentEvent, index: number) => void) {
-  let index = 0
-  for await (const event of run) {
-    onEvent(event, index++)
-    yield event
-  }
-}
-
-function actOf(recording: Recording): Act {
-  const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
-  const pick = <T extends AgentEvent['type']>(type: T) =>
-    own.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type)
-  const { end } = recording
-  return {
-    ...recording,
-    text: end?.text,
-    outcome: end?.outcome,
-    interrupts: end?.interrupts ?? [],
-    open: end?.openCallIds ?? [],
-    errors: pick('error').map(({ error }) => error),
-    actions: pick('action').map(({ action }) => action),
-    toolEnds: pick('tool-end'),
-    started: pick('tool-start').map(({ name }) => name),
-    turns: pick('agent-start').map(({ runPath, agentName }) => [...runPath, agentName].join('/')),
-  }
-}
-
-function twice(events: readonly AgentEvent[]): string[] {
-  const seen = new Set<string>()
-  return events.flatMap((event) => {
-    if (event.type !== 'tool-start' && event.type !== 'tool-end') return []
-    const key = `${event.type} ${event.parentCallId ?? ''} ${event.callId}`
-    const known = seen.has(key)
-    seen.add(key)
-    return known ? [`${key} twice`] : []
-  })
 }
 
 /** A store that knows what was stored of the thread, as JSON, and nothing else. */

@@ -1,0 +1,61 @@
+import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, ToolEnd } from '@troupe/kernel'
+import type { Recording } from '@troupe/testkit'
+
+/** What became of one run. */
+export interface Act extends Recording {
+  readonly text: string | undefined
+  readonly outcome: string | undefined
+  readonly interrupts: readonly Interrupt[]
+  readonly open: readonly string[]
+  readonly errors: readonly ErrorInfo[]
+  readonly actions: readonly AgentAction[]
+  readonly toolEnds: readonly ToolEnd[]
+  /** Names of the tools that were announced. */
+  readonly started: readonly string[]
+  /** The paths of the agents that took the word, in order. */
+  readonly turns: readonly string[]
+}
+
+/** A run whose events somebody sees before the next one. */
+export async function* watched(
+  run: AsyncIterable<AgentEvent>,
+  onEvent: (event: AgentEvent, index: number) => void,
+): AsyncGenerator<AgentEvent> {
+  let index = 0
+  for await (const event of run) {
+    onEvent(event, index++)
+    yield event
+  }
+}
+
+/** Picks out of a run what tests look at. */
+export function actOf(recording: Recording): Act {
+  const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
+  const pick = <T extends AgentEvent['type']>(type: T) =>
+    own.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type)
+  const { end } = recording
+  return {
+    ...recording,
+    text: end?.text,
+    outcome: end?.outcome,
+    interrupts: end?.interrupts ?? [],
+    open: end?.openCallIds ?? [],
+    errors: pick('error').map(({ error }) => error),
+    actions: pick('action').map(({ action }) => action),
+    toolEnds: pick('tool-end'),
+    started: pick('tool-start').map(({ name }) => name),
+    turns: pick('agent-start').map(({ runPath, agentName }) => [...runPath, agentName].join('/')),
+  }
+}
+
+/** The calls that started or ended twice. */
+export function twice(events: readonly AgentEvent[]): string[] {
+  const seen = new Set<string>()
+  return events.flatMap((event) => {
+    if (event.type !== 'tool-start' && event.type !== 'tool-end') return []
+    const key = `${event.type} ${event.parentCallId ?? ''} ${event.callId}`
+    const known = seen.has(key)
+    seen.add(key)
+    return known ? [`${key} twice`] : []
+  })
+}
