@@ -43,8 +43,10 @@ export interface Theatre<Name extends string> {
   /** Answers every open question the same way. */
   answerAll(answer: Json): Promise<Act>
   give(...messages: readonly Message[]): Promise<Act>
-  /** Brings results of open calls. */
-  results(contents: { readonly [callId: string]: string }): Promise<Act>
+  /** Brings results of open calls, by the names of their tools. */
+  results(contents: { readonly [tool: string]: string }): Promise<Act>
+  /** The tools whose results are awaited. */
+  awaited(): Promise<readonly string[]>
   hear(run: AsyncIterable<AgentEvent>): Promise<Act>
   thread(): Promise<Thread | undefined>
   history(): Promise<readonly Message[]>
@@ -118,7 +120,12 @@ export function theatre<const Name extends string>(
       return answer(Object.fromEntries((checkpoint?.interrupts ?? []).map(({ id }) => [id, given])))
     },
     give,
-    results: (contents) => give(...Object.entries(contents).map(([callId, content]) => resultOf(callId, content))),
+    async results(contents) {
+      const { openCalls = [] } = (await thread()) ?? {}
+      const open = openCalls.filter(({ name }) => contents[name] !== undefined)
+      return give(...open.map(({ callId, name }) => ({ ...resultOf(callId, contents[name]), name })))
+    },
+    awaited: async () => ((await thread())?.openCalls ?? []).map(({ name }) => name),
     hear,
     thread,
     history,
