@@ -143,6 +143,24 @@ describe('a tree as a tool', () => {
     expect((await stage.answer({ [ids[0] ?? '']: 'a' })).text).toBe('Heard.')
   })
 
+  test('two branches in a tool that wait for results: both come out, and each result goes to its own', async () => {
+    const models = { A: scriptedModel([calling('slow'), 'A done.']), B: scriptedModel([calling('slower'), 'B done.']) }
+    const agent = (name: 'A' | 'B') => chatModelAgent({ name, model: models[name], tools })
+    const both = agentTool(parallel({ name: 'Front', agents: [agent('A'), agent('B')] }))
+    const stage = theatre({ Lead: [calling(team), 'Heard.'] }, ({ Lead }) => Lead, {
+      with: { Lead: { tools: [both] } },
+    })
+    const first = await stage.ask('Hi')
+    expect(first.interrupts.map(({ metadata }) => metadata?.tool)).toEqual(['slow', 'slower'])
+    const [ofA = '', ofB = ''] = first.interrupts.map(({ id }) => id)
+    await stage.move()
+    expect((await stage.answer({ [ofA]: 'for A' })).interrupts.map(({ id }) => id)).toEqual([ofB])
+    await stage.move()
+    expect((await stage.answer({ [ofB]: 'for B' })).text).toBe('Heard.')
+    expect(brief(models.A.requests[1]?.messages).at(-1)).toBe('tool slow: for A')
+    expect(brief(models.B.requests[1]?.messages).at(-1)).toBe('tool slower: for B')
+  })
+
   test('the same team asked twice in one turn: each has its own questions', async () => {
     const model = scriptedModel([calling('asks'), calling('asks'), 'One.', 'Two.'])
     const inner = agentTool(chatModelAgent({ name: 'Front', model, tools }))
