@@ -96,7 +96,6 @@ describe('handlers in a tree', () => {
     expect(brief(stage.models.A.requests[2]?.messages).at(-1)).toMatch(/may be called 1 times, got call 2/)
   })
 
-  // What others said is a user message, and the count begins anew there.
   test('toolCallLimit counts on when its agent gets the word back', async () => {
     const log: string[] = []
     const stage = theatre(
@@ -125,7 +124,6 @@ describe('handlers in a tree', () => {
     expect(stage.models.Router.requests[2]?.messages).toHaveLength(9)
   })
 
-  // What others said is a user message, so the last of those counts as the user's last word.
   test('historyBudget leaves the question of the user to the agent that has to answer it', async () => {
     const stage = theatre(
       { Router: [calling('plain'), toAgent('A')], A: ['Enough.'] },

@@ -191,7 +191,6 @@ describe('historyRewriter', () => {
     expect(brief(models.A.requests[0]?.messages)).toEqual(['user Hi', ...ownTransfer('A')])
   })
 
-  // The neutral result is told, and stored, though the call has its result in the thread.
   test('one that tears a call from its result is mended before the model sees it', async () => {
     const { models, ask } = theatre({ Router: [toAgent('A')], A: ['The end.'] }, ({ Router, A }) =>
       setSubAgents(Router, [

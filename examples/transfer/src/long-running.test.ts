@@ -145,7 +145,6 @@ describe('who goes on', () => {
     expect([third.outcome, third.text, stage.models.B.requests.length]).toEqual(['complete', 'C again.', 3])
   })
 
-  // A result from outside names no agent, and is taken for one of whoever spoke last, not of whose call it is.
   test('the result of a branch is its own for those after it, in the run in which it comes', async () => {
     const stage = branches()
     await stage.ask('Go')
@@ -156,7 +155,6 @@ describe('who goes on', () => {
     expect(seen).toContain('user For context: [A] `one` tool returned result: One..')
   })
 
-  // As above: in the next round its own call has no result for it.
   test('a branch that runs again in that run has its own call with its own result', async () => {
     const stage = branches()
     await stage.ask('Go')

@@ -21,7 +21,6 @@ describe('the same agent again in the next round', () => {
     ])
   })
 
-  // The kept result stands at the end of the history and is taken for one that has just come.
   test('is asked again after a direct result that was kept beside a long-running call', async () => {
     const stage = theatre(
       { A: [calling('direct', 'slow'), 'Round two.'] },
@@ -34,7 +33,6 @@ describe('the same agent again in the next round', () => {
     expect([text, stage.models.A.requests.length]).toEqual(['Round two.', 2])
   })
 
-  // As above.
   test('is asked again after a direct result that was kept beside a question', async () => {
     const stage = theatre(
       { A: [calling('direct', 'asks'), 'Round two.'] },
@@ -47,7 +45,6 @@ describe('the same agent again in the next round', () => {
     expect([text, stage.models.A.requests.length]).toEqual(['Round two.', 2])
   })
 
-  // As above.
   test('is asked again in the next round of the outer loop after a break that was kept', async () => {
     const stage = theatre(
       { A: [calling({ id: 'r', name: 'respond', arguments: { response: 'Enough.' } }, 'slow'), 'Outer round two.'] },
