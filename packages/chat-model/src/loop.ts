@@ -78,11 +78,11 @@ export class Loop {
     const { additions } = start
     const toolbox = additions?.tools ? this.#plan.toolbox.with(additions.tools) : this.#plan.toolbox
     const config = this.#configure(start, toolbox)
+    const state = 'answers' in start ? loopState(start.state) : undefined
     const ctx = reached ? await this.#plan.chain.beforeAgent(this.#ctx, config, reached) : this.#ctx
     const setup = { config, toolbox: toolbox.holding(config.tools) }
     const dialogue = new Dialogue(this.#plan, setup, ctx, this.#sink)
     this.#dialogue = dialogue
-    const state = 'answers' in start ? loopState(start.state) : undefined
     const before = openCalls(dialogue.messages)
     const open = before.filter(({ id, name }) => state?.parked[id] ?? setup.toolbox.get(name)?.tool.longRunning)
     dialogue.messages = repairHistory(dialogue.messages, { awaiting: open.map(({ id }) => id) })

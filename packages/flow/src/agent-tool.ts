@@ -1,12 +1,4 @@
-import {
-  type Agent,
-  defineTool,
-  type Schema,
-  type Tool,
-  type ToolCallInput,
-  textOf,
-  toJsonSchema,
-} from '@troupe/kernel'
+import { type Agent, defineTool, type Schema, type Tool, type ToolCallInput, toJsonSchema } from '@troupe/kernel'
 import { checkAgent, runNested } from '@troupe/kernel/run'
 
 /** How an agent shows itself as a tool. */
@@ -46,7 +38,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
       const content = parameters === REQUEST ? (args as { request: string }).request : text
       const messages = [{ id: `${callId}#request`, role: 'user', content } as const]
       const { text: answer, output } = await runNested(agent, { messages }, ctx, { forward })
-      return { content: textOf(answer), ...(output !== undefined && { data: output as never }) }
+      return { content: answer, ...(output !== undefined && { data: output as never }) }
     },
   })
 }

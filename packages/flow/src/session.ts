@@ -17,7 +17,8 @@ export interface Session {
 export interface Scene {
   readonly runId: string
   readonly session: SessionLog
-  /** Transfers left. */
+  /** How many transfers a run may make, and how many are left. */
+  readonly limit: number
   readonly budget: { left: number }
   /** Whom it is meant for; anybody else begins a scene of their own. */
   readonly player?: object
@@ -35,14 +36,16 @@ export const TRANSFERS = 25
  * @example const asked = sessionOf(ctx)?.messages.filter(({ role }) => role === 'user')
  */
 export function sessionOf(ctx: RunContext): Session | undefined {
-  return ctx.get(SCENE)?.session
+  const scene = ctx.get(SCENE)
+  return scene?.runId === ctx.runId ? scene.session : undefined
 }
 
 /** The scene that was set for this player in this run, or a new one. */
 export function sceneFor(player: object, messages: readonly Message[], ctx: RunContext): Scene {
   const scene = ctx.get(SCENE)
   if (scene?.player === player && scene.runId === ctx.runId) return scene
-  return { runId: ctx.runId, session: new SessionLog(messages), budget: { left: TRANSFERS } }
+  const { limit = TRANSFERS } = scene ?? {}
+  return { runId: ctx.runId, session: new SessionLog(messages), limit, budget: { left: limit } }
 }
 
 /** A session while it grows. */
@@ -52,12 +55,10 @@ export class SessionLog implements Session {
   readonly #said: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
   #messages: readonly Message[] | undefined
-  readonly #fresh: boolean
   #settled = 0
 
   constructor(before: readonly Message[], shared?: SessionLog) {
     this.#before = before
-    this.#fresh = shared?.fresh ?? true
     this.events = shared?.events ?? []
     this.#values = shared ? shared.#values : new Map()
   }
@@ -72,9 +73,9 @@ export class SessionLog implements Session {
     return this.#messages
   }
 
-  /** Whether nothing was said yet in this run. */
+  /** Whether nothing has happened yet in this run. */
   get fresh(): boolean {
-    return this.#fresh && this.#said.length === 0
+    return this.events.length === 0
   }
 
   /** What was said since it began. */

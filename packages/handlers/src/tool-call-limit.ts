@@ -78,7 +78,7 @@ function countBefore(messages: readonly Message[], agentName: string): Counts {
   const counts = new Counts()
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i]
-    if (message === undefined || message.role === 'user') break
+    if (message === undefined || (message.role === 'user' && message.agentName === undefined)) break
     if (message.role !== 'tool' || message.error?.code === EXCEEDED) continue
     if (message.agentName !== undefined && message.agentName !== agentName) continue
     counts.add(message.name)

@@ -22,12 +22,17 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
  */
 export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
   const answered = new Set<string>()
+  const later = new Set<string | undefined>()
   const calls: ToolCall[] = []
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i] as Message
     if (message.role === 'tool') answered.add(message.callId)
     else if (message.role !== 'assistant') break
-    else calls.unshift(...(message.toolCalls ?? []).filter(({ id }) => !answered.has(id)))
+    // Who has spoken again since does not wait any more.
+    else if (message.agentName === undefined ? later.size === 0 : !later.has(message.agentName)) {
+      calls.unshift(...(message.toolCalls ?? []).filter(({ id }) => !answered.has(id)))
+      later.add(message.agentName)
+    }
   }
   return calls
 }

@@ -3,12 +3,16 @@ import { got, KernelError, notJson, type RunInput } from '@troupe/kernel'
 const INTERNALS = ['__proto__', 'constructor', 'prototype']
 
 /** Contract: throws `VALIDATION_FAILED` for what no store would take, before an agent has done anything. */
-export function checkInput({ messages, state, processed = [] }: RunInput): void {
-  for (const message of messages) {
-    if (!isId(message?.id)) throw wrong('every message has an id', message)
-    refuseNonJson(`message ${message.id}`, message)
-  }
+export function checkInput(input: RunInput): void {
+  const { messages, processed = [] } = input
+  for (const message of messages) refuseNonJson(`message ${message?.id}`, message)
   if (!Array.isArray(processed) || !processed.every(isId)) throw wrong('processed is a list of ids', processed)
+  checkFreeInput(input)
+}
+
+/** The same for a run that is not stored; its messages may be a long history, so that they are not looked into. */
+export function checkFreeInput({ messages, state }: RunInput): void {
+  for (const message of messages) if (!isId(message?.id)) throw wrong('every message has an id', message)
   const { set = {}, removed = [] } = state ?? {}
   if (!Array.isArray(removed) || !removed.every(isId)) throw wrong('state.removed is a list of keys', removed)
   for (const key of Object.keys(set)) {

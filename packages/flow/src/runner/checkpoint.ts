@@ -10,25 +10,62 @@ import {
   validate,
 } from '@troupe/kernel'
 import { isComposed, PARTS } from '../tree/composed.ts'
-import type { Suspended } from '../tree/ending.ts'
+import type { Resumption, Suspended } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { readPosition } from '../tree/position.ts'
 import { validateJsonSchema } from './validator.ts'
 
 const FORMAT = 1
 
-export function makeCheckpoint(agentName: string, runId: string, { interrupts, state }: Suspended): Checkpoint {
-  return { format: FORMAT, runId, agentName, interrupts, state }
+/** What is stored of a suspension: where it goes on, and which question of whom has which id. */
+type Stored = { readonly place: Json; readonly questions: { readonly [interruptId: string]: string } }
+
+/**
+ * Makes a checkpoint, with questions as a client sees them.
+ * Contract: a question outside a call is numbered from one in each turn, so it gets the id of the run that first asked it in front: a late
+ * answer never meets a later question.
+ */
+export function makeCheckpoint(
+  agentName: string,
+  runId: string,
+  { interrupts, state }: Suspended,
+  former: Checkpoint | undefined,
+): Checkpoint {
+  const known = Object.entries((former?.state as Stored | undefined)?.questions ?? {})
+  const questions: Record<string, string> = {}
+  const shown = interrupts.map((interrupt) => {
+    const id =
+      interrupt.callId === undefined
+        ? (known.find(([, inner]) => inner === interrupt.id)?.[0] ?? `${runId}/${interrupt.id}`)
+        : interrupt.id
+    questions[id] = interrupt.id
+    return { ...interrupt, id }
+  })
+  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions } }
+}
+
+/** What brings a suspended run back, in the words of its agents. */
+export function resumptionOf({ state }: Checkpoint, answers: Answers = {}): Resumption {
+  const { place, questions } = state as Stored
+  return {
+    state: place,
+    answers: Object.fromEntries(Object.entries(answers).map(([id, answer]) => [questions[id] ?? id, answer])),
+  }
+}
+
+/** The run that took the answers of this thread and has not ended: what it did is not known. */
+export function brokenOff({ checkpoint }: Pick<Thread, 'checkpoint'>): string | undefined {
+  return checkpoint?.resumedBy
 }
 
 /** The questions of a thread, as far as its checkpoint can be read. */
-export function askedIn({ checkpoint }: Thread): readonly Interrupt[] {
+export function askedIn({ checkpoint }: Pick<Thread, 'checkpoint'>): readonly Interrupt[] {
   const interrupts: unknown = checkpoint?.interrupts
   return Array.isArray(interrupts) ? interrupts.filter((interrupt) => typeof interrupt?.id === 'string') : []
 }
 
 /** Where a suspended run goes on. Contract: throws `CHECKPOINT_INVALID` for what is broken, from elsewhere or does not fit the tree any more. */
-export function readCheckpoint(agent: FlowAgent, { checkpoint }: Thread): Checkpoint | undefined {
+export function readCheckpoint(agent: FlowAgent, { checkpoint }: Pick<Thread, 'checkpoint'>): Checkpoint | undefined {
   if (checkpoint === undefined) return undefined
   const found: Partial<Checkpoint> | null = checkpoint
   const wrong = (what: string) =>
@@ -38,8 +75,10 @@ export function readCheckpoint(agent: FlowAgent, { checkpoint }: Thread): Checkp
   if (!Array.isArray(found.interrupts) || found.interrupts.some((interrupt) => typeof interrupt?.id !== 'string')) {
     throw wrong('its interrupts are broken')
   }
+  const { place, questions } = (found.state ?? {}) as Partial<Stored>
+  if (typeof questions !== 'object' || questions === null) throw wrong('its questions are broken')
   try {
-    checkPlace(agent, found.state ?? null)
+    checkPlace(agent, place ?? null)
   } catch (error) {
     throw wrong(KernelError.from(error).message)
   }

@@ -1,17 +1,21 @@
 import type { RunContext, RunInput, RunRequest, RunSettings } from '@troupe/kernel'
 import { SCENE, type Scene, SessionLog } from '../session.ts'
+import { checkFreeInput } from './check-input.ts'
 import type { RunnerParts } from './runner.ts'
 
 /** A run that belongs to no thread: it is stored nowhere and can ask nobody. */
 export function freeRun(
   { flow, limits, callbacks, clock, report }: RunnerParts,
-  { messages, state: wished }: RunInput,
+  input: RunInput,
   runId: string,
   { signal, prepare }: RunRequest,
 ): RunSettings {
+  checkFreeInput(input)
+  const { messages, state: wished } = input
   const scene: Scene = {
     runId,
     session: new SessionLog(messages),
+    limit: limits.transfers,
     budget: { left: limits.transfers },
     player: flow,
     ephemeral: true,

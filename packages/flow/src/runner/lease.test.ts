@@ -155,7 +155,7 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
     const world = broken()
     const desk = world.runner()
     const how = await settled(desk.query(text, { ...session, runId: 'R1' }))
-    const began = !['leases.acquire', 'threads.open'].includes(operation)
+    const began = !['leases.acquire', 'threads.get', 'threads.open'].includes(operation)
     expect(ends(world)).toBe(began ? 1 : 0)
     expect(how).toBe(operation === 'leases.release' ? how : 'NOT_FOUND')
     expect(world.clock.pending).toBe(0)
@@ -184,7 +184,7 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
     const read = async () => {
       for await (const { type } of world.runner().query(text, session)) types.push(type)
     }
-    if (['leases.acquire', 'threads.open'].includes(operation)) {
+    if (['leases.acquire', 'threads.get', 'threads.open'].includes(operation)) {
       await expect(read()).rejects.toMatchObject({ code: 'NOT_FOUND' })
       expect(types).toEqual([])
       return

@@ -38,13 +38,10 @@ export class LocalRuns {
     // Who gives up while others wait before must not let those behind pass them.
     const place = before ? Promise.all([before, promise]).then(() => undefined) : promise
     this.#lines.set(key, place)
-    return {
-      before,
-      leave: () => {
-        if (this.#lines.get(key) === place) this.#lines.delete(key)
-        resolve()
-      },
-    }
+    place.then(() => {
+      if (this.#lines.get(key) === place) this.#lines.delete(key)
+    })
+    return { before, leave: resolve }
   }
 }
 

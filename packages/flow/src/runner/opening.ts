@@ -1,13 +1,23 @@
-import { type Answers, type Clock, KernelError, type Message, type RunInput, type Thread } from '@troupe/kernel'
+import {
+  type Answers,
+  type Checkpoint,
+  type Clock,
+  KernelError,
+  type Message,
+  type RunInput,
+  type Thread,
+} from '@troupe/kernel'
 import type { Resumption } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
-import { askedIn, checkAnswers, readCheckpoint } from './checkpoint.ts'
+import { askedIn, brokenOff, checkAnswers, readCheckpoint, resumptionOf } from './checkpoint.ts'
 
 /** How a run begins on a thread. */
 export interface Opening {
   /** What comes into the history before the agents speak. */
   readonly messages: readonly Message[]
   readonly resumption?: Resumption
+  /** What the run goes on from. */
+  readonly checkpoint?: Checkpoint
   /** What is open is answered neutrally first. */
   readonly drops?: true
 }
@@ -22,43 +32,66 @@ export async function openWithAnswers(
   answers: Answers,
   clock: Clock,
 ): Promise<Opening> {
+  const former = thread && brokenOff(thread)
+  if (former !== undefined) {
+    const message = `resume: run ${former} took the answers and did not end; go on with a message`
+    throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: [], resumedBy: former } })
+  }
   const checkpoint = thread && readCheckpoint(agent, thread)
   await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now())
-  return { messages: [], resumption: { state: checkpoint?.state ?? null, answers } }
+  return { messages: [], ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint, answers) }) }
 }
 
 /** Contract: throws before anything has changed; results of open calls continue where they were asked for. */
 export function openWithInput(
   agent: FlowAgent,
-  thread: Thread,
+  thread: Pick<Thread, 'openCalls' | 'checkpoint'>,
   { messages }: RunInput,
   policy: PendingPolicy,
 ): Opening {
   const answered = resultsIn(messages, thread)
   const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
   const asked = askedIn(thread)
-  const given = resultsFirst(messages, answered)
+  const given = resultsFirst(messages, answered, thread)
   if (thread.checkpoint === undefined && thread.openCalls.length === 0) return { messages: given }
+  if (brokenOff(thread) !== undefined) return { messages: given, drops: true }
   const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
   if (!complete && messages.some(({ role }) => role !== 'tool')) {
-    if (policy === 'reject') throw pending(waiting, asked)
+    if (policy === 'reject') {
+      readCheckpoint(agent, thread)
+      throw pending(waiting, asked)
+    }
     return { messages: given, drops: true }
   }
   const checkpoint = readCheckpoint(agent, thread)
-  return { messages: given, ...(checkpoint && { resumption: { state: checkpoint.state, answers: {} } }) }
+  return { messages: given, ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint) }) }
 }
 
-/** A result stands behind its call, whatever else has come with it. */
-function resultsFirst(messages: readonly Message[], answered: ReadonlySet<string>): readonly Message[] {
+/** A result stands behind its call, whatever else has come with it, and says whose it is. */
+function resultsFirst(
+  messages: readonly Message[],
+  answered: ReadonlySet<string>,
+  { openCalls }: Pick<Thread, 'openCalls'>,
+): readonly Message[] {
   if (answered.size === 0) return messages
-  const isResult = (message: Message) => message.role === 'tool' && answered.has(message.callId)
-  return [...messages.filter(isResult), ...messages.filter((message) => !isResult(message))]
+  const results: Message[] = []
+  const others: Message[] = []
+  for (const message of messages) {
+    const call = message.role === 'tool' && answered.has(message.callId) && callOf(message.callId, openCalls)
+    if (call) results.push({ agentName: call.agentName, ...message })
+    else others.push(message)
+  }
+  return [...results, ...others]
+}
+
+function callOf(callId: string, calls: readonly OpenCall[]): OpenCall | undefined {
+  return calls.find((call) => call.callId === callId)
 }
 
 type OpenCall = Thread['openCalls'][number]
 
 /** The open calls that an input answers; a result for anything else is refused. */
-function resultsIn(messages: readonly Message[], { openCalls }: Thread): ReadonlySet<string> {
+function resultsIn(messages: readonly Message[], { openCalls }: Pick<Thread, 'openCalls'>): ReadonlySet<string> {
   const made = new Set(
     messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
   )
@@ -66,7 +99,7 @@ function resultsIn(messages: readonly Message[], { openCalls }: Thread): Readonl
   for (const message of messages) {
     if (message.role !== 'tool' || made.has(message.callId)) continue
     const { callId } = message
-    if (!openCalls.some((call) => call.callId === callId) || answered.has(callId)) {
+    if (!callOf(callId, openCalls) || answered.has(callId)) {
       const ids = openCalls.map((call) => call.callId)
       const why = answered.has(callId) ? 'is answered twice' : 'is not open in this thread'
       throw new KernelError('TOOL_CALL_UNKNOWN', `run: call ${callId} ${why}; open are ${ids.join(', ') || 'none'}`, {

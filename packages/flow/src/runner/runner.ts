@@ -7,6 +7,7 @@ import {
   got,
   KernelError,
   type Run,
+  type RunInput,
   type Runner,
   type RunRequest,
   type Store,
@@ -40,10 +41,17 @@ export interface RunnerOptions<Output = unknown> {
   readonly report?: (error: KernelError) => void
 }
 
+/** What a single run may do otherwise than its runner. */
+export interface FlowRequest extends RunRequest {
+  readonly busy?: BusyPolicy
+  readonly pending?: PendingPolicy
+}
+
 /** A Runner that can also be asked in words. */
 export interface FlowRunner<Output = unknown> extends Runner<Output> {
+  run(input: RunInput, request?: FlowRequest): Run<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
-  query(text: string, request?: RunRequest): Run<Output>
+  query(text: string, request?: FlowRequest): Run<Output>
 }
 
 /** What all runs of a runner share. */
@@ -66,8 +74,7 @@ export interface RunnerParts {
  */
 export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Output> {
   const { agent, callbacks = [], busy = 'reject', pending = 'reject', clock = systemClock, report } = options
-  check('busy', busy, ['reject', 'queue', 'interrupt'])
-  check('pending', pending, ['reject', 'drop'])
+  checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
   const limits = checkLimits(options.limits)
   const flow = flowOf(agent)
@@ -80,7 +87,8 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
-  const start = (wish: Wish, request: RunRequest, runId: string): Run<Output> => {
+  const start = (wish: Wish, request: FlowRequest, runId: string): Run<Output> => {
+    checkPolicies(request)
     const input = { messages: [], ...wish.input }
     const settings = request.session
       ? new ThreadRun(parts, wish, runId, request, request.session)
@@ -91,6 +99,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     agent: flow,
     run: (input, request = {}) => start({ input }, request, runIdOf(request)),
     query(text, request = {}) {
+      if (typeof text !== 'string') throw new KernelError('CONFIG_INVALID', `query: expected a text, ${got(text)}`)
       const runId = runIdOf(request)
       return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
     },
@@ -108,6 +117,11 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
 function runIdOf({ runId }: RunRequest): string {
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   return runId ?? crypto.randomUUID()
+}
+
+function checkPolicies({ busy = 'reject', pending = 'reject' }: Pick<FlowRequest, 'busy' | 'pending'>): void {
+  check('busy', busy, ['reject', 'queue', 'interrupt'])
+  check('pending', pending, ['reject', 'drop'])
 }
 
 function check(name: string, value: unknown, known: readonly string[]): void {

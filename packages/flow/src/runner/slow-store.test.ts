@@ -21,7 +21,7 @@ function slow(
   return { ...world, answer: answered.resolve, asked: asked.promise }
 }
 
-describe.each(['leases.acquire', 'threads.open', 'threads.messages', 'threads.commit'])(
+describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.messages', 'threads.commit'])(
   'a store slow at %s',
   (operation) => {
     test('delays a run, and nothing else', async () => {

@@ -1,4 +1,11 @@
-import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import {
+  type CancelMode,
+  type Clock,
+  KernelError,
+  type LeaseStore,
+  type RunControl,
+  type ThreadRef,
+} from '@troupe/kernel'
 import type { LocalRuns } from './local-runs.ts'
 
 /** What a run does about a thread that is taken. */
@@ -33,15 +40,11 @@ export class ThreadLease {
   }
 
   /** Contract: rejects with `THREAD_BUSY`, at once or when the time to wait is over. */
-  static async acquire(
-    ref: ThreadRef,
-    runId: string,
-    options: LeaseOptions,
-    signal: AbortSignal,
-  ): Promise<ThreadLease> {
+  static async acquire(ref: ThreadRef, runId: string, options: LeaseOptions, run: RunControl): Promise<ThreadLease> {
     const { leases, leaseMs, busy, local, clock, queueMs } = options
     const take = async () => new ThreadLease(ref, (await leases.acquire(ref, { runId, ttlMs: leaseMs })).token, options)
     if (busy === 'reject') return take()
+    const { signal } = run
     const deadline = clock.now() + queueMs
     const line = busy === 'queue' ? local.queue(ref) : undefined
     try {

@@ -10,14 +10,23 @@ import { unknownResult } from '@troupe/kernel/history'
 
 const PAGE = 1_000
 
-/** The whole history of a thread. Contract: rejects with `RUN_ID_TAKEN` if the new run would make ids that are in it already. */
-export async function loadMessages(threads: ThreadStore, ref: ThreadRef, newRun: string): Promise<readonly Message[]> {
+/** The whole history of a thread. Contract: rejects if the new run would make ids that are in it already (`RUN_ID_TAKEN`), or brings such a message. */
+export async function loadMessages(
+  threads: ThreadStore,
+  ref: ThreadRef,
+  newRun: string,
+  given: readonly Message[],
+): Promise<readonly Message[]> {
   const messages: Message[] = []
+  const ids = new Set(given.map(({ id }) => id))
   let after = 0
   for (;;) {
     const page = await threads.messages(ref, { after, limit: PAGE })
     for (const { message, runId } of page) {
       if (runId === newRun) throw new KernelError('RUN_ID_TAKEN', `run ${newRun}: a run of this id is in the thread`)
+      if (ids.has(message.id)) {
+        throw new KernelError('VALIDATION_FAILED', `run ${newRun}: message ${message.id} is in the thread already`)
+      }
       messages.push(message)
     }
     const last = page.at(-1)

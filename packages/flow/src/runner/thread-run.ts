@@ -4,9 +4,10 @@ import {
   type Answers,
   type Callback,
   type CancelMode,
+  type Checkpoint,
   type Clock,
   type JsonObject,
-  type KernelError,
+  KernelError,
   type Message,
   pipe,
   type ResumeInfo,
@@ -14,7 +15,6 @@ import {
   type RunControl,
   type RunHost,
   type RunInput,
-  type RunRequest,
   type RunSettings,
   type Sink,
   type State,
@@ -25,12 +25,11 @@ import {
 } from '@troupe/kernel'
 import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { SCENE, SessionLog } from '../session.ts'
-import type { Suspended } from '../tree/ending.ts'
 import { checkInput } from './check-input.ts'
 import { makeCheckpoint } from './checkpoint.ts'
-import { type Opening, openWithAnswers, openWithInput } from './opening.ts'
-import type { RunnerParts } from './runner.ts'
-import { ThreadLease } from './thread-lease.ts'
+import { type Opening, openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
+import type { FlowRequest, RunnerParts } from './runner.ts'
+import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
 import { loadMessages, OpenCalls } from './thread-messages.ts'
 import { Watch } from './watch.ts'
 
@@ -52,7 +51,9 @@ export class ThreadRun implements RunSettings, RunHost {
   readonly report?: (error: KernelError) => void
   readonly #parts: RunnerParts
   readonly #wish: Wish
-  readonly #prepare: RunRequest['prepare']
+  readonly #prepare: FlowRequest['prepare']
+  readonly #pending: PendingPolicy | undefined
+  readonly #lending: LeaseOptions
   readonly #watch: Watch
   #log: SessionLog = new SessionLog([])
   #lease: ThreadLease | undefined
@@ -62,11 +63,19 @@ export class ThreadRun implements RunSettings, RunHost {
   #history: readonly Message[] = []
   /** What came into the history before the agents spoke. */
   #given: readonly Message[] = []
-  #suspended: Suspended | undefined
+  #suspended: Checkpoint | undefined
+  /** The agents have ended; what is left is to store it. */
+  #done = false
   /** The suspension that is stored, and the messages. */
-  #stored: { readonly suspended: Suspended | undefined; readonly ids: ReadonlySet<string> } | undefined
+  #stored: { readonly suspended: Checkpoint | undefined; readonly ids: ReadonlySet<string> } | undefined
 
-  constructor(parts: RunnerParts, wish: Wish, runId: string, { signal, prepare }: RunRequest, session: ThreadRef) {
+  constructor(
+    parts: RunnerParts,
+    wish: Wish,
+    runId: string,
+    { signal, prepare, pending, busy }: FlowRequest,
+    session: ThreadRef,
+  ) {
     this.runId = runId
     this.callbacks = parts.callbacks
     this.clock = parts.clock
@@ -76,12 +85,14 @@ export class ThreadRun implements RunSettings, RunHost {
     this.#parts = parts
     this.#wish = wish
     this.#prepare = prepare
-    this.#watch = new Watch(parts.clock, parts.limits, () => this.#lease?.renew())
+    this.#pending = pending
+    this.#lending = busy ? { ...parts.lease, busy } : parts.lease
+    this.#watch = new Watch(parts.clock, parts.limits)
   }
 
   /** Contract: false if another run is meant. */
   cancel(mode: CancelMode, runId: string | undefined): boolean {
-    if (runId !== undefined && runId !== this.runId) return false
+    if (this.#done || this.#watch.lost || (runId !== undefined && runId !== this.runId)) return false
     this.#watch.cancel(mode)
     return true
   }
@@ -95,6 +106,7 @@ export class ThreadRun implements RunSettings, RunHost {
     const ready = ctx.with(SCENE, {
       runId: this.runId,
       player: flow,
+      limit: limits.transfers,
       budget: { left: limits.transfers },
       session: this.#log,
     })
@@ -102,10 +114,9 @@ export class ThreadRun implements RunSettings, RunHost {
   }
 
   async open(run: RunControl): Promise<Opened> {
-    const { limits, lease } = this.#parts
-    const { runMs, queueMs } = limits
+    const { runMs, queueMs } = this.#parts.limits
     try {
-      this.#watch.begin(run, lease.busy === 'reject' ? runMs : runMs + queueMs)
+      this.#watch.begin(run, this.#lending.busy === 'reject' ? runMs : runMs + queueMs)
       return await this.#openThread(this.session, run)
     } catch (error) {
       // What refused the run counts, not that its thread could not be released.
@@ -115,17 +126,20 @@ export class ThreadRun implements RunSettings, RunHost {
   }
 
   async #openThread(ref: ThreadRef, run: RunControl): Promise<Opened> {
-    const { store, flow, clock, pending, lease } = this.#parts
-    this.#lease = await ThreadLease.acquire(ref, this.runId, lease, run.signal)
-    this.#leave = lease.local.enter(ref, this)
+    const { store, flow, clock, pending } = this.#parts
+    this.#lease = await ThreadLease.acquire(ref, this.runId, this.#lending, run)
+    this.#watch.lease = this.#lease
+    this.#leave = this.#lending.local.enter(ref, this)
     this.#watch.begin(run, this.#parts.limits.runMs)
     const { answers, input } = this.#wish
     if (!answers) checkInput(input)
-    if (answers) this.#opening = await openWithAnswers(flow, await store.threads.get(ref), answers, clock)
-    const thread = await store.threads.open(ref)
-    this.#opening ??= openWithInput(flow, thread, input as RunInput, pending)
-    this.#thread = thread
-    return { state: this.#stateFrom(thread.state), close: () => this.#close() }
+    const found = await store.threads.get(ref)
+    this.#opening = answers
+      ? await openWithAnswers(flow, found, answers, clock)
+      : openWithInput(flow, found ?? { openCalls: [] }, input, this.#pending ?? pending)
+    this.#thread = found ?? (await store.threads.open(ref))
+    this.#watch.begun = true
+    return { state: this.#stateFrom(this.#thread.state), close: () => this.#close() }
   }
 
   async #close(): Promise<void> {
@@ -154,9 +168,11 @@ export class ThreadRun implements RunSettings, RunHost {
       this.#history = await this.#load(this.session)
       const start = this.#start()
       const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, ctx, sink))
+      if (this.#wish.answers) await this.#take()
       try {
         await pipe(next(start), out)
       } finally {
+        this.#done = true
         await this.#commit(ctx.state)
       }
     })
@@ -171,8 +187,17 @@ export class ThreadRun implements RunSettings, RunHost {
     return { ...input, messages, ...this.#opening?.resumption }
   }
 
+  /** Contract: answers are taken once; if this run breaks off, what it did with them is not known and not done again. */
+  async #take(): Promise<void> {
+    const { checkpoint } = this.#opening ?? {}
+    if (!checkpoint || !this.#lease) return
+    const taken = { ...checkpoint, resumedBy: this.runId }
+    await this.#parts.store.threads.commit(this.session, { checkpoint: taken }, this.#lease.token)
+  }
+
   async #load(ref: ThreadRef): Promise<readonly Message[]> {
-    const messages = await loadMessages(this.#parts.store.threads, ref, this.runId)
+    const { messages: given = [] } = this.#opening ?? {}
+    const messages = await loadMessages(this.#parts.store.threads, ref, this.runId, given)
     // What is stored is sound, but for calls that wait and results that came in a later run.
     return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
   }
@@ -188,15 +213,23 @@ export class ThreadRun implements RunSettings, RunHost {
   /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where the run goes on is nobody's business. */
   async #ask(event: AgentEvent & { type: 'action' }, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
     if (event.action.type !== 'interrupt') return
-    const { state = null, ...action } = event.action
-    const suspended = { interrupts: action.interrupts, state }
-    if (action.interrupts.length > 0) {
+    const { state = null, interrupts } = event.action
+    const suspended = makeCheckpoint(
+      this.#parts.flow.name,
+      this.runId,
+      { interrupts, state },
+      this.#opening?.checkpoint,
+    )
+    if (interrupts.length > 0) {
       // Whoever has stopped the run is not asked.
       ctx.throwIfAborted()
       await this.#commit(ctx.state, suspended)
       ctx.throwIfAborted()
       this.#suspended = suspended
-      await sink.write({ ...event, action })
+      const wait = sink.write({ ...event, action: { type: 'interrupt', interrupts: suspended.interrupts } })
+      if (!wait) return
+      this.#watch.park(wait, event.type)
+      await wait
     } else this.#suspended = suspended
   }
 
@@ -205,8 +238,8 @@ export class ThreadRun implements RunSettings, RunHost {
   }
 
   /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
-  async #commit(state: State, suspended: Suspended | undefined = this.#suspended): Promise<void> {
-    const { store, flow } = this.#parts
+  async #commit(state: State, suspended: Checkpoint | undefined = this.#suspended): Promise<void> {
+    const { store } = this.#parts
     const { session, runId } = this
     const [thread, lease] = [this.#thread, this.#lease]
     if (!thread || !lease || this.#watch.lost) return
@@ -217,18 +250,34 @@ export class ThreadRun implements RunSettings, RunHost {
     const stored = this.#stored
     if (stored?.suspended === suspended && stored?.ids.size === all.length) return
     const processed = this.#wish.answers ? undefined : this.#wish.input.processed
-    await store.threads.commit(
-      session,
-      {
-        ...changes(thread.state, state),
-        messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
-        openCalls: suspended ? calls.besides(suspended.interrupts) : [],
-        checkpoint: suspended ? makeCheckpoint(flow.name, runId, suspended) : null,
-        ...(processed && { processed }),
-      },
-      lease.token,
+    await persistently(this.clock, () =>
+      store.threads.commit(
+        session,
+        {
+          ...changes(thread.state, state),
+          messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
+          openCalls: suspended ? calls.besides(suspended.interrupts) : [],
+          checkpoint: suspended ?? null,
+          ...(processed && { processed }),
+        },
+        lease.token,
+      ),
     )
     this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)) }
+  }
+}
+
+const ATTEMPTS = 3
+
+/** Tries again what may succeed later. */
+async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
+      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve, true))
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { type AgentEvent, type CancelMode, type Clock, KernelError, type RunControl } from '@troupe/kernel'
 import type { RunnerLimits } from './limits.ts'
+import type { ThreadLease } from './thread-lease.ts'
 
 const MODES: readonly (CancelMode | undefined)[] = [undefined, 'after-tools', 'after-model', 'now']
 const NEVER = Number.POSITIVE_INFINITY
@@ -8,7 +9,6 @@ const NEVER = Number.POSITIVE_INFINITY
 export class Watch {
   readonly #clock: Clock
   readonly #limits: Required<RunnerLimits>
-  readonly #renew: () => Promise<CancelMode | undefined> | undefined
   #run: RunControl | undefined
   #deadline = NEVER
   #escalation = NEVER
@@ -18,14 +18,17 @@ export class Watch {
   /** The last write that had to wait, and for how many reads it may. */
   #parked: Promise<void> | undefined
   #reads = 1
+  /** Whether the run has its thread and goes on. */
+  begun = false
+  /** Renewed as long as the run goes on, also while it ends. */
+  lease: ThreadLease | undefined
   cancelling: CancelMode | undefined
   /** Whether the thread may be another's by now. */
   lost = false
 
-  constructor(clock: Clock, limits: Required<RunnerLimits>, renew: () => Promise<CancelMode | undefined> | undefined) {
+  constructor(clock: Clock, limits: Required<RunnerLimits>) {
     this.#clock = clock
     this.#limits = limits
-    this.#renew = renew
   }
 
   /** Begins, or begins anew. */
@@ -60,12 +63,13 @@ export class Watch {
 
   #schedule(): void {
     this.#cancelTimer?.()
-    if (!this.#run) return
+    // Nobody waits for a run that was stopped before it began.
+    if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
     const next = Math.min(this.#limits.pollMs, this.#deadline - now, this.#escalation - now)
     this.#cancelTimer = this.#clock.after(Math.max(0, next), () => {
       this.#look().catch((error: unknown) => {
-        this.lost = KernelError.is(error, 'LEASE_LOST')
+        this.lost ||= KernelError.is(error, 'LEASE_LOST')
         this.#run?.abort(error)
       })
     })
@@ -74,17 +78,24 @@ export class Watch {
   async #look(): Promise<void> {
     const now = this.#clock.now()
     const { runMs, idleMs } = this.#limits
-    if (now >= this.#deadline) throw new KernelError('TIMEOUT', `run: took longer than ${runMs} ms`)
+    if (now >= this.#deadline) {
+      this.#deadline = NEVER
+      this.#stop(`took longer than ${runMs} ms`)
+    }
     if (now >= this.#escalation) {
       this.#escalation = NEVER
       this.cancel('now')
     }
     if (this.#unreadFor(now) >= idleMs * this.#reads) {
-      throw new KernelError('TIMEOUT', `run: nobody has read for ${idleMs} ms`)
+      this.#stop(`nobody has read for ${idleMs} ms`)
     }
     this.#schedule()
-    const wish = await this.#renew()
+    const wish = await this.lease?.renew()
     if (wish) this.cancel(wish)
+  }
+
+  #stop(why: string): void {
+    this.#run?.abort(new KernelError('TIMEOUT', `run: ${why}`))
   }
 
   /** Writes are not counted one by one: only one that is found waiting is looked at. */

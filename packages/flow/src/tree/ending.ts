@@ -1,5 +1,6 @@
 import {
   type ActionEvent,
+  type Agent,
   type AgentAction,
   type AgentEnd,
   type AgentEvent,
@@ -44,12 +45,15 @@ export class Listener implements Sink<AgentEvent> {
   readonly #session: SessionLog
   /** Whether the agents inside are heard by others. */
   readonly #ownOnly: boolean
+  /** Whether it says of itself that it observes what it runs, so that all it tells is its own. */
+  readonly #all: boolean
   end: AgentEnd | undefined
   action: Steering | undefined
   asked: Extract<AgentAction, { type: 'interrupt' }> | undefined
 
-  constructor(ctx: RunContext, agentName: string, sink: Sink<AgentEvent>, session: SessionLog, ownOnly: boolean) {
-    this.#stamp = { runId: ctx.runId, agentName, runPath: ctx.runPath }
+  constructor(ctx: RunContext, agent: Agent, sink: Sink<AgentEvent>, session: SessionLog, ownOnly: boolean) {
+    this.#stamp = { runId: ctx.runId, agentName: agent.name, runPath: ctx.runPath }
+    this.#all = agent.observesItself ?? false
     this.#sink = sink
     this.#session = session
     this.#ownOnly = ownOnly
@@ -68,10 +72,11 @@ export class Listener implements Sink<AgentEvent> {
         return this.#sink.write(event)
     }
     if (event.runId === this.#stamp.runId && (!this.#ownOnly || isOf(event, this.#stamp))) {
-      if (event.type === 'action' && event.action.type === 'interrupt') return this.#hold(event)
+      const own = this.#all || isOf(event, this.#stamp)
+      if (own && event.type === 'action' && event.action.type === 'interrupt') return this.#hold(event)
       this.#session.record(event)
-      if (event.type === 'agent-end') this.end = event
-      if (event.type === 'action' && event.action.type !== 'custom') this.action = event.action as Steering
+      if (own && event.type === 'agent-end') this.end = event
+      if (own && event.type === 'action' && event.action.type !== 'custom') this.action = event.action as Steering
     }
     return this.#sink.write(event)
   }
@@ -95,7 +100,7 @@ export function isOf(
   )
 }
 
-/** Contract: between two agents a soft cancel and an abort are obeyed. */
+/** Contract: a soft cancel is obeyed between two agents; an abort the kernel sees to. */
 export function throwIfCancelled(ctx: RunContext): void {
   if (ctx.cancelling) throw new KernelError('ABORTED', `run ${ctx.runId}: cancelled before the next agent`)
 }

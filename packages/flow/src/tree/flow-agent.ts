@@ -5,6 +5,7 @@ import {
   type AgentInput,
   type EventDraft,
   KernelError,
+  type Message,
   type PipeStream,
   pipe,
   type ResumeInfo,
@@ -12,8 +13,9 @@ import {
   type RunOptions,
   type Sink,
   stream,
+  type ToolMessage,
 } from '@troupe/kernel'
-import { openCalls } from '@troupe/kernel/history'
+import { openCalls, repairHistory } from '@troupe/kernel/history'
 import { observe } from '@troupe/kernel/run'
 import { SCENE, type Scene, type SessionLog, sceneFor } from '../session.ts'
 import { isComposed, PARTS } from './composed.ts'
@@ -51,6 +53,8 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   options: FlowOptions
   /** It comes back to its parent by itself, and its model is not told of it. */
   returns = false
+  /** It is a part of a workflow, which is no tree to hand over in. */
+  inWorkflow = false
   parent: FlowAgent | undefined
   subAgents: readonly FlowAgent[] = []
   #additions: Required<Additions> | undefined
@@ -120,26 +124,43 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     const { ctx, scene, resumption } = turn
     let position: Position = resumption ? readPosition(resumption.state) : this.#begin(scene.session)
     let node = this.at(position)
-    let held = resumption && position.asked ? { state: position.inner ?? null, answers: resumption.answers } : undefined
+    let answers = resumption && { ...position.answers, ...resumption.answers }
+    let held = answers && position.asked ? { state: position.inner ?? null, answers } : undefined
+    let continues = resumption !== undefined || scene.session.fresh
     for (;;) {
       const { hop, path } = position
       const place = hop === 0 ? ctx : ctx.derive({ step: `agent:${hop}`, runPath: [...ctx.runPath, ...path] })
-      const listener = await node.#speak(turn, place, sink, node === this, held)
+      const before = scene.session.said.length
+      const listener = await node.#speak(turn, place, sink, { entry: node === this, continues, held })
       const { end, asked, action } = listener
       const told = end && { end }
       if (end && end.outcome !== 'complete' && end.outcome !== 'interrupted') return { ...told }
       if (asked || (!isComposed(node.agent) && openCalls(scene.session.messages).length > 0)) {
-        const { interrupts = [], state: inner } = asked ?? {}
-        const state = { ...position, asked: asked !== undefined, ...(inner !== undefined && { inner }) }
+        // A hook that asks while calls wait to run again leaves them waiting.
+        const { interrupts = [], state: inner = held?.state } = asked ?? {}
+        const { format, agent } = position
+        // Who runs again from the start asks the same again; who goes on from what was said asks something else.
+        const again = answers && (!node.agent.resume || scene.session.said.length === before)
+        const state: Position = {
+          format,
+          agent,
+          path,
+          hop,
+          asked: asked !== undefined,
+          ...(inner !== undefined && { inner }),
+          ...(again && { answers }),
+        }
         return { ...told, suspended: { interrupts, state } }
       }
       if (action?.type !== 'transfer-to-agent') return { ...told, ...(action && { action }) }
       throwIfCancelled(ctx)
       const target = node.#target(action.agentName)
-      spend(scene, node.name, target.name)
+      if (!node.returns) spend(scene, node.name, target.name)
       position = { format: 1, agent: target.name, path: [...path, node.name], hop: hop + 1, asked: false }
       node = target
+      answers = undefined
       held = undefined
+      continues = false
     }
   }
 
@@ -148,8 +169,11 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     turn: Turn,
     ctx: RunContext,
     sink: Sink<AgentEvent>,
-    entry: boolean,
-    held: Resumption | undefined,
+    {
+      entry,
+      continues,
+      held,
+    }: { readonly entry: boolean; readonly continues: boolean; readonly held: Resumption | undefined },
   ): Promise<Listener> {
     const agent = this.#speaker
     const { scene, options } = turn
@@ -157,22 +181,25 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     const composed = isComposed(agent)
     const inner = isComposed(agent) ? ctx.with(SCENE, { ...scene, player: agent[PARTS] }) : ctx
     const additions = this.#additionsFor(turn.additions, entry)
-    const history = composed ? session.messages : this.#historyOf(session, ctx)
+    const history = composed
+      ? session.messages
+      : this.#historyOf(continues ? session.messages : withoutKept(session.messages), ctx)
     const input: AgentInput = {
       messages: Array.isArray(history) ? history : await history,
       ...(additions && { additions }),
       ...(options && { options }),
     }
-    const listener = new Listener(ctx, agent.name, sink, session, composed)
+    const listener = new Listener(ctx, agent, sink, session, composed)
     await pipe(observe(agent, held ? { ...input, ...held } : input, inner), listener)
     session.settle()
     return listener
   }
 
-  #historyOf({ messages }: SessionLog, ctx: RunContext): ReturnType<HistoryRewriter> {
+  #historyOf(messages: readonly Message[], ctx: RunContext): ReturnType<HistoryRewriter> {
     const { historyRewriter } = this.options
-    if (!historyRewriter) return rewriteHistory(messages, this.name, this.options)
-    return historyRewriter(messages, ctx.derive({ agentName: this.name }))
+    return historyRewriter
+      ? soundly(historyRewriter(messages, ctx.derive({ agentName: this.name })))
+      : rewriteHistory(messages, this.name, this.options)
   }
 
   /** On a transfer the tools that a caller gave travel along, its instruction stays with the agent it was meant for. */
@@ -227,6 +254,15 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     for (const node of this.subAgents) yield* node.nodes()
   }
 
+  /** This agent and all that stand below or inside it. */
+  *reach(seen: Set<FlowAgent> = new Set()): Generator<FlowAgent> {
+    if (seen.has(this)) return
+    seen.add(this)
+    yield this
+    for (const node of this.subAgents) yield* node.reach(seen)
+    if (isComposed(this.agent)) for (const part of this.agent[PARTS].agents) yield* part.reach(seen)
+  }
+
   /** Whom this agent may hand over to on its own wish. */
   get targets(): readonly FlowAgent[] {
     const { agent, parent, options, subAgents } = this
@@ -236,6 +272,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
 
   /** Makes what its agents need to hand over; from now on the tree does not change. */
   freeze(): void {
+    if (this.#frozen) return
     for (const node of this.nodes()) {
       const { targets, agent } = node
       if (isComposed(agent)) for (const part of agent[PARTS].agents) part.root.freeze()
@@ -249,6 +286,25 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
       if (node.returns && node.parent) node.#speaker = returning(node.agent, node.parent.name)
     }
   }
+}
+
+/** What a rewriter tears apart is mended for the agent alone: the thread has it whole. */
+async function soundly(messages: ReturnType<HistoryRewriter>): Promise<readonly Message[]> {
+  return repairHistory(await messages)
+}
+
+/** What was kept beside an open call was applied when that was answered; an agent that speaks anew is not bound by it. */
+function withoutKept(messages: readonly Message[]): readonly Message[] {
+  let from = messages.length
+  while (messages[from - 1]?.role === 'tool') from--
+  const results = messages.slice(from)
+  if (!results.some((message) => message.role === 'tool' && message.kept)) return messages
+  return messages.slice(0, from).concat(
+    results.map((message) => {
+      const { kept: _, ...rest } = message as ToolMessage
+      return rest
+    }),
+  )
 }
 
 function cannotTransfer({ name, subAgents }: FlowAgent): KernelError {

@@ -1,4 +1,4 @@
-import { got, type Json, KernelError } from '@troupe/kernel'
+import { type Answers, got, type Json, KernelError } from '@troupe/kernel'
 
 /** Where a flow stands. Contract: JSON, kept in checkpoints. */
 export type Position = {
@@ -12,6 +12,8 @@ export type Position = {
   readonly asked: boolean
   /** What the agent itself needs. */
   readonly inner?: Json
+  /** What it was answered before, and will ask again. */
+  readonly answers?: Answers
 }
 
 /** Contract: throws `CHECKPOINT_INVALID` for what is no position. */

@@ -33,6 +33,7 @@ describe('what others said, word for word', () => {
   test('text', () => {
     expect(rewriteHistory([says(router, 'Let me transfer you to WeatherAgent')], weather)).toEqual([
       {
+        agentName: router,
         id: 'm-RouterAgent-0',
         role: 'user',
         content: 'For context: [RouterAgent] said: Let me transfer you to WeatherAgent.',

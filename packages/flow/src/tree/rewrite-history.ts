@@ -22,14 +22,12 @@ export function rewriteHistory(
   { skipTransferMessages = false }: RewriteOptions = {},
 ): readonly Message[] {
   let rewritten: Message[] | undefined
-  let speaker: string | undefined
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i] as Message
     let seen: Message | undefined = message
     if (message.role === 'assistant' || message.role === 'tool') {
-      if (message.role === 'assistant') speaker = message.agentName
       const said = skipTransferMessages ? withoutTransfers(message) : message
-      const who = message.agentName ?? speaker
+      const who = message.agentName ?? (message.role === 'tool' ? callerOf(message, messages, i) : undefined)
       seen = said && who !== undefined && who !== agentName ? context(said, who) : said
     }
     if (seen !== message) rewritten ??= messages.slice(0, i)
@@ -40,13 +38,22 @@ export function rewriteHistory(
 
 type Said = AssistantMessage | ToolMessage
 
+/** Who made the call that a result from outside answers. */
+function callerOf({ callId }: ToolMessage, messages: readonly Message[], before: number): string | undefined {
+  for (let i = before - 1; i >= 0; i--) {
+    const message = messages[i]
+    if (message?.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return message.agentName
+  }
+  return undefined
+}
+
 function context(said: Said, who: string): Message | undefined {
   const text = said.role === 'assistant' ? spoken(said, who) : returned(said, who)
   const files = filesOf(said.content)
   if (text === '' && files.length === 0) return undefined
   const line = `For context:${text}`
   const content: Content = files.length > 0 ? [{ type: 'text', text: line }, ...files] : line
-  return { id: said.id, role: 'user', content }
+  return { id: said.id, role: 'user', content, agentName: who }
 }
 
 function spoken({ content, toolCalls = [] }: AssistantMessage, who: string): string {

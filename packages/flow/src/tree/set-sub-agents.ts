@@ -30,7 +30,10 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
       const message = `setSubAgents of ${flow.name}: an agent has one parent, and ${child.name} is with ${child.parent.name}`
       throw new KernelError('CONFIG_INVALID', message)
     }
-    if (child === flow.root)
+    if (child.inWorkflow) {
+      throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is a part of a workflow`)
+    }
+    if ([...child.reach()].some((node) => node === flow || node === flow.root))
       throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is above it`)
   }
   checkNames(

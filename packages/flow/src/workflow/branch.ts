@@ -9,8 +9,9 @@ import {
   type Message,
   type Sink,
   sinkTo,
+  type ToolMessage,
 } from '@troupe/kernel'
-import { openCalls, unknownResult } from '@troupe/kernel/history'
+import { openCalls, unanswered, unknownResult } from '@troupe/kernel/history'
 import type { SessionLog } from '../session.ts'
 import type { Ending, Steering } from '../tree/ending.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -45,6 +46,9 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
+  /** Of its own, so that branches do not race for the last transfer. */
+  readonly #budget: { left: number }
+  readonly #before: number
   /** Whether it has run this time. */
   #went = false
   #ending: Ending | undefined
@@ -58,6 +62,8 @@ export class Branch {
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
+    this.#budget = { ...stage.scene.budget }
+    this.#before = stage.scene.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
@@ -81,13 +87,8 @@ export class Branch {
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      this.#ending = await this.#stage.attempt(
-        this.#index,
-        place,
-        inner,
-        { ...scene, session: this.#session },
-        this.#sink,
-      )
+      const own = { ...scene, session: this.#session, budget: this.#budget }
+      this.#ending = await this.#stage.attempt(this.#index, place, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
     }
@@ -101,16 +102,31 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    if (this.failure) {
-      for (const call of openCalls(this.#session.messages)) this.#session.add(unknownResult(call, this.name))
-    }
+    this.#stage.scene.budget.left -= this.#before - this.#budget.left
+    if (this.failure) for (const { result } of this.#lost()) this.#session.add(result)
     for (const message of this.#session.said) this.#stage.scene.session.add(message)
   }
 
-  /** Tells of a failure that is tolerated. */
+  /** Calls that its failure leaves without a result, and the neutral one they get. */
+  #lost(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
+    const { messages } = this.#session
+    return unanswered(messages).map((call) => {
+      const made = messages.findLast((message) => callsOf(message).includes(call.id))
+      const caller = (made?.role === 'assistant' && made.agentName) || this.name
+      return { caller, result: unknownResult(call, caller) }
+    })
+  }
+
+  /** Tells of a failure that is tolerated. Contract: before it is joined. */
   async tellFailure(): Promise<void> {
     const { failure, name } = this
     if (!this.#went || !failure) return
+    const { runId, runPath } = this.#stage.place('')
+    for (const { caller, result } of this.#lost()) {
+      const { id: messageId, callId, name, content } = result
+      const stamp = { runId, agentName: caller, runPath }
+      await this.#sink.write({ type: 'tool-end', ...stamp, callId, messageId, name, status: 'failed', content })
+    }
     await this.#stage.ctx.emit('branch-failed', { agentName: name, error: failure.toJSON() })
   }
 

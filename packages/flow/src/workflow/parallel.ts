@@ -12,7 +12,7 @@ export interface ParallelOptions extends WorkflowOptions {
   readonly onError?: 'stop' | 'continue'
 }
 
-/** How long branches that were stopped may take to end. */
+/** How long a run waits for its agents after an abort; branches have a part of it. */
 const GRACE_MS = 1_000
 
 /**
@@ -37,14 +37,14 @@ export function parallel({ onError = 'stop', ...options }: ParallelOptions): Age
       const branches = branchesOf(stage, saved ?? [], onError === 'continue')
       try {
         await settle(stage, branches, onError === 'stop')
+        const failed = branches.filter(({ failure }) => failure)
+        const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
+        const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
+        if (first?.failure && !tolerated) throw first.failure
+        for (const branch of failed) await branch.tellFailure()
       } finally {
         for (const branch of branches) branch.join()
       }
-      const failed = branches.filter(({ failure }) => failure)
-      const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
-      const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
-      if (first?.failure && !tolerated) throw first.failure
-      for (const branch of failed) await branch.tellFailure()
       const states = branches.map((branch) => branch.state())
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
       return states.every(({ done }) => done) ? steering(states) : { suspended: { interrupts, state: states } }
@@ -80,18 +80,24 @@ function isOf(message: Found, ids: ReadonlySet<string>, calls: ReadonlySet<strin
   return ids.has(message.id) || (message.role === 'tool' && calls.has(message.callId))
 }
 
-/** Runs the branches; if one failure is to stop the others, they have the grace to end. */
+/** Runs the branches. Contract: once they are stopped, by one that failed or by an abort, they have a grace to end, shorter than that of the run and of those around them, so that what they said is joined. */
 async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boolean): Promise<void> {
   const over = Promise.withResolvers<void>()
   let cancelTimer: (() => void) | undefined
+  const giveGrace = () => {
+    cancelTimer ??= ctx.clock.after(GRACE_MS / ((ctx.depth + 1) * (ctx.runPath.length + 2)), over.resolve, true)
+  }
   const watch = async (branch: Branch) => {
     await branch.run()
     if (!stopping || !branch.failure || cancelTimer) return
-    cancelTimer = ctx.clock.after(GRACE_MS, over.resolve, true)
+    giveGrace()
     const reason = new KernelError('ABORTED', `parallel ${ctx.agentName}: ${branch.name} has failed`)
     for (const other of branches) other.stop(reason)
   }
+  const { signal } = ctx
+  signal.addEventListener('abort', giveGrace)
   await Promise.race([Promise.all(branches.map(watch)), over.promise])
+  signal.removeEventListener('abort', giveGrace)
   cancelTimer?.()
 }
 

@@ -45,9 +45,9 @@ export class Stage {
   }
 
   /** Lets one agent speak. Contract: rejects if it failed or was cancelled. */
-  async play(index: number, step: string, state?: Json, scene: Scene = this.scene): Promise<Ending> {
+  async play(index: number, step: string, state?: Json): Promise<Ending> {
     throwIfCancelled(this.ctx)
-    const ending = await this.attempt(index, this.place(step), state, scene, this.sink)
+    const ending = await this.attempt(index, this.place(step), state, this.scene, this.sink)
     const { error } = ending.end ?? {}
     if (error) throw KernelError.from(error)
     return ending
@@ -103,6 +103,13 @@ export function workflow<State extends Json>(
     throw new KernelError('CONFIG_INVALID', `${kind} ${name}: expected a list of agents, ${got(agents)}`)
   }
   const flows = agents.map((agent) => flowOf(agent))
+  for (const flow of flows) {
+    if (flow.parent) {
+      const message = `${kind} ${name}: ${flow.name} is a sub-agent of ${flow.parent.name}; take the whole tree, or the agent itself`
+      throw new KernelError('CONFIG_INVALID', message)
+    }
+    flow.inWorkflow = true
+  }
   const read = (state: Json): State => {
     const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
     const inner = found?.format === 1 && found.kind === kind ? found.state : undefined

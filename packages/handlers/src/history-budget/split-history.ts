@@ -29,7 +29,7 @@ export function splitHistory(messages: readonly Message[], options: SplitOptions
   while (messages[headEnd]?.role === 'system') headEnd++
   const hasSummary = summaryId !== undefined && messages[headEnd]?.id === summaryId
   const start = hasSummary ? headEnd + 1 : headEnd
-  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  const lastUser = messages.findLastIndex((message) => message.role === 'user' && message.agentName === undefined)
   const kept: Message[] = []
   const dropped: Message[] = []
   let gone = 0

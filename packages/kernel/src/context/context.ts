@@ -70,7 +70,7 @@ export interface RunContext {
   emit(name: string, data: Json): void | Promise<void>
   /** Contract: inside a tool call only; taken into account when every call of the turn has settled. */
   sendAction(action: AgentAction): void
-  /** Whether somebody can answer later; false in a run without a store. */
+  /** Whether somebody can answer later; false in a run without a session. */
   readonly canInterrupt: boolean
   /** Asks a person. Contract: rejects with `INTERRUPTED` the first time and is recorded, so that catching it changes nothing; on resume the call starts again and gets the answer here. */
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T>

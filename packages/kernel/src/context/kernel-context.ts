@@ -89,7 +89,10 @@ export class KernelContext implements RunContext {
   }
   get ids(): Ids {
     const { core, place } = this
-    return { next: () => core.nextId(place.step), call: (callId) => core.claimCall(callId, place.step) }
+    return {
+      next: () => core.nextId(place.step),
+      call: (callId) => core.claimCall(callId, place.step),
+    }
   }
 
   throwIfAborted(): void {

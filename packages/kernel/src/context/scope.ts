@@ -55,7 +55,7 @@ export class Scope {
     if (!canInterrupt) {
       return new KernelError(
         'CONFIG_INVALID',
-        `interrupt: nobody can answer in this run; run it through a Runner with a store`,
+        'interrupt: nobody can answer in this run; run it through a Runner, with a session',
       )
     }
     if (this.#active > 0) {

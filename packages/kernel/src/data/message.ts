@@ -42,8 +42,8 @@ type MessageBase = {
 
 /** Words of the application inside a history; an agent's instruction is not one of them. */
 export type SystemMessage = MessageBase & { readonly role: 'system' }
-/** What a person said. */
-export type UserMessage = MessageBase & { readonly role: 'user' }
+/** What a person said; or, with `agentName`, what another agent said, told as context. */
+export type UserMessage = MessageBase & { readonly role: 'user'; readonly agentName?: string }
 
 /** What a model said. */
 export type AssistantMessage = MessageBase & {

@@ -150,6 +150,10 @@ export class RunCore {
 
   /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
   conclude(thrown: unknown, signal?: AbortSignal): { readonly outcome: Outcome; readonly error: KernelError } {
+    // What was told has happened, whatever came after it.
+    if (thrown !== undefined && this.#told && this.hasTold(KernelError.from(thrown))) {
+      return { outcome: 'failed', error: this.#known(KernelError.from(thrown)) }
+    }
     const aborted = this.abortError ?? (signal?.aborted ? abortError(signal.reason) : undefined)
     const error = this.#known(aborted ?? KernelError.from(thrown))
     this.#failure = error
@@ -172,9 +176,8 @@ export class RunCore {
 
   /** The id under which a call is known in the thread. */
   claimCall(callId: string, step: string): string {
-    const taken = callId === '' || this.#calls?.has(callId) || makesCall(this.history, callId)
-    const id = taken ? this.nextId(step) : callId
-    this.#calls ??= new Set()
+    this.#calls ??= new Set(this.history.flatMap(callIdsOf))
+    const id = callId === '' || this.#calls.has(callId) ? this.nextId(step) : callId
     this.#calls.add(id)
     return id
   }
@@ -277,9 +280,11 @@ export class RunCore {
   }
 }
 
-function makesCall(messages: readonly Message[], callId: string): boolean {
-  return messages.some((message) => message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId))
+function callIdsOf(message: Message): readonly string[] {
+  return message.role === 'assistant' && message.toolCalls ? message.toolCalls.map(({ id }) => id) : NONE
 }
+
+const NONE: readonly string[] = []
 
 function abortError(reason: unknown): KernelError {
   if (KernelError.is(reason)) return reason

@@ -6,7 +6,7 @@ import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
-import { messageOf, openCalls } from '../history.ts'
+import { messageOf, unanswered } from '../history.ts'
 import { mapStream, pipe, type Sink } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import type { RunHost } from './run.ts'
@@ -71,7 +71,7 @@ async function attemptRun(
   if (saved && 'result' in saved) return saved
   const start = saved ? continued(input, saved, answers, core) : input
   if (saved && !('answers' in start)) {
-    const interrupts = openCalls(start.messages).map((call) => awaited(call, agent.name, core))
+    const interrupts = unanswered(start.messages).map((call) => awaited(call, agent.name, core))
     if (interrupts.length > 0) return { interrupts, messages: start.messages }
   }
   const messages = start.messages.slice()
@@ -93,7 +93,7 @@ async function attemptRun(
   await pipe(run, forwarding(outer, options.forward ?? true, listener.hear))
   const result = (await run) as RunResult<Json>
   listener.throwFailure()
-  const open = openCalls(messages).filter(({ id }) => result.openCallIds?.includes(id))
+  const open = unanswered(messages).filter(({ id }) => result.openCallIds?.includes(id))
   const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name, core))]
   return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
 }
@@ -154,7 +154,7 @@ function continued(
   core: RunCore,
 ): AgentInput | ResumeInfo {
   const messages = saved.messages.slice()
-  for (const { id: callId, name } of openCalls(saved.messages)) {
+  for (const { id: callId, name } of unanswered(saved.messages)) {
     const id = resultId(core, callId)
     const answer = Object.hasOwn(answers, id) ? answers[id] : undefined
     if (answer === undefined) continue

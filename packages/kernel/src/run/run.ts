@@ -60,6 +60,7 @@ export interface RunSettings extends RunRequest {
 export interface RunControl {
   /** Contract: made on first use; aborts with the run, and when nobody waits for it any more. */
   readonly signal: AbortSignal
+  readonly aborted: boolean
   abort(reason: unknown): void
 }
 

@@ -51,6 +51,8 @@ export type Checkpoint = {
   readonly agentName: string
   readonly interrupts: readonly Interrupt[]
   readonly state: Json
+  /** The run that took the answers. Contract: where it has not ended, what it did is not known, and is not done again. */
+  readonly resumedBy?: string
 }
 
 /** One atomic change of a thread; what is left out stays. */
