@@ -1,0 +1,136 @@
+import { type CancelMode, got, type LeaseStore } from '@troupe/kernel'
+import type { Transaction } from 'kysely'
+import { check, checkId, checkRef, checkTtl, failure, type ThreadKey } from './checks.ts'
+import { ensureOwner, locked, ownerOf, threadOf } from './rows.ts'
+import type { Tables } from './schema.ts'
+import { type Queries, type Session, statements } from './session.ts'
+import { fromColumn, toColumn } from './text.ts'
+
+/** From soft to hard. */
+const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+
+/** Leases in SQL. */
+export function sqlLeases({ who, engine, now, query, write }: Session): LeaseStore {
+  return {
+    async acquire(ref, { runId, ttlMs }) {
+      const key = checkRef(who, ref)
+      const run_id = checkId(who, 'runId', runId)
+      checkTtl(who, ttlMs)
+      return write(async (tx) => {
+        const owner = await ensureOwner(tx, key)
+        // Thread before lease, as everywhere.
+        const thread = await locked(engine, threadOf(tx, key).select('t.id')).executeTakeFirst()
+        const leases = () =>
+          tx.selectFrom('troupe_leases as t').where('owner', '=', owner).where('thread_id', '=', key.threadId)
+        const take = async () => {
+          const lease = await locked(engine, leases().selectAll()).executeTakeFirst()
+          if (lease && lease.expires_at > now()) {
+            const details = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
+            throw failure(who, 'THREAD_BUSY', 'another run holds the thread', details.runId, {
+              retryable: true,
+              details,
+            })
+          }
+          if (lease) {
+            if (thread) await failRuns(tx, thread.id, lease.run_id, now())
+            await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
+          }
+          return tx
+            .insertInto('troupe_leases')
+            .values({ owner, thread_id: key.threadId, run_id, expires_at: now() + ttlMs, cancel: null })
+            .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
+            .returning('token')
+            .executeTakeFirst()
+        }
+        // Whoever was faster is found at the second look.
+        const lease = (await take()) ?? (await take())
+        if (!lease) throw failure(who, 'THREAD_BUSY', 'others want the thread too', runId, { retryable: true })
+        return lease
+      })
+    },
+
+    async renew(ref, token, ttlMs) {
+      const key = checkRef(who, ref)
+      checkTtl(who, ttlMs)
+      const lease = await query((db) =>
+        db
+          .updateTable('troupe_leases')
+          .set({ expires_at: now() + ttlMs })
+          .where('token', '=', wholeToken(token))
+          .where('owner', '=', ownerOf(db, key).select('o.id'))
+          .where('thread_id', '=', key.threadId)
+          .returning('cancel')
+          .executeTakeFirst(),
+      )
+      if (!lease) throw failure(who, 'LEASE_LOST', 'stale lease token', token)
+      return lease.cancel === null ? {} : { cancel: lease.cancel as CancelMode }
+    },
+
+    async release(ref, token) {
+      const key = checkRef(who, ref)
+      await query((db) =>
+        db
+          .deleteFrom('troupe_leases')
+          .where('token', '=', wholeToken(token))
+          .where('owner', '=', ownerOf(db, key).select('o.id'))
+          .where('thread_id', '=', key.threadId)
+          .execute(),
+      )
+    },
+
+    async requestCancel(ref, { mode = 'now', runId }) {
+      const key = checkRef(who, ref)
+      check(who, MODES.includes(mode), `a cancel mode of ${MODES.join(', ')}`, mode)
+      return write(async (tx) => {
+        const lease = await locked(engine, liveLease(tx, key, now())).executeTakeFirst()
+        if (!lease || (runId !== undefined && toColumn(runId) !== lease.run_id)) return false
+        if (lease.cancel === null || MODES.indexOf(mode) > MODES.indexOf(lease.cancel as CancelMode)) {
+          await tx.updateTable('troupe_leases').set({ cancel: mode }).where('token', '=', lease.token).execute()
+        }
+        return true
+      })
+    },
+  }
+}
+
+/** A token that is no whole number fits no lease, and no database should have to say so. */
+function wholeToken(token: number): number {
+  return Number.isSafeInteger(token) ? token : -1
+}
+
+function liveLease(tx: Queries, key: ThreadKey, now: number) {
+  return ownerOf(tx, key)
+    .innerJoin('troupe_leases as t', 't.owner', 'o.id')
+    .where('t.thread_id', '=', key.threadId)
+    .where('t.expires_at', '>', now)
+    .select(['t.token', 't.run_id', 't.cancel'])
+}
+
+/** Finishes what the former holder left open: its run, and the runs nested in it. */
+async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
+  const lost = new Set([holder])
+  for (let parents = [holder]; parents.length > 0; ) {
+    const children: string[] = []
+    for (const some of statements(parents)) {
+      const rows = await tx
+        .selectFrom('troupe_runs')
+        .select('run_id')
+        .where('thread', '=', thread)
+        .where('parent_run_id', 'in', some)
+        .execute()
+      children.push(...rows.map(({ run_id }) => run_id))
+    }
+    parents = children.filter((id) => !lost.has(id))
+    for (const id of parents) lost.add(id)
+  }
+  const error = { code: 'LEASE_LOST', message: `lease: expired and taken over, ${got(fromColumn(holder))}` }
+  for (const some of statements([...lost])) {
+    await tx
+      .updateTable('troupe_runs')
+      .set({ status: 'failed', error: JSON.stringify(error), ended_at: endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'generating')
+      .execute()
+  }
+}

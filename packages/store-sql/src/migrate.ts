@@ -1,0 +1,38 @@
+import { KernelError } from '@troupe/kernel'
+import type { Kysely } from 'kysely'
+import { MIGRATIONS, type Tables } from './schema.ts'
+import type { Engine } from './session.ts'
+
+/** Brings a database up to date. Contract: safe when several processes do it at once; a newer database is `STORE_NEWER` and stays as it is. */
+export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise<void> {
+  if ((await versionOf(db)) === MIGRATIONS.length) return
+  await db.transaction().execute(async (tx) => {
+    await lockSchema(tx)
+    await tx.schema
+      .createTable('troupe_schema')
+      .ifNotExists()
+      .addColumn('version', 'integer', (column) => column.notNull())
+      .execute()
+    const version = (await tx.selectFrom('troupe_schema').select('version').executeTakeFirst())?.version
+    if ((version ?? 0) > MIGRATIONS.length) {
+      throw new KernelError(
+        'STORE_NEWER',
+        `${who}: the database is at version ${version} and this code knows ${MIGRATIONS.length}; update the package`,
+        { details: { version: version ?? 0, known: MIGRATIONS.length } },
+      )
+    }
+    for (const migration of MIGRATIONS.slice(version ?? 0)) await migration(tx, flavour)
+    const now = { version: MIGRATIONS.length }
+    if (version === undefined) await tx.insertInto('troupe_schema').values(now).execute()
+    else await tx.updateTable('troupe_schema').set(now).execute()
+  })
+}
+
+/** Undefined if there is no such table yet, or it cannot be read: the transaction will tell. */
+async function versionOf(db: Kysely<Tables>): Promise<number | undefined> {
+  try {
+    return (await db.selectFrom('troupe_schema').select('version').executeTakeFirst())?.version
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,141 @@
+import type { Json, RunLogStore } from '@troupe/kernel'
+import { checkId, checkNumber, checkRef, failure, type ThreadKey } from './checks.ts'
+import { locked, threadOf } from './rows.ts'
+import type { Queries, Session } from './session.ts'
+import { statements } from './session.ts'
+import { fromJson, toJson } from './text.ts'
+
+/** Events of one row. */
+const EVENTS_PER_ROW = 100
+/** Events a follower is given at once, up to one row more. */
+const EVENTS_PER_BATCH = 400
+
+/** Run logs in SQL. */
+export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
+  const { watch } = engine
+  return {
+    async append(ref, runId, after, events, close = false) {
+      const key = checkRef(who, ref)
+      const run = checkId(who, 'runId', runId)
+      checkNumber(who, 'after', after)
+      const rows = packed(who, after, events)
+      const { log, last } = await write(async (tx) => {
+        const thread = await locked(engine, threadOf(tx, key).select('t.id'), 'key share').executeTakeFirst()
+        if (!thread) throw failure(who, 'NOT_FOUND', 'unknown thread', ref.threadId)
+        const find = () =>
+          locked(
+            engine,
+            tx.selectFrom('troupe_run_logs as t').where('thread', '=', thread.id).where('run_id', '=', run),
+          )
+            .select(['id', 'last_seq', 'closed'])
+            .executeTakeFirst()
+        const begin = () =>
+          tx
+            .insertInto('troupe_run_logs')
+            .values({ thread: thread.id, run_id: run, last_seq: 0, closed: 0 })
+            .onConflict((conflict) => conflict.columns(['thread', 'run_id']).doNothing())
+            .returning(['id', 'last_seq', 'closed'])
+            .executeTakeFirst()
+        // Whoever begins the log at the same time is found at the second look.
+        const log = (await find()) ?? (await begin()) ?? (await find())
+        if (!log || log.closed || after !== log.last_seq) {
+          const ended = log?.closed ? 'was closed' : 'ends'
+          throw failure(who, 'VERSION_CONFLICT', `the log ${ended} at ${log?.last_seq ?? 0}`, after)
+        }
+        const last = after + events.length
+        for (const some of statements(rows)) {
+          await tx
+            .insertInto('troupe_run_events')
+            .values(some.map((row) => ({ log: log.id, ...row })))
+            .execute()
+        }
+        if (events.length > 0 || close) {
+          await tx
+            .updateTable('troupe_run_logs')
+            .set({ last_seq: last, closed: close ? 1 : 0 })
+            .where('id', '=', log.id)
+            .execute()
+        }
+        await engine.announce?.(tx, [log.id])
+        return { log: log.id, last }
+      })
+      watch.tell([log])
+      return last
+    },
+
+    async *follow(ref, runId, { after = 0, live = true, signal }) {
+      const key = checkRef(who, ref)
+      const run = checkId(who, 'runId', runId)
+      checkNumber(who, 'after', after)
+      const log = await query((db) => logOf(db, key, run))
+      if (log === undefined) throw failure(who, 'NOT_FOUND', 'unknown run log', runId)
+      let from = Math.min(Math.max(0, Math.floor(after)), Number.MAX_SAFE_INTEGER - EVENTS_PER_BATCH)
+      while (!signal.aborted && !watch.closed) {
+        // Armed before the look, so that nothing falls between look and wait.
+        const { changed, disarm } = watch.arm(log, signal)
+        let batch: readonly { readonly seq: number; readonly event: Json }[]
+        try {
+          const next = await query((db) => eventsOf(db, log, from))
+          batch = next.batch
+          if (batch.length === 0) {
+            if (next.ended || !live) return
+            await changed
+          }
+        } finally {
+          disarm()
+        }
+        if (batch.length === 0) continue
+        if (signal.aborted) return
+        from = batch.at(-1)?.seq ?? from
+        yield batch
+      }
+    },
+  }
+}
+
+async function logOf(db: Queries, key: ThreadKey, runId: string): Promise<number | undefined> {
+  const log = await threadOf(db, key)
+    .innerJoin('troupe_run_logs as l', 'l.thread', 't.id')
+    .where('l.run_id', '=', runId)
+    .select('l.id')
+    .executeTakeFirst()
+  return log?.id
+}
+
+/** What follows `from`; ended if nothing ever will, because the log is closed or gone. */
+async function eventsOf(db: Queries, log: number, from: number) {
+  const rows = await db
+    .selectFrom('troupe_run_logs as l')
+    .leftJoin('troupe_run_events as e', (join) =>
+      join
+        .onRef('e.log', '=', 'l.id')
+        .on('e.last_seq', '>', from)
+        .on('e.first_seq', '<=', from + EVENTS_PER_BATCH),
+    )
+    .where('l.id', '=', log)
+    .select(['l.closed', 'e.first_seq', 'e.events'])
+    .orderBy('e.first_seq')
+    .execute()
+  const batch = rows.flatMap(({ first_seq, events }) =>
+    events === null || first_seq === null
+      ? []
+      : fromJson<Json[]>(events)
+          .map((event, i) => ({ seq: first_seq + i, event }))
+          .filter(({ seq }) => seq > from),
+  )
+  return { batch, ended: rows.length === 0 || rows[0]?.closed === 1 }
+}
+
+/** Events as rows. */
+function packed(who: string, after: number, events: readonly Json[]) {
+  const rows: { readonly first_seq: number; readonly last_seq: number; readonly events: string }[] = []
+  for (let i = 0; i < events.length; i += EVENTS_PER_ROW) {
+    const some = events.slice(i, i + EVENTS_PER_ROW)
+    rows.push({
+      first_seq: after + i + 1,
+      last_seq: after + i + some.length,
+      events: toJson(some, who, 'events'),
+    })
+  }
+  return rows
+}

@@ -1,0 +1,185 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { systemClock } from '@troupe/kernel'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
+import { isBusy } from './sqlite-error.ts'
+
+/** What the dialect is made of. */
+export interface SqliteDialectOptions {
+  readonly path: string
+  readonly busyTimeoutMs: number
+  readonly synchronous: 'full' | 'normal'
+}
+
+/** kysely's SQLite dialect over node:sqlite, with one connection that is handed on in order. */
+export class SqliteDialect implements Dialect {
+  readonly #driver: SqliteDriver
+
+  constructor(options: SqliteDialectOptions) {
+    this.#driver = new SqliteDriver(options)
+  }
+
+  /** Whether another connection has written since this was last asked. */
+  othersWrote(): boolean {
+    return this.#driver.othersWrote()
+  }
+
+  createDriver(): Driver {
+    return this.#driver
+  }
+
+  createAdapter(): DialectAdapter {
+    return new QueuedSqliteAdapter()
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db)
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler()
+  }
+}
+
+/** The driver queues by itself: kysely's own mutex wakes all who wait to let one of them in. */
+class QueuedSqliteAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+/** How long others may wait for the loop while work is handed on. */
+const SLICE_MS = 10
+
+class SqliteDriver implements Driver {
+  readonly #options: SqliteDialectOptions
+  readonly #queue: (() => void)[] = []
+  #database: DatabaseSync | undefined
+  #connection: SqliteConnection | undefined
+  #taken = false
+  #sliceBegan = 0
+  #dataVersion = 0
+
+  constructor(options: SqliteDialectOptions) {
+    this.#options = options
+  }
+
+  async init(): Promise<void> {
+    const { path, busyTimeoutMs, synchronous } = this.#options
+    // SQLite's own waiting would block the process, and another store in it could never finish what it is waited for.
+    const database = new DatabaseSync(path, { timeout: 0 })
+    const connection = new SqliteConnection(database, busyTimeoutMs)
+    try {
+      await connection.executeQuery(CompiledQuery.raw('pragma journal_mode = wal'))
+      await connection.executeQuery(CompiledQuery.raw('pragma foreign_keys = on'))
+      await connection.executeQuery(CompiledQuery.raw(`pragma synchronous = ${synchronous}`))
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    this.#database = database
+    this.#connection = connection
+  }
+
+  othersWrote(): boolean {
+    if (!this.#database?.isOpen) return false
+    const version = Number(this.#database.prepare('pragma data_version').get()?.data_version)
+    const changed = version !== this.#dataVersion
+    this.#dataVersion = version
+    return changed
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#taken) await new Promise<void>((resolve) => this.#queue.push(resolve))
+    this.#taken = true
+    return this.#connection as SqliteConnection
+  }
+
+  async releaseConnection(): Promise<void> {
+    const next = this.#queue.shift()
+    const now = performance.now()
+    if (!next) this.#taken = false
+    else if (now - this.#sliceBegan < SLICE_MS) next()
+    else {
+      // What we do is synchronous: without a pause a long queue would keep timers, sockets and other stores waiting.
+      this.#sliceBegan = now
+      setImmediate(next)
+    }
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    // A transaction that begins by reading could not go on to write once another process has written.
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'))
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    // After some failures, a full disk for one, SQLite has done it already.
+    if (this.#database?.isTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'))
+  }
+
+  async destroy(): Promise<void> {
+    this.#database?.close()
+  }
+}
+
+/** Texts of statements differ by the number of rows, so there are not many. */
+const STATEMENTS_KEPT = 100
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync
+  readonly #busyTimeoutMs: number
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(database: DatabaseSync, busyTimeoutMs: number) {
+    this.#database = database
+    this.#busyTimeoutMs = busyTimeoutMs
+  }
+
+  /** Contract: waits while another connection is in the way, but never in a transaction, which has its lock from the beginning. */
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const deadline = systemClock.now() + this.#busyTimeoutMs
+    for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
+      try {
+        return { rows: this.#statement(sql).all(...(parameters as readonly SQLInputValue[])) as R[] }
+      } catch (error) {
+        if (!isBusy(error) || this.#database.isTransaction || systemClock.now() >= deadline) throw error
+      }
+      await new Promise<void>((resolve) => systemClock.after(pause, resolve, true))
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: pages are short, nobody streams
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('sqlite-dialect: streaming is not supported')
+  }
+
+  #statement(sql: string): StatementSync {
+    const kept = this.#statements.get(sql)
+    if (kept) return kept
+    const statement = this.#database.prepare(sql)
+    if (this.#statements.size >= STATEMENTS_KEPT) {
+      for (const oldest of this.#statements.keys()) {
+        this.#statements.delete(oldest)
+        break
+      }
+    }
+    this.#statements.set(sql, statement)
+    return statement
+  }
+}

@@ -1,0 +1,22 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '@troupe/kernel'
+import { testStore } from '@troupe/testkit'
+import { afterAll } from 'vitest'
+import { sqliteStore } from './sqlite-store.ts'
+import { takeTurns } from './take-turns.fixture.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'troupe-sqlite-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+const file = () => join(folder, `${++files}.db`)
+
+testStore('sqliteStore in memory', (clock) => sqliteStore({ path: ':memory:', clock }))
+testStore('sqliteStore in a file', (clock) => sqliteStore({ path: file(), clock }))
+testStore('two sqliteStores on one file, asked in turn', ({ now }) => {
+  // Followers of one store learn what the other wrote by looking, in real time.
+  const clock: Clock = { now, after: systemClock.after }
+  const path = file()
+  return takeTurns([1, 2].map(() => sqliteStore({ path, clock, pollMs: 2, synchronous: 'normal' })))
+})

@@ -1,0 +1,24 @@
+import type { Store } from '@troupe/kernel'
+
+type Method = (...args: readonly unknown[]) => unknown
+
+/** One store whose calls go to several in turn, so that a suite for one shows whether they agree. */
+export function takeTurns(stores: readonly Store[]): Store {
+  let turn = 0
+  const port = <Name extends 'threads' | 'records' | 'runLog' | 'leases'>(name: Name): Store[Name] =>
+    new Proxy({} as Store[Name], {
+      get: (_, method) => {
+        const chosen = stores[turn++ % stores.length]?.[name] as unknown as Record<PropertyKey, Method>
+        return (...args: readonly unknown[]) => chosen[method]?.(...args)
+      },
+    })
+  return {
+    threads: port('threads'),
+    records: port('records'),
+    runLog: port('runLog'),
+    leases: port('leases'),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))
+    },
+  }
+}
