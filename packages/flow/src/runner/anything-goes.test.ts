@@ -119,6 +119,8 @@ async function play(world: World, deed: Deed, trouble: Trouble): Promise<void> {
   const after = await world.store.threads.get(ANN)
   const [end] = events.slice(-1)
   const asked = events.some((event) => event.type === 'action' && event.action.type === 'interrupt')
+  // Its answers were taken and it could not be stored: the next message says that the outcome is not known.
+  if (after?.checkpoint?.resumedBy !== undefined) return
   if (after?.version === before?.version || asked || end?.type !== 'run-end' || end.outcome === 'interrupted') return
   if (end.outcome === 'failed' || end.outcome === 'cancelled') expect(after).toMatchObject({ openCalls: [] })
   else if (trouble.type === 'none') expect(after?.openCalls.map(({ callId }) => callId)).toEqual(end.openCallIds ?? [])
