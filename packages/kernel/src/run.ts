@@ -1,4 +1,4 @@
-export { checkAgent, observe } from './run/observe.ts'
+export { checkAgent, isSaidBy, observe } from './run/observe.ts'
 export { openSpan } from './run/open-span.ts'
 export { runNested } from './run/run-nested.ts'
 export { createRunContext, startRun } from './run/start-run.ts'

@@ -5,7 +5,6 @@ import {
   type AgentEnd,
   type AgentEvent,
   type Answers,
-  type EventDraft,
   type EventStamp,
   type Interrupt,
   type Json,
@@ -13,6 +12,7 @@ import {
   type RunContext,
   type Sink,
 } from '@troupe/kernel'
+import { isSaidBy } from '@troupe/kernel/run'
 import type { SessionLog } from '../session.ts'
 
 /** What decides who speaks next. */
@@ -71,8 +71,8 @@ export class Listener implements Sink<AgentEvent> {
       case 'tool-delta':
         return this.#sink.write(event)
     }
-    if (event.runId === this.#stamp.runId && (!this.#ownOnly || isOf(event, this.#stamp))) {
-      const own = this.#all || isOf(event, this.#stamp)
+    if (event.runId === this.#stamp.runId && (!this.#ownOnly || isSaidBy(event, this.#stamp))) {
+      const own = this.#all || isSaidBy(event, this.#stamp)
       if (own && event.type === 'action' && event.action.type === 'interrupt') return this.#hold(event)
       this.#session.record(event)
       if (own && event.type === 'agent-end') this.end = event
@@ -86,18 +86,6 @@ export class Listener implements Sink<AgentEvent> {
     const interrupts = [...(this.asked?.interrupts ?? []), ...action.interrupts]
     this.asked = { ...this.asked, ...action, interrupts }
   }
-}
-
-/** Whether somebody has said it themselves, and not an agent inside. */
-export function isOf(
-  { runId, agentName, runPath }: EventDraft,
-  own: Pick<EventStamp, 'runId' | 'agentName' | 'runPath'>,
-): boolean {
-  return (
-    (runId ?? own.runId) === own.runId &&
-    (agentName ?? own.agentName) === own.agentName &&
-    (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
-  )
 }
 
 /** Contract: a soft cancel is obeyed between two agents; an abort the kernel sees to. */

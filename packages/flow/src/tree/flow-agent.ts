@@ -5,7 +5,6 @@ import {
   type AgentInput,
   type EventDraft,
   KernelError,
-  type Message,
   type PipeStream,
   pipe,
   type ResumeInfo,
@@ -13,16 +12,16 @@ import {
   type RunOptions,
   type Sink,
   stream,
-  type ToolMessage,
 } from '@troupe/kernel'
-import { openCalls, repairHistory } from '@troupe/kernel/history'
+import { openCalls } from '@troupe/kernel/history'
 import { observe } from '@troupe/kernel/run'
 import { SCENE, type Scene, type SessionLog, sceneFor } from '../session.ts'
 import { isComposed, PARTS } from './composed.ts'
 import { type Ending, Listener, type Resumption, throwIfCancelled } from './ending.ts'
+import { historyFor } from './history-for.ts'
 import { type Position, readPosition } from './position.ts'
 import { returning } from './returning.ts'
-import { type HistoryRewriter, rewriteHistory } from './rewrite-history.ts'
+import type { HistoryRewriter } from './rewrite-history.ts'
 import { TRANSFER_TOOL, transferAdditions } from './transfer-tool.ts'
 
 /** How an agent stands in its tree. */
@@ -183,7 +182,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     const additions = this.#additionsFor(turn.additions, entry)
     const history = composed
       ? session.messages
-      : this.#historyOf(continues ? session.messages : withoutKept(session.messages), ctx)
+      : historyFor(this.options, session.messages, ctx.derive({ agentName: this.name }), continues)
     const input: AgentInput = {
       messages: Array.isArray(history) ? history : await history,
       ...(additions && { additions }),
@@ -193,13 +192,6 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     await pipe(observe(agent, held ? { ...input, ...held } : input, inner), listener)
     session.settle()
     return listener
-  }
-
-  #historyOf(messages: readonly Message[], ctx: RunContext): ReturnType<HistoryRewriter> {
-    const { historyRewriter } = this.options
-    return historyRewriter
-      ? soundly(historyRewriter(messages, ctx.derive({ agentName: this.name })))
-      : rewriteHistory(messages, this.name, this.options)
   }
 
   /** On a transfer the tools that a caller gave travel along, its instruction stays with the agent it was meant for. */
@@ -286,25 +278,6 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
       if (node.returns && node.parent) node.#speaker = returning(node.agent, node.parent.name)
     }
   }
-}
-
-/** What a rewriter tears apart is mended for the agent alone: the thread has it whole. */
-async function soundly(messages: ReturnType<HistoryRewriter>): Promise<readonly Message[]> {
-  return repairHistory(await messages)
-}
-
-/** What was kept beside an open call was applied when that was answered; an agent that speaks anew is not bound by it. */
-function withoutKept(messages: readonly Message[]): readonly Message[] {
-  let from = messages.length
-  while (messages[from - 1]?.role === 'tool') from--
-  const results = messages.slice(from)
-  if (!results.some((message) => message.role === 'tool' && message.kept)) return messages
-  return messages.slice(0, from).concat(
-    results.map((message) => {
-      const { kept: _, ...rest } = message as ToolMessage
-      return rest
-    }),
-  )
 }
 
 function cannotTransfer({ name, subAgents }: FlowAgent): KernelError {

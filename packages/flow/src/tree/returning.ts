@@ -12,8 +12,8 @@ import {
   stream,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
+import { isSaidBy } from '@troupe/kernel/run'
 import { isComposed, PARTS } from './composed.ts'
-import { isOf } from './ending.ts'
 import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
 
 /** The same agent, which hands over to `target` when it has nothing more to say. */
@@ -59,7 +59,7 @@ class Watcher implements Sink<EventDraft> {
   }
 
   write(draft: EventDraft): void | Promise<void> {
-    if (isOf(draft, this.#ctx)) {
+    if (isSaidBy(draft, this.#ctx)) {
       if (draft.type === 'action' && draft.action.type !== 'custom') this.steered = true
       const message = messageOf(draft as AgentEvent)
       if (message) this.messages.push(message)

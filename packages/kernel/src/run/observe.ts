@@ -110,7 +110,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     const kind = eventKind(draft)
     const { signal } = this.#ctx.place
     if (signal?.aborted && !CLOSING.has(draft.type)) return refused(this.#ctx.core.conclude(undefined, signal).error)
-    if (kind !== 'content' && this.#isOwn(draft)) {
+    if (kind !== 'content' && isSaidBy(draft, this.#stamp)) {
       if (draft.type === 'error') throw KernelError.from(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
       checkAction(draft.action)
@@ -179,15 +179,21 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     if (before) handled(before)
     return wait ?? before
   }
+}
 
-  #isOwn({ runId, agentName, runPath }: EventDraft): boolean {
-    const own = this.#stamp
-    return (
-      (runId ?? own.runId) === own.runId &&
-      (agentName ?? own.agentName) === own.agentName &&
-      (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
-    )
-  }
+/**
+ * Whether an agent has said it itself, and not one that it runs inside.
+ * @example if (event.type === 'action' && isSaidBy(event, ctx)) steer(event.action)
+ */
+export function isSaidBy(
+  { runId, agentName, runPath }: EventDraft,
+  own: Pick<EventStamp, 'runId' | 'agentName' | 'runPath'>,
+): boolean {
+  return (
+    (runId ?? own.runId) === own.runId &&
+    (agentName ?? own.agentName) === own.agentName &&
+    (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
+  )
 }
 
 /** Fills in what is left out of a stamp. */
