@@ -1,17 +1,19 @@
 import type { Awaitable, Message, RunContext, ToolMessage } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
-import { type HistoryRewriter, type RewriteOptions, rewriteHistory } from './rewrite-history.ts'
+import type { FlowAgent } from './flow-agent.ts'
+import { rewriteHistory } from './rewrite-history.ts'
 
 /** What an agent sees of what all have said; `continues` if it goes on where it waited. */
 export function historyFor(
-  options: RewriteOptions & { readonly historyRewriter?: HistoryRewriter },
+  { name, options }: FlowAgent,
   messages: readonly Message[],
   ctx: RunContext,
   continues: boolean,
 ): Awaitable<readonly Message[]> {
   const { historyRewriter } = options
   const said = continues ? messages : withoutKept(messages)
-  return historyRewriter ? soundly(historyRewriter(said, ctx)) : rewriteHistory(said, ctx.agentName, options)
+  if (!historyRewriter) return rewriteHistory(said, name, options)
+  return soundly(historyRewriter(said, ctx.derive({ agentName: name })))
 }
 
 /** What a rewriter tears apart is mended for the agent alone: the thread has it whole. */

@@ -16,6 +16,7 @@ import { SCENE, type Scene, sceneFor } from '../session.ts'
 import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
 import { type Ending, type Resumption, throwIfCancelled } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
+import { play } from '../tree/play.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 
 /** What every workflow is made of. */
@@ -70,7 +71,7 @@ export class Stage {
       ...(options && { options }),
       ...(state !== undefined && { resumption: { state, answers } }),
     }
-    return (this.agents[index] as FlowAgent).play(turn, sink)
+    return play(this.agents[index] as FlowAgent, turn, sink)
   }
 
   /** Where an agent of the workflow stands. */
