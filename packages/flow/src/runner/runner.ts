@@ -23,7 +23,8 @@ import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
-import { ThreadRun, type Wish } from './thread-run.ts'
+import { ThreadRun } from './thread-run.ts'
+import type { Wish } from './thread-turn.ts'
 
 /** How a runner is made. */
 export interface RunnerOptions<Output = unknown> {

@@ -1,42 +1,31 @@
 import {
+  type ActionEvent,
   type AgentEvent,
   type AgentInput,
-  type Answers,
   type Callback,
   type CancelMode,
   type Checkpoint,
   type Clock,
   type JsonObject,
-  KernelError,
-  type Message,
+  type KernelError,
   pipe,
   type ResumeInfo,
   type RunContext,
   type RunControl,
   type RunHost,
-  type RunInput,
   type RunSettings,
   type Sink,
-  type State,
   sinkTo,
   stream,
-  type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
-import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { SCENE, SessionLog } from '../session.ts'
 import { checkInput } from './check-input.ts'
-import { makeCheckpoint } from './checkpoint.ts'
-import { type Opening, openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
+import { openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
 import type { FlowRequest, RunnerParts } from './runner.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
-import { loadMessages, OpenCalls } from './thread-messages.ts'
+import { ThreadTurn, type Wish } from './thread-turn.ts'
 import { Watch } from './watch.ts'
-
-/** What a run was asked for. */
-export type Wish =
-  | { readonly input: RunInput; readonly answers?: undefined }
-  | { readonly answers: Answers; readonly input: Pick<AgentInput, 'additions' | 'options'> }
 
 type Opened = { readonly state: JsonObject; close(): Promise<void> }
 
@@ -58,16 +47,9 @@ export class ThreadRun implements RunSettings, RunHost {
   #log: SessionLog = new SessionLog([])
   #lease: ThreadLease | undefined
   #leave: (() => void) | undefined
-  #thread: Thread | undefined
-  #opening: Opening | undefined
-  #history: readonly Message[] = []
-  /** What came into the history before the agents spoke. */
-  #given: readonly Message[] = []
-  #suspended: Checkpoint | undefined
+  #turn: ThreadTurn | undefined
   /** The agents have ended; what is left is to store it. */
   #done = false
-  /** The suspension that is stored, and the messages. */
-  #stored: { readonly suspended: Checkpoint | undefined; readonly ids: ReadonlySet<string> } | undefined
 
   constructor(
     parts: RunnerParts,
@@ -134,12 +116,23 @@ export class ThreadRun implements RunSettings, RunHost {
     const { answers, input } = this.#wish
     if (!answers) checkInput(input)
     const found = await store.threads.get(ref)
-    this.#opening = answers
+    const opening = answers
       ? await openWithAnswers(flow, found, answers, clock)
       : openWithInput(flow, found ?? { openCalls: [] }, input, this.#pending ?? pending)
-    this.#thread = found ?? (await store.threads.open(ref))
+    const thread = found ?? (await store.threads.open(ref))
+    const { token } = this.#lease
+    const turn = new ThreadTurn({
+      runner: this.#parts,
+      runId: this.runId,
+      wish: this.#wish,
+      thread,
+      opening,
+      token,
+      log: this.#log,
+    })
+    this.#turn = turn
     this.#watch.begun = true
-    return { state: this.#stateFrom(this.#thread.state), close: () => this.#close() }
+    return { state: turn.state, close: () => this.#close() }
   }
 
   async #close(): Promise<void> {
@@ -151,145 +144,53 @@ export class ThreadRun implements RunSettings, RunHost {
     }
   }
 
-  #stateFrom(stored: JsonObject): JsonObject {
-    const wished = this.#wish.answers ? undefined : this.#wish.input.state
-    if (!wished) return stored
-    const { set, removed = [] } = wished
-    const state = { ...stored, ...set }
-    for (const key of removed) delete state[key]
-    return state
-  }
-
   around(
     ctx: RunContext,
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
-      this.#history = await this.#load(this.session)
-      const start = this.#start()
-      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, ctx, sink))
-      if (this.#wish.answers) await this.#take()
+      // Opened, or the run would not have begun.
+      const turn = this.#turn as ThreadTurn
+      const start = await turn.begin()
+      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, turn, ctx, sink))
       try {
         await pipe(next(start), out)
       } finally {
         this.#done = true
-        await this.#commit(ctx.state)
+        if (!this.#watch.lost) await turn.commit(ctx.state)
       }
     })
   }
 
-  #start(): AgentInput | ResumeInfo {
-    const { input } = this.#wish
-    this.#given = this.#opening?.messages ?? ('messages' in input ? input.messages : [])
-    if (this.#opening?.drops) this.#given = this.#openCalls(this.#given).answered(this.#given)
-    const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
-    this.#log.begin(messages)
-    return { ...input, messages, ...this.#opening?.resumption }
-  }
-
-  /** Contract: answers are taken once; if this run breaks off, what it did with them is not known and not done again. */
-  async #take(): Promise<void> {
-    const { checkpoint } = this.#opening ?? {}
-    if (!checkpoint || !this.#lease) return
-    const taken = { ...checkpoint, resumedBy: this.runId }
-    await this.#parts.store.threads.commit(this.session, { checkpoint: taken }, this.#lease.token)
-  }
-
-  async #load(ref: ThreadRef): Promise<readonly Message[]> {
-    const { messages: given = [] } = this.#opening ?? {}
-    const messages = await loadMessages(this.#parts.store.threads, ref, this.runId, given)
-    // What is stored is sound, but for calls that wait and results that came in a later run.
-    return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
-  }
-
-  #pass(event: AgentEvent, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
-    const asks = event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId
-    if (asks) return this.#ask(event, ctx, sink)
+  #pass(event: AgentEvent, turn: ThreadTurn, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
+    if (event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId) {
+      const { interrupts, state = null } = event.action
+      return this.#ask(event, turn, turn.checkpoint({ interrupts, state }), ctx, sink)
+    }
     const wait = sink.write(event)
     if (wait) this.#watch.park(wait, event.type)
     return wait
   }
 
   /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where the run goes on is nobody's business. */
-  async #ask(event: AgentEvent & { type: 'action' }, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
-    if (event.action.type !== 'interrupt') return
-    const { state = null, interrupts } = event.action
-    const suspended = makeCheckpoint(
-      this.#parts.flow.name,
-      this.runId,
-      { interrupts, state },
-      this.#opening?.checkpoint,
-    )
+  async #ask(
+    event: ActionEvent,
+    turn: ThreadTurn,
+    checkpoint: Checkpoint,
+    ctx: RunContext,
+    sink: Sink<AgentEvent>,
+  ): Promise<void> {
+    const { interrupts } = checkpoint
     if (interrupts.length > 0) {
       // Whoever has stopped the run is not asked.
       ctx.throwIfAborted()
-      await this.#commit(ctx.state, suspended)
+      await turn.commit(ctx.state, checkpoint)
       ctx.throwIfAborted()
-      this.#suspended = suspended
-      const wait = sink.write({ ...event, action: { type: 'interrupt', interrupts: suspended.interrupts } })
-      if (!wait) return
-      this.#watch.park(wait, event.type)
-      await wait
-    } else this.#suspended = suspended
-  }
-
-  #openCalls(said: readonly Message[]): OpenCalls {
-    return new OpenCalls(this.#thread?.checkpoint !== undefined, this.#history, said)
-  }
-
-  /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
-  async #commit(state: State, suspended: Checkpoint | undefined = this.#suspended): Promise<void> {
-    const { store } = this.#parts
-    const { session, runId } = this
-    const [thread, lease] = [this.#thread, this.#lease]
-    if (!thread || !lease || this.#watch.lost) return
-    this.#log.settle()
-    const said = [...this.#given, ...this.#log.said]
-    const calls = this.#openCalls(said)
-    const all = suspended ? said : calls.answered(said)
-    const stored = this.#stored
-    if (stored?.suspended === suspended && stored?.ids.size === all.length) return
-    const processed = this.#wish.answers ? undefined : this.#wish.input.processed
-    await persistently(this.clock, () =>
-      store.threads.commit(
-        session,
-        {
-          ...changes(thread.state, state),
-          messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
-          openCalls: suspended ? calls.besides(suspended.interrupts) : [],
-          checkpoint: suspended ?? null,
-          ...(processed && { processed }),
-        },
-        lease.token,
-      ),
-    )
-    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)) }
-  }
-}
-
-const ATTEMPTS = 3
-
-/** Tries again what may succeed later. */
-async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
-      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve, true))
     }
+    turn.suspended = checkpoint
+    const wait = interrupts.length > 0 && sink.write({ ...event, action: { type: 'interrupt', interrupts } })
+    if (!wait) return
+    this.#watch.park(wait, event.type)
+    await wait
   }
-}
-
-/** What differs from what is stored; `temp:` keys live for one run. */
-function changes(stored: JsonObject, state: State): { set: JsonObject; removed: readonly string[] } {
-  const set: Record<string, JsonObject[string]> = {}
-  const kept = new Set<string>()
-  for (const key of state.keys()) {
-    if (key.startsWith('temp:')) continue
-    kept.add(key)
-    const value = state.get(key)
-    if (value !== undefined && value !== stored[key]) set[key] = value
-  }
-  return { set, removed: Object.keys(stored).filter((key) => !kept.has(key)) }
 }

@@ -1,0 +1,140 @@
+import {
+  type AgentInput,
+  type Answers,
+  type Checkpoint,
+  type Clock,
+  type JsonObject,
+  KernelError,
+  type Message,
+  type ResumeInfo,
+  type RunInput,
+  type State,
+  type Thread,
+  type ThreadCommit,
+} from '@troupe/kernel'
+import { repairHistory, unanswered } from '@troupe/kernel/history'
+import type { SessionLog } from '../session.ts'
+import type { Suspended } from '../tree/ending.ts'
+import { makeCheckpoint } from './checkpoint.ts'
+import type { Opening } from './opening.ts'
+import type { RunnerParts } from './runner.ts'
+import { loadMessages, OpenCalls } from './thread-messages.ts'
+
+/** What a run was asked for. */
+export type Wish =
+  | { readonly input: RunInput; readonly answers?: undefined }
+  | { readonly answers: Answers; readonly input: Pick<AgentInput, 'additions' | 'options'> }
+
+/** What a turn is made of. */
+export interface TurnParts {
+  readonly runner: RunnerParts
+  readonly runId: string
+  readonly wish: Wish
+  readonly thread: Thread
+  readonly opening: Opening
+  /** Of the lease. */
+  readonly token: number
+  /** Where the agents of the run say what they say. */
+  readonly log: SessionLog
+}
+
+/** What a thread gains in one run: from its history to the commit. */
+export class ThreadTurn {
+  readonly #parts: TurnParts
+  #history: readonly Message[] = []
+  /** What came into the history before the agents spoke. */
+  #given: readonly Message[] = []
+  #stored: { readonly suspended: Checkpoint | undefined; readonly ids: ReadonlySet<string> } | undefined
+  /** Where the run goes on later, once that is certain. */
+  suspended: Checkpoint | undefined
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts
+  }
+
+  /** The state the run begins with. */
+  get state(): JsonObject {
+    const { thread, wish } = this.#parts
+    if (wish.answers || !wish.input.state) return thread.state
+    const { set, removed = [] } = wish.input.state
+    const state = { ...thread.state, ...set }
+    for (const key of removed) delete state[key]
+    return state
+  }
+
+  /** Loads the history, and gives what the agents begin with. Contract: answers are taken once; if this run breaks off, what it did with them is not known and not done again. */
+  async begin(): Promise<AgentInput | ResumeInfo> {
+    const { runner, runId, thread, opening, wish, log } = this.#parts
+    const stored = await loadMessages(runner.store.threads, thread.ref, runId, opening.messages)
+    // What is stored is sound, but for calls that wait and results that came in a later run.
+    this.#history = repairHistory(stored, { awaiting: unanswered(stored).map(({ id }) => id) })
+    this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
+    const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
+    log.begin(messages)
+    if (wish.answers)
+      await this.#write({ checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null })
+    return { ...wish.input, messages, ...opening.resumption }
+  }
+
+  /** The checkpoint of a run that stops here. */
+  checkpoint(suspended: Suspended): Checkpoint {
+    const { runner, runId, opening } = this.#parts
+    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint)
+  }
+
+  /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
+  async commit(state: State, suspended: Checkpoint | undefined = this.suspended): Promise<void> {
+    const { runId, thread, wish, log } = this.#parts
+    log.settle()
+    const said = [...this.#given, ...log.said]
+    const calls = this.#openCalls(said)
+    const all = suspended ? said : calls.answered(said)
+    const stored = this.#stored
+    if (stored?.suspended === suspended && stored?.ids.size === all.length) return
+    const processed = wish.answers ? undefined : wish.input.processed
+    await this.#write({
+      ...changes(thread.state, state),
+      messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
+      openCalls: suspended ? calls.besides(suspended.interrupts) : [],
+      checkpoint: suspended ?? null,
+      ...(processed && { processed }),
+    })
+    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)) }
+  }
+
+  #write(commit: ThreadCommit): Promise<unknown> {
+    const { runner, thread, token } = this.#parts
+    return persistently(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
+  }
+
+  #openCalls(said: readonly Message[]): OpenCalls {
+    return new OpenCalls(this.#parts.thread.checkpoint !== undefined, this.#history, said)
+  }
+}
+
+const ATTEMPTS = 3
+
+/** Tries again what may succeed later. */
+async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
+      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve, true))
+    }
+  }
+}
+
+/** What differs from what is stored; `temp:` keys live for one run. */
+function changes(stored: JsonObject, state: State): { set: JsonObject; removed: readonly string[] } {
+  const set: Record<string, JsonObject[string]> = {}
+  const kept = new Set<string>()
+  for (const key of state.keys()) {
+    if (key.startsWith('temp:')) continue
+    kept.add(key)
+    const value = state.get(key)
+    if (value !== undefined && value !== stored[key]) set[key] = value
+  }
+  return { set, removed: Object.keys(stored).filter((key) => !kept.has(key)) }
+}
