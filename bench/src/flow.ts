@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentWithOptions, runner, sequential, setSubAgents } from '@troupe/flow'
-import { type Agent, type ChatModel, type Message, type ModelPart, stream } from '@troupe/kernel'
+import { type Agent, type ChatModel, type Message, type ModelPart, type Store, stream } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { countDeltas, expectText } from './check-work.ts'
 import type { Workload } from './measure.ts'
@@ -100,8 +100,20 @@ function longThread(): readonly Message[] {
   })
 }
 
+const LONG = { app: 'bench', user: 'bench', threadId: 'long' }
+
+/** A store with one long thread that does not grow. */
+async function longStore(messages: readonly Message[]): Promise<Pick<Store, 'threads' | 'leases'>> {
+  const { threads, leases } = memoryStore()
+  await threads.open(LONG)
+  const { token } = await leases.acquire(LONG, { runId: 'seed', ttlMs: 1_000 })
+  const grown = await threads.commit(LONG, { messages: messages.map((message) => ({ runId: 'seed', message })) }, token)
+  await leases.release(LONG, token)
+  return { threads: { ...threads, commit: async () => grown }, leases }
+}
+
 /** Flow beside a hand-written loop, both on models without latency. */
-export function flowWorkloads(): readonly Workload[] {
+export async function flowWorkloads(): Promise<readonly Workload[]> {
   const [one, ten] = [chainOf(1), chainOf(CHAIN)]
   const [oneRunner, tenRunner] = [runner({ agent: one.agent }), runner({ agent: ten.agent })]
   const words = answers(DELTAS)
@@ -112,6 +124,7 @@ export function flowWorkloads(): readonly Workload[] {
   const store = memoryStore()
   const threadRunner = runner({ agent: one.agent, store })
   const prior = longThread()
+  const longRunner = runner({ agent: one.agent, store: await longStore(prior) })
   let thread = 0
   return [
     {
@@ -152,6 +165,13 @@ export function flowWorkloads(): readonly Workload[] {
       units: DELTAS,
       handWritten: () => countDeltas(DELTAS, streamed(words, [question])),
       troupe: () => countDeltas(DELTAS, deepRunner.query('Go.')),
+    },
+    {
+      name: 'a transfer on a thread of 10,000 messages',
+      unit: 'prior message',
+      units: PRIOR,
+      handWritten: () => expectText(5, loop(one.models, 'a0', [...prior, question])),
+      troupe: () => expectText(5, longRunner.query('Go.', { session: LONG })),
     },
     {
       name: 'a transfer on 10,000 prior messages',

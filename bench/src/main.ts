@@ -7,7 +7,7 @@ import { measure } from './measure.ts'
 
 const only = process.argv[2] ?? ''
 
-const all = { Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads(), Flow: flowWorkloads() }
+const all = { Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads(), Flow: await flowWorkloads() }
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
   for (const workload of workloads.filter(({ name }) => name.includes(only))) {

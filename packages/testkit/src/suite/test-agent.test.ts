@@ -1,4 +1,5 @@
 import { type Agent, type AgentInput, type EventDraft, type RunContext, say } from '@troupe/kernel'
+import { observe } from '@troupe/kernel/run'
 import { describe, expect, it } from 'vitest'
 import { broken } from './broken.ts'
 import { agentClauses, testAgent } from './test-agent.ts'
@@ -70,6 +71,32 @@ const running = (run: (input: AgentInput, ctx: RunContext) => AsyncIterable<Even
 })
 const wellFormed = 'a run on untouchable input is well formed and does not fail'
 
+const speaks = 'an agent speaks between its start and its end, and its path says who led to it'
+const handsOver = 'who hands over ends before the other takes over'
+const child: Agent = { name: 'child', description: '', run: (_input, ctx) => say(ctx, 'I am the child.') }
+/** A flow of two agents, which observes them itself; `path` is what it says led to the second. */
+const flow = (path: readonly string[], early: boolean) => (): Agent => ({
+  name: 'lead',
+  description: '',
+  observesItself: true,
+  async *run(input, ctx) {
+    const transfer = { type: 'action', action: { type: 'transfer-to-agent', agentName: 'child' } } as const
+    const taken = () => observe(child, input, ctx.derive({ step: 'agent:1', runPath: path }))
+    const lead: Agent = {
+      name: 'lead',
+      description: '',
+      async *run() {
+        yield transfer
+        if (early) yield* taken()
+      },
+    }
+    yield* observe(lead, input, ctx)
+    if (!early) yield* taken()
+  },
+})
+
+testAgent('a flow of two agents', flow(['lead'], false))
+
 const mutants: Record<string, { readonly make: () => Agent; readonly caught: string }> = {
   'it has no name': { make: () => ({ ...looking()(), name: '' }), caught: 'has a name and a description' },
   'it changes its input': {
@@ -126,6 +153,18 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
     },
     caught: 'a second run does not build on the first',
   },
+  'it leads to an agent from nowhere': { make: flow(['nobody'], false), caught: speaks },
+  'it speaks after its end': {
+    make: () => ({
+      ...flow(['lead'], false)(),
+      async *run(input, ctx) {
+        yield* observe(child, input, ctx)
+        yield { type: 'custom', name: 'late', data: 1, agentName: 'child', runPath: [] }
+      },
+    }),
+    caught: speaks,
+  },
+  'who hands over has not ended': { make: flow(['lead'], true), caught: handsOver },
   'it leaves a listener on the signal': {
     make: running(async function* (_input, ctx) {
       ctx.signal.addEventListener('abort', () => undefined)
