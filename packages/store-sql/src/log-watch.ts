@@ -7,6 +7,8 @@ export interface LogWatchOptions {
   readonly everyMs: number
   /** Whether anything may have changed since it was last asked. */
   readonly changed: () => Awaitable<boolean>
+  /** Called whenever somebody begins to wait. */
+  readonly awaited?: () => void
 }
 
 /** A follower that waits. */
@@ -32,9 +34,9 @@ export class LogWatch {
     return this.#closed
   }
 
-  /** How many wait. */
-  get waiting(): number {
-    return this.#waiting.size
+  /** Whether anybody waits. */
+  get awaited(): boolean {
+    return this.#waiting.size > 0
   }
 
   /** Turned on, it wakes everybody once: what was written before may have been missed. */
@@ -64,6 +66,7 @@ export class LogWatch {
     signal.addEventListener('abort', resolve as () => void)
     if (this.#closed || signal.aborted) resolve()
     this.#schedule()
+    this.#options.awaited?.()
     return { changed: promise, disarm }
   }
 

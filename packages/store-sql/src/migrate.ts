@@ -5,7 +5,18 @@ import type { Engine } from './session.ts'
 
 /** Brings a database up to date. Contract: safe when several processes do it at once; a newer database is `STORE_NEWER` and stays as it is. */
 export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise<void> {
-  if ((await versionOf(db)) === MIGRATIONS.length) return
+  const check = (version = 0) => {
+    if (version <= MIGRATIONS.length) return
+    throw new KernelError(
+      'STORE_NEWER',
+      `${who}: the database is at version ${version} and this code knows ${MIGRATIONS.length}; update the package`,
+      { details: { version, known: MIGRATIONS.length } },
+    )
+  }
+  // Who only uses the tables needs no right to make any.
+  const before = await versionOf(db)
+  check(before)
+  if (before === MIGRATIONS.length) return
   await db.transaction().execute(async (tx) => {
     await lockSchema(tx)
     await tx.schema
@@ -14,13 +25,7 @@ export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise
       .addColumn('version', 'integer', (column) => column.notNull())
       .execute()
     const version = (await tx.selectFrom('troupe_schema').select('version').executeTakeFirst())?.version
-    if ((version ?? 0) > MIGRATIONS.length) {
-      throw new KernelError(
-        'STORE_NEWER',
-        `${who}: the database is at version ${version} and this code knows ${MIGRATIONS.length}; update the package`,
-        { details: { version: version ?? 0, known: MIGRATIONS.length } },
-      )
-    }
+    check(version)
     for (const migration of MIGRATIONS.slice(version ?? 0)) await migration(tx, flavour)
     const now = { version: MIGRATIONS.length }
     if (version === undefined) await tx.insertInto('troupe_schema').values(now).execute()

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@troupe/kernel'
+import { takeTurns } from '@troupe/store-sql/take-turns'
 import { testStore } from '@troupe/testkit'
 import { afterAll } from 'vitest'
 import { sqliteStore } from './sqlite-store.ts'
-import { takeTurns } from './take-turns.fixture.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true }))

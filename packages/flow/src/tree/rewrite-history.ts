@@ -21,19 +21,21 @@ export function rewriteHistory(
   agentName: string,
   { skipTransferMessages = false }: RewriteOptions = {},
 ): readonly Message[] {
-  let rewritten: Message[] | undefined
+  let rewritten: (Message | undefined)[] | undefined
+  let shorter = false
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i] as Message
-    let seen: Message | undefined = message
-    if (message.role === 'assistant' || message.role === 'tool') {
-      const said = skipTransferMessages ? withoutTransfers(message) : message
-      const who = message.agentName ?? (message.role === 'tool' ? callerOf(message, messages, i) : undefined)
-      seen = said && who !== undefined && who !== agentName ? context(said, who) : said
-    }
-    if (seen !== message) rewritten ??= messages.slice(0, i)
-    if (rewritten && seen) rewritten.push(seen)
+    if (message.role !== 'assistant' && message.role !== 'tool') continue
+    const said = skipTransferMessages ? withoutTransfers(message) : message
+    const who = message.agentName ?? (message.role === 'tool' ? callerOf(message, messages, i) : undefined)
+    const seen = said && who !== undefined && who !== agentName ? context(said, who) : said
+    if (seen === message) continue
+    rewritten ??= messages.slice()
+    rewritten[i] = seen
+    shorter ||= seen === undefined
   }
-  return rewritten ?? messages
+  if (!rewritten) return messages
+  return shorter ? rewritten.filter((message) => message !== undefined) : (rewritten as readonly Message[])
 }
 
 type Said = AssistantMessage | ToolMessage
