@@ -4,10 +4,17 @@ import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
+import { storeThroughput, storeWorkloads } from './store.ts'
 
 const only = process.argv[2] ?? ''
 
-const all = { Kernel: kernelWorkloads(), 'Chat model': chatModelWorkloads(), Flow: await flowWorkloads() }
+const stores = await storeWorkloads()
+const all = {
+  Kernel: kernelWorkloads(),
+  'Chat model': chatModelWorkloads(),
+  Flow: await flowWorkloads(),
+  Stores: stores.workloads,
+}
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
   for (const workload of workloads.filter(({ name }) => name.includes(only))) {
@@ -16,6 +23,15 @@ for (const [title, workloads] of Object.entries(all)) {
     console.log(
       `| ${name} | ${unit} | ${handWritten.toFixed(digits)} | ${troupe.toFixed(digits)} | ${ratio.toFixed(1)}x |`,
     )
+  }
+}
+
+await stores.close()
+
+if ('store: rows a second'.includes(only)) {
+  console.log('\n| 1,000 small rows a batch | rows a second |\n|---|---|')
+  for (const { name, rowsPerSecond } of await storeThroughput()) {
+    console.log(`| ${name} | ${Math.round(rowsPerSecond).toLocaleString('en')} |`)
   }
 }
 

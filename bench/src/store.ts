@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Message, RecordCommand, Store } from '@troupe/kernel'
+import { postgresStore } from '@troupe/store-postgres'
+import { sqliteStore } from '@troupe/store-sqlite'
+import type { Workload } from './measure.ts'
+
+const BATCH = 1_000
+const EVENTS = 100
+const PRIOR = 10_000
+const PAGE = 100
+const ref = { app: 'bench', user: 'anna', threadId: 'thread' }
+
+/** Gives a new number each time, so that no row is written twice. */
+let last = 0
+const next = () => ++last
+const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
+
+const message = (): Message => ({ id: `m${next()}`, role: 'user', content: 'How is the weather in Beijing?' })
+const toolCall = (): RecordCommand => ({
+  type: 'tool-call',
+  call: {
+    callId: `c${next()}`,
+    runId: 'run',
+    messageId: 'm',
+    name: 'get_weather',
+    arguments: '{"city":"Beijing"}',
+    status: 'complete',
+    result: 'Sunny in Beijing.',
+    startedAt: 1,
+    endedAt: 2,
+  },
+})
+
+/** A store with a thread that we hold. */
+async function hold(store: Store, threadId: string) {
+  const own = { ...ref, threadId }
+  await store.threads.open(own)
+  const { token } = await store.leases.acquire(own, { runId: `run-${threadId}`, ttlMs: 1e12 })
+  const commit = (messages: readonly Message[]) =>
+    store.threads.commit(own, { messages: messages.map((message) => ({ runId: 'run', message })) }, token)
+  return { own, commit }
+}
+
+/** What one would write without a store: the same rows in tables of the same shape, in statements of as many rows. */
+function handWritten(path: string) {
+  const db = new DatabaseSync(path)
+  db.exec('pragma journal_mode = wal; pragma synchronous = full')
+  db.exec(`create table messages (thread int, seq int, id text, run_id text, message text,
+    primary key (thread, seq), unique (thread, id))`)
+  db.exec(`create table calls (thread int, id text, seq int, run_id text, message_id text, name text, arguments text,
+    status text, result text, started_at real, ended_at real, primary key (thread, id))`)
+  db.exec('create index calls_of_run on calls (thread, run_id, seq)')
+  db.exec('create table events (log int, seq int, event text, primary key (log, seq))')
+  let seq = 0
+  const insert = (table: string, rows: readonly (readonly (string | number)[])[]) => {
+    db.exec('begin immediate')
+    for (let i = 0; i < rows.length; i += 500) {
+      const some = rows.slice(i, i + 500)
+      const marks = `(${some[0]?.map(() => '?').join(', ')})`
+      db.prepare(`insert into ${table} values ${some.map(() => marks).join(', ')}`).run(...some.flat())
+    }
+    db.exec('commit')
+  }
+  const page = db.prepare('select seq, run_id, message from messages where thread = 1 and seq > ? order by seq limit ?')
+  return {
+    messages: async (all: readonly Message[]) =>
+      insert(
+        'messages',
+        all.map((message) => [1, ++seq, message.id, 'run', JSON.stringify(message)]),
+      ),
+    calls: async (commands: readonly RecordCommand[]) =>
+      insert(
+        'calls',
+        commands.flatMap((command) => {
+          if (command.type !== 'tool-call') return []
+          const { callId, runId, messageId, name, arguments: given, status, result, startedAt } = command.call
+          return [[1, callId, ++seq, runId, messageId, name, given, status, JSON.stringify(result), startedAt, 2]]
+        }),
+      ),
+    events: async (events: readonly object[]) =>
+      insert(
+        'events',
+        events.map((event) => [1, ++seq, JSON.stringify(event)]),
+      ),
+    read: async () => {
+      let after = 0
+      for (;;) {
+        const rows = page.all(after, PAGE)
+        for (const row of rows) JSON.parse(String(row.message))
+        if (rows.length === 0) return
+        after = Number(rows.at(-1)?.seq)
+      }
+    },
+    close: () => db.close(),
+  }
+}
+
+/** Everything below lies in one folder. Contract: `close` removes it. */
+export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
+  const store = sqliteStore({ path: join(folder, 'store.db') })
+  const raw = handWritten(join(folder, 'raw.db'))
+  const old = handWritten(join(folder, 'old.db'))
+  const { commit } = await hold(store, 'written')
+  const { own: read, commit: fill } = await hold(store, 'read')
+  await fill(times(PRIOR, message))
+  await old.messages(times(PRIOR, message))
+  const records = { ...ref, threadId: 'records' }
+  await store.threads.open(records)
+  await store.records.apply(records, [{ type: 'run-start', run: { runId: 'run', agentName: 'a', startedAt: 1 } }])
+  let logged = 0
+  const events = () => times(EVENTS, () => ({ type: 'text-delta', messageId: 'm', delta: `word ${next()}` }))
+
+  const workloads: Workload[] = [
+    {
+      name: `store: a message, ${BATCH} in a commit`,
+      unit: 'row',
+      units: BATCH,
+      handWritten: () => raw.messages(times(BATCH, message)),
+      troupe: () => commit(times(BATCH, message)),
+    },
+    {
+      name: `store: a tool call, ${BATCH} in a batch`,
+      unit: 'row',
+      units: BATCH,
+      handWritten: () => raw.calls(times(BATCH, toolCall)),
+      troupe: () => store.records.apply(records, times(BATCH, toolCall)),
+    },
+    {
+      name: `store: an event, ${EVENTS} in an append`,
+      unit: 'event',
+      units: EVENTS,
+      handWritten: () => raw.events(events()),
+      troupe: async () => {
+        logged = await store.runLog.append(records, 'run', logged, events())
+      },
+    },
+    {
+      name: 'store: a commit of one message',
+      unit: 'commit',
+      units: 1,
+      handWritten: () => raw.messages([message()]),
+      troupe: () => commit([message()]),
+    },
+    {
+      name: `store: a message read, ${PRIOR} in pages of ${PAGE}`,
+      unit: 'row',
+      units: PRIOR,
+      handWritten: () => old.read(),
+      async troupe() {
+        let after = 0
+        for (;;) {
+          const page = await store.threads.messages(read, { after, limit: PAGE })
+          if (page.length === 0) break
+          after = page.at(-1)?.seq ?? after
+        }
+        if (after !== PRIOR) throw new Error(`store: expected ${PRIOR} messages, got ${after}`)
+      },
+    },
+  ]
+  return {
+    workloads,
+    async close() {
+      await store[Symbol.asyncDispose]()
+      for (const { close } of [raw, old]) close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** Rows a second by the wall clock, of 100 batches of 1,000 small rows; PostgreSQL only where `DATABASE_URL` says which. */
+export async function storeThroughput(): Promise<readonly { readonly name: string; readonly rowsPerSecond: number }[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
+  const url = process.env.DATABASE_URL
+  const results: { name: string; rowsPerSecond: number }[] = []
+  const stores: (readonly [string, Store])[] = [
+    ['SQLite, synchronous full', sqliteStore({ path: join(folder, 'full.db') })],
+    ['SQLite, synchronous normal', sqliteStore({ path: join(folder, 'normal.db'), synchronous: 'normal' })],
+    ...(url ? [['PostgreSQL', postgresStore({ url, schema: `troupe_bench_${process.pid}` })] as const] : []),
+  ]
+  for (const [where, store] of stores) {
+    const { own, commit } = await hold(store, 'throughput')
+    await store.records.apply(own, [{ type: 'run-start', run: { runId: 'run', agentName: 'a', startedAt: 1 } }])
+    const perSecond = async (name: string, work: () => Promise<unknown>) => {
+      for (let i = 0; i < 5; i++) await work()
+      const begin = performance.now()
+      for (let i = 0; i < 100; i++) await work()
+      results.push({ name: `${where}: ${name}`, rowsPerSecond: (100 * BATCH * 1000) / (performance.now() - begin) })
+    }
+    await perSecond('messages in threads.commit', () => commit(times(BATCH, message)))
+    await perSecond('tool calls in records.apply', () => store.records.apply(own, times(BATCH, toolCall)))
+    await store.threads.delete(own)
+    await store[Symbol.asyncDispose]()
+  }
+  rmSync(folder, { recursive: true })
+  return results
+}
