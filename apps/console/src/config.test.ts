@@ -9,6 +9,8 @@ it('asks what the arguments say, with the demo model, plain when piped', () => {
     color: false,
     help: false,
     agents: false,
+    thread: undefined,
+    database: { type: 'sqlite', path: 'troupe.db' },
   })
 })
 
@@ -53,4 +55,12 @@ it.each([
 it('knows --help, and says so when it is asked for something else', () => {
   expect(readConfig(['--help'], {}, false).help).toBe(true)
   expect(() => readConfig(['--hlep'], {}, false)).toThrow(/hlep.*try --help/)
+})
+
+it('keeps a conversation in a SQLite file, or in PostgreSQL when there is a url', () => {
+  expect(readConfig(['--thread', 'holiday', 'Hi'], {}, false)).toMatchObject({ thread: 'holiday', question: 'Hi' })
+  expect(readConfig([], { TROUPE_DB: 'other.db' }, false).database).toEqual({ type: 'sqlite', path: 'other.db' })
+  const url = 'postgres://localhost/chat'
+  expect(readConfig([], { TROUPE_DB: 'x', DATABASE_URL: url }, false).database).toEqual({ type: 'postgres', url })
+  expect(() => readConfig(['--thread', ''], {}, false)).toThrow(/--thread takes the name/)
 })

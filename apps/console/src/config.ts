@@ -17,6 +17,11 @@ export interface VendorModel {
   readonly ollamaUrl: string
 }
 
+/** Where conversations are kept. */
+export type Database =
+  | { readonly type: 'sqlite'; readonly path: string }
+  | { readonly type: 'postgres'; readonly url: string }
+
 /** Everything the app is told from outside. */
 export interface Config {
   readonly question: string
@@ -27,11 +32,17 @@ export interface Config {
   readonly help: boolean
   /** Only show who is there. */
   readonly agents: boolean
+  /** Which conversation; without one nothing is kept. */
+  readonly thread: string | undefined
+  readonly database: Database
 }
 
 /** What `--help` prints. */
 export const USAGE = `Usage: pnpm demo "What's the weather in Beijing?"
+       pnpm demo --thread holiday "…"   goes on with a conversation, or begins it
        pnpm demo --agents               shows the agents and who can hand over to whom
+
+A conversation is kept in troupe.db, in another SQLite file (TROUPE_DB) or in PostgreSQL (DATABASE_URL).
 
 Without a key a small demo model answers, which knows nothing but a few made-up weather reports. For a real one:
 
@@ -53,12 +64,28 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     color,
     help: values.help ?? false,
     agents: values.agents ?? false,
+    thread: readThread(values.thread),
+    database: env.DATABASE_URL
+      ? { type: 'postgres', url: env.DATABASE_URL }
+      : { type: 'sqlite', path: env.TROUPE_DB ?? 'troupe.db' },
   }
 }
 
-const OPTIONS = { help: { type: 'boolean', short: 'h' }, agents: { type: 'boolean' } } as const
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  agents: { type: 'boolean' },
+  thread: { type: 'string' },
+} as const
 
-function parse(args: readonly string[]): { values: { help?: boolean; agents?: boolean }; positionals: string[] } {
+function readThread(thread: string | undefined): string | undefined {
+  if (thread !== '') return thread
+  throw new KernelError('CONFIG_INVALID', 'demo: --thread takes the name of a conversation, got none; try --help')
+}
+
+function parse(args: readonly string[]): {
+  values: { help?: boolean; agents?: boolean; thread?: string }
+  positionals: string[]
+} {
   try {
     return parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
   } catch (cause) {

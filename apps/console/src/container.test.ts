@@ -17,6 +17,20 @@ it('wires the demo model, or the vendor that is configured', () => {
   expect(createApp({ ...config, vendor }).cradle.model.name).toBe('ollama:llama3.2')
 })
 
+it('keeps conversations in SQLite, or in PostgreSQL; neither is reached before it is used', async () => {
+  for (const database of [
+    { type: 'sqlite', path: '/nowhere/chat.db' },
+    { type: 'postgres', url: 'postgres://127.0.0.1:1/chat' },
+  ] as const) {
+    const app = createApp({ ...config, database })
+    expect(app.cradle.store.threads).toBeDefined()
+    await expect(app.cradle.store.threads.list({ app: 'a', user: 'u' })).rejects.toMatchObject({
+      code: expect.stringMatching(/^STORE_/),
+    })
+    await app.dispose()
+  }
+})
+
 it('swaps a part with one registration', async () => {
   const app = createApp(config).register({ model: asValue(scriptedModel(['Hi'])) })
   expect(app.cradle.model.name).toBe('scripted')

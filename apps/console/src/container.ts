@@ -1,9 +1,10 @@
 import type { FlowRunner } from '@troupe/flow'
-import type { Agent, ChatModel, Tool } from '@troupe/kernel'
+import type { Agent, ChatModel, Store, Tool } from '@troupe/kernel'
 import { type AwilixContainer, asValue, createContainer } from 'awilix'
 import type { Config } from './config.ts'
 import { agentsModule } from './modules/agents.ts'
 import { modelModule } from './modules/model.ts'
+import { storeModule } from './modules/store.ts'
 
 /** What the app is made of. */
 export interface App {
@@ -12,9 +13,15 @@ export interface App {
   readonly tools: readonly Tool[]
   readonly agent: Agent
   readonly runner: FlowRunner
+  readonly store: Store
 }
 
 /** The composition root: the only file that knows every plugin. */
 export function createApp(config: Config): AwilixContainer<App> {
-  return createContainer<App>({ strict: true }).register({ config: asValue(config), ...modelModule, ...agentsModule })
+  return createContainer<App>({ strict: true }).register({
+    config: asValue(config),
+    ...modelModule,
+    ...agentsModule,
+    ...storeModule,
+  })
 }

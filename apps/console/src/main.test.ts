@@ -1,5 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sqliteStore } from '@troupe/store-sqlite'
 import { expect, it } from 'vitest'
 
 const main = new URL('main.ts', import.meta.url).pathname
@@ -28,6 +32,35 @@ it('hands small talk to the one for it', async () => {
   const { code, out } = await demo(['Hello there']).ended
   expect(code).toBe(0)
   expect(out).toContain('● RouterAgent › ChatAgent\n  I am a demo model')
+})
+
+it('goes on with a conversation in another process, in a SQLite file', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-console-'))
+  try {
+    const env = { TROUPE_DB: join(folder, 'chat.db') }
+    const first = await demo(['--thread', 't', "What's the weather in Beijing?"], env).ended
+    expect([first.code, first.err]).toEqual([0, ''])
+    const second = await demo(['--thread', 't', 'And again?'], env).ended
+    expect([second.code, second.err]).toEqual([0, ''])
+    const tokens = (out: string) => Number(/(\d+) tokens in/.exec(out)?.[1])
+    // The demo model counts what it is told.
+    expect(tokens(second.out)).toBeGreaterThan(100)
+    const store = sqliteStore({ path: env.TROUPE_DB })
+    const messages = await store.threads.messages({ app: 'console', user: 'console', threadId: 't' })
+    expect(messages.filter(({ message }) => message.role === 'user').map(({ message }) => message.content)).toEqual([
+      "What's the weather in Beijing?",
+      'And again?',
+    ])
+    await store[Symbol.asyncDispose]()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('says what to do when the database cannot be opened', async () => {
+  const { code, err } = await demo(['--thread', 't', 'Hi'], { TROUPE_DB: '/nowhere/at/all.db' }).ended
+  expect([code, err.split('\n').length]).toEqual([2, 2])
+  expect(err).toContain('/nowhere/at/all.db')
 })
 
 it('prints the tree of agents', async () => {

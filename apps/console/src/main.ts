@@ -21,15 +21,20 @@ async function main(): Promise<number> {
   const controller = new AbortController()
   const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped by Ctrl-C'))
   process.once('SIGINT', stop)
-  process.stdout.write(`${config.question}\n(${model.name} model)\n\n`)
+  const { thread, question } = config
+  const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
+  process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
   let outcome = 'failed'
-  for await (const event of runner.query(config.question, { signal: controller.signal })) {
-    print(event)
-    if (event.type === 'run-end') outcome = event.outcome
+  try {
+    for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
+      print(event)
+      if (event.type === 'run-end') outcome = event.outcome
+    }
+  } finally {
+    process.off('SIGINT', stop)
+    await app.dispose()
   }
-  process.off('SIGINT', stop)
-  await app.dispose()
   return outcome === 'complete' ? 0 : outcome === 'cancelled' ? 130 : 1
 }
 
