@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { KernelError } from '@troupe/kernel'
 import type { Pool, PoolClient } from 'pg'
@@ -230,6 +231,29 @@ describe('followers', () => {
     const end = follower.next()
     abort.abort()
     expect((await end).done).toBe(true)
+  })
+
+  it('stop at once on abort, also while the server does not answer', async () => {
+    const schema = server.schema()
+    await using store = postgresStore({ url: server.url, schema, listen: false, pollMs: 10, timeoutMs: 300 })
+    await store.threads.open(ref)
+    await store.runLog.append(ref, 'run-1', 0, ['a'])
+    const abort = new AbortController()
+    const follower = store.runLog.follow(ref, 'run-1', { signal: abort.signal })[Symbol.asyncIterator]()
+    await follower.next()
+    const other = server.pool({ max: 1 })
+    const client = await other.connect()
+    await client.query(`begin; lock table ${schema}.troupe_run_logs in access exclusive mode`)
+    const end = follower.next()
+    await vi.waitFor(async () =>
+      expect(await server.ask(`select 1 from pg_locks where not granted`)).not.toHaveLength(0),
+    )
+    abort.abort()
+    expect((await end).done).toBe(true)
+    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(0)
+    await client.query('rollback')
+    client.release()
+    await other.end()
   })
 
   it('end with their store, whose connections all close', async () => {

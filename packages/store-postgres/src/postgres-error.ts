@@ -33,6 +33,9 @@ export function outcomeUnknown(cause: unknown): KernelError {
 /** What the server or the connection said, with what to do about it. */
 export function postgresError(cause: unknown): KernelError {
   const state = stateOf(cause)
+  if (isFault(cause)) {
+    return new KernelError('STORE_FAILED', `postgresStore: a fault of ours or of the driver, ${said(cause)}`, { cause })
+  }
   if (state === undefined) {
     return new KernelError(
       'STORE_UNAVAILABLE',
@@ -80,6 +83,11 @@ export function postgresError(cause: unknown): KernelError {
     )
   }
   return new KernelError('STORE_FAILED', `postgresStore: the database failed, ${said(cause)}`, { cause })
+}
+
+/** No server makes these, and trying again does not help. */
+function isFault(cause: unknown): boolean {
+  return cause instanceof TypeError || cause instanceof RangeError || cause instanceof SyntaxError
 }
 
 function said(cause: unknown): string {

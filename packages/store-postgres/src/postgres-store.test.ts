@@ -8,16 +8,16 @@ import { postgresStore } from './postgres-store.ts'
 
 let server: TestServer
 let schema: string
-let pool: Pool
+let pools: Pool[]
 beforeAll(async () => {
   server = await startPostgres()
   schema = server.schema()
   await using store = postgresStore({ url: server.url, schema })
   await store.ready()
-  pool = server.pool()
+  pools = [server.pool({ max: 8 }), server.pool({ max: 8 })]
 }, 60_000)
 afterAll(async () => {
-  await pool.end()
+  for (const pool of pools) await pool.end()
   await server[Symbol.asyncDispose]()
 })
 
@@ -28,6 +28,7 @@ const empty = async () => {
 
 testStore('postgresStore on a pool of the app', async (clock) => {
   await empty()
+  const [pool] = pools as [Pool]
   return postgresStore({ pool, schema, clock })
 })
 
@@ -35,7 +36,5 @@ testStore('two postgresStores on one schema, asked in turn', async ({ now }) => 
   await empty()
   const clock: Clock = { now, after: systemClock.after }
   // Looking would take longer than a test may: what one writes, the other hears.
-  return takeTurns(
-    [1, 2].map(() => postgresStore({ url: server.url, schema, clock, pollMs: 60_000, maxConnections: 4 })),
-  )
+  return takeTurns(pools.map((pool) => postgresStore({ pool, schema, clock, pollMs: 60_000 })))
 })

@@ -28,10 +28,10 @@ describe('two stores on one schema', () => {
       upTo(64).map(async (writer) => {
         const { records } = writer % 2 ? a : b
         const seqs: number[] = []
-        for (const n of upTo(20)) {
+        for (const n of upTo(8)) {
           const results = await records.apply(
             ref,
-            upTo(10).map((i) => begin(`${writer}/${n}/${i}`)),
+            upTo(25).map((i) => begin(`${writer}/${n}/${i}`)),
           )
           seqs.push(...results.map(({ seq }) => seq ?? 0))
         }

@@ -42,10 +42,11 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
             .returning('token')
             .executeTakeFirst()
         }
-        // Whoever was faster is found at the second look.
-        const lease = (await take()) ?? (await take())
-        if (!lease) throw failure(who, 'THREAD_BUSY', 'others want the thread too', runId, { retryable: true })
-        return lease
+        // Whoever was faster is found at the next look.
+        for (;;) {
+          const lease = await take()
+          if (lease) return lease
+        }
       })
     },
 

@@ -13,14 +13,25 @@ export interface LogWatchOptions {
 
 /** A follower that waits. */
 interface Waiter {
-  readonly log: number
   readonly wake: () => void
+  readonly leave: () => void
+}
+
+/** What a follower waits for. */
+export interface Armed {
+  /** Resolves when the log may have changed, and when `left` does. */
+  readonly changed: Promise<void>
+  /** Resolves when the signal aborts or the store ends. */
+  readonly left: Promise<void>
+  /** Contract: leaves nothing behind, neither here nor on the signal. */
+  readonly disarm: () => void
 }
 
 /** Where followers of run logs wait for news. Contract: looks at the database only while somebody waits and `polling` is on. */
 export class LogWatch {
   readonly #options: LogWatchOptions
-  readonly #waiting = new Set<Waiter>()
+  /** By log. */
+  readonly #waiting = new Map<number, Set<Waiter>>()
   #cancelTimer: (() => void) | undefined
   #polling: boolean
   #closed = false
@@ -39,58 +50,63 @@ export class LogWatch {
     return this.#waiting.size > 0
   }
 
-  /** Turned on, it wakes everybody once: what was written before may have been missed. */
+  /** Turned on or off, it wakes everybody once: what was written in between may have been missed. */
   set polling(on: boolean) {
     if (on === this.#polling) return
     this.#polling = on
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
+    this.#stopTimer()
     this.tellAll()
   }
 
-  /**
-   * Begins to listen for a change of a log. Contract: what is told from now on resolves `changed`, as do the abort and the end of
-   * the store; `disarm` leaves nothing behind, neither here nor on the signal.
-   */
-  arm(log: number, signal: AbortSignal): { readonly changed: Promise<void>; readonly disarm: () => void } {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter: Waiter = { log, wake: resolve }
-    const disarm = () => {
-      this.#waiting.delete(waiter)
-      signal.removeEventListener('abort', resolve as () => void)
-      if (this.#waiting.size > 0) return
-      this.#cancelTimer?.()
-      this.#cancelTimer = undefined
+  /** Begins to listen for a change of a log. Contract: whatever is told from now on is not missed. */
+  arm(log: number, signal: AbortSignal): Armed {
+    const change = Promise.withResolvers<void>()
+    const leaving = Promise.withResolvers<void>()
+    const leave = () => {
+      leaving.resolve()
+      change.resolve()
     }
-    this.#waiting.add(waiter)
-    signal.addEventListener('abort', resolve as () => void)
-    if (this.#closed || signal.aborted) resolve()
+    const waiter: Waiter = { wake: change.resolve, leave }
+    const waiters = this.#waiting.get(log) ?? new Set()
+    this.#waiting.set(log, waiters.add(waiter))
+    signal.addEventListener('abort', leave)
+    if (this.#closed || signal.aborted) leave()
     this.#schedule()
     this.#options.awaited?.()
-    return { changed: promise, disarm }
+    const disarm = () => {
+      signal.removeEventListener('abort', leave)
+      waiters.delete(waiter)
+      if (waiters.size === 0 && this.#waiting.get(log) === waiters) this.#waiting.delete(log)
+      if (!this.awaited) this.#stopTimer()
+    }
+    return { changed: change.promise, left: leaving.promise, disarm }
   }
 
   /** Wakes those who follow these logs. */
   tell(logs: readonly number[]): void {
-    for (const { log, wake } of this.#waiting) if (logs.includes(log)) wake()
+    for (const log of logs) for (const { wake } of this.#waiting.get(log) ?? []) wake()
   }
 
   tellAll(): void {
-    for (const { wake } of this.#waiting) wake()
+    for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake()
   }
 
   close(): void {
     this.#closed = true
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
-    this.tellAll()
+    this.#stopTimer()
+    for (const waiters of this.#waiting.values()) for (const { leave } of waiters) leave()
   }
 
   #schedule(): void {
-    if (!this.#polling || this.#closed || this.#cancelTimer || this.#waiting.size === 0) return
+    if (!this.#polling || this.#closed || this.#cancelTimer || !this.awaited) return
     const { clock, everyMs } = this.#options
     // It holds the process: somebody is waiting.
     this.#cancelTimer = clock.after(everyMs, () => void this.#look(), true)
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
   }
 
   async #look(): Promise<void> {

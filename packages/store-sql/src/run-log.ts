@@ -72,10 +72,16 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
       let from = Math.min(Math.max(0, Math.floor(after)), Number.MAX_SAFE_INTEGER - EVENTS_PER_BATCH)
       while (!signal.aborted && !watch.closed) {
         // Armed before the look, so that nothing falls between look and wait.
-        const { changed, disarm } = watch.arm(log, signal)
+        const { changed, left, disarm } = watch.arm(log, signal)
         let batch: readonly { readonly seq: number; readonly event: Json }[]
         try {
-          const next = await query((db) => eventsOf(db, log, from))
+          const looked = query((db) => eventsOf(db, log, from))
+          const next = await Promise.race([looked, left])
+          if (!next) {
+            // Nobody waits for a database that is slow to answer.
+            looked.catch(() => {})
+            return
+          }
           batch = next.batch
           if (batch.length === 0) {
             if (next.ended || !live) return

@@ -131,7 +131,7 @@ export function sqlThreads({ who, engine, now, query, write, transaction }: Sess
 
     async processed(ref, ids) {
       const key = checkRef(who, ref)
-      const columns = new Map([...new Set(ids)].map((id) => [toColumn(id), id]))
+      const columns = new Map([...new Set(ids)].filter((id) => typeof id === 'string').map((id) => [toColumn(id), id]))
       const done = await query(async (db) => {
         const done = new Set<string>()
         for (const some of statements([...columns.keys()])) {

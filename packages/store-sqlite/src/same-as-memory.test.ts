@@ -65,6 +65,6 @@ it('keeps the same records as the memory store, whatever is applied in whatever 
       )
       expect(told[1]).toEqual(told[0])
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   )
 })
