@@ -174,7 +174,9 @@ export class Dialogue {
 
   /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
   #unique(callId: string): string {
-    return this.ctx.ids.call(hasCall(this.#setup.config.input.messages, callId) ? '' : callId)
+    const { messages } = this.#setup.config.input
+    const known = this.#plan.chain.framesAgent && hasCall(messages, callId)
+    return this.ctx.ids.call(known ? '' : callId)
   }
 }
 
