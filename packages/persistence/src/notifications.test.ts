@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { ANN, calm, greeter, speaker, stage } from './persistence.fixture.ts'
+
+describe('notifications', () => {
+  it('tell the life of a message in order, each with the offset of its text', async () => {
+    const { run, messages, notifications } = await stage()
+    await run(speaker('Hel', 'lo'))
+    await messages.flush()
+    const common = { messageId: 'run-1', ref: ANN, threadId: 't1', seq: 1 }
+    expect(notifications).toEqual([
+      { ...common, type: 'init', status: 'generating', text: '', startAt: 0 },
+      { ...common, type: 'continue', status: 'generating', text: 'Hello', startAt: 0 },
+      { ...common, type: 'done', status: 'complete', text: 'Hello', startAt: 0 },
+    ])
+  })
+
+  it('come after the write they tell of, and not without it', async () => {
+    const { run, store, messages, notifications } = await stage()
+    store.fault = 'late'
+    await run(greeter)
+    await calm()
+    expect(notifications).toEqual([])
+    store.release()
+    await calm()
+    expect(notifications.map(({ type }) => type)).toEqual(['init'])
+    store.fault = undefined
+    store.release()
+    await messages.flush()
+    expect(notifications.map(({ type }) => type)).toEqual(['init', 'continue', 'done'])
+  })
+
+  it('a receiver that throws, rejects or hangs harms nobody and is reported once', async () => {
+    const receivers = {
+      throws: () => {
+        throw new Error('test: no')
+      },
+      rejects: () => Promise.reject(new Error('test: no')),
+      hangs: () => new Promise<void>(() => undefined),
+    }
+    for (const [name, receiver] of Object.entries(receivers)) {
+      const { run, store, messages, clock, reports } = await stage({ publish: receiver, onDone: receiver })
+      await run(speaker('a', 'b'))
+      await run(speaker('c'))
+      await messages.flush()
+      await calm()
+      clock.advance(20_000)
+      expect(
+        (await store.records.runs(ANN)).map(({ status }) => status),
+        name,
+      ).toEqual(['complete', 'complete'])
+      expect(reports.map(({ code, message }) => [code, message.split(':')[0]]).sort(), name).toEqual([
+        ['CALLBACK_FAILED', 'onDone'],
+        ['CALLBACK_FAILED', 'publish'],
+      ])
+      expect(clock.pending, name).toBe(0)
+    }
+  })
+
+  it('a receiver that takes its time is not reported while it comes to an end', async () => {
+    const waiting: (() => void)[] = []
+    const { run, messages, clock, reports } = await stage({
+      publish: () => new Promise<void>((resolve) => void waiting.push(resolve)),
+    })
+    await run(greeter)
+    await messages.flush()
+    clock.advance(9_000)
+    for (const resolve of waiting.splice(0)) resolve()
+    await run(greeter)
+    await messages.flush()
+    await calm()
+    clock.advance(2_000)
+    await calm()
+    expect(reports).toEqual([])
+    for (const resolve of waiting) resolve()
+    await calm()
+    expect(clock.pending).toBe(0)
+  })
+
+  it('a report that throws does not break anything either', async () => {
+    const { run, store, messages } = await stage({
+      publish: () => {
+        throw new Error('test: no')
+      },
+      report: () => undefined,
+    })
+    await run(greeter)
+    await messages.flush()
+    expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete' }])
+  })
+})

@@ -1,0 +1,103 @@
+import type { RecordCommand, ToolCallRecord } from '@troupe/kernel'
+import { describe, expect, it } from 'vitest'
+import { ANN, stage } from './persistence.fixture.ts'
+import { reconcile } from './reconcile.ts'
+
+const start = (runId: string, parentRunId?: string): RecordCommand => ({
+  type: 'run-start',
+  run: { runId, agentName: 'agent', startedAt: 1, ...(parentRunId !== undefined && { parentRunId }) },
+})
+const call = (callId: string, runId: string, status: ToolCallRecord['status']): RecordCommand => ({
+  type: 'tool-call',
+  call: { callId, runId, messageId: 'm', name: 'look', arguments: '{}', status, startedAt: 1 },
+})
+const text = (runId: string): RecordCommand => ({ type: 'run-text', runId, offset: 0, text: 'half' })
+
+async function crashed() {
+  const scene = await stage()
+  const { store, clock } = scene
+  clock.advance(100_000)
+  await store.records.apply(ANN, [
+    start('lost'),
+    start('lost/tool:0:0', 'lost'),
+    text('lost'),
+    call('c1', 'lost', 'running'),
+    call('c2', 'lost', 'awaiting'),
+    call('c3', 'lost', 'complete'),
+    call('c1/c1', 'lost/tool:0:0', 'running'),
+  ])
+  return scene
+}
+
+describe('reconcile', () => {
+  it('ends what a crash left open in neutral words, keeps its text, and marks running calls as unknown', async () => {
+    const { store, clock } = await crashed()
+    expect(await reconcile({ store, clock })).toEqual({ runs: 2, calls: 2, alive: 0 })
+    expect(await store.records.runs(ANN)).toMatchObject([
+      { runId: 'lost', status: 'failed', text: 'half', error: { code: 'OUTCOME_UNKNOWN' }, endedAt: 101_000 },
+      { runId: 'lost/tool:0:0', status: 'failed', error: { code: 'OUTCOME_UNKNOWN' } },
+    ])
+    expect((await store.records.toolCalls(ANN, 'lost')).map(({ callId, status }) => [callId, status])).toEqual([
+      ['c1', 'unknown'],
+      ['c2', 'awaiting'],
+      ['c3', 'complete'],
+    ])
+    expect(await store.records.toolCalls(ANN, 'lost/tool:0:0')).toMatchObject([
+      { status: 'unknown', result: { content: 'The outcome of this call is not known.' } },
+    ])
+  })
+
+  it('run twice, and by several at once, changes everything once', async () => {
+    const { store, clock } = await crashed()
+    const done = await Promise.all([1, 2, 3, 4].map(() => reconcile({ store, clock, pageSize: 1 })))
+    expect(done.reduce((sum, { runs }) => sum + runs, 0)).toBe(2)
+    const before = [await store.records.runs(ANN), await store.records.toolCalls(ANN, 'lost')]
+    clock.advance(1_000)
+    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0 })
+    expect([await store.records.runs(ANN), await store.records.toolCalls(ANN, 'lost')]).toEqual(before)
+  })
+
+  it('leaves runs alone whose lease is alive, with those nested in them, and goes on behind them', async () => {
+    const { store, clock } = await crashed()
+    await store.leases.acquire(ANN, { runId: 'lost', ttlMs: 10_000 })
+    const ben = { ...ANN, user: 'ben' }
+    await store.threads.open(ben)
+    await store.records.apply(ben, [start('behind')])
+    expect(await reconcile({ store, clock, pageSize: 1 })).toEqual({ runs: 1, calls: 0, alive: 2 })
+    expect((await store.records.runs(ANN)).map(({ status }) => status)).toEqual(['generating', 'generating'])
+    clock.advance(10_000)
+    expect(await reconcile({ store, clock })).toMatchObject({ runs: 2, alive: 0 })
+  })
+
+  it('leaves young runs alone: their last write may be under way', async () => {
+    const { store, clock } = await crashed()
+    expect(await reconcile({ store, clock, before: 1 })).toMatchObject({ runs: 0 })
+    await store.records.apply(ANN, [
+      { type: 'run-start', run: { runId: 'young', agentName: 'a', startedAt: clock.now() } },
+    ])
+    expect(await reconcile({ store, clock })).toMatchObject({ runs: 2 })
+    expect((await store.records.runs(ANN)).at(-1)).toMatchObject({ runId: 'young', status: 'generating' })
+  })
+
+  it('goes through many, page by page', async () => {
+    const { store, clock } = await stage()
+    clock.advance(100_000)
+    const ids = Array.from({ length: 250 }, (_, i) => `run-${i}`)
+    await store.records.apply(
+      ANN,
+      ids.map((id) => start(id)),
+    )
+    expect(await reconcile({ store, clock, pageSize: 7 })).toEqual({ runs: 250, calls: 0, alive: 0 })
+  })
+
+  it('marks calls that a run left running when another one took its thread over, in the threads it is given', async () => {
+    const { store, clock } = await crashed()
+    await store.leases.acquire(ANN, { runId: 'lost', ttlMs: 1_000 })
+    clock.advance(1_001)
+    await store.leases.acquire(ANN, { runId: 'next', ttlMs: 1_000 })
+    expect((await store.records.runs(ANN))[0]).toMatchObject({ status: 'failed', error: { code: 'LEASE_LOST' } })
+    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0 })
+    expect(await reconcile({ store, clock, threads: [ANN], pageSize: 1 })).toEqual({ runs: 0, calls: 2, alive: 0 })
+    expect(await store.records.toolCalls(ANN, 'lost')).toMatchObject([{ status: 'unknown' }, {}, {}])
+  })
+})

@@ -1,0 +1,183 @@
+import {
+  type AgentEvent,
+  type AgentInput,
+  type Json,
+  type KernelError,
+  type Message,
+  notJson,
+  type RunInfo,
+  type ToolCallInput,
+  type ToolCallRecord,
+  type ToolCallResult,
+  type ToolEnd,
+} from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { identityOf, type Ledger, type Out } from './ledger.ts'
+import type { KnownCall, RecordedRun } from './recorded-run.ts'
+
+type Status = ToolCallRecord['status']
+type Result = Pick<ToolCallResult, 'content' | 'display' | 'data' | 'error'>
+
+/** Makes tool call rows of what the kernel tells. Contract: no I/O; a row per call id, whatever tells of it first. */
+export class CallBook {
+  readonly #ledger: Ledger
+  readonly #out: Out
+  readonly #now: () => number
+
+  constructor(ledger: Ledger, out: Out, now: () => number) {
+    this.#ledger = ledger
+    this.#out = out
+    this.#now = now
+  }
+
+  /** Results that were given to a run belong to calls of earlier ones. */
+  runStart(info: RunInfo, { messages }: AgentInput): void {
+    // Whichever callback hears of a run first begins its record.
+    const run = this.#ledger.start(identityOf(info))
+    for (let i = messages.length - 1; i >= 0; i--) {
+      const message = messages[i] as Message
+      if (message.role === 'assistant') break
+      if (message.role !== 'tool') continue
+      run.answers ??= new Map()
+      run.answers.set(message.callId, message)
+    }
+  }
+
+  /** Contract: what was asked is found in the history, which only an agent is shown whole. */
+  agentStart(info: RunInfo, input: AgentInput): void {
+    const run = this.#ledger.find(info)
+    if (!run) return
+    run.history = input.messages
+    // A run that resumes brings the results of those calls that had ended before it.
+    if (!run.answers || 'answers' in input) return
+    for (const [callId, message] of run.answers) {
+      const { content, error } = message
+      if (!this.#lookUp(run, callId)) continue
+      run.answers.delete(callId)
+      const status = content === UNKNOWN_RESULT ? 'unknown' : error ? 'failed' : 'complete'
+      this.#write(run, callId, undefined, status, resultOf(message))
+    }
+  }
+
+  part(info: RunInfo, event: AgentEvent): void {
+    if (!TOLD.has(event.type)) return
+    const run = this.#ledger.find(info)
+    if (!run) return
+    switch (event.type) {
+      case 'message-end':
+        if (event.dropped) return
+        for (const { id, name, arguments: args } of event.message.toolCalls ?? []) {
+          run.known.set(id, { messageId: event.message.id, name, arguments: args })
+        }
+        return
+      case 'tool-start':
+        this.#begin(run, event.callId, event)
+        return
+      case 'tool-end':
+        this.#told(run, event)
+        return
+      case 'run-end':
+        for (const { callId } of event.interrupts ?? [])
+          if (callId !== undefined) this.#park(run, callId, 'interrupted')
+        for (const callId of event.openCallIds ?? []) this.#park(run, callId, 'awaiting')
+    }
+  }
+
+  start(info: RunInfo, input: ToolCallInput): void {
+    const run = this.#ledger.find(info)
+    if (!run) return
+    this.#begin(run, input.callId, input)
+    if (input.tool?.longRunning) run.longRunning.add(input.callId)
+  }
+
+  end(info: RunInfo, output: ToolCallResult): void {
+    const { error } = output
+    const { callId } = info
+    const run = this.#ledger.find(info)
+    if (!run || callId === undefined || run.calls.get(callId)?.settled) return
+    if (error?.code === 'INTERRUPTED') this.#write(run, callId, undefined, 'interrupted')
+    else if (!error && run.longRunning.has(callId)) this.#write(run, callId, undefined, 'awaiting')
+    else this.#write(run, callId, undefined, error ? 'failed' : 'complete', resultOf(output))
+  }
+
+  fail(info: RunInfo, error: KernelError): void {
+    const { callId } = info
+    const run = this.#ledger.find(info)
+    if (!run || callId === undefined) return
+    this.#write(run, callId, undefined, 'failed', { content: error.message, error: error.toJSON() })
+  }
+
+  #begin(run: RecordedRun, callId: string, call: Pick<KnownCall, 'name' | 'arguments'>): void {
+    const row = run.calls.get(callId)
+    if (row?.settled) return
+    const known = this.#lookUp(run, callId)
+    // What is run may differ from what the model wrote: a person may have changed it.
+    run.known.set(callId, { messageId: known?.messageId ?? run.runId, name: call.name, arguments: call.arguments })
+    if (!row) this.#write(run, callId, undefined, 'running')
+  }
+
+  /** The end as the history has it: for calls that had no span, because they were refused before they ran, or nobody opened one. */
+  #told(run: RecordedRun, event: ToolEnd): void {
+    const { callId, name, status } = event
+    if (status === 'dropped' || run.calls.get(callId)?.settled) return
+    this.#write(run, callId, name, status, resultOf(event))
+  }
+
+  /** Contract: a call of an earlier run that still waits stays in that run. */
+  #park(run: RecordedRun, callId: string, status: 'awaiting' | 'interrupted'): void {
+    const row = run.calls.get(callId)
+    if (row?.settled || row?.status === status || !run.known.has(callId)) return
+    this.#write(run, callId, undefined, status)
+  }
+
+  #lookUp(run: RecordedRun, callId: string): KnownCall | undefined {
+    const known = run.known.get(callId)
+    if (known) return known
+    for (let i = run.history.length - 1; i >= 0; i--) {
+      const message = run.history[i] as Message
+      if (message.role !== 'assistant') continue
+      const call = message.toolCalls?.find(({ id }) => id === callId)
+      if (!call) continue
+      const found = { messageId: message.id, name: call.name, arguments: call.arguments }
+      run.known.set(callId, found)
+      return found
+    }
+    return undefined
+  }
+
+  #write(run: RecordedRun, callId: string, name: string | undefined, status: Status, result?: Result): void {
+    if (run.endedAt !== undefined) return
+    const now = this.#now()
+    const settled = result !== undefined
+    const { startedAt = now } = run.calls.get(callId) ?? {}
+    run.calls.set(callId, { startedAt, status, settled })
+    const known = this.#lookUp(run, callId) ?? { messageId: run.runId, name: name ?? '', arguments: '' }
+    this.#out.add(run, {
+      type: 'tool-call',
+      call: {
+        callId: run.callPrefix + callId,
+        runId: run.runId,
+        ...known,
+        status,
+        ...(result && { result: safe(result), endedAt: now }),
+        startedAt,
+      },
+    })
+  }
+}
+
+const TOLD: ReadonlySet<AgentEvent['type']> = new Set(['message-end', 'tool-start', 'tool-end', 'run-end'])
+
+/** What a careless tool returns must not cost the row. */
+function safe(result: Result): Json {
+  return notJson(result) === undefined ? (result as Json) : { content: result.content as Json }
+}
+
+function resultOf({ content, display, data, error }: Result): Result {
+  return {
+    content,
+    ...(display !== undefined && { display }),
+    ...(data !== undefined && { data }),
+    ...(error && { error }),
+  }
+}

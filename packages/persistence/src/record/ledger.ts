@@ -1,0 +1,178 @@
+import {
+  type AgentEvent,
+  type KernelError,
+  type ModelResult,
+  type RecordCommand,
+  type RunInfo,
+  type RunResult,
+  type ThreadRef,
+  textOf,
+  type Usage,
+} from '@troupe/kernel'
+import { type Ending, learnPlace, RecordedRun, type RunIdentity } from './recorded-run.ts'
+
+/** Where the pure part puts what it has to say. */
+export interface Out {
+  /** A run begins. Contract: before anything else of it. */
+  enter(run: RecordedRun): void
+  /** Contract: in order; text that is new goes first. */
+  add(run: RecordedRun, command: RecordCommand): void
+  /** The text of a run is new. */
+  touch(run: RecordedRun): void
+}
+
+/** Makes record commands of what the kernel tells. Contract: no I/O; what is not known, or over, is passed by. */
+export class Ledger {
+  readonly #out: Out
+  readonly #now: () => number
+  readonly #runs: Map<string, RecordedRun> = new Map()
+  /** The kernel shows all parts of a run with one info: the way that costs nothing per delta. */
+  readonly #byInfo: WeakMap<RunInfo, RecordedRun> = new WeakMap()
+  #lastInfo: RunInfo | undefined
+  #last: RecordedRun | undefined
+
+  constructor(out: Out, now: () => number) {
+    this.#out = out
+    this.#now = now
+  }
+
+  start(identity: RunIdentity): RecordedRun {
+    const { ref, runId, parentRunId, agentName } = identity
+    const key = keyOf(ref, runId)
+    const before = this.#runs.get(key)
+    if (before) return before
+    const parent = parentRunId === undefined ? undefined : this.#runs.get(keyOf(ref, parentRunId))
+    const startedAt = this.#now()
+    const run = new RecordedRun(identity, parent, startedAt)
+    this.#runs.set(key, run)
+    this.#out.enter(run)
+    const row = { runId, ...(parentRunId !== undefined && { parentRunId }), agentName, startedAt }
+    this.#out.add(run, { type: 'run-start', run: row })
+    return run
+  }
+
+  /** The run that something belongs to, if it goes on. */
+  find(info: RunInfo): RecordedRun | undefined {
+    if (info === this.#lastInfo) return this.#last
+    const known = this.#byInfo.get(info)
+    const run = known && known.endedAt === undefined ? known : this.#runs.get(keyOf(info.session, info.runId))
+    if (!run) return undefined
+    if (!known) this.#byInfo.set(info, run)
+    this.#lastInfo = info
+    this.#last = run
+    return run
+  }
+
+  part(info: RunInfo, event: AgentEvent): void {
+    const run = this.find(info)
+    if (!run) return
+    switch (event.type) {
+      case 'text-delta':
+        if (run.text.append(event.messageId, event.delta)) this.#out.touch(run)
+        return
+      case 'run-start':
+        learnPlace(run, event, info.parentSpanId)
+        return
+      case 'message-start':
+        run.text.begin(event.messageId)
+        return
+      case 'message-end': {
+        const { message, usage, dropped } = event
+        if (usage) this.#count(run, message.id, usage)
+        const text = dropped ? '' : textOf(message.content)
+        if (text !== '' && run.text.settle(message.id, text)) this.#out.touch(run)
+        return
+      }
+      case 'run-end':
+        run.ending = event
+    }
+  }
+
+  append(run: RecordedRun, delta: string): void {
+    if (run.endedAt === undefined && run.text.append(run.runId, delta)) this.#out.touch(run)
+  }
+
+  modelStart(info: RunInfo): void {
+    const run = this.find(info)
+    if (run) run.openModels++
+  }
+
+  /** Contract: the tokens of a message are counted once, by its model call if it has one. */
+  modelEnd(info: RunInfo, result?: ModelResult): void {
+    const run = this.find(info)
+    if (!run) return
+    run.openModels--
+    if (!result) return
+    run.unclaimed.delete(result.message.id)
+    if (run.counted.has(result.message.id)) return
+    run.counted.add(result.message.id)
+    this.usage(run, info.spanId, result.model, result.usage)
+  }
+
+  usage(run: RecordedRun, spanId: string, model: string, usage: Usage): void {
+    if (run.endedAt !== undefined) return
+    const counts = countable(usage)
+    run.addUsage(counts)
+    this.#out.add(run, { type: 'usage', runId: run.runId, spanId, model, usage: counts })
+  }
+
+  /** Contract: the first end counts. */
+  end(info: RunInfo, result: RunResult): void {
+    const run = this.find(info)
+    if (run) this.finish(run, run.ending ?? result)
+  }
+
+  fail(info: RunInfo, error: KernelError): void {
+    const run = this.find(info)
+    if (run) this.finish(run, run.ending ?? { outcome: 'failed', error: error.toJSON() })
+  }
+
+  finish(run: RecordedRun, { outcome, text, error }: Ending): void {
+    if (run.endedAt !== undefined) return
+    for (const [messageId, usage] of run.unclaimed) this.#countMessage(run, messageId, usage)
+    if (outcome === 'complete' && text !== undefined && run.text.replace(text)) this.#out.touch(run)
+    const { runId, ref, usage } = run
+    const ending = { outcome, ...(error && { error }) }
+    const endedAt = this.#now()
+    run.ending = ending
+    run.endedAt = endedAt
+    run.parent?.addUsage(usage)
+    this.#runs.delete(keyOf(ref, runId))
+    if (this.#last === run) this.#lastInfo = this.#last = undefined
+    this.#out.add(run, { type: 'run-finish', runId, status: outcome, usage, ...(error && { error }), endedAt })
+  }
+
+  #count(run: RecordedRun, messageId: string, usage: Usage): void {
+    if (run.counted.has(messageId)) return
+    if (run.openModels > 0) run.unclaimed.set(messageId, usage)
+    else this.#countMessage(run, messageId, usage)
+  }
+
+  #countMessage(run: RecordedRun, messageId: string, usage: Usage): void {
+    run.counted.add(messageId)
+    this.usage(run, messageId, '', usage)
+  }
+}
+
+/** What the span of a run says it is. */
+export function identityOf({ session, runId, name, parentRunId }: RunInfo): RunIdentity {
+  return { ref: session, runId, agentName: name, ...(parentRunId !== undefined && { parentRunId }) }
+}
+
+function keyOf({ app, user, threadId }: ThreadRef, runId: string): string {
+  return `${app}\0${user}\0${threadId}\0${runId}`
+}
+
+/** What a careless model says of its tokens must not cost the record. */
+function countable({ inputTokens, outputTokens, reasoningTokens, cachedInputTokens }: Usage): Usage {
+  return {
+    inputTokens: whole(inputTokens),
+    outputTokens: whole(outputTokens),
+    ...(reasoningTokens !== undefined && { reasoningTokens: whole(reasoningTokens) }),
+    ...(cachedInputTokens !== undefined && { cachedInputTokens: whole(cachedInputTokens) }),
+  }
+}
+
+function whole(count: number): number {
+  return Number.isFinite(count) && count > 0 ? Math.round(count) : 0
+}

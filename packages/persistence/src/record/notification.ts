@@ -1,0 +1,85 @@
+import {
+  type ErrorInfo,
+  type RecordCommand,
+  type RunRecord,
+  type ThreadRef,
+  type ToolCallRecord,
+  type ToolCallResult,
+  textOf,
+} from '@troupe/kernel'
+import type { RecordedRun } from './recorded-run.ts'
+
+/** What a receiver is told. Contract: after the write it tells of; of one run in order. */
+export type Notification = {
+  /** `done` is any end but `failed`; `status` says which. A call that waits comes as `tool-end` too. */
+  readonly type: 'init' | 'continue' | 'done' | 'failed' | 'tool-start' | 'tool-end'
+  /** The id of the run: the assistant message of the conversation. */
+  readonly messageId: string
+  /** The run around a nested one, which is not a message of the conversation. */
+  readonly parentMessageId?: string
+  readonly ref: ThreadRef
+  readonly threadId: string
+  readonly status: RunRecord['status'] | ToolCallRecord['status']
+  /** Takes the place of what the receiver has from `startAt` on; at the end of a run the whole text, of a call its result. */
+  readonly text: string
+  readonly startAt: number
+  /** Its place in the thread, once that is known. */
+  readonly seq?: number
+  readonly error?: ErrorInfo
+  /** The call that a `tool-start` or `tool-end` is about. */
+  readonly call?: ToolCallRecord
+}
+
+/** What a command, once written, has to tell. */
+export function notificationOf(run: RecordedRun, command: RecordCommand): Notification | undefined {
+  const { runId: messageId, parentRunId, ref, seq } = run
+  const base = {
+    messageId,
+    ...(parentRunId !== undefined && { parentMessageId: parentRunId }),
+    ref,
+    threadId: ref.threadId,
+    ...(seq !== undefined && { seq }),
+    text: '',
+    startAt: 0,
+  }
+  switch (command.type) {
+    case 'run-start':
+      return { ...base, type: 'init', status: 'generating' }
+    case 'run-text':
+      return { ...base, type: 'continue', status: 'generating', text: command.text, startAt: command.offset }
+    case 'run-finish':
+      return endOf(run, command)
+    case 'tool-call': {
+      const { call } = command
+      const type = call.status === 'running' ? 'tool-start' : 'tool-end'
+      return { ...base, type, status: call.status, text: resultText(call), call }
+    }
+    case 'usage':
+      return undefined
+  }
+}
+
+/** The end of a run, as it stands in the store. */
+export function endOf(
+  run: RecordedRun,
+  end: { readonly status: RunRecord['status']; readonly text?: string; readonly error?: ErrorInfo },
+): Notification {
+  const { runId: messageId, parentRunId, ref, seq } = run
+  const { status, text = run.text.whole, error } = end
+  return {
+    type: status === 'failed' ? 'failed' : 'done',
+    messageId,
+    ...(parentRunId !== undefined && { parentMessageId: parentRunId }),
+    ref,
+    threadId: ref.threadId,
+    ...(seq !== undefined && { seq }),
+    status,
+    text,
+    startAt: 0,
+    ...(error && { error }),
+  }
+}
+
+function resultText({ result }: ToolCallRecord): string {
+  return result === undefined ? '' : textOf((result as unknown as ToolCallResult).content)
+}

@@ -1,0 +1,374 @@
+import { type Callback, KernelError, type RecordCommand, type RunInfo } from '@troupe/kernel'
+import { describe, expect, it } from 'vitest'
+import { messageLifecycle } from '../message-lifecycle.ts'
+import { ANN, calm, type Fault, greeter, input, type Stage, speaker, stage } from '../persistence.fixture.ts'
+
+/** A run told by hand, so that a test decides when what is heard. */
+function told(callback: Callback, runId: string, session = ANN) {
+  const info: RunInfo = { component: 'run', name: 'agent', runId, spanId: `${runId}/run`, session }
+  const stamp = { runId, agentName: 'agent', runPath: [] }
+  let text = ''
+  return {
+    start: () => callback.run?.onStart?.(info, input),
+    say(delta: string) {
+      text += delta
+      callback.run?.onPart?.(info, { type: 'text-delta', messageId: 'm', delta, ...stamp })
+    },
+    end: () => callback.run?.onEnd?.(info, { outcome: 'complete', text, usage: { inputTokens: 0, outputTokens: 0 } }),
+  }
+}
+
+const texts = (store: Stage['store']) =>
+  store.written.flat().filter((command): command is RecordCommand & { type: 'run-text' } => command.type === 'run-text')
+const types = (store: Stage['store']) => store.written.map((batch) => batch.map(({ type }) => type))
+
+describe('WriteQueue', () => {
+  it('性能影响: 5,000 deltas are a few writes, no longer than the limit each, and the first is at once', async () => {
+    const { run, store, messages, notifications } = await stage()
+    await run(speaker(...Array.from({ length: 5_000 }, (_, i) => `${i} `)))
+    await messages.flush()
+    const [record] = await store.records.runs(ANN)
+    expect(record?.text).toBe(Array.from({ length: 5_000 }, (_, i) => `${i} `).join(''))
+    expect(store.written.flat().length).toBeLessThan(15)
+    expect(types(store)[0]).toEqual(['run-start'])
+    const shown = notifications.filter(({ type }) => type === 'continue')
+    expect(shown.map(({ text }) => text).join('')).toBe(record?.text)
+    let offset = 0
+    for (const { startAt, text } of shown) {
+      expect(startAt).toBe(offset)
+      offset += text.length
+    }
+  })
+
+  it('writes text when its time has come, in one command, with one timer for all', async () => {
+    const { store, messages, clock } = await stage()
+    const [a, b] = [told(messages, 'a'), told(messages, 'b')]
+    a.start()
+    b.start()
+    await calm()
+    for (const word of ['one ', 'two ', 'three']) {
+      a.say(word)
+      b.say(word)
+    }
+    expect(clock.pending).toBe(1)
+    await calm()
+    expect(texts(store)).toEqual([])
+    clock.advance(50)
+    await calm()
+    expect(texts(store).map(({ runId, offset, text }) => [runId, offset, text])).toEqual([
+      ['a', 0, 'one two three'],
+      ['b', 0, 'one two three'],
+    ])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('a delta costs no timer, no promise and no command of its own', async () => {
+    const { messages, clock, store } = await stage()
+    const run = told(messages, 'a')
+    run.start()
+    await calm()
+    const attempts = store.attempts
+    for (let i = 0; i < 100; i++) run.say('x')
+    await calm()
+    expect(clock.pending).toBe(1)
+    expect(store.attempts).toBe(attempts)
+  })
+
+  it('what comes while a write is under way goes with the next one, together', async () => {
+    const { messages, store } = await stage()
+    store.fault = 'late'
+    const run = told(messages, 'a')
+    run.start()
+    await calm()
+    store.fault = undefined
+    for (let i = 0; i < 10; i++) run.say('x'.repeat(5_000))
+    run.end()
+    await calm()
+    expect(store.written).toEqual([])
+    store.release()
+    await calm()
+    expect(types(store)).toEqual([['run-start'], ['run-text', 'run-finish']])
+  })
+
+  it('错误恢复机制: a fault that passes is retried, nothing is lost, doubled or reported', async () => {
+    for (const fault of ['busy', 'lost'] as const) {
+      const scene = await stage()
+      const { store, messages, clock, done, reports } = scene
+      // Each write in turn: its first two attempts fail.
+      store.faultOf = (write) => (write % 3 === 2 ? undefined : fault)
+      const run = told(messages, 'a')
+      run.start()
+      await patiently(scene)
+      run.say('one ')
+      clock.advance(50)
+      await patiently(scene)
+      run.say('two')
+      run.end()
+      await patiently(scene)
+      expect(await store.records.runs(ANN), fault).toMatchObject([{ status: 'complete', text: 'one two' }])
+      expect(done, fault).toMatchObject([[{ status: 'complete', text: 'one two' }]])
+      expect(reports).toEqual([])
+      expect(clock.pending).toBe(0)
+    }
+  })
+
+  it.each(['fail', 'busy', 'hang'] as const)(
+    'Eino Callback 错误处理: a store that is down (%s) is reported once, the runs go on, and all is written in order when it is back',
+    async (fault) => {
+      const scene = await stage()
+      const { run, store, messages, clock, notifications, done, reports } = scene
+      store.fault = fault
+      for (let i = 1; i <= 3; i++) expect((await run(speaker('a', 'b', 'c'))).outcome).toBe('complete')
+      for (let i = 0; i < 20; i++) await patiently(scene, 10_000)
+      expect(reports.map(({ code }) => code)).toEqual(['RECORDS_DEGRADED'])
+      expect(notifications).toEqual([])
+      expect(done).toEqual([])
+      store.fault = undefined
+      clock.advance(30_000)
+      await calm()
+      await messages.flush()
+      expect(await store.records.runs(ANN)).toMatchObject(
+        [1, 2, 3].map((n) => ({ runId: `run-${n}`, seq: n, status: 'complete', text: 'abc' })),
+      )
+      expect(done.map(([{ runId }]) => runId)).toEqual(['run-1', 'run-2', 'run-3'])
+      expect(notifications.filter(({ messageId }) => messageId === 'run-1').map(({ type }) => type)).toEqual([
+        'init',
+        'continue',
+        'done',
+      ])
+      expect(reports).toHaveLength(1)
+      expect(clock.pending).toBe(0)
+    },
+  )
+
+  it('reports again when the store goes down again', async () => {
+    const scene = await stage()
+    const { run, store, messages, clock, reports } = scene
+    for (const _ of [1, 2]) {
+      store.fault = 'fail'
+      await run(greeter)
+      for (let i = 0; i < 5; i++) await patiently(scene, 1_000)
+      store.fault = undefined
+      clock.advance(30_000)
+      await calm()
+      await messages.flush()
+    }
+    expect(reports.map(({ code }) => code)).toEqual(['RECORDS_DEGRADED', 'RECORDS_DEGRADED'])
+  })
+
+  it('a store that fails, hangs, loses its answer or is late at each write in turn loses and doubles nothing', async () => {
+    const faults: readonly Fault[] = ['fail', 'busy', 'hang', 'lost', 'late']
+    for (const fault of faults) {
+      for (let at = 0; at < 5; at++) {
+        const scene = await stage()
+        const { store, messages, clock, done, notifications } = scene
+        store.faultOf = (write) => (write === at ? fault : undefined)
+        const run = told(messages, 'a')
+        run.start()
+        for (let i = 0; i < 4; i++) {
+          await patiently(scene)
+          run.say(`${i} `)
+          clock.advance(50)
+        }
+        run.end()
+        for (let i = 0; i < 5; i++) await patiently(scene, 10_000)
+        store.release()
+        await calm()
+        const what = `${fault} at ${at}`
+        expect(await store.records.runs(ANN), what).toMatchObject([{ status: 'complete', text: '0 1 2 3 ' }])
+        expect(done, what).toHaveLength(1)
+        expect(
+          notifications.filter(({ type }) => type === 'done'),
+          what,
+        ).toHaveLength(1)
+        expect(clock.pending, what).toBe(0)
+      }
+    }
+  })
+
+  it('an attempt that was given up and happens after later ones does not cut the text', async () => {
+    const scene = await stage()
+    const { store, messages, clock } = scene
+    const run = told(messages, 'a')
+    run.start()
+    await calm()
+    store.fault = 'late'
+    run.say('one ')
+    clock.advance(50)
+    await calm()
+    clock.advance(10_000)
+    await calm()
+    store.fault = undefined
+    clock.advance(100)
+    await calm()
+    run.say('two ')
+    clock.advance(50)
+    await calm()
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'one two ' }])
+    store.release()
+    await calm()
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'one ' }])
+    run.say('three')
+    run.end()
+    await messages.flush()
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'one two three', status: 'complete' }])
+  })
+
+  it('text that was cut by somebody is written again from its start while the run goes on', async () => {
+    const { store, messages, clock, reports } = await stage()
+    const run = told(messages, 'a')
+    run.start()
+    run.say('one two ')
+    await messages.flush()
+    await store.records.apply(ANN, [{ type: 'run-text', runId: 'a', offset: 0, text: '' }])
+    run.say('three')
+    clock.advance(50)
+    await calm()
+    clock.advance(50)
+    await calm()
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'one two three' }])
+    expect(reports).toEqual([])
+  })
+
+  it('a command that the store finds malformed does not hold up the others', async () => {
+    const { store, messages, done, reports } = await stage()
+    const { records } = store
+    const picky = {
+      ...records,
+      apply: (async (ref, commands) => {
+        if (commands.some((command) => command.type === 'run-text')) {
+          throw new KernelError('VALIDATION_FAILED', 'test: too large')
+        }
+        return records.apply(ref, commands)
+      }) as typeof records.apply,
+    }
+    const other = messageLifecycle({
+      store: { records: picky },
+      report: (error) => void reports.push(error),
+      onDone: (...args) => void done.push(args),
+    })
+    const run = told(other, 'a')
+    run.start()
+    run.say('x')
+    run.end()
+    await other.flush()
+    await messages.flush()
+    expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete', text: '' }])
+    expect(reports.map(({ code }) => code)).toEqual(['RECORD_REFUSED'])
+    expect(done).toHaveLength(1)
+  })
+
+  it('beyond its limit new runs are left out whole, those under way are kept', async () => {
+    const scene = await stage({ write: { maxPending: 10 } })
+    const { store, messages, clock, reports, done } = scene
+    store.fault = 'fail'
+    const first = told(messages, 'first')
+    first.start()
+    first.say('kept')
+    for (let i = 0; i < 20; i++) {
+      const run = told(messages, `run-${i}`)
+      run.start()
+      run.say('text')
+      run.end()
+    }
+    first.say(' whole')
+    first.end()
+    await patiently(scene, 1_000)
+    store.fault = undefined
+    clock.advance(30_000)
+    await calm()
+    await messages.flush()
+    const runs = await store.records.runs(ANN)
+    expect(runs[0]).toMatchObject({ runId: 'first', text: 'kept whole', status: 'complete' })
+    expect(runs.length).toBeGreaterThan(1)
+    expect(runs.length).toBeLessThan(20)
+    for (const run of runs) expect(run.status).toBe('complete')
+    expect(done).toHaveLength(21)
+    expect(reports.map(({ code }) => code).sort()).toEqual(['RECORDS_DEGRADED', 'RECORDS_DROPPED'])
+  })
+
+  it('while the store is down the text of a run is kept once', async () => {
+    const { store, messages } = await stage()
+    store.fault = 'late'
+    const run = told(messages, 'a')
+    run.start()
+    await calm()
+    for (let i = 0; i < 1_000; i++) run.say('x'.repeat(5_000))
+    await calm()
+    store.fault = undefined
+    store.release()
+    await messages.flush()
+    expect(texts(store)).toHaveLength(1)
+  })
+
+  it('flush waits for one thread or for all, and gives up with RECORDS_PENDING', async () => {
+    const { store, messages, clock } = await stage()
+    const ben = { ...ANN, user: 'ben' }
+    await store.threads.open(ben)
+    const [a, b] = [told(messages, 'a'), told(messages, 'b', ben)]
+    a.start()
+    await calm()
+    store.fault = 'hang'
+    a.say('x')
+    b.start()
+    const pending = messages.flush()
+    const checked = expect(pending).rejects.toMatchObject({ code: 'RECORDS_PENDING', details: { pending: 2 } })
+    await calm()
+    clock.advance(10_000)
+    await checked
+    await messages.flush({ ...ANN, threadId: 'nobody' })
+    store.fault = undefined
+    const again = messages.flush(ANN)
+    for (let i = 0; i < 3; i++) {
+      await calm()
+      clock.advance(100)
+    }
+    await again
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'x' }])
+  })
+
+  it('disposing writes what there is, leaves no timer behind, and nothing is written after it', async () => {
+    const { run, store, messages, clock, done } = await stage()
+    await run(speaker('a'))
+    const late = told(messages, 'late')
+    late.start()
+    late.say('x')
+    await messages[Symbol.asyncDispose]()
+    expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete' }, { status: 'generating', text: 'x' }])
+    expect(clock.pending).toBe(0)
+    const { attempts } = store
+    late.say('y')
+    late.end()
+    told(messages, 'later').start()
+    await calm()
+    clock.advance(1_000)
+    await calm()
+    expect(store.attempts).toBe(attempts)
+    expect(done).toHaveLength(1)
+    await messages[Symbol.asyncDispose]()
+  })
+
+  it('disposing gives up on a store that is down: one coded error, every onDone called, no timer left', async () => {
+    for (const fault of ['hang', 'fail'] as const) {
+      const { run, store, messages, clock, done } = await stage()
+      store.fault = fault
+      await run(speaker('a'))
+      await calm()
+      const checked = expect(messages[Symbol.asyncDispose]()).rejects.toMatchObject({ code: 'RECORDS_PENDING' })
+      await calm()
+      clock.advance(10_000)
+      await checked
+      expect(done).toMatchObject([[{ runId: 'run-1' }, { code: 'RECORDS_PENDING' }]])
+      expect(clock.pending).toBe(0)
+    }
+  })
+})
+
+/** Lets time pass until nothing is under way, as far as that can be. */
+async function patiently({ clock }: Stage, ms = 400): Promise<void> {
+  for (let i = 0; i < 4; i++) {
+    await calm()
+    clock.advance(ms / 4)
+  }
+  await calm()
+}

@@ -1,0 +1,240 @@
+import {
+  type Clock,
+  checkOption,
+  KernelError,
+  type RecordCommand,
+  type RecordStore,
+  type ThreadRef,
+} from '@troupe/kernel'
+import type { Out } from '../record/ledger.ts'
+import type { RecordedRun } from '../record/recorded-run.ts'
+import { type Entry, Lane, type LaneHost, type Settled } from './lane.ts'
+
+/** How records are written. */
+export interface WriteOptions {
+  /** How long text may wait for more. @default 50 */
+  readonly delayMs?: number
+  /** How many characters of one run wait no longer. @default 4096 */
+  readonly maxText?: number
+  /** Commands in one write. @default 100 */
+  readonly maxCommands?: number
+  /** How often a write is tried before the store counts as down. @default 3 */
+  readonly attempts?: number
+  /** The first pause between attempts; each is twice the one before. @default 100 */
+  readonly retryMs?: number
+  /** The longest pause, also while the store is down. @default 30000 */
+  readonly maxRetryMs?: number
+  /** How long the store may take for one write. @default 10000 */
+  readonly timeoutMs?: number
+  /** Commands that may wait, of all threads; beyond that new runs are not recorded. @default 10000 */
+  readonly maxPending?: number
+  /** How long `flush` waits. @default 10000 */
+  readonly flushMs?: number
+}
+
+/** What a queue works with. */
+export interface WriteQueueParts {
+  readonly records: Pick<RecordStore, 'apply'>
+  readonly clock: Clock
+  readonly report: (error: KernelError) => void
+  /** Contract: in order of the writes of a thread; the next write of the thread waits for it. */
+  readonly settled: (entry: Entry, settled: Settled) => void | Promise<void>
+}
+
+const DEFAULTS: Required<WriteOptions> = {
+  delayMs: 50,
+  maxText: 4096,
+  maxCommands: 100,
+  attempts: 3,
+  retryMs: 100,
+  maxRetryMs: 30_000,
+  timeoutMs: 10_000,
+  maxPending: 10_000,
+  flushMs: 10_000,
+}
+
+/** Writes record commands, off the way of the runs they are about. Contract: in order for each thread; adding never fails, waits or does I/O. */
+export class WriteQueue implements Out, LaneHost, AsyncDisposable {
+  readonly maxCommands: number
+  readonly attempts: number
+  readonly #parts: WriteQueueParts
+  readonly #options: Required<WriteOptions>
+  readonly #lanes: Map<string, Lane> = new Map()
+  /** Lanes with something that may wait. */
+  readonly #due: Set<Lane> = new Set()
+  readonly #down: Set<Lane> = new Set()
+  /** The timers of writes that are under way. */
+  readonly #limits: Set<() => void> = new Set()
+  #pending = 0
+  #cancelTick: (() => void) | undefined
+  #full = false
+  #closed = false
+
+  constructor(parts: WriteQueueParts, options: WriteOptions = {}) {
+    this.#parts = parts
+    this.#options = { ...DEFAULTS, ...options }
+    for (const [name, value] of Object.entries(this.#options)) {
+      checkOption(
+        Number.isInteger(value) && value >= (name === 'delayMs' ? 0 : 1),
+        'persistence',
+        `${name} is a whole number from 1 on`,
+        value,
+      )
+    }
+    this.maxCommands = this.#options.maxCommands
+    this.attempts = this.#options.attempts
+  }
+
+  enter(run: RecordedRun): void {
+    const { ref, parent } = run
+    const key = `${ref.app}\0${ref.user}\0${ref.threadId}`
+    const lane = this.#lanes.get(key) ?? new Lane(ref, key, this)
+    this.#lanes.set(key, lane)
+    run.lane = lane
+    lane.runs++
+    if (parent?.refused) run.refused = true
+    else if (!parent && this.#pending >= this.#options.maxPending) this.#leaveOut(run)
+  }
+
+  add(run: RecordedRun, command: RecordCommand): void {
+    const { lane } = run
+    if (!lane || this.#closed) return
+    lane.add(run, command)
+    if (command.type === 'run-finish') lane.runs--
+    if (command.type === 'run-start' || command.type === 'run-finish' || lane.pending >= this.maxCommands) lane.soon()
+    else this.#wait(lane)
+  }
+
+  /** Contract: costs next to nothing when text is in line already. */
+  touch(run: RecordedRun): void {
+    if (run.queued) {
+      if (run.text.waiting >= this.#options.maxText) run.lane?.soon()
+    } else if (run.lane && !run.refused && !this.#closed) {
+      run.lane.touch(run)
+      if (run.text.waiting >= this.#options.maxText) run.lane.soon()
+      else this.#wait(run.lane)
+    }
+  }
+
+  /** Contract: resolves when everything told so far is written or refused, of one thread or of all; rejects with `RECORDS_PENDING` after a while. */
+  async flush(ref?: ThreadRef): Promise<void> {
+    const lane = ref && this.#lanes.get(`${ref.app}\0${ref.user}\0${ref.threadId}`)
+    const lanes = ref ? (lane ? [lane] : []) : [...this.#lanes.values()]
+    const { flushMs } = this.#options
+    const all = Promise.all(lanes.map((each) => each.flushed()))
+    await new Promise<void>((resolve, reject) => {
+      // Whoever waits for this keeps the process alive.
+      const cancel = this.#parts.clock.after(flushMs, () => reject(this.#stillPending(lanes)), true)
+      all.then(() => {
+        cancel()
+        resolve()
+      })
+    })
+  }
+
+  /** Contract: writes what there is, then nothing more; rejects with `RECORDS_PENDING` if that took too long. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return
+    try {
+      await this.flush()
+    } finally {
+      this.#closed = true
+      this.#cancelTick?.()
+      const cause = this.#stillPending([...this.#lanes.values()])
+      for (const lane of this.#lanes.values()) {
+        for (const entry of lane.stop()) void this.settled(entry, { refused: true, cause })
+      }
+      this.#lanes.clear()
+      for (const cancel of this.#limits) cancel()
+    }
+  }
+
+  apply(ref: ThreadRef, commands: readonly RecordCommand[]): ReturnType<RecordStore['apply']> {
+    return this.limited(() => this.#parts.records.apply(ref, commands))
+  }
+
+  /** Contract: rejects with a retryable `TIMEOUT` when the store takes too long. */
+  limited<T>(work: () => Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#options
+    return new Promise((resolve, reject) => {
+      const late = () =>
+        reject(new KernelError('TIMEOUT', `records: the store took longer than ${timeoutMs} ms`, { retryable: true }))
+      const cancelTimer = this.#parts.clock.after(timeoutMs, late)
+      const done = () => {
+        cancelTimer()
+        this.#limits.delete(done)
+      }
+      this.#limits.add(done)
+      const failed = (error: unknown) => {
+        done()
+        reject(error)
+      }
+      try {
+        work().then((value) => {
+          done()
+          resolve(value)
+        }, failed)
+      } catch (error) {
+        failed(error)
+      }
+    })
+  }
+
+  pause(failures: number, callback: () => void): () => void {
+    const { retryMs, maxRetryMs } = this.#options
+    return this.#parts.clock.after(Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 30)), callback)
+  }
+
+  added(): void {
+    this.#pending++
+  }
+
+  settled(entry: Entry, settled: Settled): void | Promise<void> {
+    this.#pending--
+    return this.#parts.settled(entry, settled)
+  }
+
+  failing(lane: Lane, cause: KernelError): void {
+    const first = this.#down.size === 0
+    this.#down.add(lane)
+    if (!first || this.#closed) return
+    const message = `records: the store cannot be written, runs go on and their records wait, ${cause.message}`
+    this.#parts.report(new KernelError('RECORDS_DEGRADED', message, { cause, retryable: true }))
+  }
+
+  wrote(lane: Lane): void {
+    if (!this.#down.delete(lane)) return
+    this.#full = false
+    for (const other of this.#down) other.probe()
+  }
+
+  idle(lane: Lane): void {
+    if (lane.runs <= 0 && lane.empty) this.#lanes.delete(lane.key)
+  }
+
+  #wait(lane: Lane): void {
+    this.#due.add(lane)
+    this.#cancelTick ??= this.#parts.clock.after(this.#options.delayMs, () => {
+      this.#cancelTick = undefined
+      for (const each of this.#due) each.soon()
+      this.#due.clear()
+    })
+  }
+
+  /** Contract: a run is recorded whole or not at all. */
+  #leaveOut(run: RecordedRun): void {
+    run.refused = run.reported = true
+    if (this.#full) return
+    this.#full = true
+    const message = `records: ${this.#pending} commands wait for the store, new runs are not recorded`
+    this.#parts.report(new KernelError('RECORDS_DROPPED', message))
+  }
+
+  #stillPending(lanes: readonly Lane[]): KernelError {
+    const pending = lanes.reduce((sum, lane) => sum + lane.pending, 0)
+    return new KernelError('RECORDS_PENDING', `records: not all are written, got ${pending} that wait`, {
+      retryable: true,
+      details: { pending },
+    })
+  }
+}
