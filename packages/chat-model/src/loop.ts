@@ -85,7 +85,8 @@ export class Loop {
     this.#dialogue = dialogue
     const before = openCalls(dialogue.messages)
     const open = before.filter(({ id, name }) => state?.parked[id] ?? setup.toolbox.get(name)?.tool.longRunning)
-    dialogue.messages = repairHistory(dialogue.messages, { awaiting: open.map(({ id }) => id) })
+    const awaiting = open.length > 0 ? { awaiting: open.map(({ id }) => id) } : undefined
+    dialogue.messages = repairHistory(dialogue.messages, awaiting)
     if (before.length > open.length) await this.#tellLost(dialogue.messages, before)
     if (state && 'answers' in start && before.length > 0) return this.#continue(dialogue, setup, state, start, open)
     if (open.length > 0) return

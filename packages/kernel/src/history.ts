@@ -6,6 +6,7 @@ import type { Message, ToolCall, ToolMessage } from './data/message.ts'
  * @example openCalls(messages).map(({ id }) => id)
  */
 export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
+  if (!endsOpen(messages)) return NONE
   const answered = new Set<string>()
   for (let i = messages.length - 1; i >= 0; i--) {
     const message = messages[i] as Message
@@ -16,11 +17,20 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
   return []
 }
 
+const NONE: readonly ToolCall[] = []
+
+/** Whether there can be calls without a result: most histories end with what a person said, or with an answer. */
+function endsOpen(messages: readonly Message[]): boolean {
+  const last = messages.at(-1)
+  return last?.role === 'tool' || last?.role === 'assistant'
+}
+
 /**
  * The calls without a result since somebody last spoke to the agents; of several agents, where they ran at the same time.
  * @example unanswered(messages).map(({ id }) => id)
  */
 export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
+  if (!endsOpen(messages)) return NONE
   const answered = new Set<string>()
   const later = new Set<string | undefined>()
   const calls: ToolCall[] = []

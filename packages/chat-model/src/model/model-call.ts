@@ -64,15 +64,18 @@ class Trial implements Sink<ModelPart> {
 
   async run(ctx: RunContext, request: ModelRequest, timeoutMs: number | undefined): Promise<void> {
     try {
-      await withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) =>
-        pipe(this.#model.stream(request, new LazySignal(limited)), this),
-      )
+      if (timeoutMs === undefined) await this.#read(ctx, request)
+      else await withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) => this.#read(limited, request))
       if (this.#finished) return
       throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
     } finally {
       // A model that does not stop writes into nothing.
       this.#finished = true
     }
+  }
+
+  #read(ctx: RunContext, request: ModelRequest): Promise<void> {
+    return pipe(this.#model.stream(request, new LazySignal(ctx)), this)
   }
 
   write(part: ModelPart): void | Promise<void> {

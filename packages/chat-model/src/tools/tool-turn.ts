@@ -61,12 +61,11 @@ export interface TurnOutcome {
 /** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const { toolbox, skip, concurrency, besideOpen = false } = input
-  const waits = ({ id }: ToolCall) => !skip?.has(id)
-  const opens = besideOpen || input.calls.some((call) => waits(call) && toolbox.get(call.name)?.tool.longRunning)
+  const opens = besideOpen || input.calls.some(({ id, name }) => !skip?.has(id) && toolbox.get(name)?.tool.longRunning)
   const calls: RunningCall[] = []
-  for (const [index, call] of input.calls.entries()) {
-    if (waits(call)) calls.push(new RunningCall(input, call, index, opens))
-  }
+  input.calls.forEach((call, index) => {
+    if (!skip?.has(call.id)) calls.push(new RunningCall(input, call, index, opens))
+  })
   for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
   const [only] = calls
   if (only && calls.length === 1) {

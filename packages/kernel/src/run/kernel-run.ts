@@ -203,7 +203,8 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       if (recorder.failed || core.hides(error)) this.#report(error)
       if (!recorder.failed) thrown = { error }
     }
-    await core.endNested()
+    const nested = core.endNested()
+    if (nested) await nested
     const result = recorder.finish(thrown, this.#stamp)
     const end: RunEnd = { type: 'run-end', ...this.#stamp, ...result }
     core.part(end)

@@ -52,7 +52,7 @@ export class RunCore {
   readonly depth: number
   readonly parent: Parent | undefined
   readonly debtors: Set<Debtor> = new Set()
-  readonly #nested: Set<Promise<unknown>> = new Set()
+  #nested: Set<Promise<unknown>> | undefined
   usage: Usage = NO_USAGE
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
@@ -218,17 +218,18 @@ export class RunCore {
 
   /** Counts a nested run until it has ended. */
   nest<T>(run: Promise<T>): Promise<T> {
+    this.#nested ??= new Set()
     this.#nested.add(run)
-    const ended = () => this.#nested.delete(run)
+    const ended = () => this.#nested?.delete(run)
     run.then(ended, ended)
     return run
   }
 
   /** Contract: no nested run outlives the run around it. */
-  async endNested(): Promise<void> {
-    if (this.#nested.size === 0) return
+  endNested(): Promise<unknown> | undefined {
+    if (!this.#nested?.size) return undefined
     this.abort(new KernelError('ABORTED', `run ${this.runId}: ended while a nested run was under way`))
-    await Promise.allSettled(this.#nested)
+    return Promise.allSettled(this.#nested)
   }
 
   /** The error to reject with: the thrown one itself where it is known, with its stack and cause. */
