@@ -4,6 +4,7 @@ import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
+import { persistenceWorkloads } from './persistence.ts'
 import { storeThroughput, storeWorkloads } from './store.ts'
 
 const only = process.argv[2] ?? ''
@@ -14,6 +15,8 @@ const all = {
   'Chat model': chatModelWorkloads(),
   Flow: await flowWorkloads(),
   Stores: stores.workloads,
+  // Here the hand-written side is the same run without records.
+  Persistence: persistenceWorkloads(),
 }
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
@@ -21,7 +24,7 @@ for (const [title, workloads] of Object.entries(all)) {
     const { name, unit, handWritten, troupe, ratio } = await measure(workload)
     const digits = troupe < 0.1 ? 4 : 2
     console.log(
-      `| ${name} | ${unit} | ${handWritten.toFixed(digits)} | ${troupe.toFixed(digits)} | ${ratio.toFixed(1)}x |`,
+      `| ${name} | ${unit} | ${handWritten.toFixed(digits)} | ${troupe.toFixed(digits)} | ${ratio.toFixed(ratio < 2 ? 2 : 1)}x |`,
     )
   }
 }

@@ -318,6 +318,7 @@ describe('toolLifecycle', () => {
     expect(store.attempts).toBe(0)
     messages.run?.onStart?.({ ...info, component: 'run' }, input)
     tools.tool?.onEnd?.(info, { content: 'first' })
+    tools.tool?.onEnd?.(info, { content: 'second' })
     tools.tool?.onStart?.(info, { name: 'look', arguments: '', callId: 'c', step: 'tool:0:0', idempotencyKey: 'k' })
     await messages.flush()
     expect(await store.records.toolCalls(ANN, 'r')).toMatchObject([

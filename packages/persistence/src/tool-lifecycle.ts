@@ -18,10 +18,7 @@ export function toolLifecycle({ messages }: ToolLifecycleOptions): Callback {
   checkOption(recorder !== undefined, 'toolLifecycle', 'messages is a messageLifecycle()', messages)
   const book = new CallBook(recorder.ledger, recorder.queue, recorder.now)
   const hooks: Pick<Callback, 'run' | 'agent' | 'tool'> = {
-    run: {
-      onStart: (info, input) => book.runStart(info, input),
-      onPart: (info, event) => book.part(info, event),
-    },
+    run: { onStart: (info, input) => book.runStart(info, input) },
     agent: { onStart: (info, input) => book.agentStart(info, input) },
     tool: {
       onStart: (info, input) => book.start(info, input),

@@ -34,6 +34,7 @@ export class CallBook {
   runStart(info: RunInfo, { messages }: AgentInput): void {
     // Whichever callback hears of a run first begins its record.
     const run = this.#ledger.start(identityOf(info))
+    run.onPart = this.#part
     for (let i = messages.length - 1; i >= 0; i--) {
       const message = messages[i] as Message
       if (message.role === 'assistant') break
@@ -59,10 +60,7 @@ export class CallBook {
     }
   }
 
-  part(info: RunInfo, event: AgentEvent): void {
-    if (!TOLD.has(event.type)) return
-    const run = this.#ledger.find(info)
-    if (!run) return
+  readonly #part = (run: RecordedRun, event: AgentEvent): void => {
     switch (event.type) {
       case 'message-end':
         if (event.dropped) return
@@ -165,8 +163,6 @@ export class CallBook {
     })
   }
 }
-
-const TOLD: ReadonlySet<AgentEvent['type']> = new Set(['message-end', 'tool-start', 'tool-end', 'run-end'])
 
 /** What a careless tool returns must not cost the row. */
 function safe(result: Result): Json {

@@ -66,10 +66,13 @@ export class Ledger {
   part(info: RunInfo, event: AgentEvent): void {
     const run = this.find(info)
     if (!run) return
+    if (event.type !== 'text-delta') this.#structure(run, info, event)
+    else if (run.text.append(event.messageId, event.delta)) this.#out.touch(run)
+  }
+
+  #structure(run: RecordedRun, info: RunInfo, event: AgentEvent): void {
+    run.onPart?.(run, event)
     switch (event.type) {
-      case 'text-delta':
-        if (run.text.append(event.messageId, event.delta)) this.#out.touch(run)
-        return
       case 'run-start':
         learnPlace(run, event, info.parentSpanId)
         return

@@ -63,6 +63,8 @@ export class RecordedRun implements RunIdentity {
   readonly unclaimed: Map<string, Usage> = new Map()
   openModels = 0
 
+  /** Hears every event but text, where somebody keeps the calls too. */
+  onPart: ((run: RecordedRun, event: AgentEvent) => void) | undefined
   /** In front of the ids of its calls, where it stands inside a call itself. */
   callPrefix = ''
   readonly known: Map<string, KnownCall> = new Map()

@@ -11,19 +11,17 @@ export interface Piece {
 export class RunText {
   /** Whether something is new since the last cut. */
   dirty = false
+  /** How much is new since the last cut. */
+  waiting = 0
   #cut = ''
-  #tail = ''
+  /** Deltas as they came: joined when they are written, since a long chain of concatenations costs more. */
+  #tail: string[] = []
   #current: string | undefined
   #next: string | undefined
 
   /** All of it. */
   get whole(): string {
-    return this.#cut + this.#tail
-  }
-
-  /** How much is new since the last cut. */
-  get waiting(): number {
-    return this.#tail.length
+    return this.#tail.length === 0 ? this.#cut : this.#cut + this.#tail.join('')
   }
 
   /** A message begins; its first words take the place of what the one before has said. */
@@ -36,9 +34,10 @@ export class RunText {
     if (messageId !== this.#current) {
       if (this.#next !== undefined && messageId !== this.#next) return false
       this.#current = messageId
-      this.#cut = this.#tail = ''
+      this.#set('')
     }
-    this.#tail += delta
+    this.#tail.push(delta)
+    this.waiting += delta.length
     this.dirty = true
     return true
   }
@@ -51,26 +50,30 @@ export class RunText {
 
   /** Puts another text in its place; false if it is the same. */
   replace(text: string): boolean {
-    if (text === this.whole) return false
-    this.#cut = ''
-    this.#tail = text
-    this.dirty = true
+    if (text.length === this.#cut.length + this.waiting && text === this.whole) return false
+    this.#set(text)
     return true
   }
 
   /** What is new, to be written now. */
   cut(): Piece {
-    const piece = { offset: this.#cut.length, text: this.#tail }
-    this.#cut += this.#tail
-    this.#tail = ''
+    const piece = { offset: this.#cut.length, text: this.#tail.join('') }
+    this.#cut += piece.text
+    this.#tail = []
+    this.waiting = 0
     this.dirty = false
     return piece
   }
 
   /** Makes all of it new again. */
   rewind(): void {
-    this.#tail = this.whole
+    this.#set(this.whole)
+  }
+
+  #set(text: string): void {
     this.#cut = ''
+    this.#tail = text === '' ? [] : [text]
+    this.waiting = text.length
     this.dirty = true
   }
 }

@@ -2,6 +2,7 @@ import { type Callback, KernelError, type RecordCommand, type RunInfo } from '@t
 import { describe, expect, it } from 'vitest'
 import { messageLifecycle } from '../message-lifecycle.ts'
 import { ANN, calm, type Fault, greeter, input, type Stage, speaker, stage } from '../persistence.fixture.ts'
+import { toolLifecycle } from '../tool-lifecycle.ts'
 
 /** A run told by hand, so that a test decides when what is heard. */
 function told(callback: Callback, runId: string, session = ANN) {
@@ -299,6 +300,51 @@ describe('WriteQueue', () => {
     store.release()
     await messages.flush()
     expect(texts(store)).toHaveLength(1)
+  })
+
+  it('a message that begins while the text of the one before waits takes its place', async () => {
+    const { store, messages } = await stage()
+    const stamp = { runId: 'a', agentName: 'agent', runPath: [] }
+    const info: RunInfo = { component: 'run', name: 'agent', runId: 'a', spanId: 'a/run', session: ANN }
+    const say = (messageId: string, delta: string) =>
+      messages.run?.onPart?.(info, { type: 'text-delta', messageId, delta, ...stamp })
+    messages.run?.onStart?.(info, input)
+    say('m1', 'first')
+    await messages.flush()
+    store.fault = 'late'
+    messages.run?.onPart?.(info, { type: 'message-start', messageId: 'm2', ...stamp })
+    const call = { name: 'look', arguments: '{}', callId: 'c', step: 'tool:0:0', idempotencyKey: 'k' }
+    const tools = toolLifecycle({ messages })
+    tools.tool?.onStart?.({ ...info, component: 'tool', callId: 'c' }, call)
+    const flushed = messages.flush()
+    await calm()
+    store.fault = undefined
+    // Both wait behind a write that is under way.
+    say('m1', ' and more')
+    void messages.flush()
+    say('m2', 'second')
+    store.release()
+    await flushed
+    await messages.flush()
+    expect(await store.records.runs(ANN)).toMatchObject([{ text: 'second' }])
+  })
+
+  it('when one thread can be written again the others do not wait for the end of their pause', async () => {
+    const scene = await stage()
+    const { store, messages, clock } = scene
+    const ben = { ...ANN, user: 'ben' }
+    await store.threads.open(ben)
+    store.fault = 'fail'
+    told(messages, 'a').start()
+    // The pauses of this one have grown when the other begins.
+    for (let i = 0; i < 8; i++) await patiently(scene, 5_000)
+    told(messages, 'b', ben).start()
+    await calm()
+    store.fault = undefined
+    clock.advance(100)
+    await calm()
+    expect(await store.records.runs(ben)).toHaveLength(1)
+    expect(await store.records.runs(ANN)).toHaveLength(1)
   })
 
   it('flush waits for one thread or for all, and gives up with RECORDS_PENDING', async () => {

@@ -140,10 +140,9 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     } finally {
       this.#closed = true
       this.#cancelTick?.()
-      const cause = this.#stillPending([...this.#lanes.values()])
-      for (const lane of this.#lanes.values()) {
-        for (const entry of lane.stop()) void this.settled(entry, { refused: true, cause })
-      }
+      const lanes = [...this.#lanes.values()]
+      const left = lanes.flatMap((lane) => lane.stop())
+      if (left.length > 0) this.#giveUp(left, this.#stillPending(lanes))
       this.#lanes.clear()
       for (const cancel of this.#limits) cancel()
     }
@@ -228,6 +227,10 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     this.#full = true
     const message = `records: ${this.#pending} commands wait for the store, new runs are not recorded`
     this.#parts.report(new KernelError('RECORDS_DROPPED', message))
+  }
+
+  #giveUp(entries: readonly Entry[], cause: KernelError): void {
+    for (const entry of entries) void this.settled(entry, { refused: true, cause })
   }
 
   #stillPending(lanes: readonly Lane[]): KernelError {
