@@ -62,13 +62,10 @@ export function toolMessage({
   error,
   kept,
 }: ToolEnd): ToolMessage {
+  const message: ToolMessage = { id: messageId, role: 'tool', callId, name, agentName, content }
+  if (display === undefined && data === undefined && !error && !kept) return message
   return {
-    id: messageId,
-    role: 'tool',
-    callId,
-    name,
-    agentName,
-    content,
+    ...message,
     ...(display !== undefined && { display }),
     ...(data !== undefined && { data }),
     ...(error && { error }),

@@ -163,32 +163,42 @@ export class RunningCall {
     this.#told = true
     this.#messageId = this.#ctx.ids.next()
     if (keep) this.#kept = this.wish
-    const { content, display, data, error } = result
-    const wait = this.#turn.sink.write({
+    const { content, error } = result
+    const end = {
       type: 'tool-end',
       callId: this.id,
       messageId: this.#messageId,
       name: this.#input.name,
       status: error ? 'failed' : 'complete',
       content,
-      ...(display !== undefined && { display }),
-      ...(data !== undefined && { data }),
-      ...(error && { error }),
-      ...(this.#kept && { kept: this.#kept }),
-    })
+    } as const
+    const more = this.#more(result)
+    const wait = this.#turn.sink.write(more ? { ...end, ...more } : end)
     if (wait) return wait.catch(this.#stop)
   }
 
   message(): ToolMessage | undefined {
     if (!this.#result) return undefined
-    const { content, display, data, error } = this.#result
-    return {
+    const message = {
       id: this.#messageId,
       role: 'tool',
       callId: this.id,
       name: this.#input.name,
       agentName: this.#ctx.agentName,
-      content,
+      content: this.#result.content,
+    } as const
+    const more = this.#more(this.#result)
+    return more ? { ...message, ...more } : message
+  }
+
+  /** What most results do not have. */
+  #more({
+    display,
+    data,
+    error,
+  }: ToolCallResult): Pick<ToolMessage, 'display' | 'data' | 'error' | 'kept'> | undefined {
+    if (display === undefined && data === undefined && !error && !this.#kept) return undefined
+    return {
       ...(display !== undefined && { display }),
       ...(data !== undefined && { data }),
       ...(error && { error }),

@@ -111,13 +111,18 @@ export class KernelContext implements RunContext {
     return this.at({ values: { key, value, rest: this.place.values } })
   }
 
-  derive({ step, call, state, ...patch }: ContextPatch): RunContext {
-    const { place } = this
-    return this.at({
-      ...patch,
-      ...(step !== undefined && { step: place.step === '' ? step : `${place.step}/${step}` }),
-      ...(call && { scope: new Scope(call, this.core.within(call.callId)) }),
-      ...(state && { state: new TrackedState(state) }),
+  derive({ agentName, runPath, step, signal, call, state }: ContextPatch): RunContext {
+    const { core, place } = this
+    // Written out, because contexts are made all the time and a spread costs more.
+    return new KernelContext(core, {
+      agentName: agentName ?? place.agentName,
+      runPath: runPath ?? place.runPath,
+      step: step === undefined ? place.step : place.step === '' ? step : `${place.step}/${step}`,
+      state: state ? new TrackedState(state) : place.state,
+      signal: signal ?? place.signal,
+      values: place.values,
+      scope: call ? new Scope(call, core.within(call.callId)) : place.scope,
+      agent: place.agent,
     })
   }
 
