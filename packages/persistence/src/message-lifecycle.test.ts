@@ -208,7 +208,7 @@ describe('messageLifecycle', () => {
     expect(await store.records.runs(ANN)).toMatchObject([{ usage: four }])
   })
 
-  it('Eino Callback 组件识别: agents, models and tools inside a run make no message of their own', async () => {
+  it('Eino Callback 组件过滤, 组件识别: agents, models and tools inside a run make no message of their own', async () => {
     const { run, store, messages } = await stage()
     await run(
       agentOf(async function* (_input, ctx) {
