@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ANN, calm, greeter, speaker, stage } from './persistence.fixture.ts'
 
 describe('notifications', () => {
@@ -76,15 +76,19 @@ describe('notifications', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('a report that throws does not break anything either', async () => {
-    const { run, store, messages } = await stage({
-      publish: () => {
+  it('a report that throws breaks nothing, and what it was told is on the console', async () => {
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    try {
+      const broken = () => {
         throw new Error('test: no')
-      },
-      report: () => undefined,
-    })
-    await run(greeter)
-    await messages.flush()
-    expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete' }])
+      }
+      const { run, store, messages } = await stage({ publish: broken, report: broken })
+      await run(greeter)
+      await messages.flush()
+      expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete' }])
+      expect(printed.mock.calls).toMatchObject([[{ code: 'CALLBACK_FAILED' }]])
+    } finally {
+      printed.mockRestore()
+    }
   })
 })
