@@ -138,7 +138,6 @@ describe.each(['workflow', 'tree'] as const)(
       return stage
     }
 
-    // The neutral result is said to be of the agent the branch is named after.
     test('says of the agent that made the call that its outcome is not known', async () => {
       const history = await (await play()).history()
       expect(history.at(-1)).toMatchObject({ role: 'tool', callId: 'asks', agentName: 'B' })
@@ -146,7 +145,6 @@ describe.each(['workflow', 'tree'] as const)(
 
     test('leaves a sound thread', async () => sound(await play()))
 
-    // As above: that agent is shown the result twice, once as its own and once as context.
     test('leaves a history that the agent with the open call can use', async () => {
       const stage = await play()
       expect((await stage.ask('And?')).outcome).toBe('complete')

@@ -66,7 +66,6 @@ describe('a branch whose failure is tolerated', () => {
     },
   )
 
-  // Its calls that waited are answered in the thread and in no event, so the run says that they are open.
   test.each(['slow', 'asks'] as const)('leaves no call open in the result (%s)', async (name) => {
     const stage = play(name)
     const { open } = await stage.ask('Go')
@@ -88,7 +87,6 @@ describe('a cancel after the error was told', () => {
     expect((await play(({ Router, A }) => setSubAgents(Router, [A]))).outcome).toBe('failed')
   })
 
-  // The workflow around the agent is cancelled, so that the run shows an error and ends cancelled.
   test('nor in a workflow', async () => {
     expect((await play(({ A }) => sequential({ name: 'Steps', agents: [A] }))).outcome).toBe('failed')
   })

@@ -45,12 +45,10 @@ describe('what it shows', () => {
     expect(thrownBy(build)).toMatch(/^SCHEMA_INVALID/)
   })
 
-  // agentTool reads the name of what it is given before it checks it, so that a TypeError comes out.
   test('no agent is CONFIG_INVALID', () => {
     expect(thrownBy(() => agentTool(undefined as never))).toMatch(/^CONFIG_INVALID/)
   })
 
-  // Nothing checks that it can run, so that the mistake shows in the first call.
   test('an agent without run() is CONFIG_INVALID', () => {
     expect(thrownBy(() => agentTool({ name: 'x', description: '' } as never))).toMatch(/^CONFIG_INVALID/)
   })

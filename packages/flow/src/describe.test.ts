@@ -124,7 +124,6 @@ describe('mermaid', () => {
     expect(diagram).toBe('flowchart TD\n  a0["a #quot;b#quot; #lt;c#gt; #amp; ]"]')
   })
 
-  // A line break in a name goes into the diagram as it is.
   test('nor do names with line breaks', () => {
     expect(mermaid(describeAgent(talker('a\nb"]\n  x --> y'))).split('\n')).toHaveLength(2)
   })

@@ -13,7 +13,6 @@ describe('an input that cannot be stored is refused before an agent has done any
     ['a message without an id', { messages: [{ role: 'user', content: 'call add:a' }] }],
     ['a processed id that is none', { processed: [''] }],
   ]
-  // It is refused by the store at the end, after the tools have run, or not at all (thread-run.ts, #stateFrom and #commit).
   test.each(bad)('%s', async (_, input) => {
     const ran: string[] = []
     const add = (_: unknown, callId: string) => String(ran.push(callId))
@@ -26,7 +25,6 @@ describe('an input that cannot be stored is refused before an agent has done any
   })
 })
 
-// Its messages have the ids of the first run's, and a store takes an id once.
 test('a run id that is used again loses no message', async () => {
   const { runner, lines } = stage()
   const desk = runner()

@@ -35,12 +35,10 @@ const rounds = () => loop({ name: 'Rounds', agents: [obedient('One')], maxIterat
 describe('a run that is stopped between two agents is cancelled, not complete', () => {
   const outcome = 'cancelled'
 
-  // The abort is swallowed, and the run is told by its last agent, or by none: complete (kernel-run.ts, #graceful).
   test.each(hard)('%s before the first', async (how) => {
     expect(await stopped('hi', first(), 'Desk run-start', how)).toMatchObject({ outcome })
   })
 
-  // The same.
   test.each(hard)('%s on a transfer', async (how) => {
     expect(await stopped('to:Leaf hi', tree(), 'Desk agent-end', how)).toMatchObject({ outcome })
   })

@@ -85,12 +85,10 @@ describe('a question', () => {
 })
 
 describe('the end of a run with a question that its reader does not wait for', () => {
-  // The end says `interrupts: []` and `openCallIds: ['a']`: the recorder hears a gated event only when the reader comes back.
   test.each(['abort', 'cancel', 'leave'])('tells the question, after a %s where it is shown', async (how) => {
     expect((await stopAt('action', how)).heard.at(-1)).toMatchObject(TOLD)
   })
 
-  // The same, and the question is stored although nobody has seen it: its agent ends before it is shown.
   test.each(['abort', 'cancel', 'leave'])(
     'tells the question or drops it, after a %s before it is shown',
     async (how) => {

@@ -70,7 +70,6 @@ describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.message
       expect(world.clock.pending).toBe(0)
     })
 
-    // Nobody looks at the clock before the thread is open, nor after the lease that is held already (thread-run.ts, #open).
     test('that never answers does not keep a run longer than runMs and the time to end', async () => {
       const world = slow(operation, { limits: { runMs: 60_000 } })
       const run = settled(world.runner().query('hi', session))

@@ -169,14 +169,12 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
 })
 
 describe('a workflow is part of its tree', () => {
-  // freeze() does not look into workflows: the mistake shows when its step is reached.
   test('an agent inside that cannot hand over is found before anybody has spoken', async () => {
     const tree = setSubAgents(deaf('lead'), [talker('leaf')])
     const { said, errors } = await play(sequential({ name: 'steps', agents: [talker('x'), tree] }))
     expect([said, errors[0]?.code]).toEqual([[], 'ADDITIONS_UNSUPPORTED'])
   })
 
-  // As above: what was not reached may still be changed.
   test('after the first run nothing inside changes any more', async () => {
     const tree = setSubAgents(talker('lead'), [talker('leaf')])
     const steps = sequential({ name: 'steps', agents: [failing('x'), tree] })

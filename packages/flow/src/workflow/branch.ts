@@ -11,7 +11,7 @@ import {
   sinkTo,
   type ToolMessage,
 } from '@troupe/kernel'
-import { openCalls, unanswered, unknownResult } from '@troupe/kernel/history'
+import { unanswered, unknownResult } from '@troupe/kernel/history'
 import type { SessionLog } from '../session.ts'
 import type { Ending, Steering } from '../tree/ending.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -121,10 +121,10 @@ export class Branch {
   async tellFailure(): Promise<void> {
     const { failure, name } = this
     if (!this.#went || !failure) return
-    const { runId, runPath } = this.#stage.place('')
+    const { runId, runPath, agentName } = this.#stage.ctx
     for (const { caller, result } of this.#lost()) {
       const { id: messageId, callId, name, content } = result
-      const stamp = { runId, agentName: caller, runPath }
+      const stamp = { runId, agentName: caller, runPath: [...runPath, agentName] }
       await this.#sink.write({ type: 'tool-end', ...stamp, callId, messageId, name, status: 'failed', content })
     }
     await this.#stage.ctx.emit('branch-failed', { agentName: name, error: failure.toJSON() })
@@ -134,7 +134,7 @@ export class Branch {
     if (!this.#went && this.#saved) return this.#saved
     const { said } = this.#session
     const { suspended, action } = this.#ending ?? {}
-    const open = suspended ? openCalls(this.#session.messages).length : 0
+    const open = suspended ? unanswered(this.#session.messages).length : 0
     const before = this.#saved
     return {
       done: suspended === undefined,
@@ -151,7 +151,7 @@ export class Branch {
   #goesOn({ done, interrupts = [], open }: BranchState): boolean {
     if (done) return false
     const answers = this.#stage.resumption?.answers ?? {}
-    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || openCalls(this.#session.messages).length < open
+    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || unanswered(this.#session.messages).length < open
   }
 }
 

@@ -125,7 +125,6 @@ describe('in a tree', () => {
     expect(turns).toEqual(['lead', 'lead/rounds', 'lead/rounds/a', 'lead/rounds/a'])
   })
 
-  // FlowAgent.#begin takes a result at the end of the history for one that has come from outside.
   test('an agent with sub-agents begins anew also where the last word was a direct result', async () => {
     const direct = tool('direct', () => ({ content: 'That is it.', direct: true }))
     const tree = setSubAgents(handing('lead', 'child'), [actor('child', [['direct'], ['direct']], direct)])

@@ -104,7 +104,6 @@ describe('stop: a failing branch', () => {
     expect(errors).toMatchObject([{ code: 'MINE' }])
   })
 
-  // The kernel refuses writes after an abort of the run, not after one of a branch: an agent that does not look at its signal goes on.
   test('lets nothing new begin in the others', async () => {
     const clock = fakeClock()
     const endless = agentOf('b', async function* () {

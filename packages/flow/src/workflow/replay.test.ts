@@ -60,7 +60,6 @@ describe('replay', () => {
 })
 
 describe('order after a resume', () => {
-  // SessionLog.settle sorts what was said in this run, not the results that came before it in the history.
   test('results of one turn stand in listed order, whichever came first', async () => {
     const after = actor('after', ['Done.'])
     const make = () =>

@@ -79,10 +79,15 @@ describe('an open call', () => {
     },
   )
 
-  // The kernel's recorder looks for open calls in the last assistant message alone, which may be one of another branch.
   test('in a branch: without its result it is told as open again', async () => {
     const make = () => all(waiter('a'), talker('x'))
     expect((await goOn(make(), await play(make()))).end?.openCallIds).toEqual(['slow-a'])
+  })
+
+  test('in a branch inside a branch goes on with its result, while another waits', async () => {
+    const make = () => all(parallel({ name: 'inner', agents: [waiter('a'), waiter('b')] }), talker('x'))
+    const second = await goOn(make(), await play(make()), result('slow-a'))
+    expect([second.said, second.end?.openCallIds]).toEqual([['a: a is done.'], ['slow-b']])
   })
 
   test('in a tree is found without a state too: by the name of who asked', async () => {
@@ -155,7 +160,6 @@ describe('open calls of two branches', () => {
     expect([third.turns, third.said]).toEqual([['all', `all/${other}`], [`${other}: ${other} is done.`]])
   })
 
-  // As above.
   test('of which one goes on: the other is still told as open', async () => {
     const first = await play(make())
     expect((await goOn(make(), first, result('slow-a'))).end?.openCallIds).toEqual(['slow-b'])

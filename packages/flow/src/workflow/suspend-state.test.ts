@@ -72,7 +72,6 @@ describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
     expect(await refused(make, state)).toEqual(invalid)
   })
 
-  // What stands inside `state` is taken on trust: an index too high ends the workflow, nothing at all begins it anew.
   test.each<[string, number, Json]>([
     ['sequential at a place it does not have', 0, { index: 9, inner: null }],
     ['sequential at no place', 0, {}],
