@@ -3,9 +3,10 @@ import type { CancelMode } from '../context/context.ts'
 import type { TrackedState } from '../context/state.ts'
 import { type ErrorInfo, KernelError, read } from '../data/error.ts'
 import type { AgentEvent, EventStamp, Outcome } from '../data/event.ts'
-import { addUsage, type Message, NO_USAGE, type ToolCall, type Usage } from '../data/message.ts'
+import { addUsage, type Message, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
+import { CallIds } from './call-ids.ts'
 import type { RunInfo, Span, Spans } from './callback.ts'
 import type { Listeners } from './listeners.ts'
 
@@ -71,9 +72,7 @@ export class RunCore {
   #controller: AbortController | undefined
   readonly #onAbort: Set<() => void> = new Set()
   #counters: Map<string, number> | undefined
-  #calls: Set<string> | undefined
-  #past: Set<string> | undefined
-  #looks = 0
+  #calls: CallIds | undefined
   #runInfo: RunInfo | undefined
 
   constructor(settings: CoreSettings) {
@@ -178,18 +177,10 @@ export class RunCore {
 
   /** The id under which a call is known in the thread. */
   claimCall(callId: string, step: string): string {
-    this.#calls ??= new Set()
-    const taken = callId === '' || this.#calls.has(callId) || this.#isPast(callId)
-    const id = taken ? this.nextId(step) : callId
-    this.#calls.add(id)
+    this.#calls ??= new CallIds(this.history)
+    const id = this.#calls.isTaken(callId) ? this.nextId(step) : callId
+    this.#calls.take(id)
     return id
-  }
-
-  /** A run with few calls looks through the history for each; one with many makes an index. */
-  #isPast(callId: string): boolean {
-    if (!this.#past && this.#looks++ < 4) return makesCall(this.history, callId)
-    this.#past ??= new Set(this.history.flatMap((message) => callsOf(message)?.map(({ id }) => id) ?? []))
-    return this.#past.has(callId)
   }
 
   addUsage(usage: Usage): void {
@@ -289,18 +280,6 @@ export class RunCore {
       session: this.session,
     }
   }
-}
-
-function makesCall(messages: readonly Message[], callId: string): boolean {
-  for (const message of messages) {
-    const calls = callsOf(message)
-    if (calls) for (const { id } of calls) if (id === callId) return true
-  }
-  return false
-}
-
-function callsOf(message: Message): readonly ToolCall[] | undefined {
-  return message.role === 'assistant' ? message.toolCalls : undefined
 }
 
 function abortError(reason: unknown): KernelError {
