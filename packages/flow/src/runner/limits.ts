@@ -1,4 +1,4 @@
-import { got, KernelError } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel'
 import { TRANSFERS } from '../session.ts'
 
 /** What a run may take. */
@@ -33,8 +33,8 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
   const all = { runMs, idleMs, transfers, cancelMs, queueMs, leaseMs, pollMs }
   for (const [name, value] of Object.entries(all)) {
     const least = name === 'transfers' || name === 'queueMs' || name === 'cancelMs' ? 0 : 1
-    if (typeof value === 'number' && value >= least) continue
-    throw new KernelError('CONFIG_INVALID', `runner: limits.${name} is a number of at least ${least}, ${got(value)}`)
+    const fine = typeof value === 'number' && value >= least
+    checkOption(fine, 'runner', `limits.${name} is a number of at least ${least}`, value)
   }
   return { ...all, pollMs: Math.min(pollMs, leaseMs / 3) }
 }

@@ -4,8 +4,8 @@ import {
   type Callback,
   type CancelRequest,
   type Clock,
-  got,
-  KernelError,
+  checkOption,
+  type KernelError,
   type Run,
   type RunInput,
   type Runner,
@@ -100,14 +100,12 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     agent: flow,
     run: (input, request = {}) => start({ input }, request, runIdOf(request)),
     query(text, request = {}) {
-      if (typeof text !== 'string') throw new KernelError('CONFIG_INVALID', `query: expected a text, ${got(text)}`)
+      checkOption(typeof text === 'string', 'query', 'expected a text', text)
       const runId = runIdOf(request)
       return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
     },
     resume(answers: Answers, { additions, options: runOptions, ...request }) {
-      if (!request.session) {
-        throw new KernelError('CONFIG_INVALID', 'resume: expected the session of the thread that asks, got none')
-      }
+      checkOption(request.session !== undefined, 'resume', 'expected the session of the thread that asks', undefined)
       const input = { ...(additions && { additions }), ...(runOptions && { options: runOptions }) }
       return start({ answers, input }, request, runIdOf(request))
     },
@@ -126,6 +124,5 @@ function checkPolicies({ busy = 'reject', pending = 'reject' }: Pick<FlowRequest
 }
 
 function check(name: string, value: unknown, known: readonly string[]): void {
-  if (known.includes(value as string)) return
-  throw new KernelError('CONFIG_INVALID', `runner: ${name} is one of ${known.join(', ')}, ${got(value)}`)
+  checkOption(known.includes(value as string), 'runner', `${name} is one of ${known.join(', ')}`, value)
 }

@@ -1,4 +1,4 @@
-import { type Agent, got, KernelError } from '@troupe/kernel'
+import { type Agent, checkOption, got, KernelError } from '@troupe/kernel'
 import { checkAgent } from '@troupe/kernel/run'
 import { isComposed } from './composed.ts'
 import { FlowAgent, type FlowOptions } from './flow-agent.ts'
@@ -17,12 +17,7 @@ export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
  */
 export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): Agent<Output> {
   const flow = flowOf(parent)
-  if (!Array.isArray(subAgents)) {
-    throw new KernelError(
-      'CONFIG_INVALID',
-      `setSubAgents of ${flow.name}: expected a list of agents, ${got(subAgents)}`,
-    )
-  }
+  checkOption(Array.isArray(subAgents), `setSubAgents of ${flow.name}`, 'expected a list of agents', subAgents)
   const children = subAgents.map((agent) => flowOf(agent))
   for (const node of [flow, ...children]) checkOpen(node)
   for (const child of children) {
@@ -56,16 +51,13 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
 export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): Agent<Output> {
   const flow = flowOf(agent)
   checkOpen(flow)
-  if (typeof options !== 'object' || options === null) {
-    throw new KernelError('CONFIG_INVALID', `agentWithOptions of ${flow.name}: expected options, ${got(options)}`)
-  }
-  if (options.historyRewriter !== undefined && typeof options.historyRewriter !== 'function') {
-    const message = `agentWithOptions of ${flow.name}: historyRewriter is a function, ${got(options.historyRewriter)}`
-    throw new KernelError('CONFIG_INVALID', message)
-  }
+  const who = `agentWithOptions of ${flow.name}`
+  checkOption(typeof options === 'object' && options !== null, who, 'expected options', options)
+  const { historyRewriter } = options
+  const isRewriter = historyRewriter === undefined || typeof historyRewriter === 'function'
+  checkOption(isRewriter, who, 'historyRewriter is a function', historyRewriter)
   if (isComposed(flow.agent) && (options.historyRewriter || options.skipTransferMessages)) {
-    const message = `agentWithOptions of ${flow.name}: a workflow has no history of its own; set this for its agents`
-    throw new KernelError('CONFIG_INVALID', message)
+    throw new KernelError('CONFIG_INVALID', `${who}: a workflow has no history of its own; set this for its agents`)
   }
   flow.options = { ...flow.options, ...options }
   return flow

@@ -1,4 +1,4 @@
-import { type Agent, got, KernelError } from '@troupe/kernel'
+import { type Agent, checkOption } from '@troupe/kernel'
 import { inOrder, isPass, type Pass } from './sequential.ts'
 import { type WorkflowOptions, workflow } from './workflow.ts'
 
@@ -14,12 +14,8 @@ export interface LoopOptions extends WorkflowOptions {
  * @example loop({ name: 'refine', agents: [writer, critic], maxIterations: 3 })
  */
 export function loop({ maxIterations = 10, ...options }: LoopOptions): Agent {
-  if (!Number.isInteger(maxIterations) || maxIterations < 1) {
-    throw new KernelError(
-      'CONFIG_INVALID',
-      `loop ${options.name}: maxIterations is a positive integer, ${got(maxIterations)}`,
-    )
-  }
+  const fine = Number.isInteger(maxIterations) && maxIterations >= 1
+  checkOption(fine, `loop ${options.name}`, 'maxIterations is a positive integer', maxIterations)
   return workflow<Round>(options, {
     kind: 'loop',
     async perform(stage, from) {

@@ -2,6 +2,7 @@ import {
   type Agent,
   type AgentEvent,
   type AgentInput,
+  checkOption,
   type EventDraft,
   got,
   type Json,
@@ -97,12 +98,8 @@ export function workflow<State extends Json>(
   { name, description, agents }: WorkflowOptions,
   { kind, perform, isState, inside }: Score<State>,
 ): Composed {
-  if (typeof name !== 'string' || name === '') {
-    throw new KernelError('CONFIG_INVALID', `${kind}: expected a name, ${got(name)}`)
-  }
-  if (!Array.isArray(agents) || agents.length === 0) {
-    throw new KernelError('CONFIG_INVALID', `${kind} ${name}: expected a list of agents, ${got(agents)}`)
-  }
+  checkOption(typeof name === 'string' && name !== '', kind, 'expected a name', name)
+  checkOption(Array.isArray(agents) && agents.length > 0, `${kind} ${name}`, 'expected a list of agents', agents)
   const flows = agents.map((agent) => flowOf(agent))
   for (const flow of flows) {
     if (flow.parent) {
