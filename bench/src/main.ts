@@ -10,13 +10,14 @@ import { storeThroughput, storeWorkloads } from './store.ts'
 const only = process.argv[2] ?? ''
 
 const stores = await storeWorkloads()
+const persistence = persistenceWorkloads()
 const all = {
   Kernel: kernelWorkloads(),
   'Chat model': chatModelWorkloads(),
   Flow: await flowWorkloads(),
   Stores: stores.workloads,
-  // Here the hand-written side is the same run without records.
-  Persistence: persistenceWorkloads(),
+  // Here the hand-written side is the same turn without records.
+  Persistence: persistence.workloads,
 }
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
@@ -30,6 +31,7 @@ for (const [title, workloads] of Object.entries(all)) {
 }
 
 await stores.close()
+await persistence.close()
 
 if ('store: rows a second'.includes(only)) {
   console.log('\n| 1,000 small rows a batch | rows a second |\n|---|---|')

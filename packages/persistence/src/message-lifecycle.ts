@@ -23,7 +23,7 @@ export function messageLifecycle(options: LifecycleOptions): MessageLifecycle {
   const hooks: Pick<Callback, 'run' | 'model'> = {
     run: {
       onStart: (info) => void ledger.start(identityOf(info)),
-      onPart: (info, event) => ledger.part(info, event),
+      onPart: ledger.part,
       onEnd: (info, result) => ledger.end(info, result),
       onError: (info, error: KernelError) => ledger.fail(info, error),
     },

@@ -6,7 +6,10 @@ import type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback.ts'
 type Component = keyof Spans
 type Hook = (info: RunInfo, payload: never) => void | Promise<void>
 type Listener = { readonly callback: Callback; readonly hooks: SpanHooks<never, never> }
-type PartListener = { readonly callback: Callback; readonly onPart: (info: RunInfo, event: AgentEvent) => unknown }
+type PartListener = {
+  readonly callback: Callback
+  readonly run: { onPart(info: RunInfo, event: AgentEvent): unknown }
+}
 
 const HANG_MS = 10_000
 
@@ -29,17 +32,18 @@ export class Listeners {
     this.callbacks = callbacks
     this.parts = callbacks.flatMap((callback) => {
       const { run } = callback
-      return run?.onPart ? [{ callback, onPart: run.onPart.bind(run) }] : []
+      return run?.onPart ? [{ callback, run: run as PartListener['run'] }] : []
     })
     this.#clock = clock
     this.#report = report
   }
 
   part(info: RunInfo, event: AgentEvent): void {
-    for (const { callback, onPart } of this.parts) {
+    for (let i = 0; i < this.parts.length; i++) {
+      const { callback, run } = this.parts[i] as PartListener
       try {
         // An async function passes for one that returns nothing.
-        const pending = onPart(info, event)
+        const pending: unknown = run.onPart(info, event)
         if (pending) this.#watch(callback, pending)
       } catch (error) {
         this.#failed(callback, error)

@@ -63,8 +63,8 @@ export class Ledger {
     return run
   }
 
-  part(info: RunInfo, event: AgentEvent): void {
-    const run = this.find(info)
+  readonly part = (info: RunInfo, event: AgentEvent): void => {
+    const run = info === this.#lastInfo ? this.#last : this.find(info)
     if (!run) return
     if (event.type !== 'text-delta') this.#structure(run, info, event)
     else if (run.text.append(event.messageId, event.delta)) this.#out.touch(run)

@@ -11,17 +11,19 @@ export interface Piece {
 export class RunText {
   /** Whether something is new since the last cut. */
   dirty = false
-  /** How much is new since the last cut. */
-  waiting = 0
   #cut = ''
-  /** Deltas as they came: joined when they are written, since a long chain of concatenations costs more. */
-  #tail: string[] = []
+  #fresh = ''
   #current: string | undefined
   #next: string | undefined
 
   /** All of it. */
   get whole(): string {
-    return this.#tail.length === 0 ? this.#cut : this.#cut + this.#tail.join('')
+    return this.#cut + this.#fresh
+  }
+
+  /** How much is new since the last cut. */
+  get waiting(): number {
+    return this.#fresh.length
   }
 
   /** A message begins; its first words take the place of what the one before has said. */
@@ -36,8 +38,7 @@ export class RunText {
       this.#current = messageId
       this.#set('')
     }
-    this.#tail.push(delta)
-    this.waiting += delta.length
+    this.#fresh += delta
     this.dirty = true
     return true
   }
@@ -50,17 +51,16 @@ export class RunText {
 
   /** Puts another text in its place; false if it is the same. */
   replace(text: string): boolean {
-    if (text.length === this.#cut.length + this.waiting && text === this.whole) return false
+    if (text === this.whole) return false
     this.#set(text)
     return true
   }
 
   /** What is new, to be written now. */
   cut(): Piece {
-    const piece = { offset: this.#cut.length, text: this.#tail.join('') }
-    this.#cut += piece.text
-    this.#tail = []
-    this.waiting = 0
+    const piece = { offset: this.#cut.length, text: this.#fresh }
+    this.#cut = this.whole
+    this.#fresh = ''
     this.dirty = false
     return piece
   }
@@ -72,8 +72,7 @@ export class RunText {
 
   #set(text: string): void {
     this.#cut = ''
-    this.#tail = text === '' ? [] : [text]
-    this.waiting = text.length
+    this.#fresh = text
     this.dirty = true
   }
 }

@@ -42,7 +42,7 @@ export class Lane {
   #failures = 0
   #busy = false
   #woken = false
-  /** Text waits no longer. */
+  /** What there is waits no longer. */
   #due = false
   #cancelRetry: (() => void) | undefined
   #stopped = false
@@ -162,6 +162,7 @@ export class Lane {
     this.#sending = undefined
     this.#entries = [...entries, ...this.#entries]
     this.#alone = entries.length
+    this.#due = true
   }
 
   #retry(batch: readonly Entry[], error: KernelError): void {
@@ -176,12 +177,12 @@ export class Lane {
 
   #take(): readonly Entry[] {
     if (this.#sending) return this.#sending
-    if (!this.#due && this.#entries.length === 0) return []
-    this.#due = false
+    if (!this.#due) return []
     this.#cutAll()
     const alone = this.#alone > 0
     if (alone) this.#alone--
     const batch = this.#entries.splice(0, alone ? 1 : this.#host.maxCommands)
+    this.#due = this.#entries.length > 0
     if (batch.length === 0) return batch
     this.#sending = batch.some(isDoubtful) ? batch.flatMap(withWholeText) : batch
     return this.#sending

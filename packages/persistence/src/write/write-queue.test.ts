@@ -91,6 +91,13 @@ describe('WriteQueue', () => {
     expect(types(store)).toEqual([['run-start'], ['run-text', 'run-finish']])
   })
 
+  it('a short turn is two writes: its start at once, all the rest with its end', async () => {
+    const { run, store, messages } = await stage()
+    await run(speaker('One word.'))
+    await messages.flush()
+    expect(types(store)).toEqual([['run-start'], ['run-text', 'usage', 'run-finish']])
+  })
+
   it('错误恢复机制: a fault that passes is retried, nothing is lost, doubled or reported', async () => {
     for (const fault of ['busy', 'lost'] as const) {
       const scene = await stage()

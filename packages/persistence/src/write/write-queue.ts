@@ -14,7 +14,7 @@ import { type Entry, Lane, type LaneHost, type Settled } from './lane.ts'
 export interface WriteOptions {
   /** How long text may wait for more. @default 50 */
   readonly delayMs?: number
-  /** How many characters of one run wait no longer. @default 4096 */
+  /** How many characters of one run wait no longer. @default 65536 */
   readonly maxText?: number
   /** Commands in one write. @default 100 */
   readonly maxCommands?: number
@@ -43,7 +43,7 @@ export interface WriteQueueParts {
 
 const DEFAULTS: Required<WriteOptions> = {
   delayMs: 50,
-  maxText: 4096,
+  maxText: 65_536,
   maxCommands: 100,
   attempts: 3,
   retryMs: 100,
