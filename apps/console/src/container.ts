@@ -1,9 +1,11 @@
 import type { FlowRunner } from '@troupe/flow'
-import type { Agent, ChatModel, Store, Tool } from '@troupe/kernel'
+import type { Agent, Callback, ChatModel, Store, Tool } from '@troupe/kernel'
+import type { MessageLifecycle } from '@troupe/persistence'
 import { type AwilixContainer, asValue, createContainer } from 'awilix'
 import type { Config } from './config.ts'
 import { agentsModule } from './modules/agents.ts'
 import { modelModule } from './modules/model.ts'
+import { recordsModule } from './modules/records.ts'
 import { storeModule } from './modules/store.ts'
 
 /** What the app is made of. */
@@ -14,6 +16,8 @@ export interface App {
   readonly agent: Agent
   readonly runner: FlowRunner
   readonly store: Store
+  readonly messages: MessageLifecycle
+  readonly callbacks: readonly Callback[]
 }
 
 /** The composition root: the only file that knows every plugin. */
@@ -23,5 +27,6 @@ export function createApp(config: Config): AwilixContainer<App> {
     ...modelModule,
     ...agentsModule,
     ...storeModule,
+    ...recordsModule,
   })
 }

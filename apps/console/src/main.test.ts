@@ -42,6 +42,8 @@ it('goes on with a conversation in another process, in a SQLite file', async () 
     expect([first.code, first.err]).toEqual([0, ''])
     const second = await demo(['--thread', 't', 'And again?'], env).ended
     expect([second.code, second.err]).toEqual([0, ''])
+    expect(first.out).toMatch(/\nthread t · 1 run · \d+ tokens in, \d+ out\n$/)
+    expect(second.out).toMatch(/\nthread t · 2 runs · \d+ tokens in, \d+ out\n$/)
     const tokens = (out: string) => Number(/(\d+) tokens in/.exec(out)?.[1])
     // The demo model counts what it is told.
     expect(tokens(second.out)).toBeGreaterThan(100)
@@ -51,8 +53,36 @@ it('goes on with a conversation in another process, in a SQLite file', async () 
       "What's the weather in Beijing?",
       'And again?',
     ])
+    expect(await store.records.runs({ app: 'console', user: 'console', threadId: 't' })).toMatchObject([
+      { seq: 1, status: 'complete', agentName: 'RouterAgent', text: expect.stringContaining('24 °C') },
+      { seq: 2, status: 'complete' },
+    ])
     await store[Symbol.asyncDispose]()
   } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('leaves a cancelled record when it is stopped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-console-'))
+  const { createServer } = await import('node:http')
+  const server = createServer(() => undefined).listen(0, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const env = { TROUPE_MODEL: 'ollama:silent', OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` }
+    const database = { TROUPE_DB: join(folder, 'chat.db') }
+    const { child, ended } = demo(['--thread', 't', 'Hi'], { ...env, ...database })
+    await once(server, 'request')
+    child.kill('SIGINT')
+    expect(await ended).toMatchObject({ code: 130, err: '' })
+    const store = sqliteStore({ path: database.TROUPE_DB })
+    const ref = { app: 'console', user: 'console', threadId: 't' }
+    expect(await store.records.runs(ref)).toMatchObject([{ status: 'cancelled' }])
+    await store[Symbol.asyncDispose]()
+  } finally {
+    server.closeAllConnections()
+    server.close()
     rmSync(folder, { recursive: true })
   }
 })

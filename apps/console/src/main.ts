@@ -1,7 +1,8 @@
 import { describe } from '@troupe/flow'
-import { KernelError, systemClock } from '@troupe/kernel'
+import { KernelError, systemClock, type ThreadRef } from '@troupe/kernel'
+import { reconcile } from '@troupe/persistence'
 import { readConfig, USAGE } from './config.ts'
-import { createApp } from './container.ts'
+import { type App, createApp } from './container.ts'
 import { printer } from './print.ts'
 import { printAgents } from './print-agents.ts'
 
@@ -27,15 +28,27 @@ async function main(): Promise<number> {
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
   let outcome = 'failed'
   try {
+    if (session) await reconcile({ store: app.cradle.store })
     for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
       print(event)
       if (event.type === 'run-end') outcome = event.outcome
     }
+    if (session) process.stdout.write(await threadSoFar(app.cradle, session))
   } finally {
     process.off('SIGINT', stop)
+    await app.cradle.messages[Symbol.asyncDispose]()
     await app.dispose()
   }
   return outcome === 'complete' ? 0 : outcome === 'cancelled' ? 130 : 1
+}
+
+/** What the conversation has come to, from its records. */
+async function threadSoFar({ store, messages }: App, session: ThreadRef): Promise<string> {
+  await messages.flush(session)
+  const { inputTokens, outputTokens } = await store.records.usage(session)
+  const [last] = await store.records.runs(session, { newestFirst: true, limit: 1 })
+  const runs = last?.seq === 1 ? '1 run' : `${last?.seq ?? 0} runs`
+  return `thread ${session.threadId} · ${runs} · ${inputTokens} tokens in, ${outputTokens} out\n`
 }
 
 try {

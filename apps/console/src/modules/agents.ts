@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { type FlowRunner, runner, setSubAgents } from '@troupe/flow'
-import type { Agent, ChatModel, Store, Tool } from '@troupe/kernel'
+import type { Agent, Callback, ChatModel, Store, Tool } from '@troupe/kernel'
 import { asFunction, type Resolver } from 'awilix'
 import { weatherTool } from '../weather-tool.ts'
 
@@ -47,5 +47,7 @@ export const agentsModule: {
   agent: asFunction(({ routerAgent, chatAgent, weatherAgent }: Agents) =>
     setSubAgents(routerAgent, [chatAgent, weatherAgent]),
   ).singleton(),
-  runner: asFunction(({ agent, store }: { agent: Agent; store: Store }) => runner({ agent, store })).singleton(),
+  runner: asFunction(({ agent, store, callbacks }: { agent: Agent; store: Store; callbacks: readonly Callback[] }) =>
+    runner({ agent, store, callbacks }),
+  ).singleton(),
 }
