@@ -106,6 +106,7 @@ export type {
   Checkpoint,
   LeaseStore,
   Memory,
+  ModelCallRecord,
   Owner,
   Page,
   RecordCommand,

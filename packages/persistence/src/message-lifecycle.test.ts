@@ -26,6 +26,10 @@ describe('messageLifecycle', () => {
       },
     ])
     expect(await store.records.usage(ANN)).toEqual({ inputTokens: 10, outputTokens: 2 })
+    const [call, ...more] = await store.records.modelCalls(ANN, 'run-1')
+    expect(more).toEqual([])
+    expect(call).toMatchObject({ model: 'scripted-1', usage: { inputTokens: 10, outputTokens: 2 } })
+    expect(call).toMatchObject({ finishReason: 'stop', messageId: expect.stringMatching(/^run-1/), requestId: 'u1' })
     expect(reports).toEqual([])
   })
 

@@ -22,7 +22,7 @@ export function messageLifecycle(options: LifecycleOptions): MessageLifecycle {
   const { ledger, mode } = recorder
   const hooks: Pick<Callback, 'run' | 'model'> = {
     run: {
-      onStart: (info) => void ledger.start(identityOf(info)),
+      onStart: (info, input) => void ledger.start(identityOf(info, input)),
       onPart: ledger.part,
       onEnd: (info, result) => ledger.end(info, result),
       onError: (info, error: KernelError) => ledger.fail(info, error),

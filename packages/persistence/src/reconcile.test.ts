@@ -90,14 +90,40 @@ describe('reconcile', () => {
     expect(await reconcile({ store, clock, pageSize: 7 })).toEqual({ runs: 250, calls: 0, alive: 0 })
   })
 
-  it('marks calls that a run left running when another one took its thread over, in the threads it is given', async () => {
+  it('finds nothing running when another run took the thread over, and in the threads it is given what was parked', async () => {
     const { store, clock } = await crashed()
     await store.leases.acquire(ANN, { runId: 'lost', ttlMs: 1_000 })
     clock.advance(1_001)
     await store.leases.acquire(ANN, { runId: 'next', ttlMs: 1_000 })
     expect((await store.records.runs(ANN))[0]).toMatchObject({ status: 'failed', error: { code: 'LEASE_LOST' } })
     expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0 })
-    expect(await reconcile({ store, clock, threads: [ANN], pageSize: 1 })).toEqual({ runs: 0, calls: 2, alive: 0 })
-    expect(await store.records.toolCalls(ANN, 'lost')).toMatchObject([{ status: 'unknown' }, {}, {}])
+    const statuses = async () => (await store.records.toolCalls(ANN, 'lost')).map(({ status }) => status)
+    expect(await statuses()).toEqual(['unknown', 'awaiting', 'complete'])
+    expect(await reconcile({ store, clock, threads: [ANN], pageSize: 1 })).toEqual({ runs: 0, calls: 1, alive: 0 })
+    expect(await statuses()).toEqual(['unknown', 'unknown', 'complete'])
+  })
+
+  it('marks parked calls that their thread waits for no more, in the threads it is given, once the thread is at rest', async () => {
+    const { store, clock } = await stage()
+    const { token } = await store.leases.acquire(ANN, { runId: 'asks', ttlMs: 1_000 })
+    const interrupts = [{ id: 'c2#1', callId: 'c2', agentName: 'agent', reason: 'approval' }]
+    const checkpoint = { format: 1, runId: 'asks', agentName: 'agent', interrupts, state: null }
+    const openCalls = [{ callId: 'c1', name: 'look', agentName: 'agent' }]
+    await store.threads.commit(ANN, { openCalls, checkpoint }, token)
+    await store.records.apply(ANN, [
+      start('asks'),
+      call('c1', 'asks', 'awaiting'),
+      call('c2', 'asks', 'interrupted'),
+      call('c2/c1', 'asks', 'interrupted'),
+      { type: 'run-finish', runId: 'asks', status: 'interrupted', endedAt: 2 },
+    ])
+    const threads = [ANN]
+    clock.advance(100_000)
+    expect(await reconcile({ store, clock, threads })).toMatchObject({ calls: 0 })
+    await store.threads.commit(ANN, { openCalls: [], checkpoint: null }, token)
+    expect(await reconcile({ store, clock, threads })).toMatchObject({ calls: 0 })
+    clock.advance(100_000)
+    expect(await reconcile({ store, clock, threads })).toMatchObject({ calls: 3 })
+    expect((await store.records.toolCalls(ANN, 'asks')).map(({ status }) => status)).toEqual(Array(3).fill('unknown'))
   })
 })

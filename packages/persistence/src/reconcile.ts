@@ -6,7 +6,9 @@ import {
   type RunRecord,
   type Store,
   systemClock,
+  type Thread,
   type ThreadRef,
+  type ToolCallRecord,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 
@@ -15,7 +17,7 @@ export interface ReconcileOptions {
   readonly store: Pick<Store, 'records' | 'threads'>
   /** Only runs that began before this moment. @default a minute ago, so that writes under way come first */
   readonly before?: number
-  /** Threads whose ended runs are looked through too, for calls that were left running when another run took the thread over. */
+  /** Threads whose ended runs are looked through too: for calls left running when another run took the thread over, and for parked ones that the thread does not wait for any more. */
   readonly threads?: readonly ThreadRef[]
   /** Runs read at once. @default 100 */
   readonly pageSize?: number
@@ -36,6 +38,7 @@ export interface Reconciled {
 const GRACE_MS = 60_000
 /** The most that a store gives at once. */
 const LARGEST_PAGE = 1_000
+const PARKED: readonly string[] = ['awaiting', 'interrupted'] satisfies ToolCallRecord['status'][]
 
 /**
  * Ends what a crash has left open: runs as failed with `OUTCOME_UNKNOWN`, their running calls as unknown.
@@ -64,7 +67,7 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
         sum.alive++
         continue
       }
-      const calls = await unknownCalls(store, run.ref, run.runId, clock.now())
+      const calls = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
       const results = await store.records.apply(run.ref, [...calls, finish(run, clock.now())])
       const taken = results.filter(({ refused }) => !refused).length
       if (results.at(-1)?.refused) seen.add(keyOf(run.ref, run.runId))
@@ -73,7 +76,7 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
     }
     if (next.length === 0 || page.length < limit) break
   }
-  for (const ref of threads) sum.calls += await sweep(store, ref, pageSize, clock)
+  for (const ref of threads) sum.calls += await sweep(store, ref, pageSize, before, clock)
   return sum
 }
 
@@ -91,10 +94,11 @@ async function unknownCalls(
   { records }: Pick<Store, 'records'>,
   ref: ThreadRef,
   runId: string,
+  isLost: (call: ToolCallRecord) => boolean,
   endedAt: number,
 ): Promise<readonly RecordCommand[]> {
-  const running = (await records.toolCalls(ref, runId)).filter(({ status }) => status === 'running')
-  return running.map((call) => ({
+  const lost = (await records.toolCalls(ref, runId)).filter(isLost)
+  return lost.map((call) => ({
     type: 'tool-call',
     call: { ...call, status: 'unknown', result: { content: UNKNOWN_RESULT }, endedAt },
   }))
@@ -105,19 +109,36 @@ function finish({ runId }: RunRecord, endedAt: number): RecordCommand {
   return { type: 'run-finish', runId, status: 'failed', error, endedAt }
 }
 
+function isRunning({ status }: ToolCallRecord): boolean {
+  return status === 'running'
+}
+
+/** Whether a thread waits for a call, or for one inside it; of a thread that has just changed nobody can say yet. */
+function waiting({ updatedAt, openCalls, checkpoint }: Thread, before: number): (callId: string) => boolean {
+  if (updatedAt >= before) return () => true
+  const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
+  const ids = [...openCalls.map(({ callId }) => callId), ...asked]
+  return (callId) => ids.some((id) => callId === id || callId.startsWith(`${id}/`))
+}
+
 async function sweep(
-  store: Pick<Store, 'records'>,
+  store: Pick<Store, 'records' | 'threads'>,
   ref: ThreadRef,
   limit: number,
+  before: number,
   clock: Pick<Clock, 'now'>,
 ): Promise<number> {
+  const thread = await store.threads.get(ref)
+  if (!thread) return 0
+  const waitsFor = waiting(thread, before)
+  const isLost = (call: ToolCallRecord) => isRunning(call) || (PARKED.includes(call.status) && !waitsFor(call.callId))
   let calls = 0
   let after: number | undefined
   for (;;) {
     const page = await store.records.runs(ref, { newestFirst: true, limit, ...(after !== undefined && { after }) })
     for (const { runId, status } of page) {
       if (status === 'generating') continue
-      const commands = await unknownCalls(store, ref, runId, clock.now())
+      const commands = await unknownCalls(store, ref, runId, isLost, clock.now())
       if (commands.length === 0) continue
       const results = await store.records.apply(ref, commands)
       calls += results.filter(({ refused }) => !refused).length

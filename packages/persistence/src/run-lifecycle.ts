@@ -62,7 +62,8 @@ class ToldRun implements LiveRun {
   }
 
   usage(model: string, usage: Usage): void {
-    this.#recorder.ledger.usage(this.#run, `${this.runId}/model:${this.#models++}`, model, usage)
+    const spanId = `${this.runId}/model:${this.#models++}`
+    this.#recorder.ledger.usage(this.#run, { spanId, model, usage, messageId: this.runId })
   }
 
   finish({ error, outcome = error ? 'failed' : 'complete' }: RunFinish = {}): void {

@@ -138,6 +138,7 @@ function isSound(command: RecordCommand): boolean {
       return isId(command.call?.callId) && isCall(command.call)
     case 'usage':
       if (!isId(command.spanId) || !isText(command.model)) return false
+      if (![command.finishReason, command.messageId, command.requestId].every((text = '') => isText(text))) return false
       return TOKENS.every((key, i) => isCount(command.usage?.[key] ?? (i > 1 ? 0 : undefined)))
     default:
       return false

@@ -1,4 +1,5 @@
 import { type CancelMode, got, type LeaseStore } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Transaction } from 'kysely'
 import { check, checkId, checkRef, checkTtl, failure, type ThreadKey } from './checks.ts'
 import { ensureOwner, locked, ownerOf, threadOf } from './rows.ts'
@@ -107,7 +108,7 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
     .select(['t.token', 't.run_id', 't.cancel'])
 }
 
-/** Finishes what the former holder left open: its run, and the runs nested in it. */
+/** Finishes what the former holder left open: its run, the runs nested in it, and their calls. */
 async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
   const lost = new Set([holder])
   for (let parents = [holder]; parents.length > 0; ) {
@@ -132,6 +133,13 @@ async function failRuns(tx: Transaction<Tables>, thread: number, holder: string,
       .where('thread', '=', thread)
       .where('run_id', 'in', some)
       .where('status', '=', 'generating')
+      .execute()
+    await tx
+      .updateTable('troupe_tool_calls')
+      .set({ status: 'unknown', result: JSON.stringify({ content: UNKNOWN_RESULT }), ended_at: endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'running')
       .execute()
   }
 }

@@ -1,4 +1,5 @@
 import {
+  type ModelCallRecord,
   NO_USAGE,
   type RecordCommand,
   type RecordStore,
@@ -6,7 +7,7 @@ import {
   type ToolCallRecord,
   type Usage,
 } from '@troupe/kernel'
-import { sql, type Transaction } from 'kysely'
+import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
 import { checkCommand, checkId, checkMaintenance, checkPage, checkRef, subjectOf } from './checks.ts'
 import { type Batch, playCommands, type RunState } from './record-batch.ts'
 import { locked, threadOf } from './rows.ts'
@@ -58,6 +59,20 @@ export function sqlRecords({ who, engine, query, write }: Session): RecordStore 
           .execute(),
       )
       return rows.map(callOf)
+    },
+
+    async modelCalls(ref, runId) {
+      const key = checkRef(who, ref)
+      const run = checkId(who, 'runId', runId)
+      const rows = await query((db) =>
+        threadOf(db, key)
+          .innerJoin('troupe_usage as u', 'u.thread', 't.id')
+          .where('u.run_id', '=', run)
+          .selectAll('u')
+          .orderBy('u.id')
+          .execute(),
+      )
+      return rows.map(modelCallOf)
     },
 
     async usage(ref) {
@@ -192,16 +207,7 @@ async function save(tx: Transaction<Tables>, who: string, { id, owner }: ThreadR
       .execute()
   }
 
-  const usage = [...batch.usage.values()].map(({ spanId, runId, model, usage }) => ({
-    thread: id,
-    span_id: toColumn(spanId),
-    run_id: toColumn(runId),
-    model: toColumn(model),
-    input_tokens: usage.inputTokens,
-    output_tokens: usage.outputTokens,
-    reasoning_tokens: usage.reasoningTokens ?? null,
-    cached_input_tokens: usage.cachedInputTokens ?? null,
-  }))
+  const usage = [...batch.usage.values()].map((call) => modelCallRow(id, call))
   for (const rows of statements(usage)) {
     await tx
       .insertInto('troupe_usage')
@@ -278,6 +284,42 @@ function callOf(row: Tables['troupe_tool_calls']): ToolCallRecord {
     ...(row.result !== null && { result: fromJson(row.result) }),
     startedAt: row.started_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
+  }
+}
+
+function modelCallRow(thread: number, call: ModelCallRecord): Insertable<Tables['troupe_usage']> {
+  const { usage, finishReason, messageId, requestId } = call
+  return {
+    thread,
+    span_id: toColumn(call.spanId),
+    run_id: toColumn(call.runId),
+    model: toColumn(call.model),
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens ?? null,
+    cached_input_tokens: usage.cachedInputTokens ?? null,
+    finish_reason: finishReason ?? null,
+    message_id: messageId === undefined ? null : toColumn(messageId),
+    request_id: requestId === undefined ? null : toColumn(requestId),
+  }
+}
+
+function modelCallOf(row: Selectable<Tables['troupe_usage']>): ModelCallRecord {
+  return {
+    spanId: fromColumn(row.span_id),
+    runId: fromColumn(row.run_id),
+    model: fromColumn(row.model),
+    usage: {
+      inputTokens: row.input_tokens,
+      outputTokens: row.output_tokens,
+      ...(row.reasoning_tokens !== null && { reasoningTokens: row.reasoning_tokens }),
+      ...(row.cached_input_tokens !== null && { cachedInputTokens: row.cached_input_tokens }),
+    },
+    ...(row.finish_reason !== null && {
+      finishReason: row.finish_reason as NonNullable<ModelCallRecord['finishReason']>,
+    }),
+    ...(row.message_id !== null && { messageId: fromColumn(row.message_id) }),
+    ...(row.request_id !== null && { requestId: fromColumn(row.request_id) }),
   }
 }
 

@@ -57,6 +57,8 @@ export interface Tables {
     ended_at: number | null
   }
   troupe_usage: {
+    /** Grows, so that it is the order too. */
+    id: Generated<number>
     thread: number
     span_id: string
     run_id: string
@@ -65,6 +67,9 @@ export interface Tables {
     output_tokens: number
     reasoning_tokens: number | null
     cached_input_tokens: number | null
+    finish_reason: string | null
+    message_id: string | null
+    request_id: string | null
   }
   troupe_run_logs: { id: Generated<number>; thread: number; run_id: string; last_seq: number; closed: number }
   /** Events of a log, several to a row. */
@@ -189,7 +194,8 @@ async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void
     .columns(['thread', 'run_id', 'seq'])
     .execute()
 
-  await ofThread('troupe_usage')
+  await keyed('troupe_usage')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
     .addColumn('span_id', 'text', (column) => column.notNull())
     .addColumn('run_id', 'text', (column) => column.notNull())
     .addColumn('model', 'text', (column) => column.notNull())
@@ -197,7 +203,10 @@ async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void
     .addColumn('output_tokens', 'double precision', (column) => column.notNull())
     .addColumn('reasoning_tokens', 'double precision')
     .addColumn('cached_input_tokens', 'double precision')
-    .addPrimaryKeyConstraint('troupe_usage_span', ['thread', 'span_id'])
+    .addColumn('finish_reason', 'text')
+    .addColumn('message_id', 'text')
+    .addColumn('request_id', 'text')
+    .addUniqueConstraint('troupe_usage_span', ['thread', 'span_id'])
     .execute()
 
   await keyed('troupe_run_logs')

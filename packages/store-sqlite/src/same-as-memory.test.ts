@@ -58,7 +58,9 @@ it('keeps the same records as the memory store, whatever is applied in whatever 
           for (const [ref, commands] of all) results.push(await store.records.apply(ref, commands))
           for (const ref of refs) {
             results.push(await store.records.runs(ref), await store.records.usage(ref))
-            for (const id of ['r1', 'r2', 'r3']) results.push(await store.records.toolCalls(ref, id))
+            for (const id of ['r1', 'r2', 'r3']) {
+              results.push(await store.records.toolCalls(ref, id), await store.records.modelCalls(ref, id))
+            }
           }
           return results
         }),

@@ -1,8 +1,8 @@
 import type { CancelMode } from '../context/context.ts'
 import { got, KernelError, type KernelErrorCode, type KernelErrorOptions } from '../data/error.ts'
 import type { Json } from '../data/json.ts'
-import type { Message, Usage } from '../data/message.ts'
-import type { Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from './store.ts'
+import type { Message } from '../data/message.ts'
+import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from './store.ts'
 
 /** Everything one memory store holds. Contract: each port method changes it in one synchronous step, after all its checks. */
 export interface MemoryData {
@@ -34,7 +34,7 @@ export interface ThreadData {
   readonly runs: Map<string, RunRecord>
   readonly calls: Map<string, ToolCallRecord>
   /** By span id. */
-  readonly usage: Map<string, Usage>
+  readonly modelCalls: Map<string, ModelCallRecord>
   readonly logs: Map<string, Log>
 }
 

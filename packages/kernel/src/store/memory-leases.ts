@@ -1,5 +1,6 @@
 import type { CancelMode } from '../context/context.ts'
 import { got } from '../data/error.ts'
+import { UNKNOWN_RESULT } from '../history.ts'
 import { check, checkId, failure, held, type Lease, locate, type MemoryData, type ThreadData } from './memory-data.ts'
 import type { LeaseStore } from './store.ts'
 
@@ -54,8 +55,8 @@ function checkTtl(ttlMs: number): void {
   check(Number.isFinite(ttlMs) && ttlMs > 0, 'a positive ttlMs', ttlMs)
 }
 
-/** Finishes what the former holder left open: its run, and the runs nested in it. */
-function failRuns({ runs }: ThreadData, { runId }: Lease, endedAt: number): void {
+/** Finishes what the former holder left open: its run, the runs nested in it, and their calls. */
+function failRuns({ runs, calls }: ThreadData, { runId }: Lease, endedAt: number): void {
   const lost = new Set([runId])
   // The set grows while it is walked, so that runs nested in nested ones are met too, and a cycle ends.
   for (const id of lost) for (const run of runs.values()) if (run.parentRunId === id) lost.add(run.runId)
@@ -63,6 +64,11 @@ function failRuns({ runs }: ThreadData, { runId }: Lease, endedAt: number): void
   for (const run of runs.values()) {
     if (lost.has(run.runId) && run.status === 'generating') {
       runs.set(run.runId, { ...run, status: 'failed', error, endedAt })
+    }
+  }
+  for (const call of calls.values()) {
+    if (lost.has(call.runId) && call.status === 'running') {
+      calls.set(call.callId, { ...call, status: 'unknown', result: { content: UNKNOWN_RESULT }, endedAt })
     }
   }
 }

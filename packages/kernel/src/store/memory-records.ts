@@ -39,8 +39,15 @@ export function memoryRecords(data: MemoryData): RecordStore {
       return [...(row?.calls.values() ?? [])].filter((call) => call.runId === runId)
     },
 
+    async modelCalls(ref, runId) {
+      const { row } = locate(data, ref)
+      checkId('runId', runId)
+      return [...(row?.modelCalls.values() ?? [])].filter((call) => call.runId === runId)
+    },
+
     async usage(ref) {
-      return [...(locate(data, ref).row?.usage.values() ?? [])].reduce(addUsage, NO_USAGE)
+      const calls = locate(data, ref).row?.modelCalls.values() ?? []
+      return [...calls].reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE)
     },
 
     async open(query) {
@@ -83,8 +90,9 @@ function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: Rec
   } else if (command.type === 'run-finish') {
     const { type, ...end } = command
     row.runs.set(runId, { ...run, ...end })
-  } else if (!row.usage.has(command.spanId)) {
-    row.usage.set(command.spanId, { ...command.usage })
+  } else if (!row.modelCalls.has(command.spanId)) {
+    const { type, ...call } = command
+    row.modelCalls.set(command.spanId, { ...call, usage: { ...call.usage } })
   }
   return { runId }
 }

@@ -42,7 +42,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
         processed: new Set(),
         runs: new Map(),
         calls: new Map(),
-        usage: new Map(),
+        modelCalls: new Map(),
         logs: new Map(),
       })
       return view(data, thread)

@@ -1,7 +1,7 @@
 import type { CancelMode, CancelRequest } from '../context/context.ts'
 import type { Interrupt } from '../data/action.ts'
 import type { ErrorInfo } from '../data/error.ts'
-import type { Outcome } from '../data/event.ts'
+import type { FinishReason, Outcome } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import type { Message, Usage } from '../data/message.ts'
 
@@ -114,6 +114,19 @@ export type ToolCallRecord = {
   readonly endedAt?: number
 }
 
+/** A model call as a row, by span: its tokens, and what they were spent on. */
+export type ModelCallRecord = {
+  readonly spanId: string
+  readonly runId: string
+  readonly model: string
+  readonly usage: Usage
+  readonly finishReason?: FinishReason
+  /** The message that it wrote. */
+  readonly messageId?: string
+  /** The message that the run answers. */
+  readonly requestId?: string
+}
+
 /** A write of the lifecycle records. */
 export type RecordCommand =
   | { readonly type: 'run-start'; readonly run: Omit<RunRecord, 'seq' | 'status' | 'text'> }
@@ -128,13 +141,7 @@ export type RecordCommand =
       readonly endedAt: number
     }
   | { readonly type: 'tool-call'; readonly call: ToolCallRecord }
-  | {
-      readonly type: 'usage'
-      readonly runId: string
-      readonly spanId: string
-      readonly model: string
-      readonly usage: Usage
-    }
+  | ({ readonly type: 'usage' } & ModelCallRecord)
 
 /** Runs, tool calls and usage. */
 export interface RecordStore {
@@ -145,6 +152,9 @@ export interface RecordStore {
   ): Promise<readonly { readonly runId: string; readonly seq?: number; readonly refused?: true }[]>
   runs(ref: ThreadRef, page?: Page): Promise<readonly RunRecord[]>
   toolCalls(ref: ThreadRef, runId: string): Promise<readonly ToolCallRecord[]>
+  /** The model calls of a run, in the order they were written in. */
+  modelCalls(ref: ThreadRef, runId: string): Promise<readonly ModelCallRecord[]>
+  /** The sum of all model calls of a thread. */
   usage(ref: ThreadRef): Promise<Usage>
   /** Maintenance, across owners: runs still `generating`, oldest first. */
   open(query: {
@@ -167,7 +177,7 @@ export interface RunLogStore {
 
 /** Who may write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) in the same transaction. */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number },

@@ -31,10 +31,11 @@ export class CallBook {
   }
 
   /** Results that were given to a run belong to calls of earlier ones. */
-  runStart(info: RunInfo, { messages }: AgentInput): void {
+  runStart(info: RunInfo, input: AgentInput): void {
     // Whichever callback hears of a run first begins its record.
-    const run = this.#ledger.start(identityOf(info))
+    const run = this.#ledger.start(identityOf(info, input))
     run.onPart = this.#part
+    const { messages } = input
     for (let i = messages.length - 1; i >= 0; i--) {
       const message = messages[i] as Message
       if (message.role === 'assistant') break

@@ -1,5 +1,6 @@
 import {
   type AgentEvent,
+  type AgentInput,
   type KernelError,
   type ModelResult,
   type RecordCommand,
@@ -9,7 +10,7 @@ import {
   textOf,
   type Usage,
 } from '@troupe/kernel'
-import { type Ending, learnPlace, RecordedRun, type RunIdentity } from './recorded-run.ts'
+import { type Ending, learnPlace, type ModelCall, RecordedRun, type RunIdentity } from './recorded-run.ts'
 
 /** Where the pure part puts what it has to say. */
 export interface Out {
@@ -80,8 +81,8 @@ export class Ledger {
         run.text.begin(event.messageId)
         return
       case 'message-end': {
-        const { message, usage, dropped } = event
-        if (usage) this.#count(run, message.id, usage)
+        const { message, usage, finishReason, dropped } = event
+        if (usage) this.#count(run, { ...ofMessage(message.id), usage, ...(finishReason && { finishReason }) })
         const text = dropped ? '' : textOf(message.content)
         if (text !== '' && run.text.settle(message.id, text)) this.#out.touch(run)
         return
@@ -108,15 +109,17 @@ export class Ledger {
     if (!result) return
     run.unclaimed.delete(result.message.id)
     if (run.counted.has(result.message.id)) return
-    run.counted.add(result.message.id)
-    this.usage(run, info.spanId, result.model, result.usage)
+    const { message, model, usage, finishReason } = result
+    run.counted.add(message.id)
+    this.usage(run, { spanId: info.spanId, model, usage, finishReason, messageId: message.id })
   }
 
-  usage(run: RecordedRun, spanId: string, model: string, usage: Usage): void {
+  usage(run: RecordedRun, call: ModelCall): void {
     if (run.endedAt !== undefined) return
-    const counts = countable(usage)
-    run.addUsage(counts)
-    this.#out.add(run, { type: 'usage', runId: run.runId, spanId, model, usage: counts })
+    const { runId, requestId } = run
+    const usage = countable(call.usage)
+    run.addUsage(usage)
+    this.#out.add(run, { type: 'usage', ...call, usage, runId, ...(requestId !== undefined && { requestId }) })
   }
 
   /** Contract: the first end counts. */
@@ -132,7 +135,7 @@ export class Ledger {
 
   finish(run: RecordedRun, { outcome, text, error }: Ending): void {
     if (run.endedAt !== undefined) return
-    for (const [messageId, usage] of run.unclaimed) this.#countMessage(run, messageId, usage)
+    for (const call of run.unclaimed.values()) this.#countMessage(run, call)
     if (outcome === 'complete' && text !== undefined && run.text.replace(text)) this.#out.touch(run)
     const { runId, ref, usage } = run
     const ending = { outcome, ...(error && { error }) }
@@ -145,21 +148,33 @@ export class Ledger {
     this.#out.add(run, { type: 'run-finish', runId, status: outcome, usage, ...(error && { error }), endedAt })
   }
 
-  #count(run: RecordedRun, messageId: string, usage: Usage): void {
-    if (run.counted.has(messageId)) return
-    if (run.openModels > 0) run.unclaimed.set(messageId, usage)
-    else this.#countMessage(run, messageId, usage)
+  #count(run: RecordedRun, call: ModelCall): void {
+    if (run.counted.has(call.messageId)) return
+    if (run.openModels > 0) run.unclaimed.set(call.messageId, call)
+    else this.#countMessage(run, call)
   }
 
-  #countMessage(run: RecordedRun, messageId: string, usage: Usage): void {
-    run.counted.add(messageId)
-    this.usage(run, messageId, '', usage)
+  #countMessage(run: RecordedRun, call: ModelCall): void {
+    run.counted.add(call.messageId)
+    this.usage(run, call)
   }
 }
 
+/** A model call that is known by its message alone. */
+function ofMessage(messageId: string): { readonly spanId: string; readonly model: string; readonly messageId: string } {
+  return { spanId: messageId, model: '', messageId }
+}
+
 /** What the span of a run says it is. */
-export function identityOf({ session, runId, name, parentRunId }: RunInfo): RunIdentity {
-  return { ref: session, runId, agentName: name, ...(parentRunId !== undefined && { parentRunId }) }
+export function identityOf({ session, runId, name, parentRunId }: RunInfo, { messages }: AgentInput): RunIdentity {
+  const request = messages.at(-1)
+  return {
+    ref: session,
+    runId,
+    agentName: name,
+    ...(parentRunId !== undefined && { parentRunId }),
+    ...(request && { requestId: request.id }),
+  }
 }
 
 function keyOf({ app, user, threadId }: ThreadRef, runId: string): string {

@@ -3,6 +3,7 @@ import {
   addUsage,
   type ErrorInfo,
   type Message,
+  type ModelCallRecord,
   NO_USAGE,
   type Outcome,
   type ThreadRef,
@@ -18,7 +19,12 @@ export interface RunIdentity {
   readonly runId: string
   readonly agentName: string
   readonly parentRunId?: string
+  /** The message that it answers. */
+  readonly requestId?: string
 }
+
+/** A model call of a run, as it is told. */
+export type ModelCall = Omit<ModelCallRecord, 'runId' | 'requestId'> & { readonly messageId: string }
 
 /** How a run ended. */
 export interface Ending {
@@ -49,6 +55,7 @@ export class RecordedRun implements RunIdentity {
   readonly runId: string
   readonly agentName: string
   readonly parentRunId?: string
+  readonly requestId?: string
   readonly parent: RecordedRun | undefined
   readonly startedAt: number
   readonly text: RunText = new RunText()
@@ -59,8 +66,8 @@ export class RecordedRun implements RunIdentity {
 
   /** Ids of messages whose tokens are counted. */
   readonly counted: Set<string> = new Set()
-  /** Tokens of messages whose model call is still open. */
-  readonly unclaimed: Map<string, Usage> = new Map()
+  /** By message id: what messages say of model calls that are still open. */
+  readonly unclaimed: Map<string, ModelCall> = new Map()
   openModels = 0
 
   /** Hears every event but text, where somebody keeps the calls too. */
@@ -87,11 +94,12 @@ export class RecordedRun implements RunIdentity {
   reported = false
 
   constructor(identity: RunIdentity, parent: RecordedRun | undefined, startedAt: number) {
-    const { ref, runId, agentName, parentRunId } = identity
+    const { ref, runId, agentName, parentRunId, requestId } = identity
     this.ref = ref
     this.runId = runId
     this.agentName = agentName
     if (parentRunId !== undefined) this.parentRunId = parentRunId
+    if (requestId !== undefined) this.requestId = requestId
     this.parent = parent
     this.startedAt = startedAt
   }

@@ -106,6 +106,19 @@ export const leaseMutants: readonly StoreMutant[] = [
     },
   },
   {
+    wrong: 'taking over leaves calls running',
+    caught: ['taking over leaves no call running: its outcome is unknown, and a late result is refused'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        async toolCalls(ref, runId) {
+          const calls = await records.toolCalls(ref, runId)
+          return calls.map((call) => (call.status === 'unknown' ? { ...call, status: 'running' } : call))
+        },
+      },
+    }),
+  },
+  {
     wrong: 'taking over forgets nested runs',
     caught: ['taking over finishes nested runs at every depth'],
     ports: ({ records }) => {

@@ -157,6 +157,32 @@ export const recordMutants: readonly StoreMutant[] = [
     },
   },
   {
+    wrong: 'model calls are sorted by their span',
+    caught: ['model calls of a run come in the order of their writes, without those of other runs'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        async modelCalls(ref, runId) {
+          const calls = await records.modelCalls(ref, runId)
+          return calls.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1))
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a model call forgets what it was for',
+    caught: ['a model call is kept with its model, tokens, finish reason and messages, the first time it is told'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        async modelCalls(ref, runId) {
+          const calls = await records.modelCalls(ref, runId)
+          return calls.map(({ requestId, ...call }) => call)
+        },
+      },
+    }),
+  },
+  {
     wrong: 'append does not look at what the writer knows',
     caught: [
       'an append that does not know the last sequence is VERSION_CONFLICT and changes nothing',

@@ -32,6 +32,7 @@ export const deleteScenes: StoreScenes = {
       expect(await store.threads.processed(ref, ['p'])).toEqual([])
       expect(await store.records.runs(ref)).toEqual([])
       expect(await store.records.toolCalls(ref, 'run-1')).toEqual([])
+      expect(await store.records.modelCalls(ref, 'run-1')).toEqual([])
       expect(await store.records.usage(ref)).toEqual({ inputTokens: 0, outputTokens: 0 })
       expect(await store.records.open({ before: 1000, limit: 10 })).toEqual([])
       expect(await codeOf(logged(store, ref))).toBe('NOT_FOUND')

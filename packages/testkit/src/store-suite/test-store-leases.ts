@@ -1,6 +1,20 @@
 import { KernelError } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { expect } from 'vitest'
-import { anna, codeOf, finish, hold, refusals, runOf, type StoreScenes, start, TTL, upTo } from './store-stage.ts'
+import {
+  anna,
+  call,
+  codeOf,
+  finish,
+  hold,
+  refusals,
+  runOf,
+  type StoreScenes,
+  start,
+  statuses,
+  TTL,
+  upTo,
+} from './store-stage.ts'
 
 /** Who may write to a thread. */
 export const leaseScenes: StoreScenes = {
@@ -131,6 +145,31 @@ export const leaseScenes: StoreScenes = {
       'run-1/a/b': 'LEASE_LOST',
       'run-1/a/b/c': 'LEASE_LOST',
     })
+  },
+  'taking over leaves no call running: its outcome is unknown, and a late result is refused': async ({
+    store,
+    clock,
+    ref,
+  }) => {
+    await hold(store, ref)
+    await store.records.apply(ref, [
+      start('run-1'),
+      start('run-1/a', { parentRunId: 'run-1' }),
+      start('run-3'),
+      call('lost', 'running'),
+      call('nested', 'running', { runId: 'run-1/a' }),
+      call('done', 'complete', { result: { content: 'Sunny.' } }),
+      call('asks', 'awaiting'),
+      call('other', 'running', { runId: 'run-3' }),
+    ])
+    clock.advance(TTL)
+    await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+    expect(await statuses(store, ref)).toEqual({ lost: 'unknown', done: 'complete', asks: 'awaiting' })
+    expect(await statuses(store, ref, 'run-1/a')).toEqual({ nested: 'unknown' })
+    expect(await statuses(store, ref, 'run-3')).toEqual({ other: 'running' })
+    const [lost] = await store.records.toolCalls(ref, 'run-1')
+    expect(lost).toMatchObject({ result: { content: UNKNOWN_RESULT }, endedAt: clock.now() })
+    expect(await refusals(store, ref, [call('lost', 'complete')])).toEqual([true])
   },
   'taking over leaves other runs and finished ones alone': async ({ store, clock, ref }) => {
     await hold(store, ref)

@@ -22,6 +22,7 @@ export const ownerScenes: StoreScenes = {
       expect(await store.threads.processed(foreign, ['p'])).toEqual([])
       expect(await store.records.runs(foreign)).toEqual([])
       expect(await store.records.toolCalls(foreign, 'run-1')).toEqual([])
+      expect(await store.records.modelCalls(foreign, 'run-1')).toEqual([])
       expect(await store.records.usage(foreign)).toEqual({ inputTokens: 0, outputTokens: 0 })
       expect(await codeOf(logged(store, foreign))).toBe('NOT_FOUND')
     }

@@ -32,6 +32,7 @@ export const recordScenes: StoreScenes = {
       if (open) await store.threads.open(ref)
       expect(await store.records.runs(ref)).toEqual([])
       expect(await store.records.toolCalls(ref, 'run-1')).toEqual([])
+      expect(await store.records.modelCalls(ref, 'run-1')).toEqual([])
       expect(await store.records.usage(ref)).toEqual({ inputTokens: 0, outputTokens: 0 })
     }
   },
@@ -272,6 +273,7 @@ export const recordScenes: StoreScenes = {
       expect(await codeOf(store.records.apply(wrong, []))).toBe('VALIDATION_FAILED')
       expect(await codeOf(store.records.runs(wrong))).toBe('VALIDATION_FAILED')
       expect(await codeOf(store.records.toolCalls(wrong, 'run-1'))).toBe('VALIDATION_FAILED')
+      expect(await codeOf(store.records.modelCalls(wrong, 'run-1'))).toBe('VALIDATION_FAILED')
       expect(await codeOf(store.records.usage(wrong))).toBe('VALIDATION_FAILED')
     }
     expect(await codeOf(store.records.toolCalls(ref, ''))).toBe('VALIDATION_FAILED')
