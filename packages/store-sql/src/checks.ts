@@ -11,7 +11,7 @@ import {
   type ThreadRef,
   type ToolCallRecord,
 } from '@troupe/kernel'
-import { toColumn } from './text.ts'
+import { checkLength, toColumn } from './text.ts'
 
 /** A key longer than this does not fit the indexes of PostgreSQL. */
 const MAX_ID_BYTES = 1000
@@ -123,6 +123,7 @@ export function subjectOf(command: RecordCommand): string {
 export function checkCommand(who: string, command: RecordCommand): void {
   check(who, isSound(command), 'a well-formed record command', command?.type)
   checkId(who, 'runId', subjectOf(command))
+  if (command.type === 'run-text') checkLength(command.text, who, 'a text')
 }
 
 /** What the types cannot promise of a caller without them, as far as a row would be broken by it. */

@@ -28,7 +28,18 @@ export function toJson(value: unknown, who: string, what: string): string {
   if (json === undefined) {
     throw new KernelError('VALIDATION_FAILED', `${who}: expected ${what} of plain JSON, ${got(value)}`)
   }
+  checkLength(json, who, what)
   return json
+}
+
+/** Far more than a model reads, far less than what breaks a database or its driver. */
+const MAX_LENGTH = 2 ** 26
+
+/** Contract: throws `VALIDATION_FAILED` for what is too large to be a column. */
+export function checkLength(text: string, who: string, what: string): void {
+  if (text.length <= MAX_LENGTH) return
+  const message = `${who}: ${what} has at most ${MAX_LENGTH} characters, ${got(text.length)}; keep large files elsewhere and store where they are`
+  throw new KernelError('VALIDATION_FAILED', message)
 }
 
 /** The JSON value of a column. */

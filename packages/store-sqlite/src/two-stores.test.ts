@@ -144,6 +144,18 @@ describe('sqliteStore', () => {
     expect((await store.records.runs(ref))[0]?.text).toBe('\ud83dend')
   })
 
+  it('refuses a message that is too large, keeps nothing of its commit, and takes the next one', async () => {
+    await using store = sqliteStore({ path: ':memory:' })
+    await store.threads.open(ref)
+    const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: 10_000 })
+    const said = (id: string, content: string) => ({ runId: 'run-1', message: { id, role: 'user', content } as const })
+    const messages = [said('m1', 'small'), said('m2', 'x'.repeat(2 ** 26))]
+    const error = await store.threads.commit(ref, { messages }, token).catch((error: unknown) => error)
+    expect(error).toMatchObject({ code: 'VALIDATION_FAILED', message: expect.stringContaining('at most 67108864') })
+    expect(await store.threads.messages(ref)).toEqual([])
+    expect((await store.threads.commit(ref, { messages: messages.slice(0, 1) }, token)).version).toBe(1)
+  })
+
   it('keeps ids that databases trip over apart, and refuses those that no index takes', async () => {
     await using store = sqliteStore({ path: ':memory:' })
     const ids = ['a\0', 'a\0b', 'a', '\ud800', '\ufffd', 'é', 'e\u0301', '💥'.repeat(200)]
