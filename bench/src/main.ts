@@ -6,6 +6,7 @@ import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
 import { persistenceWorkloads } from './persistence.ts'
 import { storeThroughput, storeWorkloads } from './store.ts'
+import { subagentWorkloads } from './subagent.ts'
 
 const only = process.argv[2] ?? ''
 
@@ -18,6 +19,8 @@ const all = {
   Stores: stores.workloads,
   // Here the hand-written side is the same turn without records.
   Persistence: persistence.workloads,
+  // Here it is the same agent alone.
+  'Sub-agents': subagentWorkloads(),
 }
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
@@ -62,4 +65,9 @@ for (const side of ['hand-written', 'troupe']) {
 const { runs, grownKb, listeners } = child('soak.ts')
 console.log(
   `\nAfter ${runs.toLocaleString('en')} runs the heap has grown by ${grownKb} kB; abort listeners left: ${listeners}.`,
+)
+
+const { children, oneMs, allMs, ratio, grownKb: grown, listeners: left } = child('parallel-subagents.ts')
+console.log(
+  `\n${children} sub-agents at once in one parent take ${allMs} ms, one takes ${oneMs} ms: ${ratio}x. After 100 such runs the heap has grown by ${grown} kB; abort listeners left: ${left}.`,
 )

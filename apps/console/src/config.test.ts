@@ -11,6 +11,7 @@ it('asks what the arguments say, with the demo model, plain when piped', () => {
     agents: false,
     thread: undefined,
     database: { type: 'sqlite', path: 'troupe.db' },
+    folder: '.',
   })
 })
 

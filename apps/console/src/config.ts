@@ -35,11 +35,14 @@ export interface Config {
   /** Which conversation; without one nothing is kept. */
   readonly thread: string | undefined
   readonly database: Database
+  /** What agents may look into. */
+  readonly folder: string
 }
 
 /** What `--help` prints. */
 export const USAGE = `Usage: pnpm demo "What's the weather in Beijing?"
        pnpm demo --thread holiday "…"   goes on with a conversation, or begins it
+       pnpm demo "Where in the code is defineTool?"   lets a sub-agent look into this folder (or TROUPE_FOLDER)
        pnpm demo --agents               shows the agents and who can hand over to whom
 
 A conversation is kept in troupe.db, in another SQLite file (TROUPE_DB) or in PostgreSQL (DATABASE_URL).
@@ -68,6 +71,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
     database: env.DATABASE_URL
       ? { type: 'postgres', url: env.DATABASE_URL }
       : { type: 'sqlite', path: env.TROUPE_DB ?? 'troupe.db' },
+    folder: env.TROUPE_FOLDER ?? '.',
   }
 }
 

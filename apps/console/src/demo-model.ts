@@ -28,15 +28,34 @@ export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): Ch
 function partsOf({ messages, tools }: ModelRequest): ModelPart[] {
   const last = messages.at(-1)
   const question = questionIn(messages)
+  const has = (tool: string) => tools.some(({ name }) => name === tool)
+  if (has('complete_task')) return investigate(question, last, messages)
   if (last?.role === 'tool')
     return say(`${textOf(last.content)} (I am a demo model; set TROUPE_MODEL for a real one.)`, messages)
+  if (has('codebase_investigator') && /\b(code|file|files|function|class)\b/i.test(question)) {
+    return call('codebase_investigator', { objective: question }, messages, 'Let me have somebody look.')
+  }
   const city = cityIn(question)
-  if (city && tools.some(({ name }) => name === 'get_weather')) {
+  if (city && has('get_weather')) {
     return call('get_weather', { city }, messages, `Let me look up the weather in ${city}.`)
   }
   const target = /weather/i.test(question) ? 'WeatherAgent' : 'ChatAgent'
   if (targetsIn(tools).includes(target)) return call('transfer_to_agent', { agent_name: target }, messages)
   return say('I am a demo model and know nothing but the weather: ask me about the weather in a city.', messages)
+}
+
+/** Looks for the last word of the question, first where it is declared, and hands in the lines that have it. */
+function investigate(question: string, last: Message | undefined, messages: readonly Message[]): ModelPart[] {
+  const word = question.match(/[\w-]{3,}/g)?.at(-1) ?? 'Troupe'
+  if (last?.role !== 'tool') return search(`function ${word}`, messages)
+  const found = textOf(last.content)
+  const searches = messages.filter(({ role }) => role === 'tool').length
+  if (searches === 1 && found.startsWith('Nothing')) return search(word, messages)
+  return call('complete_task', { result: `I found:\n${found}` }, messages)
+}
+
+function search(text: string, messages: readonly Message[]): ModelPart[] {
+  return call('search_files', { text }, messages, `I look for "${text}".`)
 }
 
 /** What the user asked last; what other agents said stands between as context. */

@@ -4,7 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+
+// Each test starts a process.
+vi.setConfig({ testTimeout: 30_000 })
 
 const main = new URL('main.ts', import.meta.url).pathname
 
@@ -32,6 +35,25 @@ it('hands small talk to the one for it', async () => {
   const { code, out } = await demo(['Hello there']).ended
   expect(code).toBe(0)
   expect(out).toContain('● RouterAgent › ChatAgent\n  I am a demo model')
+})
+
+it('lets a sub-agent look into the code, and shows its work beside a bar', async () => {
+  const { code, out, err } = await demo(['Where in the code is demoModel?'], {
+    TROUPE_FOLDER: new URL('.', import.meta.url).pathname,
+  }).ended
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain('  → codebase_investigator {"objective":"Where in the code is demoModel?"}\n')
+  expect(out).toContain('\n  │ ● RouterAgent › codebase_investigator\n  │   I look for "function demoModel".\n')
+  expect(out).toMatch(/\n {2}│ {3}← demo-model\.ts:\d+: export function demoModel/)
+  expect(out).toMatch(/\n {2}← \*\*Codebase investigator\*\*: goal, 2 turns, \d+ ms\n/)
+  expect(out).toMatch(/✔ complete · 4 model calls · \d+ tokens in, \d+ out · \d+ ms\n$/)
+})
+
+it('stops quietly when nobody reads it any more', async () => {
+  const { child, ended } = demo(['Hello there'])
+  child.stdout.destroy()
+  const { err } = await ended
+  expect(err).toBe('')
 })
 
 it('goes on with a conversation in another process, in a SQLite file', async () => {

@@ -20,8 +20,10 @@ async function main(): Promise<number> {
     return 0
   }
   const controller = new AbortController()
-  const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped by Ctrl-C'))
+  const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped'))
   process.once('SIGINT', stop)
+  // Whoever read us has gone: `pnpm demo | head`.
+  process.stdout.on('error', stop)
   const { thread, question } = config
   const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
   process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)

@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { KernelError } from '@troupe/kernel'
-import { startRun } from '@troupe/kernel/run'
+import { defineTool, KernelError } from '@troupe/kernel'
+import { runNested, startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { expect, it } from 'vitest'
 import { printer } from './print.ts'
@@ -56,6 +56,41 @@ it('shows that it tries again, and an error with its code', async () => {
   expect(given).toContain('✗ MODEL_FAILED: model: gone')
   expect(given).not.toContain('once more')
   expect(given).toContain('✗ failed')
+})
+
+it('shows a run inside a call beside a bar, its end not as that of the run, and clips what is long', async () => {
+  let page = ''
+  const clock = fakeClock()
+  const print = printer({ write: (text) => (page += text) }, { color: false, clock })
+  const inner = chatModelAgent({ name: 'inner', model: scriptedModel(['One\ntwo.']) })
+  const long = Array.from({ length: 20 }, (_, i) => `line ${i}`).join('\n')
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: { type: 'object' },
+    async invoke(_args, ctx) {
+      await runNested(inner, { messages: [] }, ctx)
+      return long
+    },
+  })
+  const model = scriptedModel([{ toolCalls: [{ name: 'look', arguments: { text: 'x'.repeat(300) } }] }, 'Done.'])
+  for await (const event of startRun(chatModelAgent({ name: 'outer', model, tools: [look] }), input)) print(event)
+  expect(page.replaceAll(/\d+ ms/g, 'n ms')).toBe(`● outer
+  → look {"text":"${'x'.repeat(191)}…
+  │ ● outer › inner
+  │   One
+  │   two.
+  ← line 0
+    line 1
+    line 2
+    line 3
+    line 4
+    line 5
+    line 6
+    … 13 more (n ms)
+  Done.
+✔ complete · 3 model calls · 3 tokens in, 3 out · n ms
+`)
 })
 
 it('uses colour when it may', async () => {

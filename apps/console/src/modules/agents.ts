@@ -1,6 +1,7 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { type FlowRunner, runner, setSubAgents } from '@troupe/flow'
 import type { Agent, Callback, ChatModel, Store, Tool } from '@troupe/kernel'
+import type { AgentRegistry } from '@troupe/subagent'
 import { asFunction, type Resolver } from 'awilix'
 import { weatherTool } from '../weather-tool.ts'
 
@@ -19,12 +20,14 @@ export const agentsModule: {
   readonly runner: Resolver<FlowRunner>
 } = {
   tools: asFunction(() => [weatherTool()]).singleton(),
-  routerAgent: asFunction(({ model }: { model: ChatModel }) =>
+  routerAgent: asFunction(({ model, subagents }: { model: ChatModel; subagents: AgentRegistry }) =>
     chatModelAgent({
       name: 'RouterAgent',
       description: 'A router that transfers tasks to other agents.',
-      instruction: 'You find out who can help, and hand over. Never answer a question yourself.',
+      instruction:
+        'You find out who can help, and hand over. Never answer a question yourself, but for one about the code of this project: let codebase_investigator look, and tell what it found.',
       model,
+      tools: subagents.tools(),
     }),
   ).singleton(),
   chatAgent: asFunction(({ model }: { model: ChatModel }) =>

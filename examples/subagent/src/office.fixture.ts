@@ -1,0 +1,143 @@
+import { type ChatModelAgentOptions, chatModelAgent } from '@troupe/chat-model'
+import { type FlowRunner, runner } from '@troupe/flow'
+import type { AgentEvent, Answers, KernelError, RunEnd, Store, Thread, ThreadRef, Tool, ToolEnd } from '@troupe/kernel'
+import { defineTool } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { type AgentOptions, AgentRegistry, type AgentRegistryOptions, type SubagentStatus } from '@troupe/subagent'
+import { type ScriptedCall, type ScriptedTurn, scriptedModel } from '@troupe/testkit'
+
+const ANN: ThreadRef = { app: 'office', user: 'ann', threadId: 't' }
+type Script = Parameters<typeof scriptedModel>[0]
+
+/** What became of one run. */
+export interface Act {
+  readonly events: readonly AgentEvent[]
+  readonly end: RunEnd | undefined
+  readonly asked: readonly string[]
+  readonly statuses: readonly SubagentStatus[]
+  /** The errors that were told, by any agent. */
+  readonly errors: readonly string[]
+}
+
+export interface Office {
+  readonly runner: FlowRunner
+  readonly models: { readonly [name: string]: ReturnType<typeof scriptedModel> }
+  readonly reports: readonly KernelError[]
+  ask(): Promise<Act>
+  answer(answers: Answers): Promise<Act>
+  /** Everything goes on elsewhere: a new store with what was stored, as JSON, new agents and a new runner. */
+  move(): Promise<void>
+}
+
+export interface OfficeOptions extends Partial<AgentRegistryOptions> {
+  readonly agents: readonly AgentOptions[]
+  readonly scripts: { readonly [name: string]: Script }
+  readonly lead?: Partial<ChatModelAgentOptions>
+  readonly onEvent?: (event: AgentEvent, office: Office) => void
+}
+
+/** A ChatModel agent that leads others, on one thread of a real runner; a scripted model each. */
+export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOptions): Office {
+  const models = Object.fromEntries(
+    Object.entries(scripts).map(([name, script]) => [name, scriptedModel(script, { name })]),
+  )
+  const modelOf = (name: string) => models[name] ?? scriptedModel([])
+  const reports: KernelError[] = []
+  const open = (store: Store) => {
+    const registry = new AgentRegistry({
+      factory: (spec) => chatModelAgent({ ...spec, model: modelOf(spec.name), retry: false }),
+      model: scriptedModel([]),
+      report: (error) => void reports.push(error),
+      ...options,
+    })
+    for (const agent of agents) registry.registerAgent(agent)
+    const tools = registry.tools()
+    return runner({
+      agent: chatModelAgent({ name: 'lead', model: modelOf('lead'), tools, retry: false, ...lead }),
+      store,
+    })
+  }
+  let store = memoryStore()
+  let current = open(store)
+  const hear = async (run: AsyncIterable<AgentEvent>): Promise<Act> => {
+    const events: AgentEvent[] = []
+    for await (const event of run) {
+      events.push(event)
+      onEvent?.(event, self)
+    }
+    const last = events.at(-1)
+    const end = last?.type === 'run-end' ? last : undefined
+    const results = events.filter(
+      (event): event is ToolEnd => event.type === 'tool-end' && event.parentCallId === undefined,
+    )
+    return {
+      events,
+      end,
+      asked: (end?.interrupts ?? []).map(({ id }) => id),
+      statuses: results.flatMap(({ data }) => (data ? [data as unknown as SubagentStatus] : [])),
+      errors: events.flatMap((event) => (event.type === 'error' ? [`${event.agentName} ${event.error.code}`] : [])),
+    }
+  }
+  const self: Office = {
+    models,
+    reports,
+    get runner() {
+      return current
+    },
+    ask: () => hear(current.query('Go.', { session: ANN })),
+    answer: (answers) => hear(current.resume(answers, { session: ANN })),
+    async move() {
+      store = await copyOf(store)
+      current = open(store)
+    },
+  }
+  return self
+}
+
+export { ANN }
+
+async function copyOf(store: Store): Promise<Store> {
+  const { state, openCalls, checkpoint } = (await store.threads.get(ANN)) as Thread
+  const messages = (await store.threads.messages(ANN, { limit: 1_000 })).map(({ runId, message }) => ({
+    runId,
+    message,
+  }))
+  const commit = { set: state, messages, openCalls, ...(checkpoint && { checkpoint }) }
+  const copy = memoryStore()
+  await copy.threads.open(ANN)
+  const { token } = await copy.leases.acquire(ANN, { runId: 'move', ttlMs: 1_000 })
+  await copy.threads.commit(ANN, JSON.parse(JSON.stringify(commit)), token)
+  await copy.leases.release(ANN, token)
+  return copy
+}
+
+/** An agent of one text. */
+export const agent = (name: string, more: Partial<AgentOptions> = {}): AgentOptions => ({
+  name,
+  description: `${name} helps.`,
+  input: { inputs: { task: { type: 'string', description: 'What to do', required: true } } },
+  prompt: `You are ${name}.`,
+  ...more,
+})
+
+/** A turn of calls: of agents by name with a task, of other tools as they are given. */
+export const calling = (...calls: readonly (string | ScriptedCall)[]): Exclude<ScriptedTurn, string> => ({
+  toolCalls: calls.map((call) =>
+    typeof call === 'string' ? { name: call, arguments: { task: `Do ${call}.` } } : call,
+  ),
+})
+
+/** A turn that hands in a result. */
+export const completing = (result = 'Found it.'): Exclude<ScriptedTurn, string> =>
+  calling({ name: 'complete_task', arguments: { result } })
+
+/** A tool that takes anything. */
+export const tool = (name: string, more: Partial<Tool> = {}): Tool =>
+  defineTool({
+    name,
+    description: name,
+    parameters: { type: 'object' },
+    kind: 'read',
+    invoke: () => `${name} done`,
+    ...more,
+  } as Tool)

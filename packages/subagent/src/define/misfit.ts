@@ -1,0 +1,28 @@
+import { got, type JsonObject, KernelError } from '@troupe/kernel'
+
+/** Where in a definition something stands: `['limits', 'maxTurns']`. */
+export type Place = readonly string[]
+
+/** What is wrong with a definition. Contract: `details.path` says where, so that a file can be pointed at with its line. */
+export function misfit(who: string, place: Place, expected: string, value: unknown): KernelError {
+  const what = place.length === 0 ? '' : `${place.join('.')} `
+  return new KernelError('CONFIG_INVALID', `${who}: ${what}${expected}, ${got(value)}`, { details: { path: place } })
+}
+
+/** Contract: throws unless it is an object whose keys are all known. */
+export function checkKeys(who: string, place: Place, value: unknown, known: readonly string[]): void {
+  if (!isPlain(value)) throw misfit(who, place, 'is an object', value)
+  for (const key of Object.keys(value)) {
+    if (known.includes(key)) continue
+    throw new KernelError('CONFIG_INVALID', `${who}: unknown key ${[...place, key].join('.')}; ${known.join(', ')}`, {
+      details: { path: [...place, key], known },
+    })
+  }
+}
+
+/** An object that is no list and of no class. */
+export function isPlain(value: unknown): value is JsonObject {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

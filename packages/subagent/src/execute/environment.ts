@@ -1,0 +1,117 @@
+import { type AgentFactory, type ChatModel, checkOption, KernelError, type Tool, toolMetas } from '@troupe/kernel'
+import { type AgentDefinition, COMPLETE_TASK, INVOKE_AGENT, isDefinition } from '../define/define-agent.ts'
+import { type AgentLimits, checkLimits } from '../define/limits.ts'
+
+/** Who calls a tool: the names of the agents from the outermost sub-agent to the one that has it. */
+export interface AgentIdentity {
+  readonly path: readonly string[]
+}
+
+/** Stands around a tool of a sub-agent. Contract: gives a tool of the same name; called once per tool and place in the tree. */
+export type ToolGuard = (tool: Tool, identity: AgentIdentity) => Tool
+
+/** What agents need to run. Contract: the whole tree below a call has the same one; no agent brings its own. */
+export interface SubagentEnvironment {
+  /** Makes the inner agents, for example `chatModelAgent`. */
+  readonly factory: AgentFactory
+  /** For definitions that name none. */
+  readonly model?: ChatModel
+  /** Models that definitions may name. @default {} */
+  readonly models?: { readonly [name: string]: ChatModel }
+  /** The tools that definitions may name. @default [] */
+  readonly tools?: readonly Tool[]
+  /** The agents that definitions may name; an AgentRegistry fills this in. @default [] */
+  readonly agents?: readonly AgentDefinition[]
+  /** Stands around every tool of every agent, such as the guard of a policy. */
+  readonly guard?: ToolGuard
+  /** For definitions that say nothing else. */
+  readonly limits?: AgentLimits
+  /** Whether the events of agents go into the stream of their caller. @default true */
+  readonly forward?: boolean
+  /** Where warnings go. @default console.error */
+  readonly report?: (error: KernelError) => void
+}
+
+/** An environment, checked once and shared by a whole tree. */
+export class Environment {
+  readonly factory: AgentFactory
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly guard: ToolGuard | undefined
+  readonly limits: AgentLimits | undefined
+  readonly forward: boolean
+  readonly report: (error: KernelError) => void
+  readonly #model: ChatModel | undefined
+  readonly #models: ReadonlyMap<string, ChatModel>
+  readonly #find: (name: string) => AgentDefinition | undefined
+
+  constructor(options: SubagentEnvironment, find?: (name: string) => AgentDefinition | undefined) {
+    const who = 'subagents'
+    checkOption(typeof options === 'object' && options !== null, who, 'expected an environment', options)
+    const { factory, model, models = {}, tools = [], agents = [], guard, limits, forward = true, report } = options
+    checkOption(typeof factory === 'function', who, 'factory is a function that makes agents', factory)
+    checkOption(guard === undefined || typeof guard === 'function', who, 'guard is a function', guard)
+    checkOption(typeof forward === 'boolean', who, 'forward is true or false', forward)
+    checkOption(report === undefined || typeof report === 'function', who, 'report is a function', report)
+    for (const [name, one] of Object.entries({ ...models, ...(model && { model }) })) {
+      checkOption(typeof one?.stream === 'function', who, `model ${name} is a ChatModel`, one)
+    }
+    if (limits !== undefined) checkLimits(who, limits)
+    const metas = toolMetas(tools)
+    for (const { tool } of metas)
+      checkOption(!RESERVED.includes(tool.name), who, 'tool names are not reserved', tool.name)
+    const known = new Map<string, AgentDefinition>()
+    for (const agent of agents) {
+      checkOption(isDefinition(agent), who, 'agents are made by defineAgent', agent)
+      const taken = known.has(agent.name) || metas.some(({ tool }) => tool.name === agent.name)
+      checkOption(!taken, who, 'names of agents and tools are unique', agent.name)
+      known.set(agent.name, agent)
+    }
+    this.factory = factory
+    this.tools = new Map(metas.map(({ tool }) => [tool.name, tool]))
+    this.guard = guard
+    this.limits = limits
+    this.forward = forward
+    this.report = isolated(report ?? reportToConsole)
+    this.#model = model
+    this.#models = new Map(Object.entries(models))
+    this.#find = find ?? ((name) => known.get(name))
+  }
+
+  static of(options: SubagentEnvironment | Environment): Environment {
+    return options instanceof Environment ? options : new Environment(options)
+  }
+
+  agent(name: string): AgentDefinition | undefined {
+    return this.#find(name)
+  }
+
+  /** Contract: throws `CONFIG_INVALID` where there is none. */
+  modelOf({ name, model }: AgentDefinition): ChatModel {
+    const found = typeof model === 'string' ? this.#models.get(model) : (model ?? this.#model)
+    if (found) return found
+    const known = [...this.#models.keys()].join(', ') || 'none'
+    const message =
+      model === undefined
+        ? `agent ${name}: has no model; give it one, or the environment a default`
+        : `agent ${name}: the environment has no model of this name (it has: ${known}), got "${model}"`
+    throw new KernelError('CONFIG_INVALID', message)
+  }
+}
+
+const RESERVED: readonly string[] = [COMPLETE_TASK, INVOKE_AGENT]
+
+/** Contract: somebody who cannot take a report breaks nothing. */
+function isolated(report: (error: KernelError) => void): (error: KernelError) => void {
+  return (error) => {
+    try {
+      report(error)
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+}
+
+function reportToConsole(error: KernelError): void {
+  // biome-ignore lint/suspicious/noConsole: the default of an option
+  console.error(error)
+}

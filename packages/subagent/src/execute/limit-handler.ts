@@ -1,0 +1,27 @@
+import type { AgentHandler } from '@troupe/kernel'
+import { COMPLETE_TASK } from '../define/define-agent.ts'
+import { ledgerOf } from './accounted-agent.ts'
+
+/** Keeps an agent within its limits. Contract: the same for every call; what belongs to one call is in its context. */
+export const limitHandler: AgentHandler = {
+  name: 'subagent-limits',
+  beforeModelRewriteHistory(ctx) {
+    ledgerOf(ctx).beforeModel()
+  },
+  async wrapInvokableToolCall(ctx, input, next) {
+    if (input.name === COMPLETE_TASK || !input.tool) return next(ctx, input)
+    const error = ledgerOf(ctx).beforeTool(input.callId)
+    if (error) return { content: `Error: ${error.message}`, error: error.toJSON() }
+    return next(ctx, input)
+  },
+}
+
+/** Puts the inputs of a call into the instruction of its agent. */
+export function promptHandler(template: string): AgentHandler {
+  return {
+    name: 'subagent-prompt',
+    beforeAgent(ctx, config) {
+      config.instruction = config.instruction.split(template).join(ledgerOf(ctx).instruction)
+    },
+  }
+}

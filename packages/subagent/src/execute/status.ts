@@ -1,0 +1,71 @@
+import type { ErrorInfo, Json, ToolCallResult, Usage } from '@troupe/kernel'
+import type { AgentDefinition } from '../define/define-agent.ts'
+import { textOfOutput } from './completion-tool.ts'
+import type { LimitReason } from './ledger.ts'
+
+/** Why an agent stopped. */
+export type SubagentReason = 'goal' | LimitReason | 'aborted' | 'error'
+
+/** How a call of an agent went: the `data` of its result. Contract: plain JSON. */
+export type SubagentStatus<Output = Json> = {
+  readonly agent: string
+  readonly reason: SubagentReason
+  /** Whether the result came in spite of the reason, mostly in the grace turn. */
+  readonly recovered: boolean
+  /** Its model calls, the grace turn included. */
+  readonly turns: number
+  /** Its calls of tools, without those of agents below it. */
+  readonly toolCalls: number
+  /** How long it worked, without the time that a person was asked. */
+  readonly durationMs: number
+  /** Its own tokens. */
+  readonly usage: Usage
+  /** Those of the agents below it. */
+  readonly childrenUsage: Usage
+  readonly output?: Output
+  /** What went wrong, where there is no result. */
+  readonly error?: ErrorInfo
+  /** The last words of an agent that handed in nothing. */
+  readonly lastWords?: string
+}
+
+const LIMITS: { readonly [reason in LimitReason]: string } = {
+  'max-turns': 'its limit of turns',
+  timeout: 'its limit of time',
+  'max-tokens': 'its limit of tokens',
+  'max-tool-calls': 'its limit of tool calls',
+  depth: 'the limit of depth',
+}
+
+/** The result of a call: for the model, for a person, for a program. */
+export function resultOf({ name, displayName = name }: AgentDefinition, status: SubagentStatus): ToolCallResult {
+  const { error, output, lastWords } = status
+  const note = noteOf(status)
+  const title = `**${displayName}**: ${facts(status)}`
+  if (output !== undefined && !error) {
+    const text = textOfOutput(output)
+    const shown = typeof output === 'string' ? output : `\`\`\`json\n${JSON.stringify(output, null, 2)}\n\`\`\``
+    return {
+      content: note === '' ? text : `${text}\n\n(${note})`,
+      display: [title, ...(note === '' ? [] : [note]), shown].join('\n\n'),
+      data: status,
+    }
+  }
+  const message = error?.message ?? note
+  const words = lastWords === undefined ? [] : [`Its last words: ${lastWords}`]
+  return {
+    content: [`Error: ${message}`, ...words].join('\n\n'),
+    display: [title, message, ...words].join('\n\n'),
+    data: status,
+    ...(error && { error }),
+  }
+}
+
+function noteOf({ reason, recovered }: SubagentStatus): string {
+  if (!recovered || !Object.hasOwn(LIMITS, reason)) return ''
+  return `The agent stopped at ${LIMITS[reason as LimitReason]}; this is what it had.`
+}
+
+function facts({ reason, turns, durationMs }: SubagentStatus): string {
+  return `${reason}, ${turns} ${turns === 1 ? 'turn' : 'turns'}, ${durationMs} ms`
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '@troupe/kernel'
+
+/** Time that an agent works: it can be stopped, taken up again, and has a limit. */
+export class Stopwatch {
+  readonly #clock: Clock
+  #elapsed = 0
+  #since: number | undefined
+  #running = false
+  #pauses = 0
+  #limitMs = Number.POSITIVE_INFINITY
+  #onLimit: (() => void) | undefined
+  #cancel: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get elapsedMs(): number {
+    return this.#elapsed + (this.#since === undefined ? 0 : this.#clock.now() - this.#since)
+  }
+
+  /** Goes on from a time that was used before. */
+  set elapsedMs(ms: number) {
+    this.#elapsed = ms
+  }
+
+  start(limitMs: number, onLimit: () => void): void {
+    this.#limitMs = limitMs
+    this.#onLimit = onLimit
+    this.#running = true
+    if (this.#pauses === 0) this.#go()
+  }
+
+  stop(): void {
+    this.#halt()
+    this.#running = false
+  }
+
+  /** Stands still until what it returns is called; several pauses end with the last. */
+  pause(): () => void {
+    if (this.#pauses++ === 0) this.#halt()
+    let over = false
+    return () => {
+      if (over) return
+      over = true
+      if (--this.#pauses === 0 && this.#running) this.#go()
+    }
+  }
+
+  #go(): void {
+    this.#since = this.#clock.now()
+    const left = this.#limitMs - this.#elapsed
+    if (left === Number.POSITIVE_INFINITY) return
+    this.#cancel = this.#clock.after(Math.max(0, left), () => this.#onLimit?.())
+  }
+
+  #halt(): void {
+    this.#elapsed = this.elapsedMs
+    this.#since = undefined
+    this.#cancel?.()
+    this.#cancel = undefined
+  }
+}

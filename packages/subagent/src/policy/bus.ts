@@ -1,0 +1,190 @@
+import type { ApprovalAnswer, Awaitable, Json, ToolKind } from '@troupe/kernel'
+import { checkOption, got, KernelError } from '@troupe/kernel'
+import { checkPath, identityOf } from './agent-path.ts'
+import type { AuditEvent } from './audit.ts'
+
+/** An app's own messages: what each type carries. */
+export type BusMessages = { readonly [type: string]: Json }
+
+/** A message of the app. Contract: `from` is put there by the bus. */
+export interface BusMessage<Data extends Json = Json> {
+  readonly type: string
+  /** The identity of the sender: `a/b`. */
+  readonly from: string
+  readonly data: Data
+}
+
+/** Asks whether a call may run. */
+export interface ApprovalRequest {
+  /** Contract: hangs on the call, `<callId>#policy`, and is the same when the call runs again. */
+  readonly id: string
+  /** The identity of the caller: `a/b`. */
+  readonly agent: string
+  readonly path: readonly string[]
+  readonly callId: string
+  readonly runId: string
+  readonly tool: string
+  readonly kind: ToolKind
+  /** The validated arguments as JSON, as a copy. */
+  readonly args: Json
+  /** The text the model wrote; an answer may bring another. */
+  readonly arguments: string
+  /** What a person reads: `Allow write_file?`, with the reason of the rule if it has one. */
+  readonly message: string
+  /** Aborts when the question is closed: answered by another, too late, or given up. */
+  readonly signal: AbortSignal
+}
+
+/** Answers, or leaves it to others with `undefined`. Contract: the first answer counts; one that throws, or answers something else, has not answered. */
+export type ApprovalListener = (request: ApprovalRequest) => Awaitable<ApprovalAnswer | undefined>
+
+/** What can be heard on a bus, and by whom. */
+export type BusListener<M extends BusMessages, T> = T extends 'approval'
+  ? ApprovalListener
+  : T extends 'audit'
+    ? (event: AuditEvent) => void | Promise<void>
+    : (message: BusMessage<T extends keyof M ? M[T] : never>) => void | Promise<void>
+
+/** An agent's end of the bus. Contract: speaks in its own name only; there is no way from it to the agents above. */
+export interface BusHandle<M extends BusMessages = BusMessages> {
+  readonly path: readonly string[]
+  /** Its path in one text: `a/b`; '' for the main agent. */
+  readonly identity: string
+  /** Tells the listeners of a type, at once. */
+  send<T extends keyof M & string>(type: T, data: M[T]): void
+  /** The end of a child. */
+  as(name: string): BusHandle<M>
+}
+
+/** The application's end of the bus: it listens. */
+export interface Bus<M extends BusMessages = BusMessages> extends BusHandle<M> {
+  /** Contract: returns what stops listening; an approval that is awaited from this listener then counts as not answered. */
+  on<T extends (keyof M & string) | 'approval' | 'audit'>(type: T, listener: BusListener<M, T>): () => void
+  /** How many listen. */
+  listeners(type?: string): number
+}
+
+/** How a bus deals with its listeners. */
+export interface BusOptions {
+  /** Where failures of listeners go, the first of each. @default console.error */
+  readonly report?: (error: KernelError) => void
+}
+
+type AnyListener = (message: never) => unknown
+
+/** One listener, and who waits for it. */
+export interface Subscription {
+  readonly listener: AnyListener
+  readonly waiting: Set<() => void>
+  failed: boolean
+}
+
+const RESERVED = ['approval', 'audit']
+
+/**
+ * Makes a bus.
+ * Contract: no state but its own; a listener that throws, rejects or takes its time is isolated and reported once.
+ * @example
+ * const bus = createBus()
+ * const stop = bus.on('approval', async ({ message }) => ({ approved: await confirm(message) }))
+ */
+export function createBus<M extends BusMessages = BusMessages>(options: BusOptions = {}): Bus<M> {
+  const { report = reportToConsole } = options
+  checkOption(typeof report === 'function', 'createBus', 'report is a function', report)
+  return new MessageBus(report) as unknown as Bus<M>
+}
+
+/** The application's end of a bus, with what policy needs of it. */
+export class MessageBus implements Bus {
+  readonly path: readonly string[] = Object.freeze([])
+  readonly identity = ''
+  readonly #report: (error: KernelError) => void
+  readonly #subscriptions = new Map<string, Set<Subscription>>()
+
+  constructor(report: (error: KernelError) => void) {
+    this.#report = report
+  }
+
+  on(type: string, listener: AnyListener): () => void {
+    checkOption(typeof type === 'string' && type !== '', 'bus.on', 'type is a text', type)
+    checkOption(typeof listener === 'function', 'bus.on', 'listener is a function', listener)
+    const subscription: Subscription = { listener, waiting: new Set(), failed: false }
+    const ofType = this.#subscriptions.get(type) ?? new Set()
+    this.#subscriptions.set(type, ofType.add(subscription))
+    return () => {
+      ofType.delete(subscription)
+      if (ofType.size === 0 && this.#subscriptions.get(type) === ofType) this.#subscriptions.delete(type)
+      for (const leave of [...subscription.waiting]) leave()
+    }
+  }
+
+  listeners(type?: string): number {
+    if (type !== undefined) return this.#subscriptions.get(type)?.size ?? 0
+    return [...this.#subscriptions.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
+  send(type: string, data: Json): void {
+    deliver(this, this.identity, type, data)
+  }
+
+  as(name: string): BusHandle {
+    return handleOf(this, [name])
+  }
+
+  subscriptions(type: string): readonly Subscription[] {
+    return [...(this.#subscriptions.get(type) ?? [])]
+  }
+
+  /** Tells all listeners of a type; nothing they do comes back. */
+  tell(type: string, message: unknown): void {
+    for (const subscription of this.subscriptions(type)) {
+      try {
+        const returned: unknown = subscription.listener(message as never)
+        if (returned) Promise.resolve(returned).catch((error: unknown) => this.failed(type, subscription, error))
+      } catch (error) {
+        this.failed(type, subscription, error)
+      }
+    }
+  }
+
+  failed(type: string, subscription: Subscription, cause: unknown): void {
+    if (subscription.failed) return
+    subscription.failed = true
+    const { message } = KernelError.from(cause)
+    const error = new KernelError('LISTENER_FAILED', `bus: a listener of ${type} failed, ${message}`, { cause })
+    try {
+      this.#report(error)
+    } catch {
+      reportToConsole(error)
+    }
+  }
+}
+
+/** Contract: throws `CONFIG_INVALID` for what `createBus` did not make. */
+export function checkBus(bus: unknown): MessageBus | undefined {
+  if (bus === undefined || bus instanceof MessageBus) return bus
+  throw new KernelError('CONFIG_INVALID', `policy: bus is made by createBus(), ${got(bus)}`)
+}
+
+function handleOf(bus: MessageBus, names: readonly string[]): BusHandle {
+  const path = checkPath('bus.as', names)
+  const identity = identityOf(path)
+  return Object.freeze({
+    path,
+    identity,
+    send: (type: string, data: Json) => deliver(bus, identity, type, data),
+    as: (name: string) => handleOf(bus, [...path, name]),
+  })
+}
+
+function deliver(bus: MessageBus, from: string, type: string, data: Json): void {
+  if (RESERVED.includes(type)) {
+    throw new KernelError('CONFIG_INVALID', `bus.send: only policy sends ${RESERVED.join(' and ')}, ${got(type)}`)
+  }
+  bus.tell(type, Object.freeze({ type, from, data }))
+}
+
+function reportToConsole(error: KernelError): void {
+  // biome-ignore lint/suspicious/noConsole: the last resort; a silent failure would be worse
+  console.error(error)
+}

@@ -1,0 +1,138 @@
+import {
+  type Agent,
+  type Answers,
+  defineTool,
+  type Interrupt,
+  type Json,
+  KernelError,
+  type Part,
+  parseArguments,
+  type RunContext,
+  type RunSettings,
+  say,
+  type Tool,
+  type ToolCallInput,
+  type ToolCallResult,
+  type ToolOutput,
+} from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
+import { jsonSchemaValidator } from '@troupe/testkit'
+import { expect } from 'vitest'
+
+/** A tool that notes what it was called with. */
+export function noting(
+  name: string,
+  log: unknown[],
+  more: Partial<Omit<Tool, 'name'>> = {},
+): Tool & { invoke: NonNullable<Tool['invoke']> } {
+  const invoke = (args: unknown) => {
+    log.push(args)
+    return `${name} done`
+  }
+  return defineTool({ name, description: name, parameters: { type: 'object' }, invoke, ...more }) as never
+}
+
+/** What one attempt of a call came to. */
+export interface Attempt {
+  readonly result?: ToolCallResult
+  readonly error?: KernelError
+  readonly chunks: readonly (string | Part)[]
+  readonly interrupts: readonly Interrupt[]
+}
+
+/** How a call is made. */
+export interface CallOptions extends RunSettings {
+  readonly args?: Json
+  readonly callId?: string
+}
+
+/** A call that is made again, with all answers so far, each time in a run of its own, as after a restart: what it saved has been JSON. */
+export interface Call {
+  attempt(tool: Tool, answers?: Answers): Promise<Attempt>
+}
+
+/** Makes calls as an agent does that knows nothing of `needsApproval`. */
+export function callOf({ args = {}, callId = 'c1', ...settings }: CallOptions = {}): Call {
+  let known: Answers = {}
+  let saved: Json | undefined
+  let attempts = 0
+  return {
+    async attempt(tool, answers = {}) {
+      known = { ...known, ...answers }
+      const interrupts: Interrupt[] = []
+      const chunks: (string | Part)[] = []
+      let settled: Pick<Attempt, 'result' | 'error'> = {}
+      const agent: Agent = {
+        name: 'caller',
+        description: 'Calls one tool.',
+        async *run(_, outer) {
+          const ctx = outer.derive({
+            step: 'tool:0:0',
+            call: {
+              callId,
+              answers: known,
+              ...(saved !== undefined && { saved }),
+              onAction() {},
+              onInterrupt(raised, state) {
+                interrupts.push(...raised)
+                saved = state === undefined ? undefined : JSON.parse(JSON.stringify(state))
+              },
+            },
+          })
+          settled = await settle(tool, args, ctx, callId, chunks)
+          yield* say(outer, 'done')
+        },
+      }
+      const run = startRun(agent, { messages: [] }, { canInterrupt: true, runId: `R${++attempts}`, ...settings })
+      await Promise.resolve(run).catch(() => undefined)
+      return { ...settled, chunks, interrupts }
+    },
+  }
+}
+
+async function settle(
+  tool: Tool,
+  args: Json,
+  ctx: RunContext,
+  callId: string,
+  chunks: (string | Part)[],
+): Promise<Pick<Attempt, 'result' | 'error'>> {
+  const text = JSON.stringify(args)
+  const call: ToolCallInput = { name: tool.name, arguments: text, callId, step: ctx.step, idempotencyKey: callId, tool }
+  try {
+    const value = await parseArguments(tool, text, jsonSchemaValidator)
+    if (!tool.stream || tool.longRunning) return { result: resultOf(await tool.invoke?.(value, ctx, call)) }
+    const iterator = tool.stream(value, ctx, call)[Symbol.asyncIterator]()
+    for (;;) {
+      const step = await iterator.next()
+      if (step.done) return { result: resultOf(step.value) }
+      chunks.push(step.value)
+    }
+  } catch (error) {
+    return { error: KernelError.from(error) }
+  }
+}
+
+function resultOf(output: ToolOutput | void): ToolCallResult {
+  return typeof output === 'object' ? output : { content: output ?? '' }
+}
+
+/** The code of what the model is told instead of a result. */
+export const codeOf = ({ result }: Attempt): string | undefined => result?.error?.code
+
+/** Lets everything run that can run without anybody doing anything. */
+export async function idle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+export function noUnhandledRejection(): () => Promise<void> {
+  const unhandled: unknown[] = []
+  const note = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', note)
+  return async () => {
+    await idle()
+    process.off('unhandledRejection', note)
+    expect(unhandled).toEqual([])
+  }
+}

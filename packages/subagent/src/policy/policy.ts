@@ -1,0 +1,109 @@
+import { checkOption, type Tool } from '@troupe/kernel'
+import { checkPath, identityOf } from './agent-path.ts'
+import { type Bus, type BusMessages, checkBus } from './bus.ts'
+import { type Decision, decider, type PolicyCall } from './decide.ts'
+import { Guard } from './guard.ts'
+import { compileRules, type PolicyRule } from './rule.ts'
+
+/** What a policy goes by. */
+export interface PolicyOptions<M extends BusMessages = BusMessages> {
+  /** @default none: read and think are allowed, write and execute ask */
+  readonly rules?: readonly PolicyRule[]
+  /** Where live listeners are asked and audits hear of calls. @default none: who asks, asks by an interrupt */
+  readonly bus?: Bus<M>
+  /** How long live listeners have for an answer, before it is asked by an interrupt or denied. @default 300_000 */
+  readonly askTimeoutMs?: number
+}
+
+/** Whose tool is guarded. */
+export interface PolicyIdentity {
+  /** The names of the definitions from the outermost sub-agent to this one; empty for the main agent. */
+  readonly path: readonly string[]
+}
+
+/** Decides which calls may run. */
+export interface Policy {
+  /** What the rules say about a call; asks nobody. */
+  decide(call: PolicyCall): Decision
+  /**
+   * The same tool, which runs only what may run.
+   * Contract: holds for every way to call it, and when a call runs again after an interrupt; it asks at most one question for a call, the
+   * tool's own `needsApproval` included, and tells the model with `POLICY_DENIED` or `TOOL_REFUSED` why a call was not run. The same
+   * tool and path give the same guarded tool.
+   */
+  guard(tool: Tool, identity: PolicyIdentity): Tool
+}
+
+/** What this policy has guarded, so that a tool that is handed down is guarded once. */
+interface Guarded {
+  readonly tool: Tool
+  readonly path: readonly string[]
+}
+
+/**
+ * Makes a policy.
+ * Contract: throws `CONFIG_INVALID`, which names a wrong rule by its index; later changes of the given rules change nothing.
+ * @example
+ * const policy = createPolicy({ rules: [{ effect: 'deny', tool: 'shell' }, { effect: 'allow', agent: 'coder', tool: 'write_file' }] })
+ * const tool = policy.guard(writeFile, { path: ['coder'] })
+ */
+export function createPolicy<M extends BusMessages = BusMessages>(options: PolicyOptions<M> = {}): Policy {
+  const { rules = [], askTimeoutMs = 300_000 } = options
+  const compiled = compileRules(rules)
+  const bus = checkBus(options.bus)
+  checkOption(
+    typeof askTimeoutMs === 'number' && askTimeoutMs > 0,
+    'policy',
+    'askTimeoutMs is a number of milliseconds above 0',
+    askTimeoutMs,
+  )
+  const known = new WeakMap<Tool, Guarded>()
+  const made = new WeakMap<Tool, Map<string, Tool>>()
+
+  const guard = (tool: Tool, path: readonly string[], agent: string): Tool => {
+    const { name, kind } = tool
+    const seat = Object.freeze({ agent, tool: name, kind })
+    const decide = decider(compiled, { path, tool: name, kind })
+    const guarded = guardedTool(tool, new Guard({ tool, seat, path, bus, askTimeoutMs, decide }))
+    known.set(guarded, { tool, path })
+    return guarded
+  }
+
+  return {
+    decide: (call) => decider(compiled, call)(call.args),
+    guard(given, identity) {
+      const path = checkPath('policy.guard', identity.path)
+      const before = known.get(given)
+      const tool = before?.path.every((name, i) => name === path[i]) ? before.tool : given
+      const agent = identityOf(path)
+      const ofTool = made.get(tool) ?? new Map<string, Tool>()
+      const guarded = ofTool.get(agent) ?? guard(tool, path, agent)
+      made.set(tool, ofTool.set(agent, guarded))
+      return guarded
+    },
+  }
+}
+
+/** Contract: without `needsApproval`, which the guard asks itself: before the wraps nobody knows what the arguments will be. */
+function guardedTool(tool: Tool, guard: Guard): Tool {
+  const { name, displayName, description, parameters, kind, output, effect, longRunning, onError } = tool
+  return Object.freeze<Tool>({
+    name,
+    description,
+    parameters,
+    kind,
+    ...(displayName !== undefined && { displayName }),
+    ...(output !== undefined && { output }),
+    ...(effect !== undefined && { effect }),
+    ...(longRunning !== undefined && { longRunning }),
+    ...(onError !== undefined && { onError }),
+    // A long-running call opens by `invoke`, also where the tool has no work to start.
+    ...((tool.invoke || longRunning) && {
+      invoke: (args, ctx, call) => (guard.waves(args) ? tool.invoke?.(args, ctx, call) : guard.invoke(args, ctx, call)),
+    }),
+    ...(tool.stream && {
+      stream: (args, ctx, call) =>
+        guard.waves(args) && tool.stream ? tool.stream(args, ctx, call) : guard.stream(args, ctx, call),
+    }),
+  })
+}

@@ -1,0 +1,85 @@
+import { got, KernelError, type ToolKind } from '@troupe/kernel'
+import { compileName, compilePath, type Wrong } from './agent-path.ts'
+import { type ArgMatcher, checkKeys, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
+
+/** What a rule says about a call. */
+export type PolicyEffect = 'deny' | 'ask' | 'allow'
+
+/**
+ * One rule, as plain JSON; what is left out matches everything.
+ * Patterns: `*` is any text within a name; in `agent`, `**` is any number of names, none included; every other character is itself.
+ * @example const rule: PolicyRule = { effect: 'allow', agent: 'coder/**', tool: 'write_*', args: { path: { glob: 'src/**' } } }
+ */
+export type PolicyRule = {
+  readonly effect: PolicyEffect
+  /** The path of names from the outermost sub-agent: `coder`, `coder/tester`; '' is the main agent. */
+  readonly agent?: string | readonly string[]
+  readonly tool?: string | readonly string[]
+  readonly kind?: ToolKind | readonly ToolKind[]
+  /** By the name of an argument. */
+  readonly args?: { readonly [name: string]: ArgMatcher }
+  /** Told to the model that is denied, or to the person who is asked. */
+  readonly reason?: string
+}
+
+/** A rule that was checked. */
+export interface CompiledRule {
+  readonly index: number
+  readonly effect: PolicyEffect
+  readonly reason: string | undefined
+  matchesAgent(path: readonly string[]): boolean
+  matchesTool(name: string, kind: ToolKind): boolean
+  /** Absent if the rule says nothing about arguments. */
+  readonly matchesArgs: MatchArgs | undefined
+}
+
+const EFFECTS: readonly unknown[] = ['deny', 'ask', 'allow'] satisfies PolicyEffect[]
+const KINDS: readonly unknown[] = ['read', 'write', 'execute', 'think'] satisfies ToolKind[]
+const KEYS = ['effect', 'agent', 'tool', 'kind', 'args', 'reason']
+
+/** Contract: throws `CONFIG_INVALID` that names the rule by its index; nothing of the given rules is kept. */
+export function compileRules(rules: readonly PolicyRule[]): readonly CompiledRule[] {
+  const list: unknown = rules
+  if (!Array.isArray(list)) throw new KernelError('CONFIG_INVALID', `policy: rules is a list, ${got(list)}`)
+  return list.map(compileRule)
+}
+
+function compileRule(rule: unknown, index: number): CompiledRule {
+  const wrongAt = (where: string): Wrong => wrongIn(index, where)
+  const wrong = wrongIn(index, '')
+  if (!isRecord(rule)) throw wrong(`is an object with an effect, ${got(rule)}`)
+  checkKeys(rule, KEYS, wrong)
+  const { effect, agent, tool, kind, args, reason } = rule
+  if (!EFFECTS.includes(effect)) throw wrongAt('effect')(`is one of ${EFFECTS.join(', ')}, ${got(effect)}`)
+  if (reason !== undefined && typeof reason !== 'string') throw wrongAt('reason')(`is a text, ${got(reason)}`)
+  const agents = texts(agent, wrongAt('agent'))?.map((pattern) => compilePath(pattern, wrongAt('agent')))
+  const tools = texts(tool, wrongAt('tool'))?.map((pattern) => compileName(pattern, wrongAt('tool')))
+  const kinds = texts(kind, wrongAt('kind'))
+  for (const one of kinds ?? []) {
+    if (!KINDS.includes(one)) throw wrongAt('kind')(`is one of ${KINDS.join(', ')}, ${got(one)}`)
+  }
+  return {
+    index,
+    effect: effect as PolicyEffect,
+    reason,
+    matchesAgent: (path) => agents?.some((matches) => matches(path)) ?? true,
+    matchesTool: (name, of) => (tools?.some((matches) => matches(name)) ?? true) && (kinds?.includes(of) ?? true),
+    matchesArgs: args === undefined ? undefined : compileArgs(args, effect === 'allow', wrongAt),
+  }
+}
+
+function wrongIn(index: number, where: string): Wrong {
+  const place = `rules[${index}]${where === '' ? '' : `.${where}`}`
+  return (expected) => new KernelError('CONFIG_INVALID', `policy: ${place} ${expected}`, { details: { rule: index } })
+}
+
+function texts(value: unknown, wrong: Wrong): readonly string[] | undefined {
+  if (value === undefined) return undefined
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length === 0) throw wrong('is a pattern or a list of them, got an empty list')
+  return list.map((text) => {
+    if (typeof text !== 'string') throw wrong(`is a text or a list of them, ${got(text)}`)
+    checkLength(text, wrong)
+    return text
+  })
+}

@@ -1,0 +1,123 @@
+import { checkOption, got, KernelError, type Tool } from '@troupe/kernel'
+import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from '../define/define-agent.ts'
+import { checkPatterns, matchesPattern } from '../define/tool-selection.ts'
+import { Environment, type SubagentEnvironment } from '../execute/environment.ts'
+import { AgentExecutor } from '../execute/executor.ts'
+import { SubagentTool } from '../execute/subagent-tool.ts'
+import { invokeAgentTool } from './invoke-agent-tool.ts'
+import { type AgentOverride, checkOverrides, overridden } from './overrides.ts'
+
+/** What the agents of a registry share. */
+export interface AgentRegistryOptions extends Omit<SubagentEnvironment, 'agents'> {
+  /** Whether there are agents at all. @default true */
+  readonly enabled?: boolean
+  /** The names, or patterns, of the agents that there are. @default all */
+  readonly allowed?: readonly string[]
+  /** The names, or patterns, of agents that there are not, even if allowed. @default [] */
+  readonly excluded?: readonly string[]
+  /** Changes to definitions, by name. @default {} */
+  readonly overrides?: { readonly [name: string]: AgentOverride }
+}
+
+/**
+ * The agents of an app.
+ * Contract: register before the first run; an agent that is not allowed, or excluded, is neither listed nor found nor declared.
+ * @example
+ * const agents = new AgentRegistry({ factory: chatModelAgent, model, tools: [readFile, grep] })
+ * agents.registerAgent(investigator)
+ * const lead = chatModelAgent({ name: 'lead', model, tools: agents.tools() })
+ */
+export class AgentRegistry {
+  readonly enabled: boolean
+  readonly #env: Environment
+  readonly #allowed: readonly string[] | undefined
+  readonly #excluded: readonly string[]
+  readonly #overrides: NonNullable<AgentRegistryOptions['overrides']>
+  readonly #definitions: Map<string, AgentDefinition> = new Map()
+  readonly #tools: Map<AgentDefinition, SubagentTool | KernelError> = new Map()
+
+  constructor(options: AgentRegistryOptions) {
+    const who = 'registry'
+    this.#env = new Environment(options, (name) => this.getDefinition(name))
+    const { enabled = true, allowed, excluded = [], overrides = {} } = options
+    checkOption(typeof enabled === 'boolean', who, 'enabled is true or false', enabled)
+    if (allowed !== undefined) checkPatterns(who, ['allowed'], allowed)
+    checkOverrides(overrides)
+    this.enabled = enabled
+    this.#allowed = allowed
+    this.#excluded = checkPatterns(who, ['excluded'], excluded)
+    this.#overrides = overrides
+  }
+
+  /** Adds an agent. Contract: the first of a name stays, and the second is reported; tells whether it was added. */
+  registerAgent(definition: AgentDefinition | AgentOptions): boolean {
+    const defined = isDefinition(definition) ? definition : defineAgent(definition)
+    const { name } = defined
+    if (this.#definitions.has(name)) {
+      const message = `registry: an agent of this name is registered already and stays, ${got(name)}`
+      this.#env.report(new KernelError('SUBAGENT_DUPLICATE', message, { details: { name } }))
+      return false
+    }
+    const override = Object.hasOwn(this.#overrides, name) ? this.#overrides[name] : undefined
+    this.#definitions.set(name, overridden(defined, override))
+    return true
+  }
+
+  /** Adds the agents in the Markdown files of a folder. Contract: a file that is none is reported, and the others go on. */
+  async loadAgents(folder: string): Promise<void> {
+    // Only who loads files needs a file system and a YAML parser.
+    const { loadAgents } = await import('./load-agents.ts')
+    const { definitions, errors } = await loadAgents(folder)
+    for (const error of errors) this.#env.report(error)
+    for (const definition of definitions) this.#guarded(() => this.registerAgent(definition))
+  }
+
+  getAllDefinitions(): readonly AgentDefinition[] {
+    return [...this.#definitions.values()].filter(({ name }) => this.#isThere(name))
+  }
+
+  getDefinition(name: string): AgentDefinition | undefined {
+    return this.#isThere(name) ? this.#definitions.get(name) : undefined
+  }
+
+  /** One tool per agent. Contract: an agent that cannot be one is reported once, and the others go on. */
+  tools(): readonly SubagentTool[] {
+    return this.getAllDefinitions().flatMap((definition) => {
+      const known = this.#tools.get(definition) ?? this.#wrap(definition)
+      return known instanceof SubagentTool ? [known] : []
+    })
+  }
+
+  /** One tool for all agents: `invoke_agent { agent_name, … }`. */
+  invokeAgentTool(): Tool {
+    return invokeAgentTool(this.tools())
+  }
+
+  #isThere(name: string): boolean {
+    const listed = (patterns: readonly string[]) => patterns.some((pattern) => matchesPattern(pattern, name))
+    return this.enabled && (!this.#allowed || listed(this.#allowed)) && !listed(this.#excluded)
+  }
+
+  #wrap(definition: AgentDefinition): SubagentTool | KernelError {
+    let wrapped: SubagentTool | KernelError
+    try {
+      const { name } = definition
+      checkOption(!this.#env.tools.has(name), `agent ${name}`, 'has not the name of a tool', name)
+      wrapped = new SubagentTool(new AgentExecutor(definition, this.#env))
+    } catch (cause) {
+      const { code, message, details } = KernelError.from(cause)
+      wrapped = new KernelError(code, `registry: cannot make a tool of it, ${message}`, { cause, details })
+      this.#env.report(wrapped)
+    }
+    this.#tools.set(definition, wrapped)
+    return wrapped
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#env.report(KernelError.from(error))
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import {
+  defineTool,
+  type Json,
+  type JsonObject,
+  type JsonSchema,
+  KernelError,
+  type Tool,
+  type ToolCallResult,
+  toJsonSchema,
+} from '@troupe/kernel'
+import { INVOKE_AGENT } from '../define/define-agent.ts'
+import type { SubagentTool } from '../execute/subagent-tool.ts'
+
+/**
+ * One tool for all agents: `invoke_agent { agent_name, … }`, with the inputs of the agent beside its name.
+ * Contract: arguments are validated against the schema of the agent that is named, and run as by its own tool.
+ */
+export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  return defineTool({
+    name: INVOKE_AGENT,
+    displayName: 'Invoke agent',
+    description: describe(tools),
+    parameters: parametersOf(tools),
+    kind: 'think',
+    output: 'markdown',
+    effect: 'nested',
+    async invoke(args: unknown, ctx): Promise<ToolCallResult> {
+      const { agent_name: name, ...inputs } = args as { agent_name: string } & Record<string, unknown>
+      const tool = byName.get(name)
+      if (!tool) {
+        const known = [...byName.keys()].join(', ') || 'none'
+        return failed(new KernelError('SUBAGENT_UNKNOWN', `${INVOKE_AGENT}: the agents are ${known}, got "${name}"`))
+      }
+      let validated: unknown
+      try {
+        validated = await tool.validate(inputs)
+      } catch (cause) {
+        const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
+        return failed(new KernelError(code, `agent ${name}: arguments are not valid, ${message}`, { details }))
+      }
+      return tool.build(validated).execute(ctx)
+    },
+  }) as Tool
+}
+
+function failed(error: KernelError): ToolCallResult {
+  return { content: `Error: ${error.message}`, error: error.toJSON() }
+}
+
+function describe(tools: readonly SubagentTool[]): string {
+  if (tools.length === 0) return 'Calls an agent. There are no agents.'
+  const lines = tools.map((tool) => {
+    const { properties = {}, required = [] } = schemaOf(tool)
+    const needed = required as readonly Json[]
+    const inputs = Object.keys(properties as JsonObject).map((name) => (needed.includes(name) ? name : `${name}?`))
+    return `- ${tool.name} (${inputs.join(', ')}): ${tool.description}`
+  })
+  return `Calls an agent by its name, with its inputs beside the name.\n${lines.join('\n')}`
+}
+
+/** The inputs of all agents side by side; which belongs to whom is in the description, and is checked when the call runs. */
+function parametersOf(tools: readonly SubagentTool[]): JsonSchema {
+  const forms = new Map<string, Map<string, JsonObject>>()
+  for (const tool of tools) {
+    for (const [name, schema] of Object.entries((schemaOf(tool).properties ?? {}) as JsonObject)) {
+      const text = JSON.stringify(schema)
+      const known = forms.get(name) ?? new Map<string, JsonObject>()
+      // A reference leads nowhere outside the schema it stands in.
+      if (!text.includes('"$ref"') && typeof schema === 'object') known.set(text, schema as JsonObject)
+      forms.set(name, known)
+    }
+  }
+  const properties: Record<string, JsonObject> = {
+    agent_name: { type: 'string', description: 'The agent to call.', ...enumOf(tools) },
+  }
+  for (const [name, known] of forms) {
+    const [first = {}, ...more] = known.values()
+    properties[name] = more.length === 0 ? first : { anyOf: [first, ...more] }
+  }
+  return { type: 'object', properties, required: ['agent_name'] }
+}
+
+function enumOf(tools: readonly SubagentTool[]): JsonObject {
+  return tools.length === 0 ? {} : { enum: tools.map(({ name }) => name) }
+}
+
+function schemaOf({ parameters }: SubagentTool): JsonSchema {
+  return toJsonSchema(parameters)
+}

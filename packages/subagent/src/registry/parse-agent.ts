@@ -1,0 +1,80 @@
+import { KernelError } from '@troupe/kernel'
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { type AgentDefinition, type AgentOptions, defineAgent } from '../define/define-agent.ts'
+import { isPlain } from '../define/misfit.ts'
+
+/**
+ * Reads an agent from Markdown: what `defineAgent` takes as YAML between two lines of `---`, then the prompt.
+ * Contract: whatever is wrong, unknown keys included, is `SUBAGENT_FILE_INVALID` with file and line.
+ * @example const agent = parseAgent(await readFile('agents/investigator.md', 'utf8'), 'agents/investigator.md')
+ */
+export function parseAgent(text: string, file: string): AgentDefinition {
+  const { yaml, body, bodyLine } = split(text, file)
+  const lines = new LineCounter()
+  const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false })
+  const [problem] = [...document.errors, ...document.warnings]
+  // The front matter begins on the second line of the file.
+  const lineAt = (offset: number) => lines.linePos(offset).line + 1
+  if (problem) throw invalid(file, lineAt(problem.pos[0]), problem.message, problem)
+  const options = document.contents === null ? {} : frontMatter(document, file)
+  if ('prompt' in options) {
+    throw invalid(file, lineAt(offsetOf(document.contents, ['prompt'])), 'the prompt stands below the front matter')
+  }
+  try {
+    return defineAgent({ ...options, prompt: body } as unknown as AgentOptions)
+  } catch (cause) {
+    const { message, details } = KernelError.from(cause)
+    const path = Array.isArray(details.path) ? details.path.map(String) : []
+    const line = path[0] === 'prompt' ? bodyLine : lineAt(offsetOf(document.contents, path))
+    throw invalid(file, line, message, cause)
+  }
+}
+
+function frontMatter(document: Document, file: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: 20 })
+  } catch (cause) {
+    throw invalid(file, 2, KernelError.from(cause).message, cause)
+  }
+  if (!isPlain(value)) throw invalid(file, 2, 'the front matter is a list of keys and values')
+  return value as Record<string, unknown>
+}
+
+function split(
+  text: string,
+  file: string,
+): { readonly yaml: string; readonly body: string; readonly bodyLine: number } {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const end = lines.findIndex((line, i) => i > 0 && line.trimEnd() === '---')
+  if (lines[0]?.trimEnd() !== '---') throw invalid(file, 1, 'begins with a line of ---, then its front matter')
+  if (end === -1) throw invalid(file, lines.length, 'the front matter ends with a line of ---')
+  const body = lines.slice(end + 1)
+  const first = body.findIndex((line) => line.trim() !== '')
+  return { yaml: lines.slice(1, end).join('\n'), body: body.join('\n').trim(), bodyLine: end + 2 + Math.max(0, first) }
+}
+
+/** Where a key stands, or the deepest one above it that is there. */
+function offsetOf(root: unknown, path: readonly string[]): number {
+  let node: unknown = root
+  let offset = (root as Node | null)?.range?.[0] ?? 0
+  for (const key of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key)
+      if (!pair) break
+      offset = (pair.key as Node).range?.[0] ?? offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)]
+      offset = (node as Node | undefined)?.range?.[0] ?? offset
+    } else break
+  }
+  return offset
+}
+
+function invalid(file: string, line: number, message: string, cause?: unknown): KernelError {
+  return new KernelError('SUBAGENT_FILE_INVALID', `${file}:${line}: ${message}`, {
+    ...(cause !== undefined && { cause }),
+    details: { file, line },
+  })
+}
