@@ -1,6 +1,7 @@
 import {
   type AgentAction,
   type ApprovalAnswer,
+  contextKey,
   type Interrupt,
   type Json,
   KernelError,
@@ -63,14 +64,15 @@ export class RunningCall {
         this.#saved = kept
       },
     }
-    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: scope })
+    const key = this.#parked?.key ?? keyOf(turn.ctx, id)
+    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: scope }).with(OUTER_KEY, key)
     const callOptions = turn.callOptions?.[name]
     this.#input = {
       name,
       arguments: call.arguments,
       callId: id,
       step: this.#ctx.step,
-      idempotencyKey: this.#parked?.key ?? keyOf(turn.ctx, id),
+      idempotencyKey: key,
       ...(callOptions !== undefined && { callOptions }),
       ...(this.tool && { tool: this.tool }),
     }
@@ -288,9 +290,13 @@ export class RunningCall {
   }
 }
 
-/** Contract: unique in the thread; a call that runs again keeps its key. */
-function keyOf({ session, origin }: RunContext, callId: string): string {
-  return origin === '' ? `${session.threadId}/${callId}` : `${session.threadId}/${origin}/${callId}`
+/** The key of the call around, for the calls of runs inside it. */
+const OUTER_KEY = contextKey<string>('chat-model.outer-key')
+
+/** Contract: unique, also where a provider uses an id again that a lost run has left nothing of; a call that runs again keeps its key, and so do those inside it. */
+function keyOf(ctx: RunContext, callId: string): string {
+  const { runId, origin, session } = ctx
+  return origin === '' ? `${runId}/${callId}` : `${ctx.get(OUTER_KEY) ?? session.threadId}/${origin}/${callId}`
 }
 
 const ANSWER = {

@@ -1,0 +1,53 @@
+import { defineTool } from '@troupe/kernel'
+import { runNested, startRun } from '@troupe/kernel/run'
+import { scriptedModel } from '@troupe/testkit'
+import { expect, test } from 'vitest'
+import { conversation } from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../chat-model-agent.ts'
+
+// A provider that numbers its calls begins anew in each answer, and a run that was lost has left nothing in the history.
+test('two runs of a thread have keys of their own, also where the first has left no history', async () => {
+  const keys: string[] = []
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object' },
+    effect: 'idempotent',
+    invoke: (_args, _ctx, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`,
+  })
+  const turns = [{ toolCalls: [{ id: 'call-1', name: 'pay' }] }, 'Done.']
+  const agent = chatModelAgent({ name: 'a', model: scriptedModel(turns, { repeat: true }), tools: [pay] })
+  const session = { app: 'app', user: 'anna', threadId: 'thread-1' }
+  for (const id of ['lost', 'next']) {
+    await startRun(agent, { messages: [{ id, role: 'user', content: id }] }, { session, runId: id })
+  }
+  expect(new Set(keys).size).toBe(2)
+})
+
+test('a call of a run inside a call keeps its key when the outer call runs again after a question', async () => {
+  const keys: string[] = []
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object' },
+    effect: 'idempotent',
+    invoke: (_args, _ctx, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`,
+  })
+  const down = { error: { at: 'before', error: new Error('down') } } as const
+  const turns = [{ toolCalls: [{ id: 'call-1', name: 'pay' }] }, down]
+  const inner = chatModelAgent({ name: 'inner', model: scriptedModel(turns, { repeat: true }), tools: [pay] })
+  const errand = defineTool({
+    name: 'errand',
+    description: 'Lets somebody pay, and asks what to do.',
+    parameters: { type: 'object' },
+    async invoke(_args, ctx) {
+      await runNested(inner, { messages: [] }, ctx, { forward: false }).catch(() => undefined)
+      return ctx.interrupt<string>({ reason: 'input' })
+    },
+  })
+  const talk = conversation([{ toolCalls: [{ id: 'call-1', name: 'errand' }] }, 'Done.'], { tools: [errand] })
+  await talk.next()
+  await talk.next({ 'call-1#1': 'Go on.' })
+  expect(keys).toHaveLength(2)
+  expect(new Set(keys).size).toBe(1)
+})
