@@ -2,7 +2,8 @@ import { type CancelMode, got, type LeaseStore } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Transaction } from 'kysely'
 import { check, checkId, checkRef, checkTtl, failure, type ThreadKey } from './checks.ts'
-import { ensureOwner, locked, ownerOf, threadOf } from './rows.ts'
+import { compiled, type Slots } from './compiled.ts'
+import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { type Queries, type Session, statements } from './session.ts'
 import { fromColumn, toColumn } from './text.ts'
@@ -12,19 +13,50 @@ const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
 
 /** Leases in SQL. */
 export function sqlLeases({ who, engine, now, query, write }: Session): LeaseStore {
+  const ownerKey = ownerKeys()
+  const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
+  const lockLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
+    locked(
+      engine,
+      db.selectFrom('troupe_leases as t').selectAll().where('owner', '=', owner).where('thread_id', '=', threadId),
+    ),
+  )
+  const add = compiled((db, row: Slots<Omit<Tables['troupe_leases'], 'token'>>) =>
+    db
+      .insertInto('troupe_leases')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
+      .returning('token'),
+  )
+  const extend = compiled(
+    (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
+      db
+        .updateTable('troupe_leases')
+        .set({ expires_at })
+        .where('token', '=', token)
+        .where('owner', '=', ownerOf(db, key).select('o.id'))
+        .where('thread_id', '=', key.threadId)
+        .returning('cancel'),
+  )
+  const remove = compiled((db, { token, ...key }: Slots<ThreadKey & { token: number }>) =>
+    db
+      .deleteFrom('troupe_leases')
+      .where('token', '=', token)
+      .where('owner', '=', ownerOf(db, key).select('o.id'))
+      .where('thread_id', '=', key.threadId),
+  )
+
   return {
     async acquire(ref, { runId, ttlMs }) {
       const key = checkRef(who, ref)
       const run_id = checkId(who, 'runId', runId)
       checkTtl(who, ttlMs)
       return write(async (tx) => {
-        const owner = await ensureOwner(tx, key)
+        const owner = await ownerKey(tx, key)
         // Thread before lease, as everywhere.
-        const thread = await locked(engine, threadOf(tx, key).select('t.id')).executeTakeFirst()
-        const leases = () =>
-          tx.selectFrom('troupe_leases as t').where('owner', '=', owner).where('thread_id', '=', key.threadId)
+        const [thread] = await lockThread(tx, key)
         const take = async () => {
-          const lease = await locked(engine, leases().selectAll()).executeTakeFirst()
+          const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
           if (lease && lease.expires_at > now()) {
             const details = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
             throw failure(who, 'THREAD_BUSY', 'another run holds the thread', details.runId, {
@@ -36,12 +68,9 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
             if (thread) await failRuns(tx, thread.id, lease.run_id, now())
             await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
           }
-          return tx
-            .insertInto('troupe_leases')
-            .values({ owner, thread_id: key.threadId, run_id, expires_at: now() + ttlMs, cancel: null })
-            .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
-            .returning('token')
-            .executeTakeFirst()
+          const row = { owner, thread_id: key.threadId, run_id, expires_at: now() + ttlMs, cancel: null }
+          const [added] = await add(tx, row)
+          return added
         }
         // Whoever was faster is found at the next look.
         for (;;) {
@@ -54,30 +83,14 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
     async renew(ref, token, ttlMs) {
       const key = checkRef(who, ref)
       checkTtl(who, ttlMs)
-      const lease = await query((db) =>
-        db
-          .updateTable('troupe_leases')
-          .set({ expires_at: now() + ttlMs })
-          .where('token', '=', wholeToken(token))
-          .where('owner', '=', ownerOf(db, key).select('o.id'))
-          .where('thread_id', '=', key.threadId)
-          .returning('cancel')
-          .executeTakeFirst(),
-      )
+      const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: now() + ttlMs }))
       if (!lease) throw failure(who, 'LEASE_LOST', 'stale lease token', token)
       return lease.cancel === null ? {} : { cancel: lease.cancel as CancelMode }
     },
 
     async release(ref, token) {
       const key = checkRef(who, ref)
-      await query((db) =>
-        db
-          .deleteFrom('troupe_leases')
-          .where('token', '=', wholeToken(token))
-          .where('owner', '=', ownerOf(db, key).select('o.id'))
-          .where('thread_id', '=', key.threadId)
-          .execute(),
-      )
+      await query((db) => remove(db, { ...key, token: wholeToken(token) }))
     },
 
     async requestCancel(ref, { mode = 'now', runId }) {

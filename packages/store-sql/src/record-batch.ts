@@ -36,6 +36,7 @@ export interface RunState {
 /** A tool call in a batch; `call` is there once it was written. */
 export interface CallState {
   readonly seq: number
+  readonly runId: string
   readonly status: ToolCallRecord['status']
   readonly call?: ToolCallRecord
 }
@@ -86,16 +87,23 @@ function change(batch: Batch, runId: string, command: Exclude<RecordCommand, Com
 
 function writeCall(batch: Batch, call: ToolCallRecord, generating: boolean): Accepted {
   const before = batch.calls.get(call.callId)
-  if (!mayBecome(before?.status ?? '', call.status, generating)) return undefined
-  batch.calls.set(call.callId, { seq: before?.seq ?? ++batch.callSeq, status: call.status, call })
+  if (!mayBecome(before, call, generating)) return undefined
+  const { callId, runId, status } = call
+  batch.calls.set(callId, { seq: before?.seq ?? ++batch.callSeq, runId, status, call })
   return {}
 }
 
 const SETTLED: readonly string[] = ['complete', 'failed', 'unknown']
 const PARKED: readonly string[] = ['awaiting', 'interrupted']
 
-/** Whether a call may change; one of a finished run only if it was parked, or to say that its outcome is unknown. */
-function mayBecome(before: string, after: string, generating: boolean): boolean {
-  if (SETTLED.includes(before) && !SETTLED.includes(after)) return false
-  return generating || PARKED.includes(before) || (before === 'running' && after === 'unknown')
+/** Whether a call may change. A finished run settles what it has parked itself, or says that an outcome is unknown; nothing else. */
+function mayBecome(
+  before: Pick<ToolCallRecord, 'runId' | 'status'> | undefined,
+  after: ToolCallRecord,
+  generating: boolean,
+) {
+  const settles = SETTLED.includes(after.status)
+  if (generating) return settles || !before || !SETTLED.includes(before.status)
+  if (before?.runId !== after.runId || !settles) return false
+  return PARKED.includes(before.status) || (before.status === 'running' && after.status === 'unknown')
 }

@@ -1,5 +1,6 @@
-import type { SelectQueryBuilder } from 'kysely'
+import type { Expression, SelectQueryBuilder } from 'kysely'
 import type { OwnerKey, ThreadKey } from './checks.ts'
+import { compiled, type Slots, sure } from './compiled.ts'
 import type { Tables } from './schema.ts'
 import type { Engine, Queries } from './session.ts'
 
@@ -7,14 +8,16 @@ import type { Engine, Queries } from './session.ts'
 type Nothing = Record<never, never>
 type Owners = Tables & { o: Tables['troupe_owners'] }
 type Threads = Owners & { t: Tables['troupe_threads'] }
+/** A key by its values, or for whatever values will come. */
+type Given<Key> = { readonly [Name in keyof Key]: Key[Name] | Expression<Key[Name]> }
 
 /** Finds an owner. */
-export function ownerOf(db: Queries, { app, user }: OwnerKey): SelectQueryBuilder<Owners, 'o', Nothing> {
+export function ownerOf(db: Queries, { app, user }: Given<OwnerKey>): SelectQueryBuilder<Owners, 'o', Nothing> {
   return db.selectFrom('troupe_owners as o').where('o.app', '=', app).where('o.user_id', '=', user)
 }
 
 /** Finds a thread of its owner. Contract: foreign is absent. */
-export function threadOf(db: Queries, key: ThreadKey): SelectQueryBuilder<Threads, 'o' | 't', Nothing> {
+export function threadOf(db: Queries, key: Given<ThreadKey>): SelectQueryBuilder<Threads, 'o' | 't', Nothing> {
   return ownerOf(db, key).innerJoin('troupe_threads as t', 't.owner', 'o.id').where('t.thread_id', '=', key.threadId)
 }
 
@@ -32,14 +35,19 @@ export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   return how === 'update' ? query.forUpdate(of) : how === 'share' ? query.forShare(of) : query.forKeyShare(of)
 }
 
-/** The key of an owner, made if there is none. */
-export async function ensureOwner(tx: Queries, key: OwnerKey): Promise<number> {
-  const found = await ownerOf(tx, key).select('o.id').executeTakeFirst()
-  if (found) return found.id
-  await tx
-    .insertInto('troupe_owners')
-    .values({ app: key.app, user_id: key.user, thread_seq: 0 })
-    .onConflict((conflict) => conflict.columns(['app', 'user_id']).doNothing())
-    .execute()
-  return (await ownerOf(tx, key).select('o.id').executeTakeFirstOrThrow()).id
+/** Gives the key of an owner, made if there is none. */
+export function ownerKeys(): (tx: Queries, key: OwnerKey) => Promise<number> {
+  const find = compiled((db, key: Slots<OwnerKey>) => ownerOf(db, key).select('o.id'))
+  const add = compiled((db, { app, user }: Slots<OwnerKey>) =>
+    db
+      .insertInto('troupe_owners')
+      .values({ app, user_id: user, thread_seq: 0 })
+      .onConflict((conflict) => conflict.columns(['app', 'user_id']).doNothing()),
+  )
+  return async (tx, key) => {
+    const [found] = await find(tx, key)
+    if (found) return found.id
+    await add(tx, key)
+    return sure(await find(tx, key)).id
+  }
 }

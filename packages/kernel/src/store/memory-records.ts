@@ -11,7 +11,7 @@ import {
   pageOf,
   type ThreadData,
 } from './memory-data.ts'
-import type { RecordCommand, RecordStore } from './store.ts'
+import type { RecordCommand, RecordStore, ToolCallRecord } from './store.ts'
 
 type Result = Awaited<ReturnType<RecordStore['apply']>>[number]
 
@@ -78,8 +78,7 @@ function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: Rec
   const generating = run.status === 'generating'
   if (command.type === 'tool-call') {
     const { call } = command
-    const before = row.calls.get(call.callId)?.status
-    if (!mayBecome(before ?? '', call.status, generating)) return refused
+    if (!mayBecome(row.calls.get(call.callId), call, generating)) return refused
     row.calls.set(call.callId, { ...call })
     return { runId }
   }
@@ -103,10 +102,16 @@ const CALL_STATUSES: readonly string[] = ['running', ...PARKED, ...SETTLED]
 const OUTCOMES: readonly string[] = ['complete', 'failed', 'cancelled', 'interrupted']
 const TOKENS = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const
 
-/** Whether a call may change; one of a finished run only if it was parked, or to say that its outcome is unknown. */
-function mayBecome(before: string, after: string, generating: boolean): boolean {
-  if (SETTLED.includes(before) && !SETTLED.includes(after)) return false
-  return generating || PARKED.includes(before) || (before === 'running' && after === 'unknown')
+/** Whether a call may change. A finished run settles what it has parked itself, or says that an outcome is unknown; nothing else. */
+function mayBecome(
+  before: Pick<ToolCallRecord, 'runId' | 'status'> | undefined,
+  after: ToolCallRecord,
+  generating: boolean,
+) {
+  const settles = SETTLED.includes(after.status)
+  if (generating) return settles || !before || !SETTLED.includes(before.status)
+  if (before?.runId !== after.runId || !settles) return false
+  return PARKED.includes(before.status) || (before.status === 'running' && after.status === 'unknown')
 }
 
 function subjectOf(command: RecordCommand): { readonly runId: string } {

@@ -98,6 +98,25 @@ describe('WriteQueue', () => {
     expect(types(store)).toEqual([['run-start'], ['run-text', 'usage', 'run-finish']])
   })
 
+  it('a thread has one line: flush waits for the next run too, when the time of what the last one said is over', async () => {
+    const scene = await stage()
+    const { messages, store, clock } = scene
+    const first = told(messages, 'a')
+    first.start()
+    await calm()
+    first.say('one')
+    first.end()
+    await calm()
+    // The first run is written and its line is gone; its text was in time to wait for more until now.
+    store.fault = 'busy'
+    told(messages, 'b').start()
+    clock.advance(50)
+    await calm()
+    store.fault = undefined
+    await messages.flush()
+    expect((await store.records.runs(ANN)).map(({ runId }) => runId)).toEqual(['a', 'b'])
+  })
+
   it('错误恢复机制: a fault that passes is retried, nothing is lost, doubled or reported', async () => {
     for (const fault of ['busy', 'lost'] as const) {
       const scene = await stage()

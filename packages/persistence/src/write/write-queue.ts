@@ -208,7 +208,8 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
   }
 
   idle(lane: Lane): void {
-    if (lane.runs <= 0 && lane.empty) this.#lanes.delete(lane.key)
+    // One that was let go may be woken once more, when the thread has another line already.
+    if (lane.runs <= 0 && lane.empty && this.#lanes.get(lane.key) === lane) this.#lanes.delete(lane.key)
   }
 
   #wait(lane: Lane): void {

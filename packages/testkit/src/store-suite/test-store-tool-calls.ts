@@ -83,8 +83,20 @@ export const toolCallScenes: StoreScenes = {
   'an awaiting or interrupted call of a finished run may still be answered': async ({ store, ref }) => {
     await withRun(store, ref)
     await store.records.apply(ref, [call('a', 'awaiting'), call('i', 'interrupted'), finish('run-1', 'interrupted')])
-    expect(await refusals(store, ref, [call('a', 'complete'), call('i', 'running')])).toEqual([false, false])
-    expect(await statuses(store, ref)).toEqual({ a: 'complete', i: 'running' })
+    expect(await refusals(store, ref, [call('i', 'running'), call('i', 'awaiting')])).toEqual([true, true])
+    expect(await refusals(store, ref, [call('a', 'complete'), call('i', 'failed')])).toEqual([false, false])
+    expect(await statuses(store, ref)).toEqual({ a: 'complete', i: 'failed' })
+  },
+  'a parked call is taken up by a run that goes on, not by one that has ended': async ({ store, ref }) => {
+    await withRun(store, ref)
+    await store.records.apply(ref, [call('c', 'interrupted'), finish('run-1', 'interrupted'), start('stale')])
+    await store.records.apply(ref, [finish('stale', 'failed'), start('next')])
+    for (const status of [...OPEN, ...SETTLED]) {
+      expect(await refusals(store, ref, [call('c', status, { runId: 'stale' })]), status).toEqual([true])
+    }
+    expect(await statuses(store, ref)).toEqual({ c: 'interrupted' })
+    expect(await refusals(store, ref, [call('c', 'running', { runId: 'next' })])).toEqual([false])
+    expect(await statuses(store, ref, 'next')).toEqual({ c: 'running' })
   },
   'a running call of a finished run can only become unknown': async ({ store, ref }) => {
     await withRun(store, ref)

@@ -1,0 +1,135 @@
+import { type Compilable, CompiledQuery, type Expression, expressionBuilder } from 'kysely'
+import type { Tables } from './schema.ts'
+import type { Queries } from './session.ts'
+
+/** What a column takes. */
+type Scalar = string | number | null
+
+type Row<Value> = Readonly<Record<string, Value>>
+/** Columns and lists of keys, or the rows of one statement. */
+type Values<Value> = Row<Value | readonly Value[]> | readonly Row<Value>[]
+
+/** Values as a builder sees them: each stands for whatever a call will bring, so there is nothing to decide or count by. */
+export type Slots<Given> = [Given] extends [Scalar]
+  ? Expression<Given>
+  : { readonly [Key in keyof Given]: Slots<Given[Key]> }
+
+/** The values that fill slots. */
+type Filled<Given> =
+  Given extends Expression<infer Value> ? Value : { readonly [Key in keyof Given]: Filled<Given[Key]> }
+
+/** Stands for the value at a place of a call's list. */
+class Slot {
+  readonly place: number
+
+  constructor(place: number) {
+    this.place = place
+  }
+}
+
+/** By place, the same ones for all texts: one of many rows has thousands of them. */
+const slots: Slot[] = []
+
+/** One text of a query; its parameters are slots, and what is the same in every call. */
+interface Text {
+  readonly query: CompiledQuery<never>
+  readonly parameters: readonly unknown[]
+}
+
+/** Of one query: lists of many lengths make many texts. */
+const TEXTS_KEPT = 32
+
+/**
+ * A query that is built and compiled once for every shape of its values: their names and the lengths of their lists.
+ * Contract: belongs to one engine, and is given that one's `db` or transactions. A value that is undefined is a fault, and so are
+ * rows that differ in their columns.
+ * @example
+ * const find = compiled((db, { id }: Slots<{ id: number }>) => db.selectFrom('troupe_owners').select('app').where('id', '=', id))
+ * const [owner] = await find(tx, { id: 7 })
+ */
+export function compiled<Given extends Values<Expression<unknown>>, Result>(
+  build: (db: Queries, slots: Given) => Compilable<Result>,
+): (db: Queries, values: Filled<Given>) => Promise<readonly Result[]> {
+  const texts = new Map<string, Text>()
+
+  const compile = (db: Queries, values: Values<Scalar>): Text => {
+    const { sql, parameters } = build(db, slotsOf(values) as Given).compile()
+    // Of what kysely made only the text is kept: its tree is many times as large.
+    return { query: CompiledQuery.raw(sql) as CompiledQuery<never>, parameters }
+  }
+
+  return async (db, given) => {
+    const values = given as Values<Scalar>
+    const list: Scalar[] = []
+    const shape = flatten(values, list)
+    let text = texts.get(shape)
+    if (!text) {
+      text = compile(db, values)
+      if (texts.size >= TEXTS_KEPT) texts.delete(texts.keys().next().value as string)
+      texts.set(shape, text)
+    }
+    const parameters = text.parameters.map((one) => (one instanceof Slot ? list[one.place] : one))
+    const { rows } = await db.executeQuery<Result>({ ...text.query, parameters })
+    return rows
+  }
+}
+
+/** The first row of a query that always has one. */
+export function sure<Result>([row]: readonly Result[]): Result {
+  if (row === undefined) throw new TypeError('compiled: expected a row, got none')
+  return row
+}
+
+/** Lists the values of a call and tells their shape. Contract: of equal shapes, equal places have equal names. */
+function flatten(values: Values<Scalar>, list: Scalar[]): string {
+  if (isRows(values)) {
+    const columns = Object.keys(values[0] ?? {})
+    for (const row of values) {
+      const names = Object.keys(row)
+      const same = names.length === columns.length && names.every((name, i) => name === columns[i])
+      if (!same) throw new TypeError(`compiled: expected rows with the columns ${columns}, got ${names}`)
+      for (const name of names) list.push(known(name, row[name]))
+    }
+    return `${values.length} of ${columns}`
+  }
+  let shape = ''
+  for (const [name, value] of Object.entries(values)) {
+    if (isList(value)) {
+      for (const one of value) list.push(known(name, one))
+      shape += `${name}[${value.length}],`
+    } else {
+      list.push(known(name, value))
+      shape += `${name},`
+    }
+  }
+  return shape
+}
+
+function known(name: string, value: Scalar | undefined): Scalar {
+  if (value === undefined) throw new TypeError(`compiled: expected a value or null as ${name}, got undefined`)
+  return value
+}
+
+/** The same structure, each value a parameter whose value is its slot. */
+function slotsOf(values: Values<Scalar>): Values<Expression<unknown>> {
+  const { val } = expressionBuilder<Tables>()
+  let places = 0
+  const next = () => {
+    const place = places++
+    slots[place] ??= new Slot(place)
+    return val(slots[place])
+  }
+  const each = <From, To>(row: Row<From>, to: (value: From) => To) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, to(value)]))
+  return isRows(values)
+    ? values.map((row) => each(row, next))
+    : each(values, (value) => (isList(value) ? value.map(next) : next()))
+}
+
+function isRows<Value>(values: Values<Value>): values is readonly Row<Value>[] {
+  return Array.isArray(values)
+}
+
+function isList(value: Scalar | readonly Scalar[]): value is readonly Scalar[] {
+  return Array.isArray(value)
+}

@@ -1,0 +1,23 @@
+import type { Thread } from '@troupe/kernel'
+import type { Tables } from './schema.ts'
+import { fromColumn, fromJson } from './text.ts'
+
+/** The columns that a thread is shown by. */
+export type ViewRow = Pick<
+  Tables['troupe_threads'],
+  'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'updated_at'
+> & { readonly app: string; readonly user_id: string; readonly run_id: string | null }
+
+/** A thread as callers see it. */
+export function viewOf(row: ViewRow): Thread {
+  return {
+    ref: { app: fromColumn(row.app), user: fromColumn(row.user_id), threadId: fromColumn(row.thread_id) },
+    seq: row.seq,
+    version: row.version,
+    state: fromJson(row.state),
+    openCalls: fromJson(row.open_calls),
+    ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
+    ...(row.run_id !== null && { runId: fromColumn(row.run_id) }),
+    updatedAt: row.updated_at,
+  }
+}
