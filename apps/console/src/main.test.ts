@@ -4,10 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { expect, it, vi } from 'vitest'
-
-// Each test starts a process.
-vi.setConfig({ testTimeout: 30_000 })
+import { expect, it } from 'vitest'
 
 const main = new URL('main.ts', import.meta.url).pathname
 
