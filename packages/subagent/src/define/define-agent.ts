@@ -14,11 +14,12 @@ import {
   checkParameterNames,
   convertInputConfigToJsonSchema,
   isInputConfig,
+  NAME,
 } from './input.ts'
 import { type AgentLimits, checkLimits } from './limits.ts'
 import { checkKeys, misfit } from './misfit.ts'
 import { checkTemplateNames, compileTemplate } from './template.ts'
-import { type ToolSelection, toolPatterns } from './tool-selection.ts'
+import { ownSelection, type ToolSelection } from './tool-selection.ts'
 import { validateJsonSchema } from './validator.ts'
 
 /** What an agent is made of. */
@@ -56,6 +57,11 @@ export interface AgentDefinition<Inputs = unknown, Output = unknown> extends Age
 export const COMPLETE_TASK = 'complete_task'
 export const INVOKE_AGENT = 'invoke_agent'
 
+/** Whether a name is one of theirs. */
+export function isReserved(name: string): boolean {
+  return name === COMPLETE_TASK || name === INVOKE_AGENT
+}
+
 const KEYS: readonly (keyof AgentOptions)[] = [
   'name',
   'displayName',
@@ -68,7 +74,6 @@ const KEYS: readonly (keyof AgentOptions)[] = [
   'tools',
   'limits',
 ]
-const NAME = /^[A-Za-z_][\w-]{0,63}$/
 const MARK = Symbol.for('troupe.AgentDefinition')
 
 /**
@@ -105,15 +110,19 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   if (model !== undefined && (typeof model === 'string' ? model === '' : typeof model?.stream !== 'function')) {
     throw misfit(who, ['model'], 'is a ChatModel or the name of one', model)
   }
-  if (tools !== undefined) toolPatterns(who, tools)
   if (limits !== undefined) checkLimits(who, limits)
-  const definition = Object.assign({}, options as AgentOptions, { parameters })
+  const definition = Object.assign({}, options as AgentOptions, {
+    parameters,
+    // What was checked is what holds, whoever else holds the options.
+    ...(tools !== undefined && { tools: ownSelection(who, tools) }),
+    ...(limits !== undefined && { limits: Object.freeze({ ...limits }) }),
+  })
   Object.defineProperty(definition, MARK, { value: true })
   return Object.freeze(definition) as never
 }
 
 /** Whether `defineAgent` made it, be it that of another copy of this package. */
-export function isDefinition(value: AgentOptions): value is AgentDefinition {
+export function isDefinition(value: unknown): value is AgentDefinition {
   return typeof value === 'object' && value !== null && MARK in value
 }
 
@@ -122,11 +131,16 @@ export function optionsOf({ parameters: _, ...options }: AgentDefinition): Agent
   return options
 }
 
-function checkName(name: unknown): void {
+function checkName(name: unknown): asserts name is string {
   if (typeof name !== 'string' || !NAME.test(name) || name === '__proto__') {
-    throw misfit('agent', ['name'], 'is made of letters, digits, _ and -, up to 64, and begins with a letter', name)
+    throw misfit(
+      'agent',
+      ['name'],
+      'is made of letters, digits, _ and -, up to 64, and begins with a letter or _',
+      name,
+    )
   }
-  if (name === COMPLETE_TASK || name === INVOKE_AGENT) throw misfit('agent', ['name'], 'is reserved', name)
+  if (isReserved(name)) throw misfit('agent', ['name'], 'is reserved', name)
 }
 
 function parametersOf(who: string, input: AgentInputForm | undefined): Schema {

@@ -47,7 +47,8 @@ const TYPES: { readonly [type in InputType]: JsonObject } = {
   'string[]': { type: 'array', items: { type: 'string' } },
   'number[]': { type: 'array', items: { type: 'number' } },
 }
-const NAME = /^[A-Za-z_][\w-]{0,63}$/
+/** What models and templates can call an agent or one of its inputs. */
+export const NAME: RegExp = /^[A-Za-z_][\w-]{0,63}$/
 /** `invoke_agent` names the agent by it. */
 const TAKEN = 'agent_name'
 
@@ -90,7 +91,12 @@ export function checkParameterNames(who: string, properties: JsonObject): void {
   for (const name of Object.keys(properties)) {
     if (name === TAKEN) throw misfit(who, ['input', 'inputs', name], 'is taken by invoke_agent; use another name', name)
     if (NAME.test(name) && name !== '__proto__') continue
-    throw misfit(who, ['input', 'inputs', name], 'is named by letters, digits, _ and -, and begins with a letter', name)
+    throw misfit(
+      who,
+      ['input', 'inputs', name],
+      'is named by letters, digits, _ and -, and begins with a letter or _',
+      name,
+    )
   }
 }
 

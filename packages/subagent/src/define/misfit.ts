@@ -3,10 +3,11 @@ import { got, type JsonObject, KernelError } from '@troupe/kernel'
 /** Where in a definition something stands: `['limits', 'maxTurns']`. */
 export type Place = readonly string[]
 
-/** What is wrong with a definition. Contract: `details.path` says where, so that a file can be pointed at with its line. */
-export function misfit(who: string, place: Place, expected: string, value: unknown): KernelError {
+/** What is wrong with a definition. Contract: `details.path` says where, and `at` where in a text, so that a file can be pointed at with its line. */
+export function misfit(who: string, place: Place, expected: string, value: unknown, at?: number): KernelError {
   const what = place.length === 0 ? '' : `${place.join('.')} `
-  return new KernelError('CONFIG_INVALID', `${who}: ${what}${expected}, ${got(value)}`, { details: { path: place } })
+  const details = { path: place, ...(at !== undefined && { at }) }
+  return new KernelError('CONFIG_INVALID', `${who}: ${what}${expected}, ${got(value)}`, { details })
 }
 
 /** Contract: throws unless it is an object whose keys are all known. */

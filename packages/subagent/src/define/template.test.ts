@@ -6,7 +6,10 @@ import { checkTemplateNames, compileTemplate } from './template.ts'
 describe('a template', () => {
   test('puts values in, each wherever its name stands', () => {
     const { names, render } = compileTemplate('Find ${what} in ${where}: ${what}!')
-    expect(names).toEqual(['what', 'where'])
+    expect([...names]).toEqual([
+      ['what', 5],
+      ['where', 16],
+    ])
     expect(render({ what: 'x', where: 'y' })).toBe('Find x in y: x!')
   })
 
@@ -25,7 +28,7 @@ describe('a template', () => {
 
   test('$${ is a literal ${', () => {
     const { names, render } = compileTemplate('Use $${HOME} and $${, not ${home}.')
-    expect([names, render({ home: 'h' })]).toEqual([['home'], 'Use ${HOME} and ${, not h.'])
+    expect([[...names.keys()], render({ home: 'h' })]).toEqual([['home'], 'Use ${HOME} and ${, not h.'])
   })
 
   test.each(['${}', '${a b}', '${a.b}', '${ a }', 'open ${a', '${', '${${a}}', '${1a}'])(

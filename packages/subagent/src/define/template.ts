@@ -3,8 +3,8 @@ import { misfit } from './misfit.ts'
 
 /** A text with places for values, compiled once. */
 export interface Template {
-  /** The names it asks for, each once, in order. */
-  readonly names: readonly string[]
+  /** The names it asks for, in order, and where each first stands in the text. */
+  readonly names: ReadonlyMap<string, number>
   render(values: { readonly [name: string]: unknown }): string
 }
 
@@ -17,6 +17,7 @@ const NAME = /^[A-Za-z_][\w-]*$/
  * @example compileTemplate('Find ${what}.').render({ what: 'auth files' }) // 'Find auth files.'
  */
 export function compileTemplate(text: string, who = 'template', place: readonly string[] = []): Template {
+  const names = new Map<string, number>()
   const pieces: { readonly before: string; readonly name: string }[] = []
   let before = ''
   let end = 0
@@ -29,14 +30,15 @@ export function compileTemplate(text: string, who = 'template', place: readonly 
       continue
     }
     if (closed === '' || !NAME.test(name)) {
-      throw misfit(who, place, `names inputs as \${name}; write $\${ for a literal \${`, whole)
+      throw misfit(who, place, `names inputs as \${name}; write $\${ for a literal \${`, whole, match.index)
     }
     pieces.push({ before, name })
+    if (!names.has(name)) names.set(name, match.index)
     before = ''
   }
   const rest = before + text.slice(end)
   return {
-    names: [...new Set(pieces.map(({ name }) => name))],
+    names,
     render: (values) =>
       pieces
         .map((piece) => piece.before + shown(Object.hasOwn(values, piece.name) ? values[piece.name] : ''))
@@ -51,10 +53,12 @@ export function checkTemplateNames(
   who: string,
   place: readonly string[],
 ): void {
-  const missing = names.filter((name) => !Object.hasOwn(properties, name))
-  if (missing.length === 0) return
+  const missing = [...names.keys()].filter((name) => !Object.hasOwn(properties, name))
+  const [first] = missing
+  if (first === undefined) return
   const inputs = Object.keys(properties).join(', ') || 'none'
-  throw misfit(who, place, `names only inputs (${inputs})`, missing.map((name) => `\${${name}}`).join(', '))
+  const listed = missing.map((name) => `\${${name}}`).join(', ')
+  throw misfit(who, place, `names only inputs (${inputs})`, listed, names.get(first))
 }
 
 function shown(value: unknown): string {

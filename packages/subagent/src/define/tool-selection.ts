@@ -27,6 +27,13 @@ export function toolPatterns(who: string, selection: ToolSelection): ToolPattern
   }
 }
 
+/** The same selection in the same form, which nobody else can change. Contract: throws `CONFIG_INVALID` for what is none. */
+export function ownSelection(who: string, selection: ToolSelection): ToolSelection {
+  const { allow, deny } = toolPatterns(who, selection)
+  const own = (patterns: readonly string[]) => Object.freeze([...patterns])
+  return Array.isArray(selection) ? own(allow) : Object.freeze({ allow: own(allow), deny: own(deny) })
+}
+
 /** Contract: throws `CONFIG_INVALID` for anything but a list of names and patterns. */
 export function checkPatterns(who: string, place: Place, patterns: unknown): readonly string[] {
   if (!Array.isArray(patterns)) throw misfit(who, place, 'is a list of names', patterns)
@@ -41,24 +48,4 @@ export function checkPatterns(who: string, place: Place, patterns: unknown): rea
 /** Whether it is the name of one tool and no pattern. */
 export function isName(pattern: string): boolean {
   return !pattern.includes('*')
-}
-
-/**
- * Whether a name fits a pattern; every character but `*` stands for itself.
- * Contract: takes time in proportion to both lengths, whatever the pattern.
- * @example matchesPattern('read_*', 'read_file') // true
- */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const [first = '', ...rest] = pattern.split('*')
-  const last = rest.pop()
-  if (last === undefined) return pattern === name
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false
-  let from = first.length
-  const end = name.length - last.length
-  for (const piece of rest) {
-    const found = name.indexOf(piece, from)
-    if (found === -1 || found + piece.length > end) return false
-    from = found + piece.length
-  }
-  return true
 }

@@ -6,7 +6,6 @@ import {
   type EventDraft,
   type Json,
   type JsonObject,
-  KernelError,
   type PipeStream,
   pipe,
   type ResumeInfo,
@@ -15,7 +14,7 @@ import {
   stream,
 } from '@troupe/kernel'
 import { messageOf, unanswered } from '@troupe/kernel/history'
-import { LEDGER, type Ledger, type Spent } from './ledger.ts'
+import { type Ledger, ledgerOf, type Spent } from './ledger.ts'
 
 /** What is kept of an agent that waits: what it has used, and its own state unless it only waits for results of long-running calls. */
 type Saved = { readonly format: 1; readonly spent: Spent; readonly inner?: Json }
@@ -39,12 +38,6 @@ export function accountedAgent(inner: Agent): Agent {
       return accounted(goOn(inner, info, saved, ctx), ledger, ctx)
     },
   }
-}
-
-export function ledgerOf(ctx: RunContext): Ledger {
-  const ledger = ctx.get(LEDGER)
-  if (ledger) return ledger
-  throw new KernelError('CONFIG_INVALID', `agent ${ctx.agentName}: runs inside a SubagentTool only`)
 }
 
 function goOn(inner: Agent, info: ResumeInfo, saved: Saved | undefined, ctx: RunContext): AsyncIterable<EventDraft> {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { matchesPattern, toolPatterns } from '../define/tool-selection.ts'
+import { toolPatterns } from '../define/tool-selection.ts'
+import { compileNames } from '../glob.ts'
 import type { ToolSelection } from '../index.ts'
 import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
@@ -145,11 +146,8 @@ describe('a child gets at most what its caller has', () => {
           for (const tools of levels) {
             const { found } = childTools(agent('a', { tools }), env, { path: ['a'], granted })
             const { allow, deny } = toolPatterns('t', tools)
-            const fits = (patterns: readonly string[]) => (one: string) =>
-              patterns.some((pattern) => matchesPattern(pattern, one))
-            expect(new Set(found.keys())).toEqual(
-              new Set([...granted].filter((one) => fits(allow)(one) && !fits(deny)(one))),
-            )
+            const [allowed, denied] = [compileNames(allow), compileNames(deny)]
+            expect(new Set(found.keys())).toEqual(new Set([...granted].filter((one) => allowed(one) && !denied(one))))
             granted = new Set(found.keys())
           }
         },

@@ -1,6 +1,7 @@
 import { KernelError, type Tool } from '@troupe/kernel'
-import { type AgentDefinition, COMPLETE_TASK, INVOKE_AGENT } from '../define/define-agent.ts'
-import { isName, matchesPattern, toolPatterns } from '../define/tool-selection.ts'
+import type { AgentDefinition } from '../define/define-agent.ts'
+import { isName, toolPatterns } from '../define/tool-selection.ts'
+import { compileNames } from '../glob.ts'
 import type { Environment } from './environment.ts'
 
 /** Where an agent stands in the tree of agents that call each other. */
@@ -27,16 +28,17 @@ export function childTools(definition: AgentDefinition, env: Environment, { gran
   const { allow, deny } = toolPatterns(`agent ${definition.name}`, definition.tools ?? [])
   const found = new Map<string, Tool | AgentDefinition>()
   const unresolved: { name: string; why: string }[] = []
-  const denied = (name: string) => deny.some((pattern) => matchesPattern(pattern, name))
+  const denied = compileNames(deny)
   const has = (name: string) => granted?.has(name) ?? true
   for (const pattern of allow) {
     if (!isName(pattern)) {
+      const chosen = compileNames([pattern])
       for (const [name, tool] of env.tools) {
-        if (matchesPattern(pattern, name) && has(name) && !denied(name)) found.set(name, tool)
+        if (chosen(name) && has(name) && !denied(name)) found.set(name, tool)
       }
       continue
     }
-    const known = RESERVED.includes(pattern) ? undefined : (env.tools.get(pattern) ?? env.agent(pattern))
+    const known = env.tools.get(pattern) ?? env.agent(pattern)
     if (!known) unresolved.push({ name: pattern, why: 'there is no such tool or agent' })
     else if (denied(pattern)) continue
     else if (!has(pattern)) unresolved.push({ name: pattern, why: 'its caller does not have it' })
@@ -45,17 +47,10 @@ export function childTools(definition: AgentDefinition, env: Environment, { gran
   return { found, unresolved }
 }
 
-const RESERVED: readonly string[] = [COMPLETE_TASK, INVOKE_AGENT]
-
 /** The warning about names that came to nothing. */
 export function unresolvedTools(path: readonly string[], unresolved: ChildTools['unresolved']): KernelError {
   const list = unresolved.map(({ name, why }) => `${name} (${why})`).join(', ')
   return new KernelError('SUBAGENT_TOOLS_UNRESOLVED', `agent ${path.join('/')}: does not get ${list}`, {
     details: { path, names: unresolved.map(({ name }) => name) },
   })
-}
-
-/** Whether a name stands for an agent. */
-export function isAgent(found: Tool | AgentDefinition): found is AgentDefinition {
-  return 'prompt' in found && !('kind' in found)
 }

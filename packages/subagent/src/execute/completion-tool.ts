@@ -63,12 +63,12 @@ export function textOfOutput(output: Json): string {
   return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
-/** Nothing but whitespace, be it in each of several fields. */
+/** Nothing but whitespace and characters that nobody sees, be it in each of several fields. */
 function isBlank(value: unknown): boolean {
-  if (typeof value === 'string') return value.trim() === ''
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (typeof value === 'string') return /^[\s\p{Cf}]*$/u.test(value)
+  if (typeof value !== 'object' || value === null) return false
   const values = Object.values(value)
-  return values.length > 0 && values.every((one) => typeof one === 'string' && one.trim() === '')
+  return values.length > 0 && values.every(isBlank)
 }
 
 /** `{ result }` around a schema that is none of an object. */

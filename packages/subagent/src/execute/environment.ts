@@ -1,5 +1,5 @@
 import { type AgentFactory, type ChatModel, checkOption, KernelError, type Tool, toolMetas } from '@troupe/kernel'
-import { type AgentDefinition, COMPLETE_TASK, INVOKE_AGENT, isDefinition } from '../define/define-agent.ts'
+import { type AgentDefinition, isDefinition, isReserved } from '../define/define-agent.ts'
 import { type AgentLimits, checkLimits } from '../define/limits.ts'
 
 /** Who calls a tool: the names of the agents from the outermost sub-agent to the one that has it. */
@@ -57,8 +57,7 @@ export class Environment {
     }
     if (limits !== undefined) checkLimits(who, limits)
     const metas = toolMetas(tools)
-    for (const { tool } of metas)
-      checkOption(!RESERVED.includes(tool.name), who, 'tool names are not reserved', tool.name)
+    for (const { tool } of metas) checkOption(!isReserved(tool.name), who, 'tool names are not reserved', tool.name)
     const known = new Map<string, AgentDefinition>()
     for (const agent of agents) {
       checkOption(isDefinition(agent), who, 'agents are made by defineAgent', agent)
@@ -97,8 +96,6 @@ export class Environment {
     throw new KernelError('CONFIG_INVALID', message)
   }
 }
-
-const RESERVED: readonly string[] = [COMPLETE_TASK, INVOKE_AGENT]
 
 /** Contract: somebody who cannot take a report breaks nothing. */
 function isolated(report: (error: KernelError) => void): (error: KernelError) => void {

@@ -37,7 +37,8 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
   readonly #env: Environment
   readonly #limits: Required<AgentLimits>
   readonly #plan: AgentPlan
-  readonly #who: string
+  readonly #position: Position
+  readonly #elsewhere: Map<string, AgentExecutor<Inputs, Output>> = new Map()
 
   constructor(
     definition: AgentDefinition<Inputs, Output>,
@@ -57,15 +58,29 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
       this.#limits,
       (child, below) => new SubagentTool(new AgentExecutor(child, env, below)),
     )
-    this.#who = `agent ${position.path.join('/')}`
+    this.#position = position
   }
 
   /** Contract: inside a tool call only; where the call runs again after a question, the agent goes on where it stopped. */
   async run(inputs: Inputs, ctx: RunContext): Promise<SubagentStatus<Output>> {
-    const ledger = new Ledger(this.#who, this.#limits, ctx)
+    const here = this.#below(ctx.get(LEDGER)?.path ?? [])
+    if (here !== this) return here.run(inputs, ctx)
+    const ledger = new Ledger(this.path, this.#limits, ctx)
     const error = ledger.tooDeep()
     const ending = error ? ({ reason: 'depth', error } as const) : await this.#work(inputs, ctx, ledger)
     return statusOf(this.definition.name, ledger, ending) as SubagentStatus<Output>
+  }
+
+  /** The same agent below its caller: one that was given as a tool may be called anywhere, and is nowhere free of the rules for who calls it. */
+  #below(caller: readonly string[]): AgentExecutor<Inputs, Output> {
+    if (caller.length < this.path.length && caller.every((name, i) => name === this.path[i])) return this
+    const path = [...caller, this.definition.name]
+    const key = path.join('/')
+    const known = this.#elsewhere.get(key)
+    if (known) return known
+    const made = new AgentExecutor(this.definition, this.#env, { ...this.#position, path })
+    this.#elsewhere.set(key, made)
+    return made
   }
 
   async #work(inputs: Inputs, ctx: RunContext, ledger: Ledger): Promise<Ending> {
@@ -116,8 +131,9 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
       ledger.close()
       scope[Symbol.dispose]()
     }
-    if (ledger.output) return { reason: 'goal' }
-    const message = `${this.#who}: ended without ${COMPLETE_TASK}`
+    const error = ledger.missed
+    if (ledger.output) return error ? { reason: 'max-tool-calls', error } : { reason: 'goal' }
+    const message = `${ledger.who}: ended without ${COMPLETE_TASK}`
     return { reason: 'error', error: new KernelError('SUBAGENT_INCOMPLETE', message), grace: true }
   }
 }

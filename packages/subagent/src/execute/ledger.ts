@@ -13,6 +13,7 @@ import { unanswered } from '@troupe/kernel/history'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
 import type { AgentLimits } from '../define/limits.ts'
 import { Stopwatch } from './stopwatch.ts'
+import { soundUsage, tokensOf, usageBetween } from './tokens.ts'
 
 /** A limit that can end an agent's work. */
 export type LimitReason = 'max-turns' | 'timeout' | 'max-tokens' | 'max-tool-calls' | 'depth'
@@ -33,12 +34,19 @@ export type Spent = {
 /** Where the ledger of an agent's call stands in the contexts below it. */
 export const LEDGER: ReturnType<typeof contextKey<Ledger>> = contextKey<Ledger>('subagent')
 
+/** Contract: throws `CONFIG_INVALID` where no agent is at work. */
+export function ledgerOf(ctx: RunContext): Ledger {
+  const ledger = ctx.get(LEDGER)
+  if (ledger) return ledger
+  throw new KernelError('CONFIG_INVALID', `agent ${ctx.agentName}: runs inside a SubagentTool only`)
+}
+
 /**
  * What one call of an agent uses, and what stops it.
  * Contract: what agents below it use counts here too, as it is used, so one budget holds for the tree; everything in it is JSON in `spent`, or follows from the history.
  */
 export class Ledger {
-  readonly who: string
+  readonly path: readonly string[]
   readonly parent: Ledger | undefined
   readonly depth: number
   readonly limits: Required<AgentLimits>
@@ -52,21 +60,22 @@ export class Ledger {
   usage: Usage = NO_USAGE
   childrenUsage: Usage = NO_USAGE
   output: { readonly value: Json } | undefined
-  /** Set as soon as a completion was accepted. */
+  /** Set as soon as a completion was accepted in this attempt, before its result is in the history. */
   completed = false
   /** The first limit that was reached; `own` is false where it is that of an agent above. */
   stopped: { readonly reason: LimitReason; readonly error: KernelError; readonly own: boolean } | undefined
   #toolCalls = 0
   #childrenToolCalls = 0
   #refused = false
+  #missed: KernelError | undefined
   readonly #counted: Set<string> = new Set()
   #again: Set<string> = new Set()
   #allowedMs = 0
   #heardTokens: Usage = NO_USAGE
   #abort: ((error: KernelError) => void) | undefined
 
-  constructor(who: string, limits: Required<AgentLimits>, ctx: RunContext) {
-    this.who = who
+  constructor(path: readonly string[], limits: Required<AgentLimits>, ctx: RunContext) {
+    this.path = path
     this.limits = limits
     this.parent = ctx.get(LEDGER)
     this.depth = (this.parent?.depth ?? 0) + 1
@@ -89,11 +98,21 @@ export class Ledger {
     this.runId = runId
     this.history = messages.slice()
     if (resumed) this.#restore(messages, resumed.spent)
+    this.completed = this.output !== undefined
     this.#heardTokens = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
       const message = `${this.who}: not done within ${this.#allowedMs} ms`
       this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true }), this)
     })
+  }
+
+  get who(): string {
+    return `agent ${this.path.join('/')}`
+  }
+
+  /** The limit for which a call was not run: one of its own, or one below it for its own limit. */
+  get missed(): KernelError | undefined {
+    return this.#missed ?? (this.#refused ? this.#noCalls() : undefined)
   }
 
   get toolCalls(): number {
@@ -119,7 +138,8 @@ export class Ledger {
     this.output ??= outputOf(message)
   }
 
-  use(usage: Usage): void {
+  use(told: Usage): void {
+    const usage = soundUsage(told)
     this.usage = addUsage(this.usage, usage)
     for (let above = this.parent; above; above = above.parent) {
       above.childrenUsage = addUsage(above.childrenUsage, usage)
@@ -129,7 +149,7 @@ export class Ledger {
   /** The run has ended with so many tokens; what nobody has counted was used by runs nested in it that are no sub-agents. */
   settle(total: Usage): void {
     const known = addUsage(this.usage, this.childrenUsage)
-    const rest = usageBetween(usageBetween(this.#heardTokens, known), total)
+    const rest = usageBetween(usageBetween(this.#heardTokens, known), soundUsage(total))
     if (tokensOf(rest) <= 0) return
     for (let one: Ledger | undefined = this; one; one = one.parent) {
       one.childrenUsage = addUsage(one.childrenUsage, rest)
@@ -149,7 +169,7 @@ export class Ledger {
         throw this.#stop('max-tokens', limit(`${one.who}: used ${tokens} of ${one.limits.maxTokens} tokens`), one)
       }
       if (one.#refused) {
-        throw this.#stop('max-tool-calls', limit(`${one.who}: made ${one.limits.maxToolCalls} tool calls`), one)
+        throw this.#stop('max-tool-calls', one.#noCalls(), one)
       }
     }
   }
@@ -160,6 +180,7 @@ export class Ledger {
     for (let one: Ledger | undefined = this; one; one = one.parent) {
       if (one.#toolCalls + one.#childrenToolCalls < one.limits.maxToolCalls) continue
       one.#refused = true
+      this.#missed ??= one.#noCalls()
       return limit(`${one.who}: may make ${one.limits.maxToolCalls} tool calls; this one was not run`)
     }
     this.#counted.add(callId)
@@ -178,6 +199,10 @@ export class Ledger {
     return undefined
   }
 
+  #noCalls(): KernelError {
+    return limit(`${this.who}: made ${this.limits.maxToolCalls} tool calls`)
+  }
+
   #stop(reason: LimitReason, error: KernelError, whose: Ledger): KernelError {
     this.stopped ??= { reason, error, own: whose === this }
     this.#abort?.(error)
@@ -188,7 +213,6 @@ export class Ledger {
     this.#again = new Set(spent?.waiting)
     for (const callId of this.#again) this.#counted.add(callId)
     for (const message of messages) this.output ??= outputOf(message)
-    this.completed = this.output !== undefined
     // What an agent has used that asked without a word about its state is in its history, as far as it can be.
     this.turns = spent?.turns ?? messages.filter(({ role }) => role === 'assistant').length
     this.#toolCalls =
@@ -222,19 +246,4 @@ function outputOf(message: Message): { readonly value: Json } | undefined {
   if (message.role !== 'tool' || message.name !== COMPLETE_TASK || message.error) return undefined
   const data = message.data as JsonObject | undefined
   return data && 'output' in data ? { value: data.output as Json } : undefined
-}
-
-function tokensOf({ inputTokens, outputTokens }: Usage): number {
-  return inputTokens + outputTokens
-}
-
-function usageBetween(before: Usage, after: Usage): Usage {
-  const less = (key: 'reasoningTokens' | 'cachedInputTokens') =>
-    after[key] === undefined ? {} : { [key]: after[key] - (before[key] ?? 0) }
-  return {
-    inputTokens: after.inputTokens - before.inputTokens,
-    outputTokens: after.outputTokens - before.outputTokens,
-    ...less('reasoningTokens'),
-    ...less('cachedInputTokens'),
-  }
 }

@@ -1,6 +1,6 @@
 import type { AgentHandler } from '@troupe/kernel'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
-import { ledgerOf } from './accounted-agent.ts'
+import { ledgerOf } from './ledger.ts'
 
 /** Keeps an agent within its limits. Contract: the same for every call; what belongs to one call is in its context. */
 export const limitHandler: AgentHandler = {

@@ -1,11 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { createRunContext } from '@troupe/kernel/run'
-import { fakeClock, scriptedModel } from '@troupe/testkit'
+import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { AgentExecutor, pauseLimits } from '../index.ts'
 import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
-import { Stopwatch } from './stopwatch.ts'
 
 type Script = Parameters<typeof scriptedModel>[0]
 type Limits = NonNullable<Parameters<typeof agent>[1]>['limits']
@@ -220,31 +219,6 @@ describe('time', () => {
 
   test('pauseLimits does nothing where no agent is', () => {
     expect(pauseLimits(createRunContext())()).toBeUndefined()
-  })
-
-  test('a stopwatch counts what it runs, over pauses that overlap and a stop in between', () => {
-    const clock = fakeClock()
-    const watch = new Stopwatch(clock)
-    const rung: number[] = []
-    watch.start(100, () => rung.push(watch.elapsedMs))
-    clock.advance(30)
-    const [first, second] = [watch.pause(), watch.pause()]
-    clock.advance(1_000)
-    first()
-    first()
-    clock.advance(1_000)
-    second()
-    clock.advance(30)
-    watch.stop()
-    clock.advance(1_000)
-    expect(watch.elapsedMs).toBe(60)
-    watch.start(100, () => rung.push(watch.elapsedMs))
-    clock.advance(39)
-    expect(rung).toEqual([])
-    clock.advance(1)
-    expect(rung).toEqual([100])
-    watch.stop()
-    expect(clock.pending).toBe(0)
   })
 })
 

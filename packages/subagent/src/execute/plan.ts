@@ -1,10 +1,10 @@
 import { type Agent, checkOption, KernelError, type Tool, type ToolMeta } from '@troupe/kernel'
 import { checkAgent } from '@troupe/kernel/run'
-import type { AgentDefinition } from '../define/define-agent.ts'
+import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
 import type { AgentLimits } from '../define/limits.ts'
 import { compileTemplate, type Template } from '../define/template.ts'
 import { accountedAgent } from './accounted-agent.ts'
-import { childTools, isAgent, type Position, unresolvedTools } from './child-tools.ts'
+import { childTools, type Position, unresolvedTools } from './child-tools.ts'
 import { COMPLETION_INSTRUCTION, completionTool } from './completion-tool.ts'
 import type { Environment } from './environment.ts'
 import { limitHandler, promptHandler } from './limit-handler.ts'
@@ -58,12 +58,12 @@ export class AgentPlan {
   render(inputs: unknown): { readonly instruction: string; readonly query: string } {
     const values = inputs as { readonly [name: string]: unknown }
     const query = this.#query?.render(values) ?? shown(values)
-    return { instruction: this.#prompt.names.length === 0 ? '' : this.#prompt.render(values), query }
+    return { instruction: this.#prompt.names.size === 0 ? '' : this.#prompt.render(values), query }
   }
 
   #make(tools: readonly ToolMeta[], limited: boolean): Agent {
     const { name, description, prompt } = this.#definition
-    const fixed = this.#prompt.names.length === 0
+    const fixed = this.#prompt.names.size === 0
     const text = fixed ? this.#prompt.render({}) : prompt
     const agent = this.#env.factory({
       name,
@@ -87,7 +87,7 @@ export class AgentPlan {
     for (const [name, one] of found) {
       let tool: Tool
       try {
-        tool = isAgent(one) ? this.#childTool(one, { path: [...path, name], granted }) : one
+        tool = isDefinition(one) ? this.#childTool(one, { path: [...path, name], granted }) : one
       } catch (error) {
         // An agent that cannot be made is missing, and breaks nobody who may call it.
         lost.push({ name, why: KernelError.from(error).message })

@@ -1,5 +1,5 @@
 import { got, KernelError } from '@troupe/kernel'
-import { compileGlob } from './glob.ts'
+import { compileGlob } from '../glob.ts'
 
 const WRITTEN: Record<string, string> = { '%': '%25', '/': '%2F', '*': '%2A' }
 const ESCAPES = Object.values(WRITTEN)

@@ -1,6 +1,6 @@
 import { got, type Json, notJson } from '@troupe/kernel'
+import { compileGlob, LONGEST_PATTERN } from '../glob.ts'
 import type { Wrong } from './agent-path.ts'
-import { compileGlob, LONGEST_PATTERN } from './glob.ts'
 
 /** What one argument has to be. */
 export type ArgMatcher = ArgTest | { readonly not: ArgTest }
@@ -56,18 +56,31 @@ function compileGlobs(given: unknown, loosens: boolean, wrong: Wrong): (value: u
     checkLength(pattern, wrong)
     return { matches: compileGlob(pattern), wild: pattern.includes('*') }
   })
-  const one = (value: unknown) =>
-    typeof value === 'string' &&
-    globs.some(({ matches, wild }) => matches(value) && !(loosens && wild && CLIMBS.test(value)))
-  // Of a list of texts, a rule that frees has to know each.
-  return (value) => {
-    if (!Array.isArray(value)) return one(value)
-    return loosens ? value.length > 0 && value.every(one) : value.some(one)
+  const frees = (value: unknown) =>
+    typeof value === 'string' && globs.some(({ matches, wild }) => matches(value) && !(wild && CLIMBS.test(value)))
+  const binds = (value: unknown): boolean => {
+    if (typeof value === 'object' && value !== null) return Object.values(value).some(binds)
+    if (typeof value !== 'string') return false
+    const plain = plainly(value)
+    return CLIMBS.test(plain) || globs.some(({ matches }) => matches(value) || matches(plain))
   }
+  if (!loosens) return binds
+  return (value) => (Array.isArray(value) ? value.length > 0 && value.every(frees) : frees(value))
 }
 
-/** A text that leaves the folder it names. */
+/** A text that leaves a folder it names. */
 const CLIMBS = /(^|[\\/])\.\.([\\/]|$)/
+
+/** A path without its detours: `./a//b/../c` is `a/c`; it still climbs if it leads to who knows where. */
+function plainly(path: string): string {
+  const steps: string[] = []
+  for (const step of path.split(/[\\/]/)) {
+    if (step === '' || step === '.') continue
+    if (step === '..' && steps.length > 0 && steps.at(-1) !== '..') steps.pop()
+    else steps.push(step)
+  }
+  return (/^[\\/]/.test(path) ? '/' : '') + steps.join('/')
+}
 
 /** Contract: throws what `wrong` makes of it if a pattern is too long. */
 export function checkLength(pattern: string, wrong: Wrong): void {

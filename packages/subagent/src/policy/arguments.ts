@@ -5,7 +5,7 @@ export function copyOf(args: unknown): unknown {
   return notJson(args) === undefined ? structuredClone(args) : args
 }
 
-/** What others are shown of arguments: frozen, and never the value itself. */
+/** What others are shown of a value: frozen, and never the value itself. */
 export function jsonOf(args: unknown): Json {
   try {
     return frozen((JSON.parse(JSON.stringify(args)) ?? null) as Json)

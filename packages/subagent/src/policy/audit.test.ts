@@ -65,6 +65,16 @@ describe('the audit of a call', () => {
     expect(lines()).toEqual(['requested {}', 'decided deny ask listener 0', 'finished denied TOOL_REFUSED'])
   })
 
+  test('by nobody, where what was said cannot be followed or asking fails', async () => {
+    const { bus, guard, lines, events } = audited({ effect: 'ask', tool: 'save' }, { effect: 'allow', tool: 'copy' })
+    bus.on('approval', () => ({ approved: true, arguments: '{' }))
+    await callOf().attempt(guard(noting('save', [])))
+    expect(events[1]).toMatchObject({ message: expect.stringContaining('not valid JSON') })
+    expect(lines()).toEqual(['requested {}', 'decided deny ask nobody 0', 'finished denied VALIDATION_FAILED'])
+    await callOf().attempt(guard(noting('copy', [], { needsApproval: boom })))
+    expect(lines()).toEqual(['requested {}', 'decided deny allow nobody 1', 'finished denied TOOL_FAILED'])
+  })
+
   test('by the answer to an interrupt, which is a second attempt', async () => {
     const { guard, lines } = audited()
     const call = callOf()

@@ -10,7 +10,7 @@ import { jsonOf } from './arguments.ts'
 import type { MessageBus } from './bus.ts'
 import type { PolicyEffect } from './rule.ts'
 
-/** Who had the last word on a call: a rule, the default, a live listener, the answer to an interrupt, or nobody, because nobody could be asked. */
+/** Who had the last word on a call: a rule, the default, a live listener, the answer to an interrupt, or nobody, because nobody could be asked or what was said cannot be followed. */
 export type DecidedBy = 'rule' | 'default' | 'listener' | 'answer' | 'nobody'
 
 /** Where and whose a call is. */

@@ -52,7 +52,7 @@ describe('a bus', () => {
     expect(heard).toEqual(['once', 'always', 'always', 'late'])
   })
 
-  test('a throwing, rejecting or hanging listener is isolated and reported once', async () => {
+  test('a listener that throws or rejects is reported once, and one that hangs holds nobody up', async () => {
     const reports: KernelError[] = []
     const bus = createBus<Own>({ report: (error) => void reports.push(error) })
     const heard: string[] = []
@@ -134,5 +134,16 @@ describe("a child's end of the bus", () => {
     bus.on('note', ({ from }) => void heard.push(from))
     bus.as('a').send('note', 'x')
     expect(heard).toEqual(['a'])
+  })
+
+  test('nor can what it carries, by a listener or by its sender', () => {
+    const bus = createBus<{ plan: { steps: string[] } }>({ report: () => {} })
+    const heard: unknown[] = []
+    bus.on('plan', ({ data }) => void data.steps.push('forged'))
+    bus.on('plan', ({ data }) => void heard.push(data))
+    const plan = { steps: ['one'] }
+    bus.send('plan', plan)
+    plan.steps.push('later')
+    expect(heard).toEqual([{ steps: ['one'] }])
   })
 })

@@ -1,12 +1,13 @@
 import type { ApprovalAnswer, Awaitable, Json, ToolKind } from '@troupe/kernel'
 import { checkOption, got, KernelError } from '@troupe/kernel'
 import { checkPath, identityOf } from './agent-path.ts'
+import { jsonOf } from './arguments.ts'
 import type { AuditEvent } from './audit.ts'
 
 /** An app's own messages: what each type carries. */
 export type BusMessages = { readonly [type: string]: Json }
 
-/** A message of the app. Contract: `from` is put there by the bus. */
+/** A message of the app. Contract: `from` is put there by the bus; `data` is a frozen copy. */
 export interface BusMessage<Data extends Json = Json> {
   readonly type: string
   /** The identity of the sender: `a/b`. */
@@ -83,7 +84,7 @@ const RESERVED = ['approval', 'audit']
 
 /**
  * Makes a bus.
- * Contract: no state but its own; a listener that throws, rejects or takes its time is isolated and reported once.
+ * Contract: no state but its own; a listener that throws or rejects is reported once, and one that takes its time holds nobody up.
  * @example
  * const bus = createBus()
  * const stop = bus.on('approval', async ({ message }) => ({ approved: await confirm(message) }))
@@ -181,7 +182,7 @@ function deliver(bus: MessageBus, from: string, type: string, data: Json): void 
   if (RESERVED.includes(type)) {
     throw new KernelError('CONFIG_INVALID', `bus.send: only policy sends ${RESERVED.join(' and ')}, ${got(type)}`)
   }
-  bus.tell(type, Object.freeze({ type, from, data }))
+  bus.tell(type, Object.freeze({ type, from, data: jsonOf(data) }))
 }
 
 function reportToConsole(error: KernelError): void {

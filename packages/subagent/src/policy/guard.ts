@@ -89,15 +89,16 @@ export class Guard {
     const decision = this.#post.decide(args)
     const { effect, by, rule } = decision
     if (effect === 'deny') return this.#deny(decision, trail)
+    const ruled = { rules: effect, ...(rule !== undefined && { rule }) }
     if (effect === 'allow' && !tool.needsApproval) {
-      trail?.decided({ effect, rules: effect, by, ...(rule !== undefined && { rule }) })
+      trail?.decided({ ...ruled, effect, by })
       return { args, call }
     }
     // What was judged is what will run, whoever else holds the arguments meanwhile.
     const own = copyOf(args)
     try {
       if (effect === 'allow' && !(await tool.needsApproval?.(own, ctx))) {
-        trail?.decided({ effect, rules: effect, by, ...(rule !== undefined && { rule }) })
+        trail?.decided({ ...ruled, effect, by })
         return { args: own, call }
       }
       return await this.#obey(await this.#ask(decision, own, ctx, call), decision, own, call, trail)
@@ -105,6 +106,7 @@ export class Guard {
       // A call that was not let through is answered, also where the tool says that its failures end the run.
       const error = KernelError.from(cause, 'TOOL_FAILED')
       if (error.code === 'INTERRUPTED' || error.code === 'ABORTED' || ctx.signal.aborted) throw cause
+      trail?.decided({ ...ruled, effect: 'deny', by: 'nobody', message: error.message })
       return { refusal: { content: `Error: ${error.message}`, error: error.toJSON() } }
     }
   }

@@ -1,9 +1,10 @@
 import { checkOption, got, KernelError, type Tool } from '@troupe/kernel'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from '../define/define-agent.ts'
-import { checkPatterns, matchesPattern } from '../define/tool-selection.ts'
+import { checkPatterns } from '../define/tool-selection.ts'
 import { Environment, type SubagentEnvironment } from '../execute/environment.ts'
 import { AgentExecutor } from '../execute/executor.ts'
 import { SubagentTool } from '../execute/subagent-tool.ts'
+import { compileNames } from '../glob.ts'
 import { invokeAgentTool } from './invoke-agent-tool.ts'
 import { type AgentOverride, checkOverrides, overridden } from './overrides.ts'
 
@@ -30,8 +31,8 @@ export interface AgentRegistryOptions extends Omit<SubagentEnvironment, 'agents'
 export class AgentRegistry {
   readonly enabled: boolean
   readonly #env: Environment
-  readonly #allowed: readonly string[] | undefined
-  readonly #excluded: readonly string[]
+  readonly #isAllowed: (name: string) => boolean
+  readonly #isExcluded: (name: string) => boolean
   readonly #overrides: NonNullable<AgentRegistryOptions['overrides']>
   readonly #definitions: Map<string, AgentDefinition> = new Map()
   readonly #tools: Map<AgentDefinition, SubagentTool | KernelError> = new Map()
@@ -39,13 +40,12 @@ export class AgentRegistry {
   constructor(options: AgentRegistryOptions) {
     const who = 'registry'
     this.#env = new Environment(options, (name) => this.getDefinition(name))
-    const { enabled = true, allowed, excluded = [], overrides = {} } = options
+    const { enabled = true, allowed = ['*'], excluded = [], overrides = {} } = options
     checkOption(typeof enabled === 'boolean', who, 'enabled is true or false', enabled)
-    if (allowed !== undefined) checkPatterns(who, ['allowed'], allowed)
     checkOverrides(overrides)
     this.enabled = enabled
-    this.#allowed = allowed
-    this.#excluded = checkPatterns(who, ['excluded'], excluded)
+    this.#isAllowed = compileNames(checkPatterns(who, ['allowed'], allowed))
+    this.#isExcluded = compileNames(checkPatterns(who, ['excluded'], excluded))
     this.#overrides = overrides
   }
 
@@ -69,7 +69,7 @@ export class AgentRegistry {
     const { loadAgents } = await import('./load-agents.ts')
     const { definitions, errors } = await loadAgents(folder)
     for (const error of errors) this.#env.report(error)
-    for (const definition of definitions) this.#guarded(() => this.registerAgent(definition))
+    for (const definition of definitions) this.#reporting(() => this.registerAgent(definition))
   }
 
   getAllDefinitions(): readonly AgentDefinition[] {
@@ -94,8 +94,7 @@ export class AgentRegistry {
   }
 
   #isThere(name: string): boolean {
-    const listed = (patterns: readonly string[]) => patterns.some((pattern) => matchesPattern(pattern, name))
-    return this.enabled && (!this.#allowed || listed(this.#allowed)) && !listed(this.#excluded)
+    return this.enabled && this.#isAllowed(name) && !this.#isExcluded(name)
   }
 
   #wrap(definition: AgentDefinition): SubagentTool | KernelError {
@@ -113,7 +112,7 @@ export class AgentRegistry {
     return wrapped
   }
 
-  #guarded(work: () => void): void {
+  #reporting(work: () => void): void {
     try {
       work()
     } catch (error) {

@@ -25,7 +25,7 @@ export function parseAgent(text: string, file: string): AgentDefinition {
   } catch (cause) {
     const { message, details } = KernelError.from(cause)
     const path = Array.isArray(details.path) ? details.path.map(String) : []
-    const line = path[0] === 'prompt' ? bodyLine : lineAt(offsetOf(document.contents, path))
+    const line = path[0] === 'prompt' ? bodyLine + linesIn(body, details.at) : lineAt(offsetOf(document.contents, path))
     throw invalid(file, line, message, cause)
   }
 }
@@ -52,6 +52,11 @@ function split(
   const body = lines.slice(end + 1)
   const first = body.findIndex((line) => line.trim() !== '')
   return { yaml: lines.slice(1, end).join('\n'), body: body.join('\n').trim(), bodyLine: end + 2 + Math.max(0, first) }
+}
+
+/** How many lines of a text end before a place in it. */
+function linesIn(text: string, at: unknown): number {
+  return text.slice(0, typeof at === 'number' ? at : 0).split('\n').length - 1
 }
 
 /** Where a key stands, or the deepest one above it that is there. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileGlob, LONGEST_PATTERN } from './glob.ts'
+import { compileGlob, compileNames, LONGEST_PATTERN } from './glob.ts'
 
 const matches = (pattern: string, text: string) => compileGlob(pattern)(text)
+const named = (pattern: string, name: string) => compileNames([pattern])(name)
 
 describe('a glob', () => {
   test.each([
@@ -55,5 +56,52 @@ describe('a glob', () => {
       expect(matches(pattern, 'a'.repeat(50_000))).toBe(false)
       expect(performance.now() - start).toBeLessThan(2000)
     }
+  })
+})
+
+describe('a pattern for names', () => {
+  test.each<[string, string, boolean]>([
+    ['read_file', 'read_file', true],
+    ['read_file', 'read_files', false],
+    ['read_*', 'read_file', true],
+    ['read_*', 'read_', true],
+    ['read_*', 'pre_read_file', false],
+    ['*_file', 'read_file', true],
+    ['*', '', true],
+    ['*', 'anything at all', true],
+    ['a*b*c', 'aXbXc', true],
+    ['a*b*c', 'abc', true],
+    ['a*b*c', 'acb', false],
+    ['ab*ba', 'aba', false],
+    ['**', 'x', true],
+    ['a.c', 'abc', false],
+    ['a.c', 'a.c', true],
+    ['(a|b)+', 'a', false],
+    ['[a-z]*', '[a-z]x', true],
+    ['[a-z]*', 'qx', false],
+    ['^a$', 'a', false],
+    ['a\\*', 'a\\b', true],
+    ['mcp:*/x?', 'mcp:git/x?', true],
+    ['mcp:*/x?', 'mcp:git/xy', false],
+  ])('%s fits %s: %s', (pattern, name, fits) => {
+    expect(named(pattern, name)).toBe(fits)
+  })
+
+  test('means what the same regular expression with escaped characters means (property)', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.', '[', '(', '+', '$', '\\'), maxLength: 8 })
+    fc.assert(
+      fc.property(text, text, (pattern, name) => {
+        const escaped = pattern.split('*').map((piece) => piece.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+        expect(named(pattern, name)).toBe(new RegExp(`^${escaped.join('.*')}$`, 's').test(name))
+      }),
+      { seed: 3, numRuns: 2_000 },
+    )
+  })
+
+  test('that would freeze a regular expression takes no time', () => {
+    const name = `${'a'.repeat(50_000)}b`
+    const start = performance.now()
+    expect(named(`${'*a'.repeat(500)}*c`, name)).toBe(false)
+    expect(performance.now() - start).toBeLessThan(500)
   })
 })

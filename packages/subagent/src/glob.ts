@@ -24,6 +24,12 @@ export function compileGlob(pattern: string): (text: string) => boolean {
     middle(text.slice(prefix.length, text.length - suffix.length))
 }
 
+/** Compiles patterns for names, of which one has to match: `*` is any text, every other character is itself. */
+export function compileNames(patterns: readonly string[]): (name: string) => boolean {
+  const globs = patterns.map((pattern) => compileGlob(pattern.replaceAll(/\*+/g, '**')))
+  return (name) => globs.some((matches) => matches(name))
+}
+
 function tokensOf(pattern: string): number[] {
   const tokens: number[] = []
   for (let i = 0; i < pattern.length; i++) {

@@ -1,0 +1,31 @@
+import type { Usage } from '@troupe/kernel'
+
+type Tokens = { -readonly [K in keyof Usage]: Usage[K] }
+const KEYS = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const
+
+/** What was used in and out. */
+export function tokensOf({ inputTokens, outputTokens }: Usage): number {
+  return inputTokens + outputTokens
+}
+
+/** Usage as a model tells it. Contract: what is no number of tokens counts as none, so that it cannot undo a limit. */
+export function soundUsage(usage: Usage): Usage {
+  if (KEYS.every((key) => usage[key] === undefined || isCount(usage[key]))) return usage
+  const sound: Tokens = { ...usage }
+  for (const key of KEYS) if (sound[key] !== undefined && !isCount(sound[key])) sound[key] = 0
+  return sound
+}
+
+/** What came between two sums. */
+export function usageBetween(before: Usage, after: Usage): Usage {
+  const between: Tokens = { inputTokens: 0, outputTokens: 0 }
+  for (const key of KEYS) {
+    const count = after[key]
+    if (count !== undefined) between[key] = count - (before[key] ?? 0)
+  }
+  return between
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value < Infinity
+}
