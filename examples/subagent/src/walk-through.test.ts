@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const here = (path: string) => new URL(path, import.meta.url)
 const doc = readFileSync(here('../../../docs/subagents.md'), 'utf8')
 
-test('the complete wrapping process (完整的包装过程) is in docs/subagents.md, to the letter', () => {
+test('complete walk-through (实际示例): the complete wrapping process (完整的包装过程) is in docs/subagents.md, to the letter', () => {
   expect(doc).toContain(`\`\`\`ts\n${readFileSync(here('walk-through.ts'), 'utf8')}\`\`\``)
 })
 

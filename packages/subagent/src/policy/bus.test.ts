@@ -7,7 +7,7 @@ beforeEach(noUnhandledRejection)
 
 type Own = { progress: { done: number }; note: string }
 
-describe('a bus', () => {
+describe('message bus (消息总线集成): a bus', () => {
   test('carries typed messages of the app, with who sent them', () => {
     const bus = createBus<Own>()
     const heard: unknown[] = []
