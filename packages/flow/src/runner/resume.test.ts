@@ -175,6 +175,27 @@ describe('resume', () => {
     expect(seen).toMatchObject([additions, { maxIterations: 3 }])
   })
 
+  test('brings changes of state, stored with the turn, and marks what is done when the answers are taken', async () => {
+    const world = stage({ agent: obedient('Desk') })
+    const desk = world.runner()
+    await desk.query('set old 1', session)
+    await desk.query('call ask:a', session)
+    const ref = session.session
+    const commits: unknown[] = []
+    const { commit } = world.store.threads
+    world.store.threads.commit = (...args) => {
+      commits.push(args[1].processed)
+      return commit(...args)
+    }
+    const state = { set: { mood: 'good' }, removed: ['old'] }
+    await desk.resume({ 'a#1': 1 }, { ...session, state, processed: ['m7'] })
+    expect(commits[0]).toEqual(['m7'])
+    expect(await world.store.threads.processed(ref, ['m7', 'm8'])).toEqual(['m7'])
+    expect((await world.store.threads.get(ref))?.state).toEqual({ mood: 'good' })
+    const broken = desk.resume({ 'a#1': 1 }, { ...session, state: { set: { constructor: 1 } } })
+    expect(await settled(broken)).toBe('VALIDATION_FAILED')
+  })
+
   test('runs an agent that cannot resume again from its start, and it finds its answer there', async () => {
     const starts: number[] = []
     const agent: Agent = {

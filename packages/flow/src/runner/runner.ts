@@ -45,7 +45,6 @@ export interface RunnerOptions<Output = unknown> {
 /** What a single run may do otherwise than its runner. */
 export interface FlowRequest extends RunRequest {
   readonly busy?: BusyPolicy
-  readonly pending?: PendingPolicy
 }
 
 /** A Runner that can also be asked in words. */
@@ -104,9 +103,14 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       const runId = runIdOf(request)
       return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
     },
-    resume(answers: Answers, { additions, options: runOptions, ...request }) {
+    resume(answers: Answers, { additions, options: runOptions, state, processed, ...request }) {
       checkOption(request.session !== undefined, 'resume', 'expected the session of the thread that asks', undefined)
-      const input = { ...(additions && { additions }), ...(runOptions && { options: runOptions }) }
+      const input = {
+        ...(additions && { additions }),
+        ...(runOptions && { options: runOptions }),
+        ...(state && { state }),
+        ...(processed && { processed }),
+      }
       return start({ answers, input }, request, runIdOf(request))
     },
     cancel,

@@ -114,7 +114,7 @@ export class ThreadRun implements RunSettings, RunHost {
     this.#leave = this.#lending.local.enter(ref, this)
     this.#watch.begin(run, this.#parts.limits.runMs)
     const { answers, input } = this.#wish
-    if (!answers) checkInput(input)
+    checkInput({ messages: [], ...input })
     const found = await store.threads.get(ref)
     const opening = answers
       ? await openWithAnswers(flow, found, answers, clock)

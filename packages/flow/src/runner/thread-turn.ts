@@ -23,7 +23,7 @@ import { loadMessages, OpenCalls } from './thread-messages.ts'
 /** What a run was asked for. */
 export type Wish =
   | { readonly input: RunInput; readonly answers?: undefined }
-  | { readonly answers: Answers; readonly input: Pick<AgentInput, 'additions' | 'options'> }
+  | { readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> }
 
 /** What a turn is made of. */
 export interface TurnParts {
@@ -55,7 +55,7 @@ export class ThreadTurn {
   /** The state the run begins with. */
   get state(): JsonObject {
     const { thread, wish } = this.#parts
-    if (wish.answers || !wish.input.state) return thread.state
+    if (!wish.input.state) return thread.state
     const { set, removed = [] } = wish.input.state
     const state = { ...thread.state, ...set }
     for (const key of removed) delete state[key]
@@ -71,8 +71,12 @@ export class ThreadTurn {
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
     const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     log.begin(messages)
-    if (wish.answers)
-      await this.#write({ checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null })
+    if (wish.answers) {
+      await this.#write({
+        checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null,
+        ...(wish.input.processed && { processed: wish.input.processed }),
+      })
+    }
     return { ...wish.input, messages, ...opening.resumption }
   }
 

@@ -18,10 +18,10 @@ export interface Runner<Output = unknown> {
   readonly agent: Agent<Output>
   /** Contract: user messages start a turn, tool messages answer open calls, in that agent that asked; `THREAD_BUSY` if the thread is taken. */
   run(input: RunInput, options?: RunRequest): Run<Output>
-  /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing. */
+  /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
   resume(
     answers: Answers,
-    options: RunRequest & { readonly session: ThreadRef } & Pick<AgentInput, 'additions' | 'options'>,
+    options: RunRequest & { readonly session: ThreadRef } & Omit<RunInput, 'messages'>,
   ): Run<Output>
   /** Contract: works from any process; false if nothing runs there. */
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
@@ -39,6 +39,8 @@ export interface RunRequest {
   readonly session?: ThreadRef
   readonly runId?: string
   readonly signal?: AbortSignal
+  /** What a user message does to questions and calls that are open: nothing but an error, or it drops them. @default what the Runner does */
+  readonly pending?: 'reject' | 'drop'
   /** Puts the caller's values into the run: `(ctx) => ctx.with(LOCALE, 'zh')`. */
   readonly prepare?: (ctx: RunContext) => RunContext
 }
