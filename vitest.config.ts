@@ -6,6 +6,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          // Many tests start processes, and a busy machine is no fault.
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
           include: [
             'packages/*/src/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
@@ -14,6 +17,7 @@ export default defineConfig({
           ],
         },
       },
+      { test: { name: 'faults', include: ['faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 } },
       { test: { name: 'workspace', include: ['scripts/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
     ],
   },

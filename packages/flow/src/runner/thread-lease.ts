@@ -97,7 +97,7 @@ async function waitFor(
   for (;;) {
     signal.throwIfAborted()
     try {
-      return await take()
+      return await unless(signal, take(), (late) => late.release())
     } catch (error) {
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
       const { runId: holder } = error.details
@@ -111,6 +111,19 @@ async function waitFor(
       await pause(clock, Math.min(left, pollMs), signal, freed)
     }
   }
+}
+
+/** Waits for work until the signal aborts; what comes after that is given back. Contract: leaves no listener behind. */
+function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      reject(signal.reason)
+      // Where it cannot be given back it expires.
+      work.then(giveBack).catch(() => undefined)
+    }
+    signal.addEventListener('abort', onAbort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 /** Waits for a time, or until something has come. Contract: leaves no timer and no listener behind. */

@@ -1,0 +1,27 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+
+/** Something that a tool has done. */
+export interface Effect {
+  /** The idempotency key of the call. */
+  readonly key: string
+  readonly callId: string
+}
+
+/** What tools have done to the world; survives the process that did it. */
+export class Effects {
+  readonly #file: string
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  add(effect: Effect): void {
+    appendFileSync(this.#file, `${JSON.stringify(effect)}\n`)
+  }
+
+  all(): readonly Effect[] {
+    if (!existsSync(this.#file)) return []
+    const lines = readFileSync(this.#file, 'utf8').split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as Effect)
+  }
+}

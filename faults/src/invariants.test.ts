@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RecordCommand, ThreadCommit, ThreadRef } from '@troupe/kernel'
+import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
+import { afterAll, expect, test } from 'vitest'
+import { runsIn } from './aftermath.ts'
+import { Caller } from './caller.ts'
+import { Effects } from './effects.ts'
+import { Findings } from './findings.ts'
+import { checkCalls, checkEffects, checkEndings, checkLogs, checkPromises, checkRecords } from './invariants.ts'
+import type { Line } from './lines.ts'
+import { openStore } from './place.ts'
+import { snapshot } from './snapshot.ts'
+import { watchedStore } from './watched-store.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'troupe-invariants-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+const ref: ThreadRef = { app: 'app', user: 'ann', threadId: 'thread' }
+
+/** What a store makes of what it is given to write. */
+interface Lies {
+  readonly commit?: (commit: ThreadCommit) => ThreadCommit
+  readonly records?: (commands: readonly RecordCommand[]) => readonly RecordCommand[]
+  readonly effect?: (effects: Effects) => void
+}
+
+/** What is found after a conversation on a store that lies. */
+async function found({ commit, records, effect }: Lies): Promise<readonly string[]> {
+  await using honest = await openStore({ kind: 'sqlite', path: ':memory:' })
+  const store = watchedStore(honest, (name, perform, args) => {
+    const given = args as unknown[]
+    if (name === 'threads.commit' && commit) given[1] = commit(given[1] as ThreadCommit)
+    if (name === 'records.apply' && records) given[1] = records(given[1] as readonly RecordCommand[])
+    return perform()
+  })
+  const effects = new Effects(join(folder, `${++files}`))
+  const lines: Line[] = []
+  {
+    await using messages = messageLifecycle({ store, report: () => undefined })
+    const callbacks = [messages, toolLifecycle({ messages })]
+    const caller = new Caller({ store, ref, effects, callbacks, name: 'w', tell: (line) => void lines.push(line) })
+    await caller.play('1: look pay')
+    await caller.play('2: talk')
+  }
+  effect?.(effects)
+  const findings = new Findings()
+  const shot = await snapshot(honest, ref, runsIn(lines))
+  checkPromises(findings, shot, lines)
+  checkCalls(findings, shot)
+  checkRecords(findings, shot)
+  checkEffects(findings, shot, effects.all())
+  checkLogs(findings, shot, lines)
+  checkEndings(findings, shot, lines)
+  return findings.violations
+}
+
+const onMessages =
+  (change: (messages: NonNullable<ThreadCommit['messages']>) => ThreadCommit['messages']) =>
+  (commit: ThreadCommit): ThreadCommit => ({ ...commit, messages: change(commit.messages ?? []) ?? [] })
+
+test('nothing is found on a store that keeps its word', async () => {
+  expect(await found({})).toEqual([])
+})
+
+test.each<[what: string, lies: Lies, found: RegExp]>([
+  ['loses a turn', { commit: onMessages((all) => all.slice(0, 0)) }, /an acknowledged message is there/],
+  ['loses the last message', { commit: onMessages((all) => all.slice(0, -1)) }, /an acknowledged message is there/],
+  [
+    'loses a result',
+    { commit: onMessages((all) => all.filter(({ message }) => message.role !== 'tool')) },
+    /1 results/,
+  ],
+  ['turns a turn around', { commit: onMessages((all) => all.toReversed()) }, /is in order/],
+  [
+    'changes a message',
+    { commit: onMessages((all) => all.map((one) => ({ ...one, message: { ...one.message, content: 'other' } }))) },
+    /the same as was shown/,
+  ],
+  [
+    'has a result twice',
+    {
+      commit: onMessages((all) =>
+        all.flatMap((one) => [one, { ...one, message: { ...one.message, id: `${one.message.id}'` } }]),
+      ),
+    },
+    /1 results; seen: 2/,
+  ],
+  ['never ends a run', { records: (all) => all.filter(({ type }) => type !== 'run-finish') }, /its record is closed/],
+  ['knows nothing of a run', { records: () => [] }, /its record says how it ended/],
+  [
+    'ends a run with another text',
+    { records: (all) => all.filter(({ type }) => type !== 'run-text') },
+    /a complete run is in the thread with its text/,
+  ],
+  [
+    'never ends a call',
+    { records: (all) => all.filter((one) => one.type !== 'tool-call' || one.call.status === 'running') },
+    /its record is settled/,
+  ],
+  [
+    'does something twice',
+    { effect: (effects) => effects.add(effects.all()[0] ?? { key: '', callId: '' }) },
+    /nothing was done twice/,
+  ],
+])('it is found when a store %s', async (_what, lies, what) => {
+  const violations = await found(lies)
+  expect(
+    violations.some((violation) => what.test(violation)),
+    violations.join('\n'),
+  ).toBe(true)
+})

@@ -1,0 +1,45 @@
+import type { Findings } from './findings.ts'
+import type { StoreKind } from './place.ts'
+
+/** What one case came to. */
+export interface CaseResult {
+  readonly findings: Findings
+  /** Where the fault has hit. */
+  readonly hits: readonly string[]
+  readonly counts: { readonly [what: string]: number }
+}
+
+/** What all cases of one kind on one store came to. */
+export class Tally {
+  readonly campaign: string
+  readonly kind: StoreKind
+  readonly counts: Map<string, number> = new Map()
+  readonly hits: Map<string, number> = new Map()
+  /** Each with the seed that shows it again. */
+  readonly failures: string[] = []
+  cases = 0
+  checked = 0
+  ms = 0
+
+  constructor(campaign: string, kind: StoreKind) {
+    this.campaign = campaign
+    this.kind = kind
+  }
+
+  add(seed: number, { findings, hits, counts }: CaseResult): void {
+    this.cases++
+    this.checked += findings.checked
+    for (const [what, count] of Object.entries(counts)) raise(this.counts, what, count)
+    for (const hit of hits) raise(this.hits, hit, 1)
+    for (const violation of findings.violations) this.fail(seed, violation)
+  }
+
+  fail(seed: number, what: string): void {
+    const again = `SEED=${seed} pnpm test:faults ${this.campaign} ${this.kind}`
+    this.failures.push(`${what.slice(0, 2_000)}\n    again: ${again}`)
+  }
+}
+
+function raise(counts: Map<string, number>, what: string, by: number): void {
+  counts.set(what, (counts.get(what) ?? 0) + by)
+}

@@ -1,0 +1,25 @@
+import type { Store } from '@troupe/kernel'
+
+/** A call of a port on its way: `threads.commit` and what does it. Contract: what it gives is what the caller gets. */
+export type OnCall = (name: string, perform: () => Promise<unknown>, args: readonly unknown[]) => Promise<unknown>
+
+/** A store whose calls pass by `onCall`; following a log is left alone. */
+export function watchedStore(store: Store, onCall: OnCall): Store {
+  return {
+    threads: watchedPort('threads', store.threads, onCall),
+    records: watchedPort('records', store.records, onCall),
+    runLog: watchedPort('runLog', store.runLog, onCall),
+    leases: watchedPort('leases', store.leases, onCall),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
+}
+
+function watchedPort<Port extends object>(name: string, port: Port, onCall: OnCall): Port {
+  return new Proxy(port, {
+    get(target, key) {
+      const method: unknown = Reflect.get(target, key)
+      if (typeof method !== 'function' || key === 'follow') return method
+      return (...args: unknown[]) => onCall(`${name}.${String(key)}`, () => method.apply(target, args), args)
+    },
+  })
+}
