@@ -106,7 +106,7 @@ function batchSaver(who: string) {
     db.updateTable('troupe_threads').set(counters).where('id', '=', id),
   )
 
-  return async (tx: Tx, { id, owner }: ThreadRow, batch: Batch): Promise<void> => {
+  return async (tx: Tx, { id, owner, run_seq, call_seq }: ThreadRow, batch: Batch): Promise<void> => {
     const runs = [...batch.runs]
     const fresh = runs.flatMap(([runId, { start, ...run }]) => {
       if (!start) return []
@@ -136,6 +136,7 @@ function batchSaver(who: string) {
     for (const rows of statements(calls)) await putCalls(tx, rows)
     const usage = [...batch.usage.values()].map((call) => modelCallRow(id, call))
     for (const rows of statements(usage)) await addUsage(tx, rows)
+    if (batch.runSeq === run_seq && batch.callSeq === call_seq) return
     await count(tx, { id, run_seq: batch.runSeq, call_seq: batch.callSeq })
   }
 }
