@@ -1,0 +1,262 @@
+import { EventType, type ResumeEntry } from '@ag-ui/core'
+import { defineTool, type Json, type Store } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { fakeClock } from '@troupe/testkit'
+import { describe, expect, test } from 'vitest'
+import { ANN, Client, PICK, picking, replica, STORES, scripted, stored, told } from './stage.fixture.ts'
+
+const store = () => (STORES[1] as (typeof STORES)[0])[1]()
+
+/** A desk with a tool that needs approval, one that asks for a city, and one that asks until noon only. */
+function desk(turns: Parameters<typeof scripted>[0]) {
+  const paid: string[] = []
+  const parameters = { type: 'object' } as const
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters,
+    needsApproval: () => true,
+    invoke: (_, __, { callId }) => `paid ${String(paid.push(callId))}`,
+  })
+  const city = defineTool({
+    name: 'city',
+    description: 'Asks for a city.',
+    parameters,
+    invoke: async (_, ctx) =>
+      `chose ${String(await ctx.interrupt({ reason: 'input', message: 'Which?', responseSchema: { type: ['string', 'null'] } }))}`,
+  })
+  const soon = defineTool({
+    name: 'soon',
+    description: 'Asks for a moment.',
+    parameters,
+    invoke: async (_, ctx) => String(await ctx.interrupt({ reason: 'input', expiresAt: ctx.clock.now() + 40 })),
+  })
+  return { paid, ...scripted(turns, [pay, city, soon]) }
+}
+const call = (name: string, id: string = name) => ({ id, name, arguments: {} })
+const yes = (interruptId: string, payload: Json = { approved: true }): ResumeEntry => ({
+  interruptId,
+  status: 'resolved',
+  payload,
+})
+const asked = (client: Client) => client.pendingInterrupts.map(({ id }) => id)
+
+async function asking(...names: readonly string[]) {
+  const place = store()
+  const { agent, model, paid } = desk([{ toolCalls: names.map((name) => call(name)) }, 'Done.', 'And more.'])
+  const client = new Client(replica(agent, place))
+  expect(await client.say('Go', { tools: [PICK] })).toBe('interrupt')
+  return {
+    place,
+    agent,
+    model,
+    paid,
+    client,
+    async [Symbol.asyncDispose]() {
+      await place[Symbol.asyncDispose]()
+    },
+  }
+}
+const frozen = async (place: Store) => JSON.stringify([await place.threads.get(ANN), await stored(place)])
+
+describe('HITL: questions of a run', () => {
+  test('go out as interrupts, with schema and expiry, after the state and the messages', async () => {
+    await using world = await asking('pay', 'city', 'soon')
+    const { client } = world
+    expect(client.pendingInterrupts).toMatchObject([
+      { id: 'pay#1', reason: 'approval', toolCallId: 'pay', responseSchema: { required: ['approved'] } },
+      { id: 'city#1', reason: 'input', message: 'Which?' },
+      { id: 'soon#1', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
+    ])
+    const last = client.seen.slice(-3).map(({ type }) => type)
+    expect(last).toEqual([EventType.STATE_SNAPSHOT, EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED])
+  })
+
+  test('are answered by one resume array, on another replica', async () => {
+    await using world = await asking('pay', 'city')
+    const { client, agent, place, model, paid } = world
+    client.server = replica(agent, place)
+    expect(await client.say(undefined, { resume: [yes('city#1', 'Beijing'), yes('pay#1')] })).toBe('success')
+    expect([client.text, paid, asked(client)]).toEqual(['Done.', ['pay'], []])
+    expect(told(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool city: chose Beijing'])
+  })
+
+  test('that the user cancels are refused, or answered with null', async () => {
+    await using world = await asking('pay', 'city')
+    const { client, paid, model } = world
+    const resume: ResumeEntry[] = ['pay#1', 'city#1'].map((interruptId) => ({ interruptId, status: 'cancelled' }))
+    expect(await client.say(undefined, { resume })).toBe('success')
+    expect(paid).toEqual([])
+    expect(told(model.requests[1]?.messages).slice(2)).toEqual([
+      'tool pay: The user refused this call.',
+      'tool city: chose null',
+    ])
+  })
+})
+
+describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing changes', () => {
+  /** The client would not send most of these. */
+  const send = async (client: Client, resume: ResumeEntry[]) => {
+    client.pendingInterrupts = []
+    return client.say(undefined, { resume })
+  }
+  test.each([
+    ['one is missing', [yes('pay#1')], 'INTERRUPT_UNANSWERED'],
+    ['one is unknown', [yes('pay#1'), yes('city#1', 'x'), yes('other#1')], 'INTERRUPT_UNKNOWN'],
+    ['one does not fit its schema', [yes('pay#1', 'sure'), yes('city#1', 'x')], 'VALIDATION_FAILED'],
+    [
+      'one approves without a word',
+      [{ interruptId: 'pay#1', status: 'resolved' }, yes('city#1', 'x')],
+      'VALIDATION_FAILED',
+    ],
+  ] as [string, ResumeEntry[], string][])('%s', async (_, resume, code) => {
+    await using world = await asking('pay', 'city')
+    const before = await frozen(world.place)
+    expect(await send(world.client, resume)).toBe(code)
+    expect(await frozen(world.place)).toBe(before)
+    expect(world.paid).toEqual([])
+    expect(await send(world.client, [yes('pay#1'), yes('city#1', 'Rome')])).toBe('success')
+  })
+
+  test('one is too late', async () => {
+    const clock = fakeClock()
+    await using place = memoryStore({ clock })
+    const { agent } = desk([{ toolCalls: [call('soon')] }])
+    const client = new Client(replica(agent, place, { clock }, { clock }))
+    await client.say('Go')
+    clock.advance(40)
+    const before = await frozen(place)
+    expect(await send(client, [yes('soon#1', 'x')])).toBe('INTERRUPT_EXPIRED')
+    expect(await frozen(place)).toBe(before)
+  })
+
+  test('it is of another user', async () => {
+    await using world = await asking('pay')
+    const eve = new Client(replica(world.agent, world.place, { userId: 'eve' }))
+    expect(await send(eve, [yes('pay#1')])).toBe('INTERRUPT_UNKNOWN')
+    expect(world.paid).toEqual([])
+  })
+})
+
+describe('HITL: answers and other things', () => {
+  test('the same answer again is safe: nothing is done twice, and it is no error', async () => {
+    await using world = await asking('pay')
+    const { client, agent, place, paid, model } = world
+    const resume = [yes('pay#1')]
+    expect(await client.say(undefined, { resume })).toBe('success')
+    const before = await stored(place)
+    client.server = replica(agent, place)
+    expect(await client.say(undefined, { resume })).toBe('success')
+    expect([paid, model.requests.length, await stored(place)]).toEqual([['pay'], 2, before])
+  })
+
+  test('two answers at the same time: one is taken', async () => {
+    await using world = await asking('pay')
+    const { client, agent, place, paid } = world
+    const second = new Client(replica(agent, place))
+    const resume = [yes('pay#1')]
+    const ends = await Promise.all([client.say(undefined, { resume }), second.say(undefined, { resume })])
+    expect(paid).toEqual(['pay'])
+    expect(ends).toContain('success')
+  })
+
+  test('a request without anything new asks again, so that no client takes the question for answered', async () => {
+    await using world = await asking('pay')
+    const reloaded = new Client(replica(world.agent, world.place))
+    expect(await reloaded.say()).toBe('interrupt')
+    expect(asked(reloaded)).toEqual(['pay#1'])
+  })
+
+  test('text while a question is open is PENDING_TOOL_CALLS; it comes after the answer, with the next request', async () => {
+    await using world = await asking('pay')
+    const { client, model } = world
+    client.pendingInterrupts = []
+    expect(await client.say('Well?')).toBe('PENDING_TOOL_CALLS')
+    expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+    expect(client.text).toBe('Done.')
+    expect(await client.say()).toBe('success')
+    expect(told(model.requests[2]?.messages).slice(-2)).toEqual(['assistant Done.', 'user Well?'])
+  })
+
+  test('results of client tools may come with the answers', async () => {
+    const place = store()
+    const turn = { toolCalls: [call('pay'), { id: 'c1', name: PICK.name, arguments: { from: [] } }] }
+    const { agent, model, paid } = desk([turn, 'Done.'])
+    const client = new Client(replica(agent, place))
+    expect(await client.say('Go', { tools: [PICK] })).toBe('interrupt')
+    client.result('c1', 'red')
+    client.server = replica(agent, place)
+    expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+    expect([client.text, paid]).toEqual(['Done.', ['pay']])
+    expect(told(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool pick_colour: red'])
+    expect(await place.threads.get(ANN)).toMatchObject({ openCalls: [] })
+    await place[Symbol.asyncDispose]()
+  })
+
+  test('or after them, or before them', async () => {
+    for (const resultFirst of [true, false]) {
+      const place = store()
+      const turn = { toolCalls: [call('pay'), { id: 'c1', name: PICK.name, arguments: { from: [] } }] }
+      const { agent, paid } = desk([turn, 'Done.'])
+      const client = new Client(replica(agent, place))
+      await client.say('Go', { tools: [PICK] })
+      if (resultFirst) {
+        client.result('c1', 'red')
+        client.pendingInterrupts = []
+        expect(await client.say()).toBe('interrupt')
+        expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+      } else {
+        expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+        expect(client.pending).toEqual(['c1'])
+        client.result('c1', 'red')
+        expect(await client.say()).toBe('success')
+      }
+      expect([resultFirst, client.text, paid]).toEqual([resultFirst, 'Done.', ['pay']])
+      await place[Symbol.asyncDispose]()
+    }
+  })
+
+  test('the state of the client comes with the answer', async () => {
+    const place = store()
+    const seen: unknown[] = []
+    const peek = defineTool({
+      name: 'peek',
+      description: 'Looks.',
+      parameters: { type: 'object' },
+      needsApproval: () => true,
+      invoke: (_, ctx) => {
+        seen.push(Object.fromEntries([...ctx.state.keys()].map((key) => [key, ctx.state.get(key)])))
+        return 'seen'
+      },
+    })
+    const { agent } = scripted([{ toolCalls: [call('peek')] }, 'Done.'], [peek])
+    const client = new Client(replica(agent, place))
+    client.setState({ a: 1, gone: true })
+    await client.say('Go')
+    client.setState({ a: 2, 'temp:x': 3 })
+    expect(await client.say(undefined, { resume: [yes('peek#1')] })).toBe('success')
+    expect(seen).toEqual([{ a: 2, 'temp:x': 3 }])
+    expect((await place.threads.get(ANN))?.state).toEqual({ a: 2 })
+    expect(client.state).toEqual({ a: 2 })
+    await place[Symbol.asyncDispose]()
+  })
+})
+
+test('a second call of a client tool after an answer keeps its order', async () => {
+  const place = store()
+  const { agent, model } = desk([{ toolCalls: [call('pay')] }, picking('c1'), 'Done.'])
+  const client = new Client(replica(agent, place))
+  await client.say('Go', { tools: [PICK] })
+  expect(await client.say(undefined, { tools: [PICK], resume: [yes('pay#1')] })).toBe('success')
+  expect(client.pending).toEqual(['c1'])
+  client.result('c1', 'blue')
+  expect(await client.say(undefined, { tools: [PICK] })).toBe('success')
+  expect(told(model.requests[2]?.messages)).toEqual([
+    'user Go',
+    'assistant -> pay',
+    'tool pay: paid 1',
+    'assistant -> pick_colour',
+    'tool pick_colour: blue',
+  ])
+  await place[Symbol.asyncDispose]()
+})

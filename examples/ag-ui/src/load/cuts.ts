@@ -1,0 +1,53 @@
+import { agUiServer } from '@troupe/ag-ui'
+import { ResumableHttpAgent } from '@troupe/ag-ui/client'
+import type { Store } from '@troupe/kernel'
+import { cuttingProxy } from './cutting-proxy.ts'
+import { random } from './random.ts'
+import { talkerHandler } from './talker.ts'
+
+/** What became of runs whose connections were cut. */
+export interface CutFigures {
+  readonly runs: number
+  readonly cuts: number
+  readonly gaps: number
+  readonly duplicates: number
+}
+
+const DELTAS = 200
+
+/** Runs whose connections are cut one to five times each, read by clients that connect again by themselves. */
+export async function cuts(store: Store, runs: number, seed = 1): Promise<CutFigures> {
+  const handler = talkerHandler(store)
+  await using server = await agUiServer(handler)
+  const number = random(seed)
+  let left = 0
+  await using proxy = await cuttingProxy(server.url, () => (left-- > 0 ? 200 + number(9_000) : undefined))
+  let gaps = 0
+  let duplicates = 0
+  for (let run = 0; run < runs; run++) {
+    left = 1 + number(5)
+    const agent = new ResumableHttpAgent({
+      url: proxy.url,
+      threadId: `cut-${run}`,
+      reconnect: { pauseMs: (attempt) => (attempt === 0 ? 0 : 2) },
+      // A connection of its own for each request, so that each can be cut.
+      headers: { connection: 'close' },
+    })
+    agent.messages = [{ id: 'u1', role: 'user', content: JSON.stringify({ deltas: DELTAS, pause: 1 + number(60) }) }]
+    let seen = 0
+    let terminals = 0
+    await agent.runAgent(
+      { runId: `cut-${run}` },
+      {
+        onEvent: ({ event: { type } }) => {
+          if (type === 'TEXT_MESSAGE_CONTENT') seen++
+          if (type === 'RUN_FINISHED' || type === 'RUN_ERROR') terminals++
+        },
+      },
+    )
+    if (seen < DELTAS || terminals < 1) gaps++
+    if (seen > DELTAS || terminals > 1) duplicates++
+  }
+  await handler.stop(0)
+  return { runs, cuts: proxy.cuts, gaps, duplicates }
+}

@@ -1,0 +1,177 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import {
+  type Awaitable,
+  type Clock,
+  checkOption,
+  KernelError,
+  type Owner,
+  type PipeStream,
+  type Runner,
+  type RunOptions,
+  type Store,
+  systemClock,
+  type ThreadRef,
+} from '@troupe/kernel'
+import type { InputLimits } from '../input/parse-run-input.ts'
+import type { ToolResultMode } from '../input/tool-result.ts'
+import type { AgUiEvent } from '../protocol.ts'
+import { SessionManager } from '../session/session-manager.ts'
+import { isHold } from '../session/thread-hold.ts'
+import { AgentRun } from './agent-run.ts'
+import { Executions } from './execution-state.ts'
+import { handedOver } from './handover.ts'
+
+/** What an AgUiAgent is made of. */
+export interface AgUiAgentOptions {
+  /** Runs the agent; its store has to be `store`. */
+  readonly runner?: Runner
+  /** Instead of `runner`: picks one for each request. */
+  readonly resolveRunner?: (input: RunAgentInput, owner: Owner) => Awaitable<Runner>
+  readonly store: Pick<Store, 'threads' | 'leases'>
+  /** Whose conversations these are. @default the name of the runner's agent */
+  readonly appName?: string
+  /** Instead of `appName`: by request. */
+  readonly appNameExtractor?: (input: RunAgentInput) => Awaitable<string>
+  /** The one user of an embedded agent. */
+  readonly userId?: string
+  /** Instead of `userId`: by request. */
+  readonly userIdExtractor?: (input: RunAgentInput) => Awaitable<string>
+  /** Settings of a run. @default none */
+  readonly runConfigFactory?: (input: RunAgentInput) => Awaitable<RunOptions>
+  /** How long a run may take. @default 600_000 */
+  readonly executionTimeoutMs?: number
+  /** How long a tool of the server may take before its run is stopped; results of client tools are awaited as long as the session lives. @default 300_000 */
+  readonly toolTimeoutMs?: number
+  /** @default 10 */
+  readonly maxConcurrentExecutions?: number
+  /** How results of client tools are kept. @default 'text' */
+  readonly toolResults?: ToolResultMode
+  /** What user text does while calls or questions are open: nothing but an error, or it drops them. @default 'reject' */
+  readonly pending?: 'reject' | 'drop'
+  /** State that clients neither see nor set, besides `temp:` keys, which they may set. @default none */
+  readonly hidden?: (key: string) => boolean
+  readonly limits?: InputLimits
+  /** @default one over `store` */
+  readonly sessions?: SessionManager
+  readonly clock?: Clock
+  /** Where errors go whose text a client does not get. @default console.error */
+  readonly report?: (error: KernelError, about: { readonly requestId?: string }) => void
+}
+
+/** What a single run is given beyond its input. */
+export interface AgUiRunOptions {
+  /** Aborting cancels the run. */
+  readonly signal?: AbortSignal
+  /** Who asks, where that is known better than by the input. */
+  readonly owner?: Owner
+  /** Goes out with an error, for the operator to find it. */
+  readonly requestId?: string
+}
+
+/** All that the runs of an agent share. */
+export interface AgUiAgentParts {
+  readonly options: AgUiAgentOptions
+  readonly clock: Clock
+  readonly sessions: SessionManager
+  readonly executions: Executions
+  readonly executionTimeoutMs: number
+  readonly toolTimeoutMs: number
+  readonly hidden: (key: string) => boolean
+  readonly report: NonNullable<AgUiAgentOptions['report']>
+}
+
+/**
+ * Runs agents as AG-UI agents, without HTTP: for tests and for embedding.
+ * @example
+ * const agent = new AgUiAgent({ runner, store, userId: 'ann' })
+ * for await (const event of agent.run(input)) console.log(event.type)
+ */
+export class AgUiAgent {
+  readonly sessions: SessionManager
+  readonly #parts: AgUiAgentParts
+
+  constructor(options: AgUiAgentOptions) {
+    const { store, clock = systemClock, hidden = () => false, report = reportToConsole } = options
+    const { executionTimeoutMs = 600_000, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
+    checkOptions(options)
+    const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions }
+    for (const [name, value] of Object.entries(numbers)) {
+      checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} is a number of at least 1`, value)
+    }
+    this.sessions =
+      options.sessions ?? new SessionManager({ store, clock, report: (error) => isolated(report)(error, {}) })
+    this.#parts = {
+      options,
+      clock,
+      sessions: this.sessions,
+      executions: new Executions(maxConcurrentExecutions, executionTimeoutMs),
+      executionTimeoutMs,
+      toolTimeoutMs,
+      hidden: (key) => key.startsWith('temp:') || hidden(key),
+      report: isolated(report),
+    }
+  }
+
+  /** How many runs are under way in this process. */
+  get activeExecutions(): number {
+    return this.#parts.executions.size
+  }
+
+  /**
+   * Serves one request.
+   * Contract: yields canonical events, RUN_STARTED or RUN_ERROR first, exactly one terminal last, whatever happens; never throws; begins when it is read, and is read once; leaving cancels the run.
+   */
+  run(input: unknown, options: AgUiRunOptions = {}): PipeStream<AgUiEvent> {
+    const run = new AgentRun(this.#parts, input, options)
+    return handedOver<AgUiEvent>(
+      (sink) => run.produce(sink),
+      () => run.leave(),
+    )
+  }
+
+  /** Cancels the run of a thread. Contract: works from any process; with `runId` a late wish does not hit the next run; false if nothing runs there. */
+  async cancel(ref: ThreadRef, runId?: string): Promise<boolean> {
+    const { executions, options } = this.#parts
+    const local = executions.find(ref, runId)
+    if (local) {
+      local.stop(new KernelError('ABORTED', 'run: cancelled'))
+      return true
+    }
+    const { threads, leases } = options.store
+    if (isHold((await threads.get(ref))?.runId)) return false
+    return leases.requestCancel(ref, { mode: 'now', ...(runId !== undefined && { runId }) })
+  }
+}
+
+function checkOptions(options: AgUiAgentOptions): void {
+  const { runner, resolveRunner, appName, appNameExtractor, userId, userIdExtractor, toolResults, pending } = options
+  const one = (a: unknown, b: unknown) => a === undefined || b === undefined
+  checkOption(
+    (runner === undefined) !== (resolveRunner === undefined),
+    'AgUiAgent',
+    'expected runner or resolveRunner',
+    runner,
+  )
+  checkOption(one(appName, appNameExtractor), 'AgUiAgent', 'appName and appNameExtractor exclude each other', appName)
+  checkOption(one(userId, userIdExtractor), 'AgUiAgent', 'userId and userIdExtractor exclude each other', userId)
+  const modes: readonly unknown[] = [undefined, 'text', 'json']
+  checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults is text or json', toolResults)
+  const policies: readonly unknown[] = [undefined, 'reject', 'drop']
+  checkOption(policies.includes(pending), 'AgUiAgent', 'pending is reject or drop', pending)
+}
+
+/** Whoever listens to errors must not make one. */
+function isolated(report: AgUiAgentParts['report']): AgUiAgentParts['report'] {
+  return (error, about) => {
+    try {
+      report(error, about)
+    } catch {
+      // There is nobody left to tell.
+    }
+  }
+}
+
+function reportToConsole(error: KernelError, { requestId }: { readonly requestId?: string }): void {
+  // biome-ignore lint/suspicious/noConsole: what a client does not get must not get lost
+  console.error(requestId === undefined ? 'ag-ui:' : `ag-ui, request ${requestId}:`, error)
+}

@@ -1,0 +1,16 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import { got, KernelError, type Owner } from '@troupe/kernel'
+import type { AgUiAgentOptions } from './ag-ui-agent.ts'
+
+/** Whose request it is, by the options of an embedded agent. Contract: `CONFIG_INVALID` if nobody says. */
+export async function ownerOf(options: AgUiAgentOptions, input: RunAgentInput): Promise<Owner> {
+  const { runner, appName, appNameExtractor, userId, userIdExtractor } = options
+  const app = appNameExtractor ? await appNameExtractor(input) : (appName ?? runner?.agent.name)
+  const user = userIdExtractor ? await userIdExtractor(input) : userId
+  return { app: named('appName', app), user: named('userId', user) }
+}
+
+function named(what: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new KernelError('CONFIG_INVALID', `AgUiAgent: expected ${what}, its extractor or an owner, ${got(value)}`)
+}

@@ -1,0 +1,132 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type {
+  Additions,
+  Answers,
+  JsonObject,
+  Message,
+  RunInput,
+  Thread,
+  ThreadCommit,
+  ThreadRef,
+  ThreadStore,
+  ToolMessage,
+  ToolMeta,
+} from '@troupe/kernel'
+import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
+import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
+import { addedInstruction } from '../input/added-instruction.ts'
+import { type StateChange, stateChange } from '../input/client-state.ts'
+import { type NewMessages, sortMessages } from '../input/sort-messages.ts'
+import type { ToolResultMode } from '../input/tool-result.ts'
+import { answerMark, answersOf, openInterrupts, takenAnswers } from './resume-answers.ts'
+
+/** What a request comes to. */
+export type RunPlan =
+  /** Nothing is new: a bare start and finish. The state counts for nothing then: a request that is sent again has that of before its run. */
+  | { readonly kind: 'nothing'; readonly notOpen: readonly string[]; readonly processed: readonly string[] }
+  | { readonly kind: 'run'; readonly input: RunInput }
+  | {
+      readonly kind: 'resume'
+      readonly answers: Answers
+      readonly additions: Additions
+      /** Results that came along. */
+      readonly results: readonly ToolMessage[]
+      readonly change: StateChange | undefined
+      /** What is done once the answers are taken; user messages stay new, because a question is not answered with them. */
+      readonly processed: readonly string[]
+    }
+
+/** What a plan is made of. */
+export interface PlanParts {
+  readonly input: RunAgentInput
+  readonly thread: Thread | undefined
+  /** Which of `foreignIds(input)` are done. */
+  readonly done: ReadonlySet<string>
+  readonly now: number
+  readonly hidden: (key: string) => boolean
+  readonly toolResults: ToolResultMode
+}
+
+/** The ids by which a request is known again. */
+export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly string[] {
+  return [...messages.map(({ id }) => id), ...resume.map(({ interruptId }) => answerMark(interruptId))]
+}
+
+/** Decides what to do with a request. Contract: changes nothing; throws coded errors that speak of the request. */
+export function planRun({ input, thread, done, now, hidden, toolResults }: PlanParts): RunPlan {
+  const openCalls = thread?.openCalls ?? []
+  const sorted = sortMessages(input, openCalls, done, toolResults)
+  const change = stateChange(input, thread?.state ?? {}, hidden)
+  const additions = additionsOf(input, stillOpen(openCalls, sorted))
+  const { resume = [] } = input
+  const answers =
+    resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
+  const { results, users, processed, notOpen } = sorted
+  if (answers) {
+    const later = new Set(users.map(({ id }) => id))
+    const taken = [...processed.filter((id) => !later.has(id)), ...Object.keys(answers).map(answerMark)]
+    return { kind: 'resume', answers, additions, results, change, processed: taken }
+  }
+  const messages: readonly Message[] = [...results, ...users]
+  if (messages.length === 0) return { kind: 'nothing', notOpen, processed }
+  return { kind: 'run', input: { messages, processed, additions, ...(change && { state: change }) } }
+}
+
+function union(a: ReadonlySet<string>, b: readonly string[]): ReadonlySet<string> {
+  return b.length === 0 ? a : new Set([...a, ...b])
+}
+
+function stillOpen(openCalls: Thread['openCalls'], { results }: NewMessages): Thread['openCalls'] {
+  return openCalls.filter(({ callId }) => !results.some((result) => result.callId === callId))
+}
+
+function additionsOf(input: RunAgentInput, waiting: Thread['openCalls']): Additions {
+  const tools: ToolMeta[] = [...clientProxyToolset(input.tools)]
+  // A call stays open although the client does not list its tool this time; while it waits, no model is asked that could call it.
+  for (const { name } of waiting) {
+    if (tools.some(({ tool }) => tool.name === name)) continue
+    tools.push({ tool: clientProxyTool({ name, description: '' }), returnDirectly: false })
+  }
+  const instruction = addedInstruction(input)
+  return { ...(instruction !== '' && { instruction }), ...(tools.length > 0 && { tools }) }
+}
+
+/** The state that a run begins with. */
+export function changedState(state: JsonObject, change: StateChange | RunInput['state']): JsonObject {
+  const changed = { ...state, ...change?.set }
+  for (const key of change?.removed ?? []) delete changed[key]
+  return changed
+}
+
+/** What brings results into a thread that waits for answers too. */
+export function resultsCommit(results: readonly ToolMessage[]): (thread: Thread) => ThreadCommit {
+  return ({ openCalls, checkpoint }) => {
+    const taken = results.filter(({ callId }) => openCalls.some((call) => call.callId === callId))
+    return {
+      messages: taken.map((message) => ({ runId: checkpoint?.runId ?? message.callId, message })),
+      openCalls: openCalls.filter(({ callId }) => !taken.some((result) => result.callId === callId)),
+      processed: results.map(({ id }) => id),
+    }
+  }
+}
+
+const PAGE = 200
+
+/** The first of these calls that a thread has never made. */
+export async function unknownCall(
+  threads: ThreadStore,
+  ref: ThreadRef,
+  callIds: readonly string[],
+): Promise<string | undefined> {
+  const wanted = new Set(callIds)
+  for (let after: number | undefined; wanted.size > 0; ) {
+    const page = await threads.messages(ref, { newestFirst: true, limit: PAGE, ...(after !== undefined && { after }) })
+    for (const { message } of page) {
+      if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) wanted.delete(id)
+    }
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) break
+    after = last.seq
+  }
+  return callIds.find((callId) => wanted.has(callId))
+}

@@ -1,0 +1,90 @@
+import { EventType, type RunStartedEvent } from '@ag-ui/core'
+import type { Message, Thread } from '@troupe/kernel'
+import type { Logged } from '../log/tail.ts'
+import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import { toAgUiMessages } from '../translate/messages.ts'
+import { interruptOf } from '../translate/outcome.ts'
+import { SharedState } from '../translate/shared-state.ts'
+import { type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
+
+const PAGE = 500
+
+/**
+ * Joins a thread again, for a page that was reloaded: its history, then the run that is under way from its beginning, or none.
+ * Contract: no message twice, be it stored while the run is replayed.
+ */
+export async function connect(
+  parts: HandlerParts,
+  thread: Thread,
+  hidden: (key: string) => boolean,
+  reader: Reader,
+): Promise<Response> {
+  const { ref, runId } = thread
+  const stored = await history(parts, thread)
+  // A hold between runs, or a run that shows nothing yet, has no log.
+  if (runId === undefined || !(await hasLog(parts, thread, runId))) {
+    return serveEvents(standing(thread, toAgUiMessages(stored.map(({ message }) => message)), hidden, reader), reader)
+  }
+  const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
+  const map = (batch: readonly Logged[]) =>
+    batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? begun(logged, past) : logged))
+  return serveRun(parts, { ref, runId, after: 0, map }, reader)
+}
+
+/** RUN_STARTED with all that was said before: one event, so that no cut can part them. */
+function begun({ seq, event }: Logged, past: readonly Message[]): Logged {
+  const started = event as RunStartedEvent
+  const { threadId, runId, input } = started
+  const known = toAgUiMessages(past)
+  const ids = new Set(known.map(({ id }) => id))
+  const messages = [...known, ...(input?.messages ?? []).filter(({ id }) => !ids.has(id))]
+  return { seq, event: { ...started, input: { threadId, runId, tools: [], context: [], ...input, messages } } }
+}
+
+/** A thread in which nothing runs, told as a run that ends at once. */
+function standing(
+  { ref: { threadId }, state, openCalls, checkpoint }: Thread,
+  messages: AgUiMessage[],
+  hidden: (key: string) => boolean,
+  { requestId: runId }: Reader,
+): AgUiEvent[] {
+  const interrupts = checkpoint?.interrupts.map(interruptOf) ?? []
+  const pendingToolCallIds = openCalls.map(({ callId }) => callId)
+  return [
+    { type: EventType.RUN_STARTED, threadId, runId },
+    { type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(state, hidden).snapshot },
+    { type: EventType.MESSAGES_SNAPSHOT, messages },
+    {
+      type: EventType.RUN_FINISHED,
+      threadId,
+      runId,
+      outcome:
+        interrupts.length > 0
+          ? { type: 'interrupt', interrupts }
+          : { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds }) },
+    },
+  ]
+}
+
+async function history({ store }: HandlerParts, { ref }: Thread) {
+  const rows: { readonly seq: number; readonly runId: string; readonly message: Message }[] = []
+  for (let after = 0; ; ) {
+    const page = await store.threads.messages(ref, { after, limit: PAGE })
+    rows.push(...page)
+    const last = page.at(-1)
+    if (page.length < PAGE || !last) return rows
+    after = last.seq
+  }
+}
+
+async function hasLog({ runs, store }: HandlerParts, { ref }: Thread, runId: string): Promise<boolean> {
+  if (runs.get(ref, runId)) return true
+  const { signal } = new AbortController()
+  try {
+    for await (const _ of store.runLog.follow(ref, runId, { after: Number.MAX_SAFE_INTEGER, live: false, signal }))
+      break
+    return true
+  } catch {
+    return false
+  }
+}

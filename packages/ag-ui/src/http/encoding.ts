@@ -1,0 +1,81 @@
+import { EventType } from '@ag-ui/core'
+import { KernelError } from '@troupe/kernel'
+import type { Logged } from '../log/tail.ts'
+import type { AgUiEvent } from '../protocol.ts'
+import { gate } from '../write/gate.ts'
+import { PROTOBUF, SSE } from './negotiate.ts'
+
+/** How one reader's stream is written. */
+export interface Encoding {
+  /** Contract: exactly this; a client tells protobuf by the whole value. */
+  readonly contentType: string
+  /** What is sent while nothing happens; undefined where a client would not understand it. */
+  readonly keepAlive?: Uint8Array
+  /** Contract: undefined for an event that this reader is not to see. */
+  encode(logged: Logged): string | Uint8Array | undefined
+  /** An event of this connection alone, which has no place in the log. */
+  aside(event: AgUiEvent): string | Uint8Array
+}
+
+/** Contract: what a client of this protocol version may see; throws `ENCODING_ERROR` from `encode` for what the encoding cannot carry. */
+export async function encodingFor(
+  type: typeof SSE | typeof PROTOBUF,
+  runId: string,
+  protocolVersion: string | undefined,
+): Promise<Encoding> {
+  return type === SSE ? sse(runId, protocolVersion) : protobuf(protocolVersion)
+}
+
+function sse(runId: string, version: string | undefined): Encoding {
+  // A run id holds no line break: it was checked when it came in.
+  const id = `id: ${runId}:`
+  return {
+    contentType: `${SSE}; charset=utf-8`,
+    keepAlive: new TextEncoder().encode(': ping\n\n'),
+    encode({ seq, event, json }) {
+      const shown = gate(event, version)
+      const text = shown === event && json !== undefined ? json : JSON.stringify(shown)
+      return `${id}${seq}\ndata: ${text}\n\n`
+    },
+    aside: (event) => `data: ${JSON.stringify(gate(event, version))}\n\n`,
+  }
+}
+
+/** What the protobuf of clients before 1.0 has no word for: it cannot be said to them this way. */
+const NOT_IN_OLD_PROTOBUF: ReadonlySet<EventType> = new Set([
+  EventType.TOOL_CALL_RESULT,
+  EventType.ACTIVITY_SNAPSHOT,
+  EventType.ACTIVITY_DELTA,
+  EventType.REASONING_START,
+  EventType.REASONING_MESSAGE_START,
+  EventType.REASONING_MESSAGE_CONTENT,
+  EventType.REASONING_MESSAGE_END,
+  EventType.REASONING_MESSAGE_CHUNK,
+  EventType.REASONING_END,
+  EventType.REASONING_ENCRYPTED_VALUE,
+])
+
+async function protobuf(version: string | undefined): Promise<Encoding> {
+  // Two hundred kilobytes that a server whose clients read SSE never needs.
+  const { encode } = await import('@ag-ui/proto')
+  const old = version === undefined || Number.parseInt(version, 10) < 1
+  const frame = (event: AgUiEvent) => {
+    const message = encode(gate(event, version))
+    const bytes = new Uint8Array(4 + message.length)
+    new DataView(bytes.buffer).setUint32(0, message.length)
+    bytes.set(message, 4)
+    return bytes
+  }
+  return {
+    contentType: PROTOBUF,
+    encode({ event }) {
+      if (old && NOT_IN_OLD_PROTOBUF.has(event.type)) return undefined
+      try {
+        return frame(event)
+      } catch (cause) {
+        throw new KernelError('ENCODING_ERROR', `protobuf: an event of type ${event.type} cannot be encoded`, { cause })
+      }
+    },
+    aside: frame,
+  }
+}

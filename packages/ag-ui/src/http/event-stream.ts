@@ -1,0 +1,205 @@
+import { type Clock, KernelError } from '@troupe/kernel'
+import type { Logged } from '../log/tail.ts'
+import { runError } from '../translate/run-error.ts'
+import type { Encoding } from './encoding.ts'
+
+/** The most that is handed to a socket at once; a single event may be larger. */
+const CHUNK_BYTES = 65_536
+/** How long events wait in memory for a reader; after that they are read again when it comes back. */
+const HELD_MS = 250
+
+/** What a stream of events is made of. */
+export interface EventStreamOptions {
+  /** The last sequence that the reader has. */
+  readonly after: number
+  /** Follows the log from a place on, until the signal aborts. */
+  readonly follow: (after: number, signal: AbortSignal) => AsyncIterator<readonly Logged[]>
+  readonly encoding: Encoding
+  readonly clock: Clock
+  readonly requestId: string
+  readonly keepAliveMs: number
+  readonly drainMs: number
+  /** Called once, whatever ended it. Contract: `gone` if the reader left before the end. */
+  readonly onEnd: (gone: boolean) => void
+  readonly report: (error: KernelError) => void
+}
+
+/**
+ * The body of a response: one reader of a run.
+ * Contract: pulled, one chunk at a time; a reader costs a chunk and, for a moment, a batch; one that takes nothing for `drainMs` is dropped.
+ */
+export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = new EventReader(options)
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      start: (controller) => reader.watch(controller),
+      pull: (controller) => reader.pull(controller),
+      cancel: () => reader.end(true),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>
+
+class EventReader {
+  readonly #options: EventStreamOptions
+  #after: number
+  #batch: readonly Logged[] = []
+  #at = 0
+  #batches: AsyncIterator<readonly Logged[]> | undefined
+  #next: Promise<IteratorResult<readonly Logged[]>> | undefined
+  #following: AbortController | undefined
+  #timers: (() => void)[] = []
+  #over = false
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options
+    this.#after = options.after
+  }
+
+  async pull(controller: Controller): Promise<void> {
+    const { encoding, clock, keepAliveMs } = this.#options
+    this.#unwatch()
+    try {
+      for (;;) {
+        if (this.#at < this.#batch.length) {
+          const bytes = this.#chunk()
+          if (bytes.length === 0) continue
+          controller.enqueue(bytes)
+          return this.watch(controller)
+        }
+        const result = await soon(this.#read(), encoding.keepAlive && keepAliveMs, clock)
+        if (this.#over) return
+        if (!result) {
+          controller.enqueue(encoding.keepAlive as Uint8Array<ArrayBuffer>)
+          return this.watch(controller)
+        }
+        this.#next = undefined
+        if (result.done) {
+          this.end(false)
+          return controller.close()
+        }
+        this.#batch = result.value
+        this.#at = 0
+      }
+    } catch (error) {
+      if (!this.#over) this.#fail(error, controller)
+    }
+  }
+
+  /** From here on it is the reader's turn. */
+  watch(controller: Controller): void {
+    const { clock, drainMs } = this.#options
+    this.#timers = [
+      clock.after(HELD_MS, () => this.#release()),
+      clock.after(drainMs, () => {
+        this.end(false)
+        controller.error(new KernelError('READER_STALLED', `stream: nothing was read for ${drainMs} ms`))
+      }),
+    ]
+  }
+
+  end(gone: boolean): void {
+    if (this.#over) return
+    this.#over = true
+    this.#unwatch()
+    this.#release()
+    this.#options.onEnd(gone)
+  }
+
+  #read(): Promise<IteratorResult<readonly Logged[]>> {
+    if (!this.#batches) {
+      this.#following = new AbortController()
+      this.#batches = this.#options.follow(this.#after, this.#following.signal)
+    }
+    this.#next ??= this.#batches.next()
+    return this.#next
+  }
+
+  #chunk(): Uint8Array<ArrayBuffer> {
+    const [bytes, count] = chunkOf(this.#batch, this.#at, this.#options.encoding)
+    this.#at += count
+    this.#after = this.#batch[this.#at - 1]?.seq ?? this.#after
+    return bytes
+  }
+
+  /** Lets go of all events; the next pull follows again from where this one stands. */
+  #release(): void {
+    this.#following?.abort(new KernelError('ABORTED', 'stream: nobody reads'))
+    this.#next?.catch(() => undefined)
+    this.#batches?.return?.().catch(() => undefined)
+    this.#batches = undefined
+    this.#next = undefined
+    this.#batch = []
+    this.#at = 0
+  }
+
+  #unwatch(): void {
+    for (const cancel of this.#timers) cancel()
+  }
+
+  #fail(error: unknown, controller: Controller): void {
+    const { report, encoding, requestId } = this.#options
+    this.end(false)
+    report(KernelError.from(error))
+    if (KernelError.is(error, 'ENCODING_ERROR')) {
+      const told = runError({ code: error.code, message: UNENCODABLE }, { requestId })
+      controller.enqueue(bytesOf([encoding.aside(told)]))
+      controller.close()
+    } else controller.error(error)
+  }
+}
+
+const UNENCODABLE = 'An event of the run could not be encoded.'
+
+/** As much of a batch as fits a chunk, and how many events that is. */
+function chunkOf(batch: readonly Logged[], from: number, encoding: Encoding): [Uint8Array<ArrayBuffer>, number] {
+  const parts: (string | Uint8Array)[] = []
+  let size = 0
+  let at = from
+  try {
+    for (; at < batch.length && size < CHUNK_BYTES; at++) {
+      const part = encoding.encode(batch[at] as Logged)
+      if (part === undefined) continue
+      parts.push(part)
+      size += part.length
+    }
+  } catch (error) {
+    // What stands before it is sent first; it is met again at the next pull.
+    if (parts.length === 0) throw error
+  }
+  return [bytesOf(parts), at - from]
+}
+
+const TEXT = new TextEncoder()
+
+function bytesOf(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
+  if (parts.every((part) => typeof part === 'string')) return TEXT.encode(parts.join(''))
+  const all = parts.map((part) => (typeof part === 'string' ? TEXT.encode(part) : part))
+  const bytes = new Uint8Array(all.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of all) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/** What a promise gives, or undefined if it takes longer than `ms`. */
+function soon<T>(promise: Promise<T>, ms: number | undefined, clock: Clock): Promise<T | undefined> {
+  if (ms === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const giveUp = clock.after(ms, () => resolve(undefined))
+    promise.then(
+      (value) => {
+        giveUp()
+        resolve(value)
+      },
+      (error: unknown) => {
+        giveUp()
+        reject(error)
+      },
+    )
+  })
+}

@@ -1,0 +1,165 @@
+import type { AgentCapabilities } from '@ag-ui/core'
+import {
+  type Awaitable,
+  checkOption,
+  KernelError,
+  type Owner,
+  type Store,
+  systemClock,
+  type ThreadRef,
+} from '@troupe/kernel'
+import { AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
+import type { InputLimits } from '../input/parse-run-input.ts'
+import { LiveRuns } from '../log/live-runs.ts'
+import type { ServedAgent } from '../log/served-agent.ts'
+import { refusalOf, refuse } from './reply.ts'
+import { findRoute, type Route } from './routes.ts'
+import { runRoutes } from './run-routes.ts'
+import type { HandlerParts } from './serve-run.ts'
+import { threadRoutes } from './thread-routes.ts'
+
+/** Who sent a request. */
+export type Visitor = { readonly user: string /** @default `appName` */; readonly app?: string }
+
+/** How a handler is put together; what an `AgUiAgent` takes may be given here too. */
+export interface AgUiHandlerOptions
+  extends Omit<AgUiAgentOptions, 'store' | 'userId' | 'userIdExtractor' | 'appNameExtractor' | 'limits'> {
+  /** Instead of `runner` or `resolveRunner`: an agent that is there already. */
+  readonly agent?: ServedAgent
+  /** Contract: the store of the runner. */
+  readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'>
+  /** Tells who sent a request; nothing means nobody, which is 401. Contract: the only place where a user comes from. */
+  readonly authenticate?: (request: Request) => Awaitable<Visitor | undefined>
+  /** Instead of `authenticate`: everybody is this one; served on loopback only. */
+  readonly owner?: Owner
+  /** Where the routes begin. @default '/' */
+  readonly path?: string
+  /** What the agent can do, beside what every agent here can. */
+  readonly capabilities?: AgentCapabilities
+  /** What becomes of a run when its last reader closes the connection. @default 'detach' */
+  readonly onDisconnect?: 'detach' | 'cancel'
+  readonly limits?: InputLimits & HttpLimits
+}
+
+/** Limits of the transport. */
+export interface HttpLimits {
+  /** @default 1_048_576 */
+  readonly bodyBytes?: number
+  /** How long nothing happens before a comment is sent. @default 15_000 */
+  readonly keepAliveMs?: number
+  /** How long a reader may take nothing. @default 30_000 */
+  readonly drainMs?: number
+  /** How long nothing comes from a run of another process before it is looked whether that is still there. @default 5_000 */
+  readonly lookMs?: number
+}
+
+/** A fetch-style handler. */
+export interface AgUiHandler extends AsyncDisposable {
+  (request: Request): Promise<Response>
+  readonly routes: readonly Route[]
+  /** Whether it knows who sends a request; if not, it belongs on loopback. */
+  readonly authenticates: boolean
+  /** Takes no more runs, lets those under way end for `graceMs`, then cancels them. @default 5_000 */
+  stop(graceMs?: number): Promise<void>
+}
+
+/**
+ * Serves an agent over HTTP: for node:http with `agUiServer`, and for anything that speaks fetch.
+ * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
+ */
+export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
+  const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
+  const { report = reportToConsole, capabilities = {}, runner } = options
+  const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
+  const { appName = runner?.agent.name ?? 'agent' } = options
+  check(options, { bodyBytes, keepAliveMs, drainMs, lookMs })
+  const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
+  const hidden = options.hidden ?? ((key: string) => agent.hidden?.(key) ?? false)
+  const runs = new LiveRuns({ agent, store, clock, report: (error) => report(error, {}) })
+  const parts: HandlerParts = { runs, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
+  const deleteThread = async (ref: ThreadRef) => {
+    if (agent.sessions) return agent.sessions.deleteSession(ref)
+    if ((await store.threads.get(ref))?.runId !== undefined) throw new KernelError('THREAD_BUSY', 'thread: runs')
+    return store.threads.delete(ref)
+  }
+  const routes = [
+    ...runRoutes(parts, bodyBytes),
+    ...threadRoutes(parts, { capabilities: { ...CAPABILITIES, ...capabilities }, hidden, deleteThread }),
+  ]
+
+  const ownerOf = async (request: Request): Promise<Owner> => {
+    const visitor = authenticate ? await authenticate(request) : owner
+    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'http: who is it?')
+    const { app = appName, user } = visitor
+    if (isName(app) && isName(user)) return { app, user }
+    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a text that is not empty')
+  }
+
+  const handle = async (request: Request): Promise<Response> => {
+    const requestId = requestIdOf(request)
+    let response: Response
+    try {
+      const { pathname, searchParams } = new URL(request.url)
+      const owner = await ownerOf(request)
+      const { route, params } = findRoute(routes, path, request.method, pathname)
+      response = await route.handle({ owner, params, query: searchParams, request, requestId })
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal.code === 'AGENT_ERROR') report(KernelError.from(error), { requestId })
+      const allow = KernelError.is(error, 'METHOD_NOT_ALLOWED') && String(error.details.allow)
+      response = refuse({ ...refusal, ...(allow && { headers: { allow } }) }, requestId)
+    }
+    response.headers.set('x-request-id', requestId)
+    return response
+  }
+  const stop = (graceMs = 5_000) => runs.stop(graceMs)
+  return Object.assign(handle, {
+    routes,
+    authenticates: authenticate !== undefined,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  })
+}
+
+const CAPABILITIES: AgentCapabilities = {
+  transport: { streaming: true, httpBinary: true, resumable: true },
+  tools: { supported: true, clientProvided: true },
+  state: { snapshots: true, deltas: true },
+  humanInTheLoop: { supported: true, interrupts: true },
+}
+
+function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
+  const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
+  const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
+  checkOption(one(agent, runner, resolveRunner), WHO, 'expected one of agent, runner and resolveRunner', agent)
+  checkOption(one(authenticate, owner), WHO, 'expected authenticate, or an owner who is alone here', owner)
+  const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
+  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect is detach or cancel', onDisconnect)
+  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path begins with /', path)
+  for (const [name, value] of Object.entries(numbers)) {
+    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} is a number of at least 1`, value)
+  }
+}
+
+const WHO = 'agUiHandler'
+
+function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
+  const { authenticate, owner, path, capabilities, onDisconnect, agent, limits, ...rest } = options
+  const { bodyBytes, keepAliveMs, drainMs, lookMs, ...inputLimits } = limits ?? {}
+  return { ...rest, appName, limits: inputLimits }
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+/** The id that a proxy gave, if it is one; else one of our own. */
+function requestIdOf({ headers }: Request): string {
+  const given = headers.get('x-request-id')
+  return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID()
+}
+
+function reportToConsole(error: KernelError, { requestId }: { readonly requestId?: string }): void {
+  // biome-ignore lint/suspicious/noConsole: what a client does not get must not get lost
+  console.error(requestId === undefined ? 'ag-ui:' : `ag-ui, request ${requestId}:`, error)
+}

@@ -1,0 +1,83 @@
+import { type JsonObject, KernelError } from '@troupe/kernel'
+import { publicError } from '../translate/run-error.ts'
+
+/** Codes whose message was written for whoever sent the request. */
+const STATUS: ReadonlyMap<string, number> = new Map([
+  ['VALIDATION_FAILED', 400],
+  ['UNAUTHENTICATED', 401],
+  ['FORBIDDEN', 403],
+  ['NOT_FOUND', 404],
+  ['METHOD_NOT_ALLOWED', 405],
+  ['NOT_ACCEPTABLE', 406],
+  ['THREAD_BUSY', 409],
+  ['RUN_ID_TAKEN', 409],
+  ['BODY_TOO_LARGE', 413],
+  ['CONTENT_TYPE_UNSUPPORTED', 415],
+  ['EXECUTION_LIMIT', 503],
+  ['SERVER_STOPPING', 503],
+  ['RUN_LOG_FAILED', 503],
+  ['STORE_BUSY', 503],
+  ['STORE_UNAVAILABLE', 503],
+  ['AGENT_ERROR', 500],
+])
+const RETRY_AFTER_S = 1
+const OURS = new Set([
+  'VALIDATION_FAILED',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'METHOD_NOT_ALLOWED',
+  'NOT_ACCEPTABLE',
+  'BODY_TOO_LARGE',
+  'CONTENT_TYPE_UNSUPPORTED',
+  'SERVER_STOPPING',
+])
+
+/** The status of a code, or undefined for what is told inside a stream. */
+export function statusOf(code: string): number | undefined {
+  return STATUS.get(code)
+}
+
+/** A JSON answer. */
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+  })
+}
+
+/** What an error looks like from outside. */
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+  /** For example who holds a busy thread. */
+  readonly more?: JsonObject
+  readonly headers?: Record<string, string>
+}
+
+/** An answer instead of a stream: code, safe message and the id that the operator finds it by. */
+export function refuse({ code, message, more, headers }: Refusal, requestId: string): Response {
+  const status = STATUS.get(code) ?? 500
+  return json(
+    status,
+    { code, message, requestId, ...more },
+    {
+      ...(status === 503 && { 'retry-after': String(RETRY_AFTER_S) }),
+      // The rest of the body is not read.
+      ...(code === 'BODY_TOO_LARGE' && { connection: 'close' }),
+      ...headers,
+    },
+  )
+}
+
+/**
+ * The public side of anything thrown in a handler.
+ * Contract: a message of ours or none at all; what a database or an agent says never gets out.
+ */
+export function refusalOf(error: unknown): Refusal {
+  if (!KernelError.is(error)) return publicError({ code: 'AGENT_FAILED' })
+  const { code, message, details } = error
+  if (OURS.has(code))
+    return { code, message, ...(Array.isArray(details.issues) && { more: { issues: details.issues } }) }
+  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE') return { code, message: 'The store does not answer.' }
+  return publicError(error)
+}

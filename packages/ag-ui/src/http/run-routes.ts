@@ -1,0 +1,132 @@
+import { EventType, type RunErrorEvent } from '@ag-ui/core'
+import { KernelError, type ThreadRef } from '@troupe/kernel'
+import type { LiveRun } from '../log/live-run.ts'
+import type { RunAgentInput } from '../protocol.ts'
+import { readJson } from './body.ts'
+import { json, refuse, statusOf } from './reply.ts'
+import type { Route, RouteContext } from './routes.ts'
+import { acceptedBy, type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
+
+/** How long a cancel waits for a run of another process, which looks for it every two seconds. */
+const ELSEWHERE_MS = 5_000
+
+/** The routes of runs: start, follow, cancel. */
+export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
+  const { runs, onDisconnect } = parts
+  return [
+    {
+      name: 'run',
+      method: 'POST',
+      path: '/',
+      async handle({ owner, request, requestId }) {
+        const type = acceptedBy(request)
+        // The agent checks it; what is looked at here may be anything.
+        const input = (await readJson(request, bodyBytes)) as RunAgentInput
+        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'server: stopping, try again')
+        const run = await runs.start(input, owner, requestId)
+        const version: unknown = input?.protocolVersion
+        const reader = { type, protocolVersion: typeof version === 'string' ? version : undefined, requestId }
+        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, reader)
+        if (onDisconnect === 'cancel' && request.signal.aborted) run.cancel()
+        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, reader)
+      },
+    },
+    {
+      name: 'follow',
+      method: 'GET',
+      path: '/threads/:threadId/runs/:runId',
+      async handle(context) {
+        const { owner, params, request, requestId, query } = context
+        const { threadId, runId } = params as { threadId: string; runId: string }
+        const type = acceptedBy(request)
+        const after = positionOf(context, runId)
+        const ref = { ...owner, threadId }
+        await findLog(parts, ref, runId)
+        const protocolVersion = query.get('protocolVersion') ?? undefined
+        return serveRun(parts, { ref, runId, after }, { type, protocolVersion, requestId })
+      },
+    },
+    {
+      name: 'cancel',
+      method: 'POST',
+      path: '/threads/:threadId/runs/:runId/cancel',
+      async handle({ owner, params }) {
+        const { threadId, runId } = params as { threadId: string; runId: string }
+        const ref = { ...owner, threadId }
+        await findLog(parts, ref, runId)
+        const here = await runs.cancel(ref, runId)
+        const ended = here === false ? await endsElsewhere(parts, ref, runId) : true
+        return json(ended ? 200 : 202, { cancelled: here !== undefined, ended })
+      },
+    },
+  ]
+}
+
+/** What the answer to a run that never began looks like: an HTTP error, or where the protocol has a word for it, a stream of that. */
+async function refused(
+  { store }: HandlerParts,
+  ref: ThreadRef,
+  { code = 'AGENT_ERROR', message, metadata }: RunErrorEvent,
+  reader: Reader,
+): Promise<Response> {
+  if (statusOf(code) === undefined) {
+    return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
+  }
+  const holder = code === 'THREAD_BUSY' ? (await store.threads.get(ref))?.runId : undefined
+  return refuse(
+    { code, message, ...(holder !== undefined && { more: { holder: { runId: holder } } }) },
+    reader.requestId,
+  )
+}
+
+/** From where a reader goes on: `Last-Event-ID`, which a browser repeats by itself, before `after`. */
+function positionOf({ request, query }: RouteContext, runId: string): number {
+  const seen = request.headers.get('last-event-id')
+  if (seen) {
+    const cut = seen.lastIndexOf(':')
+    if (seen.slice(0, cut) !== runId) throw invalid('last-event-id', `expected ${runId}:<sequence>`)
+    return sequenceOf('last-event-id', seen.slice(cut + 1))
+  }
+  return sequenceOf('after', query.get('after') ?? '0')
+}
+
+function sequenceOf(field: string, text: string): number {
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
+  if (number === undefined) throw invalid(field, 'expected a whole number')
+  return number
+}
+
+function invalid(path: string, message: string): KernelError {
+  return new KernelError('VALIDATION_FAILED', `${path}: ${message}`, { details: { issues: [{ path, message }] } })
+}
+
+/** Contract: `NOT_FOUND` unless this owner has such a run. */
+async function findLog({ runs, store }: HandlerParts, ref: ThreadRef, runId: string): Promise<LiveRun | undefined> {
+  const run = runs.get(ref, runId)
+  if (run) return run
+  const { signal } = new AbortController()
+  try {
+    const after = Number.MAX_SAFE_INTEGER
+    for await (const _ of store.runLog.follow(ref, runId, { after, live: false, signal })) break
+  } catch (error) {
+    // An id that no store takes is the id of nothing.
+    if (KernelError.is(error, 'VALIDATION_FAILED')) throw new KernelError('NOT_FOUND', 'run: unknown')
+    throw error
+  }
+  return undefined
+}
+
+/** Whether a run of another process has closed its log and let go of the thread, in a few seconds. */
+async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
+  const controller = new AbortController()
+  const closed = (async () => {
+    const after = Number.MAX_SAFE_INTEGER
+    for await (const _ of store.runLog.follow(ref, runId, { after, signal: controller.signal }));
+    while (!controller.signal.aborted && (await store.threads.get(ref))?.runId === runId) {
+      await new Promise<void>((resolve) => void clock.after(50, resolve, true))
+    }
+  })()
+  const ended = await runs.within(ELSEWHERE_MS, closed)
+  controller.abort()
+  return ended
+}

@@ -1,0 +1,94 @@
+import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { follow } from '../log/follow.ts'
+import type { LiveRuns } from '../log/live-runs.ts'
+import type { Logged } from '../log/tail.ts'
+import type { AgUiEvent } from '../protocol.ts'
+import { encodingFor } from './encoding.ts'
+import { eventStream } from './event-stream.ts'
+import { negotiate } from './negotiate.ts'
+
+/** What all routes share. */
+export interface HandlerParts {
+  readonly runs: LiveRuns
+  readonly store: Pick<Store, 'threads' | 'runLog'>
+  readonly clock: Clock
+  readonly keepAliveMs: number
+  readonly drainMs: number
+  readonly lookMs: number
+  readonly onDisconnect: 'detach' | 'cancel'
+  readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
+}
+
+/** Who reads, how. */
+export interface Reader {
+  readonly type: NonNullable<ReturnType<typeof negotiate>>
+  readonly protocolVersion: string | undefined
+  readonly requestId: string
+}
+
+/** Contract: `NOT_ACCEPTABLE` if the client takes neither SSE nor protobuf. */
+export function acceptedBy(request: Request): Reader['type'] {
+  const type = negotiate(request.headers.get('accept'))
+  if (type) return type
+  throw new KernelError('NOT_ACCEPTABLE', 'accept: expected text/event-stream or application/vnd.ag-ui.event+proto')
+}
+
+/** What is read of which run; `before` turns the events of the log into those of this reader. */
+export interface Reading {
+  readonly ref: ThreadRef
+  readonly runId: string
+  readonly after: number
+  readonly map?: (batch: readonly Logged[]) => readonly Logged[]
+}
+
+/** A response that follows a run. Contract: the reader may be slow, stall or leave; the run is not held up by it. */
+export async function serveRun(parts: HandlerParts, reading: Reading, reader: Reader): Promise<Response> {
+  const { runs, store, clock, lookMs, onDisconnect, report } = parts
+  const { ref, runId } = reading
+  const { requestId, protocolVersion } = reader
+  const encoding = await encodingFor(reader.type, runId, protocolVersion)
+  const run = runs.get(ref, runId)
+  if (run) run.readers++
+  const body = eventStream({
+    after: reading.after,
+    follow: (after, signal) => mapped(follow({ runs, store, clock, ref, runId, after, signal, lookMs }), reading),
+    encoding,
+    clock,
+    requestId,
+    keepAliveMs: parts.keepAliveMs,
+    drainMs: parts.drainMs,
+    onEnd(gone) {
+      if (!run) return
+      run.readers--
+      if (gone && onDisconnect === 'cancel' && run.readers === 0) run.cancel()
+    },
+    report: (error) => report(error, { requestId }),
+  })
+  return new Response(body, { headers: streamHeaders(encoding.contentType) })
+}
+
+/** A response of these events alone, which are in no log. */
+export async function serveEvents(events: readonly AgUiEvent[], reader: Reader): Promise<Response> {
+  const encoding = await encodingFor(reader.type, '', reader.protocolVersion)
+  const frames = events.map((event) => encoding.aside(event))
+  return new Response(new Blob(frames as (string | Uint8Array<ArrayBuffer>)[]).stream(), {
+    headers: streamHeaders(encoding.contentType),
+  })
+}
+
+function streamHeaders(contentType: string): Record<string, string> {
+  return {
+    'content-type': contentType,
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    vary: 'accept',
+  }
+}
+
+async function* mapped(
+  batches: AsyncIterable<readonly Logged[]>,
+  { map }: Reading,
+): AsyncGenerator<readonly Logged[], void> {
+  if (!map) return yield* batches
+  for await (const batch of batches) yield map(batch)
+}

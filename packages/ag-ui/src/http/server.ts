@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { KernelError } from '@troupe/kernel'
+import type { AgUiHandler } from './handler.ts'
+import { toNodeListener } from './node.ts'
+
+/** Where a server listens. */
+export interface AgUiServerOptions {
+  /** @default 0, any that is free */
+  readonly port?: number
+  /** @default '127.0.0.1' */
+  readonly host?: string
+  /** How long a request may take to arrive. @default 30_000 */
+  readonly requestMs?: number
+}
+
+/** A server that listens. */
+export interface AgUiServer extends AsyncDisposable {
+  readonly url: string
+  readonly server: Server
+  /** Takes nothing more, lets runs end for `graceMs`, then cancels them; readers see how their runs end. @default 5_000 */
+  stop(graceMs?: number): Promise<void>
+}
+
+/**
+ * Listens for a handler.
+ * Contract: `CONFIG_INVALID` where a handler without `authenticate` would be reached from elsewhere.
+ * @example await using server = await agUiServer(handler, { port: 8000 })
+ */
+export async function agUiServer(handler: AgUiHandler, options: AgUiServerOptions = {}): Promise<AgUiServer> {
+  const { port = 0, host = '127.0.0.1', requestMs = 30_000 } = options
+  if (!handler.authenticates && !/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `agUiServer: without authenticate it listens on loopback only, got "${host}"`,
+    )
+  }
+  const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, toNodeListener(handler))
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: taken, family } = server.address() as AddressInfo
+  const stop = async (graceMs = 5_000) => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeIdleConnections()
+    await handler.stop(graceMs)
+    // Readers get the last words of their runs; those who do not take them are not waited for.
+    const sweep = setInterval(() => server.closeIdleConnections(), LAST_WORDS_MS / 50)
+    const giveUp = setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS)
+    await closed
+    clearInterval(sweep)
+    clearTimeout(giveUp)
+  }
+  return {
+    url: `http://${family === 'IPv6' ? `[${host}]` : host}:${taken}`,
+    server,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  }
+}
+
+const LAST_WORDS_MS = 1_000

@@ -1,0 +1,140 @@
+import type { AgentCapabilities } from '@ag-ui/core'
+import { KernelError, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
+import { toAgUiMessages } from '../translate/messages.ts'
+import { interruptOf } from '../translate/outcome.ts'
+import { SharedState } from '../translate/shared-state.ts'
+import { connect } from './connect.ts'
+import { json, refuse } from './reply.ts'
+import type { Route, RouteContext } from './routes.ts'
+import { acceptedBy, type HandlerParts } from './serve-run.ts'
+
+/** What the routes of threads need beyond what all need. */
+export interface ThreadRoutesOptions {
+  readonly capabilities: AgentCapabilities
+  /** State that clients do not see. */
+  readonly hidden: (key: string) => boolean
+  /** Contract: `THREAD_BUSY` while it runs; false if there is none. */
+  readonly deleteThread: (ref: ThreadRef) => Promise<boolean>
+}
+
+/** The routes of threads: list, state, messages, joining again, deleting; and what the agent can do. */
+export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
+  const { store } = parts
+  const { capabilities, hidden, deleteThread } = options
+  return [
+    { name: 'capabilities', method: 'GET', path: '/capabilities', handle: async () => json(200, capabilities) },
+    {
+      name: 'threads',
+      method: 'GET',
+      path: '/threads',
+      async handle({ owner, query }) {
+        const page = pageOf(query)
+        const threads = await store.threads.list(owner, { newestFirst: true, ...page })
+        return json(200, { threads: threads.map(summaryOf), ...nextOf(threads, page) })
+      },
+    },
+    {
+      name: 'thread',
+      method: 'GET',
+      path: '/threads/:threadId',
+      async handle(context) {
+        const thread = await threadOf(parts, context)
+        const { checkpoint, openCalls } = thread
+        return json(200, {
+          ...summaryOf(thread),
+          state: new SharedState(thread.state, hidden).snapshot,
+          pendingToolCalls: openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
+          interrupts: checkpoint?.interrupts.map(interruptOf) ?? [],
+        })
+      },
+    },
+    {
+      name: 'messages',
+      method: 'GET',
+      path: '/threads/:threadId/messages',
+      async handle(context) {
+        const page = pageOf(context.query)
+        const { ref } = await threadOf(parts, context)
+        const rows = await store.threads.messages(ref, page)
+        return json(200, { messages: toAgUiMessages(rows.map(({ message }) => message)), ...nextOf(rows, page) })
+      },
+    },
+    {
+      name: 'connect',
+      method: 'GET',
+      path: '/threads/:threadId/connect',
+      async handle(context) {
+        const type = acceptedBy(context.request)
+        const thread = await threadOf(parts, context)
+        const protocolVersion = context.query.get('protocolVersion') ?? undefined
+        return connect(parts, thread, hidden, { type, protocolVersion, requestId: context.requestId })
+      },
+    },
+    {
+      name: 'delete-thread',
+      method: 'DELETE',
+      path: '/threads/:threadId',
+      async handle(context) {
+        const { ref, runId } = await threadOf(parts, context)
+        try {
+          if (!(await deleteThread(ref))) throw unknown()
+        } catch (error) {
+          if (!KernelError.is(error, 'THREAD_BUSY')) throw error
+          const more = runId === undefined ? {} : { more: { holder: { runId } } }
+          return refuse(
+            { code: error.code, message: 'A run is under way in this conversation.', ...more },
+            context.requestId,
+          )
+        }
+        return new Response(null, { status: 204 })
+      },
+    },
+  ]
+}
+
+const LONGEST_PAGE = 1_000
+
+/** Contract: `NOT_FOUND` unless this owner has such a thread. */
+async function threadOf({ store }: HandlerParts, { owner, params }: RouteContext): Promise<Thread> {
+  let thread: Thread | undefined
+  try {
+    thread = await store.threads.get({ ...owner, threadId: params.threadId as string })
+  } catch (error) {
+    // An id that no store takes is the id of nothing.
+    if (!KernelError.is(error, 'VALIDATION_FAILED')) throw error
+  }
+  if (!thread) throw unknown()
+  return thread
+}
+
+function unknown(): KernelError {
+  return new KernelError('NOT_FOUND', 'thread: unknown')
+}
+
+function summaryOf({ ref, runId, updatedAt, openCalls, checkpoint }: Thread) {
+  return {
+    threadId: ref.threadId,
+    updatedAt,
+    ...(runId !== undefined && { runId }),
+    waiting: openCalls.length > 0 || checkpoint !== undefined,
+  }
+}
+
+function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
+  const number = (path: string, most: number) => {
+    const text = query.get(path)
+    if (text === null) return undefined
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value <= most) return value
+    const message = `expected a whole number of at most ${most}`
+    throw new KernelError('VALIDATION_FAILED', `${path}: ${message}`, { details: { issues: [{ path, message }] } })
+  }
+  const after = number('after', Number.MAX_SAFE_INTEGER)
+  return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
+}
+
+/** Where the next page begins, if this one is full. */
+function nextOf(rows: readonly { readonly seq: number }[], { limit }: { readonly limit: number }): { next?: number } {
+  const next = rows.at(-1)?.seq
+  return rows.length < limit || next === undefined ? {} : { next }
+}

@@ -1,0 +1,66 @@
+import type { Message } from '@ag-ui/core'
+import { describe, expect, test } from 'vitest'
+import { sortMessages } from './sort-messages.ts'
+
+const open = ['c1', 'c2'].map((callId) => ({ callId, name: 'pick', agentName: 'desk' }))
+const user: Message = { id: 'u1', role: 'user', content: 'hi' }
+const result = (toolCallId: string, content = 'red', id = `r-${toolCallId}`): Message => ({
+  id,
+  role: 'tool',
+  toolCallId,
+  content,
+})
+const sort = (messages: Message[], done: string[] = [], mode: 'text' | 'json' = 'text') =>
+  sortMessages({ messages }, open, new Set(done), mode)
+
+describe('工具结果: which results count', () => {
+  test('those of open calls, with the name and the agent of the call', () => {
+    expect(sort([result('c1')]).results).toEqual([
+      { id: 'r-c1', role: 'tool', callId: 'c1', name: 'pick', agentName: 'desk', content: 'red' },
+    ])
+  })
+
+  test('a second result of a call is passed over, and marked', () => {
+    const sorted = sort([result('c1', 'red'), result('c1', 'blue', 'other')])
+    expect(sorted.results.map(({ content }) => content)).toEqual(['red'])
+    expect(sorted.processed).toEqual(['r-c1', 'other'])
+  })
+
+  test('late and foreign ones do not, and are told apart later', () => {
+    expect(sort([result('old'), user])).toMatchObject({ results: [], notOpen: ['old'], processed: ['r-old', 'u1'] })
+  })
+
+  test('what was processed is passed over', () => {
+    expect(sort([result('c1'), user], ['r-c1', 'u1'])).toEqual({ results: [], users: [], processed: [], notOpen: [] })
+  })
+
+  test('one that failed says so, to the model too', () => {
+    const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: '', error: 'no camera' }
+    expect(sort([failed]).results[0]).toMatchObject({
+      content: 'no camera',
+      error: { code: 'TOOL_FAILED', message: 'no camera' },
+    })
+  })
+
+  test('media is handed on', () => {
+    const content = [{ type: 'image', source: { type: 'data', value: 'aGk=', mimeType: 'image/png' } }] as const
+    const shot: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: [...content] }
+    expect(sort([shot]).results[0]?.content).toEqual([{ type: 'file', mediaType: 'image/png', data: 'aGk=' }])
+  })
+})
+
+describe('工具结果处理: what is no JSON', () => {
+  test('is kept as text', () => {
+    expect(sort([result('c1', '{"a":')]).results[0]).toMatchObject({ content: '{"a":' })
+    expect(sort([result('c1', '{"a":1}')]).results[0]).not.toHaveProperty('data')
+  })
+
+  test('is JSON_DECODE_ERROR where JSON is asked for', () => {
+    const [bad] = sort([result('c1', '{"a":')], [], 'json').results
+    expect(JSON.parse(String(bad?.content))).toEqual({
+      error: expect.stringMatching(/^Invalid JSON: /),
+      error_type: 'JSON_DECODE_ERROR',
+    })
+    expect(sort([result('c1', '{"a":1}')], [], 'json').results[0]).toMatchObject({ content: '{"a":1}', data: { a: 1 } })
+  })
+})

@@ -1,0 +1,46 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type { Thread, ToolMessage, UserMessage } from '@troupe/kernel'
+import { kernelContent } from './kernel-content.ts'
+import { type ToolResultMode, toolResult } from './tool-result.ts'
+
+/** What a client has sent that a thread does not have yet. */
+export interface NewMessages {
+  /** For calls of this thread that wait; the first result of a call counts. */
+  readonly results: readonly ToolMessage[]
+  readonly users: readonly UserMessage[]
+  /** The ids of everything new, of what is passed over too: never to be looked at again. */
+  readonly processed: readonly string[]
+  /** Calls that results were sent for and that do not wait: answered before, or never made. */
+  readonly notOpen: readonly string[]
+}
+
+/**
+ * Sorts the messages of a run input.
+ * Contract: the store is the truth about history, so that only user messages and results of open calls count; what has been processed is passed over.
+ */
+export function sortMessages(
+  { messages }: Pick<RunAgentInput, 'messages'>,
+  openCalls: Thread['openCalls'],
+  done: ReadonlySet<string>,
+  mode: ToolResultMode,
+): NewMessages {
+  const waiting = new Map(openCalls.map((call) => [call.callId, call]))
+  const results = new Map<string, ToolMessage>()
+  const users: UserMessage[] = []
+  const processed = new Set<string>()
+  const notOpen: string[] = []
+  messages.forEach((message, i) => {
+    if (done.has(message.id)) return
+    processed.add(message.id)
+    if (message.role === 'user') {
+      const content = kernelContent(message.content, `messages[${i}].content`)
+      users.push({ id: message.id, role: 'user', content })
+    }
+    if (message.role !== 'tool') return
+    const { toolCallId } = message
+    const call = waiting.get(toolCallId)
+    if (!call) notOpen.push(toolCallId)
+    else if (!results.has(toolCallId)) results.set(toolCallId, toolResult(message, call, mode, `messages[${i}]`))
+  })
+  return { results: [...results.values()], users, processed: [...processed], notOpen }
+}

@@ -1,0 +1,40 @@
+import type { ToolMessage as AgUiToolMessage } from '@ag-ui/core'
+import { type Content, type Json, KernelError, type Thread, type ToolMessage } from '@troupe/kernel'
+import { kernelContent } from './kernel-content.ts'
+
+/** How the results of client tools are kept: as the text they came as, or read as JSON. */
+export type ToolResultMode = 'text' | 'json'
+
+/** The result that a client gives for a call that waits for it. */
+export function toolResult(
+  { id, content, error }: AgUiToolMessage,
+  { callId, name, agentName }: Thread['openCalls'][number],
+  mode: ToolResultMode,
+  path: string,
+): ToolMessage {
+  const said = kernelContent(content, `${path}.content`)
+  const failure = error === undefined ? undefined : new KernelError('TOOL_FAILED', error).toJSON()
+  return {
+    id,
+    role: 'tool',
+    callId,
+    name,
+    ...(agentName !== '' && { agentName }),
+    ...(mode === 'json' && typeof said === 'string' ? readJson(said) : { content: orError(said, error) }),
+    ...(failure && { error: failure }),
+  }
+}
+
+/** The model has to see something, and some clients say it in `error` alone. */
+function orError(content: Content, error: string | undefined): Content {
+  return content.length === 0 && error !== undefined ? error : content
+}
+
+function readJson(text: string): Pick<ToolMessage, 'content' | 'data'> {
+  try {
+    return { content: text, data: JSON.parse(text) as Json }
+  } catch (cause) {
+    const data = { error: `Invalid JSON: ${KernelError.from(cause).message}`, error_type: 'JSON_DECODE_ERROR' }
+    return { content: JSON.stringify(data), data }
+  }
+}

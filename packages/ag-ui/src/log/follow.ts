@@ -1,0 +1,105 @@
+import { abortScope, type Clock, type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import type { AgUiEvent } from '../protocol.ts'
+import { runError } from '../translate/run-error.ts'
+import type { LiveRuns } from './live-runs.ts'
+import type { Logged } from './tail.ts'
+
+/** What is followed, from where. */
+export interface FollowOptions {
+  readonly runs: LiveRuns
+  readonly store: Pick<Store, 'threads' | 'runLog'>
+  readonly clock: Clock
+  readonly ref: ThreadRef
+  readonly runId: string
+  /** The last sequence that was seen. */
+  readonly after: number
+  readonly signal: AbortSignal
+  /** How long nothing comes from another process before it is looked whether its run is still there. */
+  readonly lookMs: number
+}
+
+/**
+ * Follows a run from a point of its log on, wherever it runs.
+ * Contract: only what is logged, without gap or duplicate; ends after the terminal, or quietly when the signal aborts.
+ */
+export async function* follow(options: FollowOptions): AsyncGenerator<readonly Logged[], void> {
+  const { runs, store, ref, runId, signal } = options
+  const run = runs.get(ref, runId)
+  let after = options.after
+  while (run && !run.lost && !signal.aborted) {
+    const { closed } = run.tail
+    const some = run.tail.since(after)
+    if (some === undefined) {
+      for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
+        after = batch.at(-1)?.seq ?? after
+        yield batch as unknown as readonly Logged[]
+        if (run.tail.since(after)) break
+      }
+    } else if (some.length > 0) {
+      after = some.at(-1)?.seq ?? after
+      yield some
+    } else if (closed) return
+    else await run.tail.changed(signal)
+  }
+  if (!signal.aborted) yield* followLog({ ...options, after })
+}
+
+/** Follows a run of another process. Contract: if that process is gone, the log is closed with a RUN_ERROR. */
+async function* followLog(options: FollowOptions): AsyncGenerator<readonly Logged[], void> {
+  const { store, clock, ref, runId, signal, lookMs } = options
+  using scope = abortScope(signal)
+  const batches = store.runLog
+    .follow(ref, runId, { after: options.after, signal: scope.signal })
+    [Symbol.asyncIterator]()
+  let after = options.after
+  let next = batches.next()
+  let suspected = false
+  try {
+    for (;;) {
+      const result = await soon(next, lookMs, clock)
+      if (result === undefined) {
+        if (await isHeld(store, ref, runId)) suspected = false
+        else if (suspected) await closeLost(store, ref, runId, after)
+        else suspected = true
+        continue
+      }
+      if (result.done) return
+      suspected = false
+      after = result.value.at(-1)?.seq ?? after
+      yield result.value as unknown as readonly Logged[]
+      next = batches.next()
+    }
+  } finally {
+    next.catch(() => undefined)
+    scope.abort(new KernelError('ABORTED', 'follow: the reader has left'))
+  }
+}
+
+/** What a promise gives, or undefined if it takes long. */
+function soon<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const giveUp = clock.after(ms, () => resolve(undefined))
+    promise.then(
+      (value) => {
+        giveUp()
+        resolve(value)
+      },
+      (error: unknown) => {
+        giveUp()
+        reject(error)
+      },
+    )
+  })
+}
+
+async function isHeld({ threads }: Pick<Store, 'threads'>, ref: ThreadRef, runId: string): Promise<boolean> {
+  return (await threads.get(ref))?.runId === runId
+}
+
+/** Ends the log of a run whose process is gone; who comes second finds it closed. */
+async function closeLost({ runLog }: Pick<Store, 'runLog'>, ref: ThreadRef, runId: string, after: number) {
+  const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server that ran this has gone.'))
+  await runLog.append(ref, runId, after, [terminal as unknown as Json], true).catch((error: unknown) => {
+    if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error
+  })
+}

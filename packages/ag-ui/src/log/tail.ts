@@ -1,0 +1,85 @@
+import type { AgUiEvent } from '../protocol.ts'
+
+/** An event that stands in the run log. */
+export interface Logged {
+  readonly seq: number
+  readonly event: AgUiEvent
+  /** The event as JSON, where somebody has it already. */
+  readonly json?: string
+}
+
+/** What a run in this process keeps of its log at most; half of it holds a whole batch of the pump, so that who keeps pace never needs the log. */
+const TAIL_EVENTS = 2_048
+const TAIL_BYTES = 524_288
+
+/**
+ * The end of a run log, in memory, for those who follow in this process.
+ * Contract: holds only what is logged; bounded; a follower has a position and no buffer of its own.
+ */
+export class Tail {
+  #events: Logged[] = []
+  #bytes = 0
+  #last = 0
+  #closed = false
+  readonly #waiting: Set<() => void> = new Set()
+
+  /** The last sequence that is logged. */
+  get last(): number {
+    return this.#last
+  }
+
+  /** Nothing more will come from here. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  push(logged: readonly Logged[]): void {
+    for (const entry of logged) {
+      this.#events.push(entry)
+      this.#bytes += entry.json?.length ?? 0
+      this.#last = entry.seq
+    }
+    if (this.#events.length > TAIL_EVENTS || this.#bytes > TAIL_BYTES) this.#shorten()
+    this.#wake()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#wake()
+  }
+
+  /** What follows `after`; undefined if that has to be read from the log. */
+  since(after: number): readonly Logged[] | undefined {
+    const first = this.#events[0]?.seq ?? this.#last + 1
+    if (after < first - 1) return undefined
+    return after >= this.#last ? [] : this.#events.slice(after - first + 1)
+  }
+
+  /** Contract: while nobody waits, nothing hangs on the tail or the signal. */
+  changed(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#closed) return Promise.resolve()
+    return new Promise((resolve) => {
+      const resume = () => {
+        this.#waiting.delete(resume)
+        signal.removeEventListener('abort', resume)
+        resolve()
+      }
+      this.#waiting.add(resume)
+      signal.addEventListener('abort', resume)
+    })
+  }
+
+  /** By half, so that it is not done for every event. */
+  #shorten(): void {
+    let drop = 0
+    while (drop < this.#events.length - 1) {
+      if (this.#events.length - drop <= TAIL_EVENTS / 2 && this.#bytes <= TAIL_BYTES / 2) break
+      this.#bytes -= this.#events[drop++]?.json?.length ?? 0
+    }
+    this.#events = this.#events.slice(drop)
+  }
+
+  #wake(): void {
+    for (const resume of [...this.#waiting]) resume()
+  }
+}

@@ -1,0 +1,93 @@
+import { AbstractAgent, defaultApplyEvents, enforceEvents, transformChunks, verifyEvents } from '@ag-ui/client'
+import * as client0 from '@ag-ui/client-0'
+import type { BaseEvent } from '@ag-ui/core'
+import type { AgentEvent } from '@troupe/kernel'
+import { from, lastValueFrom, type Observable, toArray } from 'rxjs'
+import type { AgUiEvent, AgUiMessage } from './protocol.ts'
+import { eventTranslator, type TranslatorOptions } from './translate/event-translator.ts'
+import { gate } from './write/gate.ts'
+import { runWriter } from './write/run-writer.ts'
+import { strictVerifier } from './write/strict-verifier.ts'
+
+/** Everything that a client gets of a run, and what the writer did not let through. */
+export interface Wire {
+  readonly events: readonly AgUiEvent[]
+  readonly refused: readonly string[]
+}
+
+/** A client that follows a run. */
+export interface Follower {
+  take(event: AgentEvent): void
+  end(): Wire
+}
+
+/** Translates and writes events as they come. */
+export function follower(options: Partial<TranslatorOptions> = {}): Follower {
+  const refused: string[] = []
+  const lines: string[] = []
+  const writer = runWriter({ onRefused: (event, reason) => refused.push(`${event.type}: ${reason}`) })
+  const translator = eventTranslator({ threadId: 't1', runId: 'r1', state: {}, ...options })
+  const send = (events: readonly AgUiEvent[]) => {
+    for (const event of events) lines.push(JSON.stringify(event))
+  }
+  return {
+    take: (event) => send(writer.writeAll(translator.translate(event))),
+    end() {
+      send(writer.end())
+      return { events: lines.map((line) => JSON.parse(line)), refused }
+    },
+  }
+}
+
+/** The events of a run as a client gets them. */
+export function wireOf(events: readonly AgentEvent[], options: Partial<TranslatorOptions> = {}): Wire {
+  const client = follower(options)
+  for (const event of events) client.take(event)
+  return client.end()
+}
+
+/** What the official client of 1.0 makes of a stream. Contract: rejects where the client does. */
+export function official(events: readonly AgUiEvent[]): Promise<readonly AgUiEvent[]> {
+  const source = from(events) as Observable<BaseEvent>
+  const checked = source.pipe(enforceEvents(), transformChunks(), verifyEvents(), toArray())
+  return lastValueFrom(checked) as Promise<unknown> as Promise<readonly AgUiEvent[]>
+}
+
+/** The same for a client of 0.0.59, which says no version and reads bytes. */
+export function official0(events: readonly AgUiEvent[]): Promise<readonly unknown[]> {
+  const body = events.map((event) => `data: ${JSON.stringify(gate(event, undefined))}\n\n`).join('')
+  const headers = { 'content-type': 'text/event-stream' }
+  const response = client0.runHttpRequest(() => Promise.resolve(new Response(body, { headers })))
+  const checked = client0
+    .transformHttpEventStream(response)
+    .pipe(client0.transformChunks(false), client0.verifyEvents(false), toArray())
+  return lastValueFrom(checked)
+}
+
+/** Our own verdict. */
+export function strict(events: readonly AgUiEvent[], messages: readonly AgUiMessage[] = []): void {
+  const verifier = strictVerifier({ messages })
+  for (const event of events) verifier.see(event)
+  verifier.end()
+}
+
+class Front extends AbstractAgent {
+  run(): never {
+    throw new Error('only its state is used')
+  }
+}
+
+/** The messages and the state that the official client has in the end. */
+export async function clientOf(
+  events: readonly AgUiEvent[],
+  messages: readonly AgUiMessage[] = [],
+): Promise<{ messages: readonly AgUiMessage[]; state: unknown }> {
+  const input = { threadId: 't1', runId: 'r1', state: {}, messages: [...messages], tools: [], context: [] }
+  const agent = new Front({ initialMessages: [...messages] })
+  const source = from(events) as Observable<BaseEvent>
+  const changes = await lastValueFrom(defaultApplyEvents(input, source, agent, []).pipe(toArray()))
+  return {
+    messages: changes.findLast((change) => change.messages)?.messages ?? messages,
+    state: changes.findLast((change) => change.state !== undefined)?.state,
+  }
+}

@@ -1,0 +1,58 @@
+import { type Clock, KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
+import type { SessionParts } from './session-manager.ts'
+
+const PAGE = 500
+
+/**
+ * Ends a session: to memory, then out of the store.
+ * Contract: `wanted` is asked under the lease, so that nothing begins in between; a failed hand-over rejects and deletes nothing.
+ */
+export async function forget(
+  { store, memory, memoryTimeoutMs, clock, holds }: SessionParts,
+  ref: ThreadRef,
+  wanted: (thread: Thread) => boolean,
+): Promise<boolean> {
+  const { threads } = store
+  // Nothing is taken of what is not there.
+  if (!(await threads.get(ref))) return false
+  return holds.hold(ref, async ({ confirm }) => {
+    const thread = await threads.get(ref)
+    if (!thread || !wanted(thread)) return false
+    if (memory) {
+      await inTime(clock, memoryTimeoutMs, memory.add(ref, messagesOf(threads, ref)))
+      await confirm()
+    }
+    return threads.delete(ref)
+  })
+}
+
+/** A memory that does not answer must not hold a thread, and all that expire after it, for ever. */
+async function inTime(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const cancel = clock.after(
+    ms,
+    () => late.reject(new KernelError('TIMEOUT', `memory: took longer than ${ms} ms`)),
+    true,
+  )
+  try {
+    await Promise.race([work, late.promise])
+  } finally {
+    cancel()
+  }
+}
+
+async function* messagesOf(threads: ThreadStore, ref: ThreadRef): AsyncGenerator<Message> {
+  let after = 0
+  for (;;) {
+    const page = await threads.messages(ref, { after, limit: PAGE })
+    for (const { message } of page) yield message
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return
+    after = last.seq
+  }
+}
+
+/** Whether a session waits for a client: for the result of a call, or for the answer to a question. */
+export function isPending({ openCalls, checkpoint }: Thread): boolean {
+  return openCalls.length > 0 || (checkpoint !== undefined && checkpoint.resumedBy === undefined)
+}

@@ -1,0 +1,44 @@
+import { KernelError, type Owner, type Thread, type ThreadStore } from '@troupe/kernel'
+import { forget, isPending } from './forget.ts'
+import type { SessionParts } from './session-manager.ts'
+import { isHold } from './thread-hold.ts'
+
+const PAGE = 500
+
+/** Makes room for one more session of a user: the one that was left alone longest goes. Contract: never one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
+export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void> {
+  const { maxSessionsPerUser, store, report } = parts
+  if (!Number.isFinite(maxSessionsPerUser)) return
+  const all = await sessionsOf(store.threads, owner)
+  let over = all.length + 1 - maxSessionsPerUser
+  const idle = all.filter(mayGo).sort((a, b) => a.updatedAt - b.updatedAt || a.seq - b.seq)
+  for (const { ref } of idle) {
+    if (over <= 0) return
+    try {
+      if (await forget(parts, ref, mayGo)) over--
+    } catch (error) {
+      if (!KernelError.is(error, 'THREAD_BUSY')) report(KernelError.from(error, 'STORE_FAILED'))
+    }
+  }
+  if (over <= 0) return
+  throw new KernelError('SESSION_LIMIT', `session: ${maxSessionsPerUser} per user, and every other one runs or waits`, {
+    retryable: true,
+  })
+}
+
+/** Under the lease of whoever asks, a thread has no run of its own. */
+function mayGo(thread: Thread): boolean {
+  return !isPending(thread) && (thread.runId === undefined || isHold(thread.runId))
+}
+
+async function sessionsOf(threads: ThreadStore, owner: Owner): Promise<Thread[]> {
+  const all: Thread[] = []
+  let after = 0
+  for (;;) {
+    const page = await threads.list(owner, { after, limit: PAGE })
+    all.push(...page)
+    const last = page.at(-1)
+    if (!last || page.length < PAGE) return all
+    after = last.seq
+  }
+}

@@ -1,0 +1,57 @@
+import { KernelError, type Thread } from '@troupe/kernel'
+import { forget, isPending } from './forget.ts'
+import type { SessionParts } from './session-manager.ts'
+
+/** What a sweep has done. */
+export interface SweepResult {
+  readonly deleted: number
+  /** Expired, but waiting for a client. */
+  readonly pending: number
+  /** Could not be handed over or deleted; they are tried again the next time. */
+  readonly failed: number
+}
+
+/** The most that a store gives at once. */
+const LARGEST_PAGE = 1_000
+const PAGE = 100
+
+/** Deletes what has expired, of all owners. */
+export async function sweep(parts: SessionParts): Promise<SweepResult> {
+  const { store, clock, sessionTimeoutMs, apps } = parts
+  const before = clock.now() - sessionTimeoutMs
+  const sum = { deleted: 0, pending: 0, failed: 0 }
+  const seen = new Set<string>()
+  for (;;) {
+    // The store gives the oldest first; those that stay stand in front of the next ones.
+    const limit = Math.min(LARGEST_PAGE, PAGE + seen.size)
+    const page = await store.threads.idle({ before, limit })
+    const next = page.filter((thread) => !seen.has(keyOf(thread)))
+    for (const thread of next) {
+      seen.add(keyOf(thread))
+      if (apps && !apps.includes(thread.ref.app)) continue
+      if (!isExpired(parts, thread)) sum.pending++
+      else await end(parts, thread, sum)
+    }
+    if (next.length === 0 || page.length < limit) return sum
+  }
+}
+
+async function end(parts: SessionParts, { ref }: Thread, sum: { deleted: number; failed: number }): Promise<void> {
+  try {
+    if (await forget(parts, ref, (thread) => isExpired(parts, thread))) sum.deleted++
+  } catch (error) {
+    // A run has begun: it is not expired any more.
+    if (KernelError.is(error, 'THREAD_BUSY')) return
+    sum.failed++
+    parts.report(KernelError.from(error, 'STORE_FAILED'))
+  }
+}
+
+function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionParts, thread: Thread): boolean {
+  const limit = isPending(thread) ? Math.max(maxPendingMs, sessionTimeoutMs) : sessionTimeoutMs
+  return clock.now() - thread.updatedAt > limit
+}
+
+function keyOf({ ref: { app, user, threadId } }: Thread): string {
+  return JSON.stringify([app, user, threadId])
+}

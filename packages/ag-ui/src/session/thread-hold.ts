@@ -1,0 +1,95 @@
+import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+
+/** How long a hold outlives a process that is gone, and how often it is renewed. */
+const LEASE_MS = 30_000
+const RENEW_MS = 10_000
+/** How long one hold waits for another; they are short. */
+const WAIT_MS = 2_000
+const PAUSE_MS = 20
+
+const MARK = 'session:'
+
+/** Whether who holds a thread is no run. */
+export function isHold(holder: unknown): boolean {
+  return typeof holder === 'string' && holder.startsWith(MARK)
+}
+
+/** Whether a thread is busy because somebody writes to it between runs, which is soon over. */
+export function isHeldBetweenRuns(error: unknown): boolean {
+  return KernelError.is(error, 'THREAD_BUSY') && isHold(error.details.runId)
+}
+
+/** Tries again as long as a thread is held between runs, for two seconds at most. */
+export async function pastHolds<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
+  const deadline = clock.now() + WAIT_MS
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isHeldBetweenRuns(error) || clock.now() >= deadline) throw error
+      await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve, true))
+    }
+  }
+}
+
+/** Holds threads between runs, for those who write to them there. */
+export class ThreadHolds {
+  readonly #leases: LeaseStore
+  readonly #clock: Clock
+  readonly #lines: Map<string, Promise<void>> = new Map()
+
+  constructor(leases: LeaseStore, clock: Clock) {
+    this.#leases = leases
+    this.#clock = clock
+  }
+
+  /** Does work under a short lease. Contract: one after the other in this process; `THREAD_BUSY` while a run has the thread. */
+  async hold<T>(ref: ThreadRef, work: (hold: Hold) => Promise<T>): Promise<T> {
+    const key = JSON.stringify([ref.app, ref.user, ref.threadId])
+    const turn = (this.#lines.get(key) ?? Promise.resolve()).then(() => this.#leased(ref, work))
+    const settled = turn.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#lines.set(key, settled)
+    try {
+      return await turn
+    } finally {
+      if (this.#lines.get(key) === settled) this.#lines.delete(key)
+    }
+  }
+
+  async #leased<T>(ref: ThreadRef, work: (hold: Hold) => Promise<T>): Promise<T> {
+    const holder = { runId: `${MARK}${crypto.randomUUID()}`, ttlMs: LEASE_MS }
+    const { token } = await pastHolds(this.#clock, () => this.#leases.acquire(ref, holder))
+    const stop = this.#keep(ref, token)
+    try {
+      return await work({
+        token,
+        confirm: async () => void (await this.#leases.renew(ref, token, LEASE_MS)),
+      })
+    } finally {
+      stop()
+      await this.#leases.release(ref, token)
+    }
+  }
+
+  #keep(ref: ThreadRef, token: number): () => void {
+    let cancel = () => {}
+    const again = () => {
+      cancel = this.#clock.after(RENEW_MS, () => {
+        // Whether it still holds is asked before what cannot be taken back.
+        this.#leases.renew(ref, token, LEASE_MS).then(again, () => undefined)
+      })
+    }
+    again()
+    return () => cancel()
+  }
+}
+
+/** A thread that is held. */
+export interface Hold {
+  readonly token: number
+  /** Contract: rejects with `LEASE_LOST` if the thread is another's by now. */
+  confirm(): Promise<void>
+}

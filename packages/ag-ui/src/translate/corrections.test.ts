@@ -1,0 +1,143 @@
+import type { EventDraft } from '@troupe/kernel'
+import { describe, expect, test } from 'vitest'
+import { clientOf, strict } from '../pipeline.fixture.ts'
+import type { AgUiMessage } from '../protocol.ts'
+import { call, message, result, shown, wire } from './events.fixture.ts'
+
+const past: AgUiMessage[] = [{ id: 'u1', role: 'user', content: 'Hi' }]
+const start = (messageId: string): EventDraft => ({ type: 'message-start', messageId })
+const text = (messageId: string, delta: string): EventDraft => ({ type: 'text-delta', messageId, delta })
+const dropped = (id: string, content: string): EventDraft => ({ ...message(id, content), dropped: true }) as EventDraft
+const types = (events: readonly unknown[]) => events.map((event) => (event as { type: string }).type)
+
+/** What the official client shows in the end, as lines. */
+async function screen(drafts: readonly EventDraft[], end = {}): Promise<readonly string[]> {
+  const { events, refused } = wire(drafts, end, { history: past })
+  expect(refused).toEqual([])
+  strict(events, past)
+  const { messages } = await clientOf(events, past)
+  return messages.map((message) => {
+    const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ function: f }) => f.arguments) : []
+    return [message.role, message.content ?? '', ...calls].join(' ').trim()
+  })
+}
+
+describe('the text of a failed attempt', () => {
+  const failed = [start('m1'), text('m1', 'Hel'), dropped('m1', 'Hel')]
+
+  test('goes when the next attempt begins', async () => {
+    const next = [start('m2'), text('m2', 'Hello'), message('m2', 'Hello')]
+    expect(await screen([...failed, ...next])).toEqual(['user Hi', 'assistant Hello'])
+    expect(types(shown([...failed, ...next], {}, { history: past }))[3]).toBe('MESSAGES_SNAPSHOT')
+  })
+
+  test.each(['failed', 'cancelled'] as const)('stays on the screen when the run has %s', async (outcome) => {
+    const error = { code: 'ABORTED', message: 'x' }
+    expect(await screen(failed, { outcome, error })).toEqual(['user Hi', 'assistant Hel'])
+  })
+
+  test('takes its calls along', async () => {
+    const calls = [start('m1'), ...call('m1', 'c1', 'search', '{}'), dropped('m1', '')]
+    expect(await screen([...calls, message('m2', 'Hello')])).toEqual(['user Hi', 'assistant Hello'])
+  })
+
+  test('is corrected without taking away what other agents are writing', async () => {
+    const other = [
+      text('m9', 'Mean'),
+      ...failed,
+      text('m9', 'while'),
+      message('m2', 'Hello'),
+      message('m9', 'Meanwhile'),
+    ]
+    expect(await screen(other)).toEqual(['user Hi', 'assistant Meanwhile', 'assistant Hello'])
+  })
+})
+
+describe('what a hook has made of a message', () => {
+  test('replaces what was streamed', async () => {
+    expect(await screen([start('m1'), text('m1', 'Damn'), message('m1', 'D***')])).toEqual([
+      'user Hi',
+      'assistant D***',
+    ])
+  })
+
+  test('is sent as the rest where it only adds', () => {
+    const events = shown([start('m1'), text('m1', 'Hi'), message('m1', 'Hi there')], {}, { history: past })
+    expect(types(events)).not.toContain('MESSAGES_SNAPSHOT')
+  })
+
+  test('a call that it has removed is taken back', async () => {
+    const gone = { type: 'tool-end', callId: 'c1', messageId: 'r', name: 's', status: 'dropped', content: '' } as const
+    const drafts = [start('m1'), text('m1', 'Hm'), ...call('m1', 'c1', 'search', '{}'), gone, message('m1', 'Hm')]
+    expect(await screen(drafts)).toEqual(['user Hi', 'assistant Hm'])
+    const taken = shown(drafts, {}, { history: past })
+    expect(types(taken).filter((type) => type === 'MESSAGES_SNAPSHOT')).toHaveLength(1)
+  })
+
+  test('a call that it has added is announced', async () => {
+    const added = { id: 'c1', name: 'search', arguments: '{"q":2}' }
+    const drafts = [start('m1'), text('m1', 'Hm'), message('m1', 'Hm', [added]), result('c1', 'found')]
+    expect(await screen(drafts)).toEqual(['user Hi', 'assistant Hm {"q":2}', 'tool found'])
+  })
+
+  test('arguments that it has changed replace what was streamed', async () => {
+    const changed = { id: 'c1', name: 'search', arguments: '{"q":3}' }
+    const drafts = [
+      start('m1'),
+      ...call('m1', 'c1', 'search', '{"q":1}'),
+      message('m1', '', [changed]),
+      result('c1', 'x'),
+    ]
+    expect(await screen(drafts)).toEqual(['user Hi', 'assistant  {"q":3}', 'tool x'])
+  })
+})
+
+test('without a known conversation nothing is replaced, since a snapshot would take messages away', () => {
+  const events = shown([start('m1'), text('m1', 'Damn'), message('m1', 'D***')])
+  expect(types(events)).toEqual(['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END'])
+})
+
+describe('a run that goes on where another has stopped', () => {
+  const asked = {
+    id: 'm0',
+    role: 'assistant',
+    toolCalls: [{ id: 'c0', type: 'function', function: { name: 'search', arguments: '{}' } }],
+  } as const
+
+  test('gives the result of a call that the client knows, and does not announce it again', () => {
+    const events = shown([result('c0', 'found')], {}, { history: [...past, asked as never] })
+    expect(types(events)).toEqual(['TOOL_CALL_RESULT'])
+  })
+
+  test('announces one that the client does not know', () => {
+    expect(types(shown([result('c0', 'found')], {}, { history: past }))).toEqual([
+      'TOOL_CALL_START',
+      'TOOL_CALL_END',
+      'TOOL_CALL_RESULT',
+    ])
+  })
+})
+
+describe('what a tool has thrown', () => {
+  const error = { code: 'TOOL_FAILED', message: 'connect to 10.0.0.7 refused' }
+  const failed = { ...result('c1', `Error: ${error.message}`), status: 'failed', error } as EventDraft
+
+  test('is not shown', () => {
+    const [event] = shown([failed]).slice(-1)
+    expect(event).toMatchObject({ content: 'Error: the tool failed.', metadata: { error: { code: 'TOOL_FAILED' } } })
+    expect(JSON.stringify(shown([failed]))).not.toContain('10.0.0.7')
+  })
+
+  test('is shown where that is wanted', () => {
+    expect(shown([failed], {}, { showToolErrors: true }).at(-1)).toMatchObject({ content: `Error: ${error.message}` })
+  })
+
+  test('is no secret where the kernel says it', () => {
+    const unknown = {
+      ...failed,
+      content: 'Error: no tool x',
+      error: { code: 'TOOL_UNKNOWN', message: '' },
+    } as EventDraft
+    expect(shown([unknown]).at(-1)).toMatchObject({ content: 'Error: no tool x' })
+  })
+})

@@ -1,0 +1,68 @@
+import {
+  type AgentEvent,
+  type AssistantMessage,
+  type EventDraft,
+  type EventStamp,
+  NO_USAGE,
+  type RunResult,
+} from '@troupe/kernel'
+import { follower, type Wire } from '../pipeline.fixture.ts'
+import type { TranslatorOptions } from './event-translator.ts'
+
+/** The stamp of the root agent. */
+export const ROOT: EventStamp = { runId: 'R', agentName: 'root', runPath: [] }
+
+/** Events as the kernel stamps them. */
+export function stamped(drafts: readonly EventDraft[], stamp: EventStamp = ROOT): AgentEvent[] {
+  return drafts.map((draft) => ({ ...stamp, ...draft }) as AgentEvent)
+}
+
+/** A run of these events, which ends as told. */
+export function run(drafts: readonly EventDraft[], end: Partial<RunResult> = {}): AgentEvent[] {
+  const result = { outcome: 'complete', text: '', usage: NO_USAGE, ...end }
+  return stamped([{ type: 'run-start' }, ...drafts, { type: 'run-end', ...result } as EventDraft])
+}
+
+/** What a client gets of a run, between its first snapshot and its last. */
+export function shown(
+  drafts: readonly EventDraft[],
+  end: Partial<RunResult> = {},
+  options: Partial<TranslatorOptions> = {},
+): readonly unknown[] {
+  return wire(drafts, end, options).events.slice(2, -2)
+}
+
+/** Everything that a client gets of a run. */
+export function wire(
+  drafts: readonly EventDraft[],
+  end: Partial<RunResult> = {},
+  options: Partial<TranslatorOptions> = {},
+): Wire {
+  const client = follower(options)
+  for (const event of run(drafts, end)) client.take(event)
+  return client.end()
+}
+
+/** The last message of a turn. */
+export function message(
+  id: string,
+  content: AssistantMessage['content'],
+  calls?: AssistantMessage['toolCalls'],
+): EventDraft {
+  const said = { id, role: 'assistant', content, agentName: 'root', ...(calls && { toolCalls: calls }) } as const
+  return { type: 'message-end', message: said }
+}
+
+/** A call as a model streams it. */
+export function call(messageId: string, callId: string, name: string, args: string): EventDraft[] {
+  return [
+    { type: 'tool-call-start', messageId, callId, name },
+    { type: 'tool-call-delta', callId, delta: args },
+    { type: 'tool-call-end', call: { id: callId, name, arguments: args } },
+  ]
+}
+
+/** The result of a call. */
+export function result(callId: string, content: string): EventDraft {
+  return { type: 'tool-end', callId, messageId: `${callId}-result`, name: 'search', status: 'complete', content }
+}

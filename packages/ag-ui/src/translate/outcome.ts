@@ -1,0 +1,59 @@
+import type { Interrupt as AgUiInterrupt, RunFinishedOutcome, TokenUsage } from '@ag-ui/core'
+import type { Interrupt, RunEnd, Usage } from '@troupe/kernel'
+import { copyOf } from './shared-state.ts'
+
+/** How a run that did not fail ended. Contract: no call is pending that the client has seen answered. */
+export function outcomeOf(
+  { outcome, interrupts, openCallIds = [] }: RunEnd,
+  isOpen: (callId: string) => boolean,
+): RunFinishedOutcome {
+  if (outcome === 'cancelled') return { type: 'cancelled' }
+  const asked = askedOf(interrupts)
+  if (asked.length > 0) return { type: 'interrupt', interrupts: asked.map(interruptOf) }
+  const pending = openCallIds.map(String).filter(isOpen)
+  return pending.length > 0 ? { type: 'success', pendingToolCallIds: pending } : { type: 'success' }
+}
+
+/** The questions of a run. Contract: an agent may yield others, which nobody can answer. */
+export function askedOf(interrupts: readonly Interrupt[] = []): readonly Interrupt[] {
+  return interrupts.filter(({ id, reason }) => typeof id === 'string' && typeof reason === 'string')
+}
+
+/** Tokens as a client counts them; nothing where none were counted. */
+export function usageOf({
+  inputTokens,
+  outputTokens,
+  reasoningTokens,
+  cachedInputTokens,
+}: Usage): TokenUsage[] | undefined {
+  if (!inputTokens && !outputTokens) return undefined
+  return [
+    {
+      inputTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      ...(reasoningTokens !== undefined && { reasoningTokens }),
+      ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+    },
+  ]
+}
+
+/**
+ * A question as a client asks it.
+ * @example interruptOf({ id: 'c1#1', reason: 'approval', agentName: 'clerk', callId: 'c1' }).toolCallId // 'c1'
+ */
+export function interruptOf(interrupt: Interrupt): AgUiInterrupt {
+  const { id, reason, agentName, callId, message, responseSchema, expiresAt, metadata } = interrupt
+  const schema = copyOf(responseSchema)
+  const until = expiresAt === undefined ? undefined : new Date(expiresAt)
+  return {
+    id,
+    reason,
+    ...(message !== undefined && { message }),
+    ...(callId !== undefined && { toolCallId: callId }),
+    ...(typeof schema === 'object' && schema !== null && { responseSchema: schema }),
+    // A date out of range has no text; the server keeps the limit all the same.
+    ...(until && !Number.isNaN(until.getTime()) && { expiresAt: until.toISOString() }),
+    metadata: { ...(copyOf(metadata) as Record<string, unknown> | undefined), agentName },
+  }
+}

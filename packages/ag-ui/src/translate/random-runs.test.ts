@@ -1,0 +1,144 @@
+import { EventType } from '@ag-ui/core'
+import {
+  type AgentEvent,
+  type AgentInput,
+  type JsonObject,
+  KernelError,
+  type Message,
+  type ResumeInfo,
+} from '@troupe/kernel'
+import { messageOf } from '@troupe/kernel/history'
+import { startRun } from '@troupe/kernel/run'
+import { expect, test, vi } from 'vitest'
+import { clientOf, follower, official, official0, strict } from '../pipeline.fixture.ts'
+import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import { toAgUiMessages } from './messages.ts'
+import { type Random, randomOf } from './random.fixture.ts'
+import { randomAgent } from './random-agent.fixture.ts'
+
+const RUNS = Number(process.env.RUNS ?? 500)
+const BATCH = 50
+/** What must have come up, or the runs were not as random as they should be. */
+const SEEN = new Set<string>()
+const STATE: JsonObject = { plan: { steps: ['a'] }, 'temp:x': 1, secret: 'internal' }
+const USER: Message = { id: 'u1', role: 'user', content: 'Go.' }
+
+const OPTIONS = { state: STATE, hidden: (key: string) => key === 'secret', clientTools: new Set(['browser']) }
+
+/** A run: what was there before, what the kernel told, what a client got, and what the writer kept back. */
+interface Story {
+  readonly past: readonly AgUiMessage[]
+  readonly told: readonly AgentEvent[]
+  readonly events: readonly AgUiEvent[]
+  readonly refused: readonly string[]
+}
+
+/** A run for real, stopped somewhere by chance, and followed by a client. */
+async function play(
+  random: Random,
+  misbehaves: boolean,
+  start: AgentInput | ResumeInfo,
+  runId: string,
+): Promise<Story> {
+  const controller = new AbortController()
+  const past = toAgUiMessages(start.messages)
+  const client = follower({ ...OPTIONS, history: past })
+  const told: AgentEvent[] = []
+  const limit = random.chance(0.15) ? 1 + random.below(30) : Number.POSITIVE_INFINITY
+  const reason = random.pick([new Error('stop'), new KernelError('TIMEOUT', 'secret: slow')])
+  const stop = () => controller.abort(reason)
+  const agent = randomAgent(random, 'root', { misbehaves, onHang: () => queueMicrotask(stop) })
+  const settings = { runId, state: STATE, canInterrupt: true, signal: controller.signal, report: () => {} }
+  for await (const event of startRun(agent, start, settings)) {
+    told.push(event)
+    client.take(event)
+    if (told.length >= limit) stop()
+  }
+  return { past, told, ...client.end() }
+}
+
+async function check({ events, past }: Story): Promise<void> {
+  for (const event of events) {
+    SEEN.add(event.type === EventType.RUN_FINISHED ? `${event.type} ${event.outcome?.type}` : event.type)
+  }
+  strict(events, past)
+  expect(await official(events)).toEqual(events)
+  expect(await official0(events)).toHaveLength(events.length)
+  expect(JSON.stringify(events)).not.toMatch(/secret|internal|temp:/)
+}
+
+async function playAndCheck(seed: number, misbehaves: boolean): Promise<void> {
+  const random = randomOf(seed)
+  const story = await play(random, misbehaves, { messages: [USER] }, 'R1')
+  await check(story)
+  const end = story.told.at(-1)
+  if (misbehaves || end?.type !== 'run-end') return
+  expect(story.refused).toEqual([])
+  const said = story.told.flatMap((event) => (event.runId === 'R1' ? (messageOf(event) ?? []) : []))
+  const history = [USER, ...said]
+  if (seed % 10 === 0 && (end.outcome === 'complete' || end.outcome === 'interrupted')) {
+    const { messages } = await clientOf(story.events, story.past)
+    const [shown, stored] = [briefly(messages), briefly(toAgUiMessages(history))]
+    expect(shown.filter(isSpoken)).toEqual(stored.filter(isSpoken))
+    // Clients keep the thinking of a failed attempt when no other is left.
+    expect(shown).toEqual(expect.arrayContaining([...stored]))
+  }
+  if (end.outcome !== 'interrupted') return
+  const answers = Object.fromEntries((end.interrupts ?? []).map(({ id }) => [id, true]))
+  const resumed = await play(random, false, { messages: history, state: 1, answers }, 'R2')
+  await check(resumed)
+  expect(resumed.refused).toEqual([])
+}
+
+/** What the agent that was asked has said; the order of what was said at once may differ. */
+function briefly(messages: readonly AgUiMessage[]): readonly string[] {
+  return messages
+    .filter(({ subagentRunId, role }) => subagentRunId === undefined && role !== 'activity')
+    .map((message) => {
+      const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
+      return JSON.stringify([message.id, message.role, message.content ?? '', calls])
+    })
+    .sort()
+}
+
+function isSpoken(line: string): boolean {
+  return !line.includes('"reasoning",')
+}
+
+for (const [kind, misbehaves] of [
+  ['agents', false],
+  ['misbehaving agents', true],
+] as const) {
+  test(`${RUNS} random runs of ${kind} pass the official pipelines and the strict verifier`, {
+    timeout: 900_000,
+  }, async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    for (let first = 0; first < RUNS; first += BATCH) {
+      const seeds = Array.from({ length: Math.min(BATCH, RUNS - first) }, (_, i) => first + i)
+      await Promise.all(
+        seeds.map((seed) =>
+          playAndCheck(seed, misbehaves).catch((cause: unknown) => {
+            throw new Error(`seed ${seed}: ${cause instanceof Error ? cause.message : cause}`, { cause })
+          }),
+        ),
+      )
+    }
+    expect(warn.mock.calls.map(([text]) => text)).toEqual([])
+    warn.mockRestore()
+  })
+}
+
+/** What the translator never writes. */
+const UNUSED: readonly string[] = [
+  'TEXT_MESSAGE_CHUNK',
+  'TOOL_CALL_CHUNK',
+  'REASONING_MESSAGE_CHUNK',
+  'RAW',
+  'RUN_FINISHED',
+]
+
+test('and in these runs every event and every outcome has come up', () => {
+  const types = Object.values(EventType).filter((type) => !UNUSED.includes(type))
+  const outcomes = ['success', 'interrupt', 'cancelled'].map((outcome) => `RUN_FINISHED ${outcome}`)
+  expect([...SEEN].sort()).toEqual([...types, ...outcomes].sort())
+})

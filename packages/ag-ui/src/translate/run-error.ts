@@ -1,0 +1,63 @@
+import { EventType, type RunErrorEvent } from '@ag-ui/core'
+import type { ErrorInfo, Usage } from '@troupe/kernel'
+import { usageOf } from './outcome.ts'
+
+/** What the outside may know of an error. */
+export type PublicError = { readonly code: string; readonly message: string }
+
+const BUSY = 'The model is busy. Try again later.'
+const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
+  [
+    { code: 'ABORTED', message: 'The run was cancelled.' },
+    { code: 'INTERRUPT_EXPIRED', message: 'The time to answer is over.' },
+    { code: 'INTERRUPT_UNKNOWN', message: 'There is no such open question in this conversation.' },
+    { code: 'LEASE_LOST', message: 'Another run has taken this conversation over.' },
+    { code: 'MAX_ITERATIONS', message: 'The agent took more steps than it may.' },
+    { code: 'MODEL_CONTEXT_EXCEEDED', message: 'The conversation is longer than the model takes.' },
+    { code: 'MODEL_FAILED', message: 'The model could not answer.' },
+    { code: 'MODEL_OVERLOADED', message: BUSY },
+    { code: 'MODEL_RATE_LIMITED', message: BUSY },
+    { code: 'NOT_FOUND', message: 'There is no such thing here.' },
+    { code: 'PENDING_TOOL_CALLS', message: 'Calls or questions of this conversation are open. Answer them first.' },
+    { code: 'RUN_ID_TAKEN', message: 'This conversation has a run of this id already.' },
+    { code: 'THREAD_BUSY', message: 'Another run is under way in this conversation.' },
+    { code: 'TOOL_CALL_UNKNOWN', message: 'A result came for a call that is not open in this conversation.' },
+    { code: 'TRANSFER_LIMIT', message: 'The agents handed over more often than they may.' },
+  ].map((error) => [error.code, error]),
+)
+const TIMEOUT: PublicError = { code: 'EXECUTION_TIMEOUT', message: 'The run took longer than it may.' }
+const FAILED: PublicError = { code: 'AGENT_ERROR', message: 'The agent failed.' }
+
+/**
+ * The public side of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
+ * @example publicError({ code: 'STORE_FAILED', message: 'connect to db-7 refused' }) // { code: 'AGENT_ERROR', … }
+ */
+export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
+  return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
+}
+
+/** What goes with an error. */
+export interface RunErrorOptions {
+  /** What the operator finds it by. */
+  readonly requestId?: string
+  readonly retryable?: boolean
+  readonly usage?: Usage
+}
+
+/**
+ * The terminal of a run that failed.
+ * @example runError(publicError(error), { requestId })
+ */
+export function runError({ code, message }: PublicError, options: RunErrorOptions = {}): RunErrorEvent {
+  const { requestId, retryable = false, usage } = options
+  const tokens = usage && usageOf(usage)
+  return {
+    type: EventType.RUN_ERROR,
+    message,
+    code,
+    ...(tokens && { usage: tokens }),
+    ...((requestId !== undefined || retryable) && {
+      metadata: { ...(requestId !== undefined && { requestId }), ...(retryable && { retryable }) },
+    }),
+  }
+}

@@ -1,0 +1,76 @@
+import { EventType } from '@ag-ui/core'
+import type { AgentEnd, AgentStart, RunEnd } from '@troupe/kernel'
+import type { AgUiEvent } from '../protocol.ts'
+import { askedOf } from './outcome.ts'
+import type { PublicError } from './run-error.ts'
+import type { Said } from './said.ts'
+import { copyOf } from './shared-state.ts'
+import { tagged } from './tag.ts'
+
+/** One kernel run as the client sees it: the run itself, or a nested one, which is a sub-agent there. */
+export class RunView {
+  readonly runId: string
+  /** The tag of a sub-agent's events. */
+  readonly owner: string | undefined
+  /** What stands before the ids of its calls, which are unique in their own run only. */
+  readonly prefix: string
+  /** By the kernel's message id. */
+  readonly said: Map<string, Said> = new Map()
+  ended = false
+  readonly #steps: { readonly key: string; readonly name: string }[] = []
+
+  constructor(runId: string, owner?: string, prefix = '') {
+    this.runId = runId
+    this.owner = owner
+    this.prefix = prefix
+  }
+
+  /** The view of a run inside a call of this one. Contract: calls are named as the kernel names their origin. */
+  nested(runId: string, callId: string): RunView {
+    const [number = ''] = /\.\d+$/.exec(runId) ?? []
+    return new RunView(runId, runId, `${this.prefix}${callId}${number}/`)
+  }
+
+  /** Contract: two agents of one name may be at work at once; their steps have names of their own. */
+  beginStep(event: AgentStart, out: AgUiEvent[]): void {
+    const taken = new Set(this.#steps.map(({ name }) => name))
+    let name = event.agentName
+    for (let n = 2; taken.has(name); n++) name = `${event.agentName}#${n}`
+    this.#steps.push({ key: keyOf(event), name })
+    out.push(tagged({ type: EventType.STEP_STARTED, stepName: name }, this.owner))
+  }
+
+  endStep(event: AgentEnd, out: AgUiEvent[]): void {
+    const key = keyOf(event)
+    const index = this.#steps.findLastIndex((step) => step.key === key)
+    const [step] = index < 0 ? [] : this.#steps.splice(index, 1)
+    if (step) out.push(tagged({ type: EventType.STEP_FINISHED, stepName: step.name }, this.owner))
+  }
+
+  /** Ends a sub-agent. */
+  end(event: RunEnd, toPublic: (error: { code: string; message: string }) => PublicError): AgUiEvent {
+    this.ended = true
+    const { outcome, interrupts, openCallIds, output } = event
+    const subagentRunId = this.runId
+    if (outcome === 'failed' || outcome === 'cancelled') {
+      const { code, message } = toPublic(event.error ?? { code: 'ABORTED', message: '' })
+      return { type: EventType.SUBAGENT_ERROR, subagentRunId, message, code }
+    }
+    if (outcome === 'interrupted' || openCallIds) {
+      const interruptIds = askedOf(interrupts).map(({ id }) => id)
+      const asked = interruptIds.length > 0 && { interruptIds }
+      return { type: EventType.SUBAGENT_FINISHED, subagentRunId, outcome: { type: 'suspended', ...asked } }
+    }
+    const result = output === undefined ? undefined : copyOf(output)
+    return {
+      type: EventType.SUBAGENT_FINISHED,
+      subagentRunId,
+      outcome: { type: 'success' },
+      ...(result !== undefined && { result }),
+    }
+  }
+}
+
+function keyOf({ agentName, runPath }: AgentStart | AgentEnd): string {
+  return [...runPath, agentName].join('\0')
+}

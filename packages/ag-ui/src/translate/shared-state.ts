@@ -1,0 +1,53 @@
+import { type Json, type JsonObject, notJson } from '@troupe/kernel'
+import { diff, escapeKey, isPatchable, type PatchOperation } from './json-patch.ts'
+
+/** A copy that nobody else changes, or nothing for what is no JSON. */
+export function copyOf(value: unknown): Json | undefined {
+  return notJson(value) === undefined ? copied(value as Json) : undefined
+}
+
+/** The state as a client has it: a first snapshot and every change since. Contract: `temp:` keys are never in it. */
+export class SharedState {
+  readonly #values: Map<string, Json> = new Map()
+  readonly #hidden: ((key: string) => boolean) | undefined
+
+  constructor(state: JsonObject, hidden: ((key: string) => boolean) | undefined) {
+    this.#hidden = hidden
+    this.change(state, [])
+  }
+
+  get snapshot(): JsonObject {
+    return Object.fromEntries(this.#values)
+  }
+
+  /** Takes a change over. Contract: gives what tells it to somebody who has the state of before. */
+  change(set: unknown, removed: unknown): readonly PatchOperation[] {
+    const operations: PatchOperation[] = []
+    for (const [key, given] of Object.entries(set ?? {})) {
+      if (!this.#isShown(key)) continue
+      const value = copyOf(given)
+      if (value === undefined) continue
+      const path = `/${escapeKey(key)}`
+      const before = this.#values.get(key)
+      if (before === undefined) operations.push({ op: 'add', path, value })
+      else for (const operation of diff(before, value, path)) operations.push(operation)
+      this.#values.set(key, value)
+    }
+    for (const key of Array.isArray(removed) ? removed : []) {
+      if (this.#values.delete(key)) operations.push({ op: 'remove', path: `/${escapeKey(key)}` })
+    }
+    return operations
+  }
+
+  #isShown(key: string): boolean {
+    return !key.startsWith('temp:') && isPatchable(key) && this.#hidden?.(key) !== true
+  }
+}
+
+function copied(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copied)
+  const copy: Record<string, Json> = {}
+  for (const [key, item] of Object.entries(value)) copy[key] = copied(item)
+  return copy
+}

@@ -1,0 +1,104 @@
+import { EventType, type ReasoningMessage } from '@ag-ui/core'
+import type { AgUiEvent } from '../protocol.ts'
+import { type ReasoningSegment, segmentId } from './content.ts'
+import { tagged } from './tag.ts'
+
+interface Segment {
+  readonly id: string
+  /** How much text stood before it. */
+  readonly at: number
+  text: string
+  encrypted?: string
+}
+
+/** The thinking of one message as the client has it so far. */
+export class Thinking {
+  readonly #messageId: string
+  readonly #owner: string | undefined
+  readonly #segments: Segment[] = []
+  #open: Segment | undefined
+
+  constructor(messageId: string, owner: string | undefined) {
+    this.#messageId = messageId
+    this.#owner = owner
+  }
+
+  get size(): number {
+    return this.#segments.length
+  }
+
+  /** Contract: goes on where it was, unless text has come between. */
+  add(delta: string, at: number, out: AgUiEvent[]): void {
+    if (!this.#open) {
+      const last = this.#segments.at(-1)
+      this.#resume(last?.at === at ? last : this.#append(at), out)
+    }
+    this.#say(delta, out)
+  }
+
+  pause(out: AgUiEvent[]): void {
+    if (!this.#open) return
+    const { id: messageId } = this.#open
+    this.#open = undefined
+    out.push(tagged({ type: EventType.REASONING_MESSAGE_END, messageId }, this.#owner))
+    out.push(tagged({ type: EventType.REASONING_END, messageId }, this.#owner))
+  }
+
+  /** Adds what was not streamed of one segment. Contract: false if the client has another text of it. */
+  complete(index: number, { text, encrypted, afterText }: ReasoningSegment, at: number, out: AgUiEvent[]): boolean {
+    const segment = this.#segments[index] ?? this.#append(afterText ? Math.max(at, 1) : 0)
+    const agrees = text.startsWith(segment.text)
+    const rest = agrees ? text.slice(segment.text.length) : ''
+    if (rest !== '') {
+      if (this.#open !== segment) {
+        this.pause(out)
+        this.#resume(segment, out)
+      }
+      this.#say(rest, out)
+    }
+    segment.text = text
+    if (encrypted !== undefined) {
+      this.pause(out)
+      segment.encrypted = encrypted
+      out.push(sealed(segment.id, encrypted, this.#owner))
+    }
+    return agrees
+  }
+
+  /** Forgets what is in no message; tells whether there was any. */
+  cut(size: number): boolean {
+    return this.#segments.splice(size).length > 0
+  }
+
+  messages(): { readonly afterText: boolean; readonly message: ReasoningMessage }[] {
+    const tag = this.#owner !== undefined && { subagentRunId: this.#owner }
+    return this.#segments.map(({ id, at, text, encrypted }) => {
+      const seal = encrypted !== undefined && { encryptedValue: encrypted }
+      return { afterText: at > 0, message: { id, role: 'reasoning', content: text, ...seal, ...tag } }
+    })
+  }
+
+  #append(at: number): Segment {
+    const segment = { id: segmentId(this.#messageId, this.#segments.length), at, text: '' }
+    this.#segments.push(segment)
+    return segment
+  }
+
+  #resume(segment: Segment, out: AgUiEvent[]): void {
+    const { id: messageId } = segment
+    this.#open = segment
+    out.push(tagged({ type: EventType.REASONING_START, messageId }, this.#owner))
+    out.push(tagged({ type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' }, this.#owner))
+  }
+
+  #say(delta: string, out: AgUiEvent[]): void {
+    if (!this.#open) return
+    this.#open.text += delta
+    out.push(tagged({ type: EventType.REASONING_MESSAGE_CONTENT, messageId: this.#open.id, delta }, this.#owner))
+  }
+}
+
+/** What a vendor wants back, for a message or a segment of its thinking. */
+export function sealed(entityId: string, encryptedValue: string, owner: string | undefined): AgUiEvent {
+  return tagged({ type: EventType.REASONING_ENCRYPTED_VALUE, subtype: 'message', entityId, encryptedValue }, owner)
+}

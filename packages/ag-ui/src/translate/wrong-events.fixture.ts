@@ -1,0 +1,33 @@
+/** What agents must not yield, and may all the same. */
+export function wrongEvents(id: string, text: string): readonly unknown[] {
+  return [
+    { type: 'text-delta', messageId: id, delta: 'late' },
+    { type: 'text-delta', messageId: id, delta: 5 },
+    { type: 'text-delta' },
+    { type: 'reasoning-delta', messageId: id, delta: 'hm' },
+    { type: 'message-start' },
+    { type: 'message-end', message: { id, role: 'assistant', content: text } },
+    { type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls: [{ id: 7, name: 8 }] } },
+    { type: 'message-end', runId: 'other', message: null },
+    { type: 'message-end', message: { id, role: 'assistant', content: 'no' }, dropped: true },
+    { type: 'tool-call-start', messageId: id, callId: id, name: 'x' },
+    { type: 'tool-call-delta', callId: 'nobody', delta: '{' },
+    { type: 'tool-call-end', call: { id, name: 'x', arguments: '{"a":1}' } },
+    { type: 'tool-call-end' },
+    { type: 'tool-start', callId: `t${id}`, name: 'x', arguments: '{}' },
+    { type: 'tool-end', callId: `u${id}`, messageId: id, name: 'x', status: 'complete', content: 'x' },
+    { type: 'tool-end', callId: id, messageId: id, name: 'x', status: 'dropped', content: '' },
+    { type: 'tool-delta', callId: id, delta: { type: 'text', text: 'x' } },
+    { type: 'state-delta', set: { constructor: 1, ok: 2, odd: () => 1 }, removed: ['plan', 'nothing'] },
+    { type: 'state-delta' },
+    { type: 'custom', name: 'x', data: 10n },
+    { type: 'custom', name: 5 },
+    { type: 'custom', name: 'activity', data: { type: 'PLAN', content: null } },
+    { type: 'action', action: { type: 'interrupt', interrupts: [{ id: 5 }] } },
+    { type: 'run-start', runId: 'forged' },
+    { type: 'run-start', runId: 'forged', parentCallId: 'c', agentName: 'x', runPath: [] },
+    { type: 'run-end', runId: 'forged', outcome: 'complete' },
+    { type: 'agent-end', runId: 'forged', agentName: 'x', runPath: [] },
+    { type: 'agent-start', runId: 'forged', agentName: 'x', runPath: [] },
+  ]
+}

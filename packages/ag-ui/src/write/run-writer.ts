@@ -1,0 +1,103 @@
+import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
+import type { AgUiEvent, RunWriter } from '../protocol.ts'
+import { OpenEntities } from './open-entities.ts'
+import type { Terminal } from './open-kind.ts'
+
+/** How a writer tells what it leaves out. */
+export interface RunWriterOptions {
+  /** Hears of each event that is not passed on, and why. */
+  readonly onRefused?: (event: AgUiEvent, reason: string) => void
+}
+
+const BROKEN_OFF: Terminal = {
+  type: EventType.RUN_ERROR,
+  code: 'BACKGROUND_EXECUTION_ERROR',
+  message: 'The run broke off.',
+}
+const NOTHING: readonly AgUiEvent[] = []
+
+/**
+ * Makes a writer for one run.
+ * @example
+ * const writer = runWriter()
+ * for await (const event of run) send(writer.writeAll(translator.translate(event)))
+ * send(writer.end())
+ */
+export function runWriter(options: RunWriterOptions = {}): RunWriter {
+  return new Writer(options)
+}
+
+class Writer implements RunWriter {
+  readonly #onRefused: RunWriterOptions['onRefused']
+  readonly #open: OpenEntities = new OpenEntities()
+  #started = false
+  #ended = false
+
+  constructor({ onRefused }: RunWriterOptions) {
+    this.#onRefused = onRefused
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  write(event: AgUiEvent): readonly AgUiEvent[] {
+    if (isTerminal(event)) return this.#finish(event)
+    return this.#take(event) ? [event] : NOTHING
+  }
+
+  writeAll(events: readonly AgUiEvent[]): readonly AgUiEvent[] {
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i] as AgUiEvent
+      if (isTerminal(event) || !this.#take(event)) return this.#rest(events, i)
+    }
+    return events
+  }
+
+  end(terminal: AgUiEvent = BROKEN_OFF): readonly AgUiEvent[] {
+    return this.#ended ? NOTHING : this.#finish(isTerminal(terminal) ? terminal : BROKEN_OFF)
+  }
+
+  /** The events up to the one that needs more than passing on, and what becomes of the others. */
+  #rest(events: readonly AgUiEvent[], index: number): readonly AgUiEvent[] {
+    const out = events.slice(0, index)
+    const event = events[index] as AgUiEvent
+    if (isTerminal(event)) out.push(...this.#finish(event))
+    for (const later of events.slice(index + 1)) out.push(...this.write(later))
+    return out
+  }
+
+  #take(event: AgUiEvent): boolean {
+    const reason = this.#ended ? 'the run has ended' : this.#reasonAgainst(event)
+    if (reason !== undefined) this.#onRefused?.(event, reason)
+    return reason === undefined
+  }
+
+  #reasonAgainst(event: AgUiEvent): string | undefined {
+    if (event.type !== EventType.RUN_STARTED) {
+      return this.#started ? this.#open.take(event) : 'the run has not started'
+    }
+    if (this.#started) return 'the run has started'
+    this.#started = true
+    return undefined
+  }
+
+  #finish(terminal: Terminal): readonly AgUiEvent[] {
+    if (this.#ended) {
+      this.#onRefused?.(terminal, 'the run has ended')
+      return NOTHING
+    }
+    this.#ended = true
+    const out = this.#open.close(terminal)
+    if (!this.#started && terminal.type === EventType.RUN_FINISHED) {
+      const { threadId, runId } = terminal
+      out.push({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
+    }
+    out.push(terminal)
+    return out
+  }
+}
+
+function isTerminal(event: AgUiEvent): event is Terminal {
+  return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
+}
