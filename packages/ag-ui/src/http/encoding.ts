@@ -33,9 +33,13 @@ function sse(runId: string, version: string | undefined): Encoding {
     contentType: `${SSE}; charset=utf-8`,
     keepAlive: new TextEncoder().encode(': ping\n\n'),
     encode({ seq, event, json }) {
-      const shown = gate(event, version)
-      const text = shown === event && json !== undefined ? json : JSON.stringify(shown)
-      return `${id}${seq}\ndata: ${text}\n\n`
+      try {
+        const shown = gate(event, version)
+        const text = shown === event && json !== undefined ? json : JSON.stringify(shown)
+        return `${id}${seq}\ndata: ${text}\n\n`
+      } catch (cause) {
+        throw cannotEncode('sse', event, cause)
+      }
     },
     aside: (event) => `data: ${JSON.stringify(gate(event, version))}\n\n`,
   }
@@ -73,9 +77,13 @@ async function protobuf(version: string | undefined): Promise<Encoding> {
       try {
         return frame(event)
       } catch (cause) {
-        throw new KernelError('ENCODING_ERROR', `protobuf: an event of type ${event.type} cannot be encoded`, { cause })
+        throw cannotEncode('protobuf', event, cause)
       }
     },
     aside: frame,
   }
+}
+
+function cannotEncode(encoding: string, { type }: AgUiEvent, cause: unknown): KernelError {
+  return new KernelError('ENCODING_ERROR', `${encoding}: an event of type ${type} cannot be encoded`, { cause })
 }

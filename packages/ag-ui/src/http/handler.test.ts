@@ -55,6 +55,18 @@ describe('a run over HTTP', () => {
     expect(JSON.stringify(last)).not.toContain('cancelled')
   })
 
+  it('shows files of an older client as parts of today, and everything up to its end', async () => {
+    const { handler } = served(() => words(1))
+    const { protocolVersion: _, ...old } = input()
+    const binary = { type: 'binary', data: 'aGk=', mimeType: 'image/png' }
+    const messages = [{ id: 'u', role: 'user', name: null, content: [{ type: 'text', text: 'Look' }, binary] }]
+    const frames = await framesOf(await handler(post({ ...old, messages })))
+    const source = { type: 'data', value: 'aGk=', mimeType: 'image/png' }
+    expect(frames[0]?.event).toMatchObject({ input: { messages: [{ content: [{}, { type: 'image', source }] }] } })
+    expect(JSON.stringify(frames[0]?.event)).not.toContain('null')
+    expect(typesOf(frames).at(-1)).toBe('RUN_FINISHED')
+  })
+
   it('goes on when its reader leaves, and can be read again from any place', async () => {
     const gate = Promise.withResolvers<void>()
     const { handler } = served(async function* () {

@@ -1,5 +1,6 @@
-import { EventType, type RunErrorEvent } from '@ag-ui/core'
+import { EventType, omitOptionalNulls, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { upgradeMessage } from '../input/legacy-parts.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { publicError, runError } from '../translate/run-error.ts'
 import { LiveRun } from './live-run.ts'
@@ -139,7 +140,9 @@ function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInpu
   if (event.type !== EventType.RUN_STARTED || event.input !== undefined) return event
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const said = messages.slice(last + 1).filter(({ role }) => role === 'user' || role === 'tool')
-  return { ...event, input: { threadId, runId, messages: said, tools: [], context: [] } }
+  const input = { threadId, runId, messages: said.map(upgradeMessage), tools: [], context: [] }
+  // As today's protocol has it, whatever generation of client it came from.
+  return { ...event, input: omitOptionalNulls(input, 'RunAgentInput') as RunAgentInput }
 }
 
 function keyOf({ app, user, threadId }: ThreadRef, ...more: string[]): string {
