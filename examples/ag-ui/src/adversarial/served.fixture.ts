@@ -7,7 +7,7 @@ import {
   type RunAgentInput,
 } from '@troupe/ag-ui'
 import { runner } from '@troupe/flow'
-import type { Agent, KernelError, Store } from '@troupe/kernel'
+import { type Agent, defineTool, type KernelError, type Store, type Tool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 
 export interface Reply {
@@ -32,6 +32,8 @@ export interface Served {
   call(method: string, path: string, user?: string, headers?: Record<string, string>): Promise<Reply>
   /** Begins a request and gives the response as soon as there are headers. */
   begin(input: unknown, user?: string): Promise<Response>
+  /** Begins to read: gives the response as soon as there are headers. */
+  open(path: string, headers?: Record<string, string>): Promise<Response>
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -72,6 +74,7 @@ export async function serve(
     handler,
     reports,
     begin,
+    open: (path, headers = {}) => fetchAs('ann', path, { headers }),
     run: async (input, user, headers) => replyOf(await begin(input, user, headers)),
     call: async (method, path, user = 'ann', headers = {}) => replyOf(await fetchAs(user, path, { method, headers })),
     [Symbol.asyncDispose]: async () => {
@@ -119,6 +122,37 @@ export function says(text: string, more: Partial<RunAgentInput> = {}): RunAgentI
 export function results(...pairs: readonly (readonly [call: string, content: string])[]): RunAgentInput {
   return {
     ...says(''),
-    messages: pairs.map(([toolCallId, content], index) => ({ id: `a${++runs}-${index}`, role: 'tool', toolCallId, content })),
+    messages: pairs.map(([toolCallId, content], index) => ({
+      id: `a${++runs}-${index}`,
+      role: 'tool',
+      toolCallId,
+      content,
+    })),
   }
+}
+
+/** A tool that counts, one that waits for approval, one that asks for a moment; and the calls that ran. */
+export function countedTools(): { readonly ran: string[]; readonly all: readonly Tool[] } {
+  const ran: string[] = []
+  const parameters = { type: 'object' } as const
+  const count = defineTool({
+    name: 'count',
+    description: 'Counts.',
+    parameters,
+    invoke: (_, __, { callId }) => `ran ${ran.push(callId)}`,
+  })
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters,
+    needsApproval: () => true,
+    invoke: (_, __, { callId }) => `paid ${ran.push(callId)}`,
+  })
+  const soon = defineTool({
+    name: 'soon',
+    description: 'Asks for a moment.',
+    parameters,
+    invoke: async (_, ctx) => String(await ctx.interrupt({ reason: 'input', expiresAt: ctx.clock.now() + 30 })),
+  })
+  return { ran, all: [count, pay, soon] }
 }

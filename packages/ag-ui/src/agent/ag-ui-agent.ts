@@ -15,6 +15,7 @@ import {
 import type { InputLimits } from '../input/parse-run-input.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import { isolated, type Report, reportToConsole } from '../report.ts'
 import { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-hold.ts'
 import { AgentRun } from './agent-run.ts'
@@ -55,7 +56,7 @@ export interface AgUiAgentOptions {
   readonly sessions?: SessionManager
   readonly clock?: Clock
   /** Where errors go whose text a client does not get. @default console.error */
-  readonly report?: (error: KernelError, about: { readonly requestId?: string }) => void
+  readonly report?: Report
 }
 
 /** What a single run is given beyond its input. */
@@ -77,7 +78,7 @@ export interface AgUiAgentParts {
   readonly executionTimeoutMs: number
   readonly toolTimeoutMs: number
   readonly hidden: (key: string) => boolean
-  readonly report: NonNullable<AgUiAgentOptions['report']>
+  readonly report: Report
 }
 
 /**
@@ -98,8 +99,7 @@ export class AgUiAgent {
     for (const [name, value] of Object.entries(numbers)) {
       checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} is a number of at least 1`, value)
     }
-    this.sessions =
-      options.sessions ?? new SessionManager({ store, clock, report: (error) => isolated(report)(error, {}) })
+    this.sessions = options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) })
     this.#parts = {
       options,
       clock,
@@ -110,6 +110,11 @@ export class AgUiAgent {
       hidden: (key) => key.startsWith('temp:') || hidden(key),
       report: isolated(report),
     }
+  }
+
+  /** Whether clients neither see nor set a key of the state. */
+  hidden(key: string): boolean {
+    return this.#parts.hidden(key)
   }
 
   /** How many runs are under way in this process. */
@@ -158,20 +163,4 @@ function checkOptions(options: AgUiAgentOptions): void {
   checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults is text or json', toolResults)
   const policies: readonly unknown[] = [undefined, 'reject', 'drop']
   checkOption(policies.includes(pending), 'AgUiAgent', 'pending is reject or drop', pending)
-}
-
-/** Whoever listens to errors must not make one. */
-function isolated(report: AgUiAgentParts['report']): AgUiAgentParts['report'] {
-  return (error, about) => {
-    try {
-      report(error, about)
-    } catch {
-      // There is nobody left to tell.
-    }
-  }
-}
-
-function reportToConsole(error: KernelError, { requestId }: { readonly requestId?: string }): void {
-  // biome-ignore lint/suspicious/noConsole: what a client does not get must not get lost
-  console.error(requestId === undefined ? 'ag-ui:' : `ag-ui, request ${requestId}:`, error)
 }

@@ -24,7 +24,6 @@ import { ExecutionState, executionTimeout } from './execution-state.ts'
 import { Outlet } from './outlet.ts'
 import { ownerOf } from './owner-of.ts'
 import { type ErrorPlace, toldError } from './public-error.ts'
-import { openInterrupts } from './resume-answers.ts'
 import { changedState, foreignIds, planRun, type RunPlan, unknownCall } from './run-plan.ts'
 import { startPlanned } from './start-planned.ts'
 import { ToolLimit } from './tool-limit.ts'
@@ -98,27 +97,22 @@ export class AgentRun {
       if (plan.kind === 'nothing') {
         await execution.within(this.#note(plan, ref, thread))
         const state = thread?.state ?? stateOf(input)
-        await show(bareRun(this.#translator(input, state), input, name, openInterrupts(thread)))
+        await show(bareRun(this.#translator(input, state), input, name, thread))
         return
       }
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
       const start = await startPlanned(this.#parts, { input, plan, thread, runner, execution })
-      const see = this.#seeing(input, this.#translator(input, state), execution, show)
+      const see = this.#seeing(this.#translator(input, state), execution, show)
       await pastHolds(this.#parts.clock, () => pipe(start(), sinkTo(sink, see)))
     } catch (error) {
       if (this.#place === 'run' || !isCancelled(execution.signal)) throw error
-      await show(bareRun(this.#translator(input, stateOf(input)), input, name, [], 'cancelled'))
+      await show(bareRun(this.#translator(input, stateOf(input)), input, name, undefined, true))
     }
   }
 
   /** What becomes of each event of the run. */
-  #seeing(
-    input: RunAgentInput,
-    translator: Translator,
-    execution: ExecutionState,
-    show: Show,
-  ): (event: AgentEvent) => void | Promise<void> {
-    const limit = new ToolLimit(execution, this.#parts.toolTimeoutMs, namesOf(input))
+  #seeing(translator: Translator, execution: ExecutionState, show: Show): (event: AgentEvent) => void | Promise<void> {
+    const limit = new ToolLimit(execution, this.#parts.toolTimeoutMs)
     return (event) => {
       this.#place = 'run'
       limit.see(event)

@@ -1,15 +1,19 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { type Interrupt, NO_USAGE, type Outcome } from '@troupe/kernel'
+import { NO_USAGE, type Outcome, type Thread } from '@troupe/kernel'
 import type { AgUiEvent, Translator } from '../protocol.ts'
+import { openInterrupts } from './resume-answers.ts'
 
-/** The start and finish of a run in which nothing happens; questions that are open are asked again, or a client would take them for answered. */
+/** The start and finish of a run in which nothing happens; what the thread waits for is told again, or a client would take it for answered. */
 export function bareRun(
   translator: Translator,
   { runId }: RunAgentInput,
   agentName: string,
-  interrupts: readonly Interrupt[],
-  outcome: Outcome = interrupts.length > 0 ? 'interrupted' : 'complete',
+  thread: Pick<Thread, 'checkpoint' | 'openCalls'> | undefined,
+  cancelled = false,
 ): readonly AgUiEvent[] {
+  const interrupts = openInterrupts(thread)
+  const openCallIds = thread?.openCalls.map(({ callId }) => callId) ?? []
+  const outcome: Outcome = cancelled ? 'cancelled' : interrupts.length > 0 ? 'interrupted' : 'complete'
   const stamp = { runId, agentName, runPath: [] }
   const start = translator.translate({ ...stamp, type: 'run-start' })
   const end = translator.translate({
@@ -19,6 +23,7 @@ export function bareRun(
     text: '',
     usage: NO_USAGE,
     ...(interrupts.length > 0 && { interrupts }),
+    ...(openCallIds.length > 0 && { openCallIds }),
   })
   return [...start, ...end]
 }

@@ -165,12 +165,22 @@ describe('执行超时: a run that takes too long', () => {
 })
 
 describe('工具调用超时: a tool that takes too long', () => {
-  const tool = (name: string, nested = false) =>
-    agentOf(async function* (_, ctx) {
+  const tool = (name: string, { nested = false, own = false } = {}) =>
+    agentOf(async function* ({ additions }, ctx) {
       const call = { id: 'c1', name, arguments: '{}' }
+      const added = additions?.tools?.find((meta) => meta.tool.name === name)?.tool
       const message = { id: 'm1', role: 'assistant', content: '', toolCalls: [call] } as const
       yield { type: 'message-end', message }
       yield { type: 'tool-start', callId: 'c1', name, arguments: '{}' }
+      if (added && !own)
+        await added.invoke?.({}, ctx, {
+          callId: 'c1',
+          name,
+          arguments: '{}',
+          step: 'tool:0:0',
+          idempotencyKey: 'k',
+          tool: added,
+        })
       for (let i = 0; i < 5; i++) {
         await new Promise<void>((resolve) => {
           ctx.signal.addEventListener('abort', () => resolve())
@@ -199,11 +209,15 @@ describe('工具调用超时: a tool that takes too long', () => {
   })
 
   test('but not one in which agents are at work', async () => {
-    expect(await passing(tool('ask_agent', true))).toBe('success')
+    expect(await passing(tool('ask_agent', { nested: true }))).toBe('success')
   })
 
   test('and not one of the client, which does not run here', async () => {
     expect(await passing(tool('pick'), ['pick'])).toBe('success')
+  })
+
+  test('but one of the server whose name a client has given to a tool too', async () => {
+    expect(await passing(tool('pick', { own: true }), ['pick'])).toBe('TOOL_TIMEOUT')
   })
 })
 

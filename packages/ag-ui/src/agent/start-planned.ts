@@ -4,6 +4,7 @@ import type { AgUiAgentParts } from './ag-ui-agent.ts'
 import type { ExecutionState } from './execution-state.ts'
 import { AG_UI_INPUT } from './request-key.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
+import { untimed } from './tool-limit.ts'
 
 /** What a run is started with. */
 export interface RunStartParts {
@@ -33,8 +34,9 @@ export async function startPlanned(
   if (plan.kind === 'resume' && plan.results.length > 0) {
     await execution.within(sessions.change(ref, resultsCommit(plan.results)))
   }
-  if (plan.kind === 'run') return () => runner.run({ ...plan.input, ...settings }, request)
-  const { answers, additions, processed, change } = plan
+  const additions = untimed(plan.kind === 'run' ? plan.input.additions : plan.additions, execution)
+  if (plan.kind === 'run') return () => runner.run({ ...plan.input, additions, ...settings }, request)
+  const { answers, processed, change } = plan
   const more = { additions, processed, ...(change && { state: change }) }
   return () => runner.resume(answers, { ...request, ...settings, ...more })
 }

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@troupe/kernel'
+import type { Additions, AgentEvent, ToolMeta } from '@troupe/kernel'
 import { type ExecutionState, toolTimeout } from './execution-state.ts'
 
 /** A call that runs; call ids are unique in their own run only. */
@@ -11,20 +11,18 @@ interface RunningCall {
 
 /**
  * Stops a run when one of its tools takes too long.
- * Contract: a tool that runs agents counts from the last that was heard of them; calls that clients answer do not run here and do not count.
+ * Contract: a tool that runs agents counts from the last that was heard of them; a call that a client answers does not count (`untimed`).
  */
 export class ToolLimit {
   readonly #execution: ExecutionState
   readonly #ms: number
-  readonly #clientTools: ReadonlySet<string>
   readonly #calls: Map<string, RunningCall> = new Map()
   /** By run: the call around it. */
   readonly #around: Map<string, RunningCall | undefined> = new Map()
 
-  constructor(execution: ExecutionState, ms: number, clientTools: ReadonlySet<string>) {
+  constructor(execution: ExecutionState, ms: number) {
     this.#execution = execution
     this.#ms = ms
-    this.#clientTools = clientTools
   }
 
   see(event: AgentEvent): void {
@@ -36,7 +34,7 @@ export class ToolLimit {
     if (event.type === 'tool-end') {
       this.#calls.delete(limit)
       this.#execution.unlimit(limit)
-    } else if (!this.#clientTools.has(name)) {
+    } else {
       const call = { limit, name, around }
       this.#calls.set(limit, call)
       this.#begin(call)
@@ -56,6 +54,17 @@ export class ToolLimit {
   #begin({ limit, name }: RunningCall): void {
     if (this.#calls.has(limit)) this.#execution.limit(limit, this.#ms, () => toolTimeout(name, this.#ms))
   }
+}
+
+/** The client's tools, whose calls take no time here. Contract: told by the tool that is called and not by its name, which a tool of the server may have. */
+export function untimed(additions: Additions | undefined, execution: ExecutionState): Additions {
+  const tools = additions?.tools?.map(
+    ({ tool, ...meta }): ToolMeta => ({
+      ...meta,
+      tool: { ...tool, invoke: (_, { runId }, { callId }) => execution.unlimit(keyOf(runId, callId)) },
+    }),
+  )
+  return { ...additions, ...(tools && { tools }) }
 }
 
 function keyOf(runId: string, callId: string): string {

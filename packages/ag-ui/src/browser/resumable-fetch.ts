@@ -71,11 +71,14 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
     await stopping.get(reading.threadId)
     let sent = 0
     return reach(async () => {
-      if (sent++ > 0) {
-        const there = await follow(reading, 0)
-        if (there.status !== 404) return there
-      }
-      return send(url, init)
+      if (sent++ === 0) return send(url, init)
+      const there = await follow(reading, 0)
+      if (there.status !== 404) return there
+      const again = await send(url, init)
+      if (again.status !== 409) return again
+      // The first request did arrive, only later than it was looked for.
+      const late = await follow(reading, 0)
+      return late.ok ? late : again
     }, init.signal)
   }
 
@@ -152,7 +155,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
     const response = await (init.method === 'POST' ? start(url, reading) : reach(() => send(url, init), init.signal))
     const type = response.headers.get('content-type') ?? ''
     if (response.ok && type.startsWith('text/event-stream')) return stitched(response, reading)
-    current.delete(reading.threadId)
+    if (current.get(reading.threadId) === reading) current.delete(reading.threadId)
     return response
   }
 
@@ -194,10 +197,18 @@ function readingOf(url: string, init: RequestInit): Reading | undefined {
     }
   }
   if (init.method !== 'POST' || typeof init.body !== 'string') return undefined
-  const { threadId, runId, protocolVersion = '' } = JSON.parse(init.body) as Record<string, string | undefined>
-  if (threadId === undefined || runId === undefined) return undefined
+  const { threadId, runId, protocolVersion } = inputOf(init.body)
+  if (typeof threadId !== 'string' || typeof runId !== 'string') return undefined
   const runs = `${url.replace(/\/?(\?.*)?$/, '')}/threads/${encodeURIComponent(threadId)}/runs/`
-  return { runs, threadId, runId, protocolVersion, init }
+  return { runs, threadId, runId, protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '', init }
+}
+
+function inputOf(body: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(body) ?? {}) as Record<string, unknown>
+  } catch {
+    return {}
+  }
 }
 
 function pause(attempt: number): number {

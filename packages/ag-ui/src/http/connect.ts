@@ -1,7 +1,10 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import type { Message, Thread } from '@troupe/kernel'
+import { openInterrupts } from '../agent/resume-answers.ts'
+import { hasLog } from '../log/has-log.ts'
 import type { Logged } from '../log/tail.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import { runningIn } from '../session/thread-hold.ts'
 import { toAgUiMessages } from '../translate/messages.ts'
 import { interruptOf } from '../translate/outcome.ts'
 import { SharedState } from '../translate/shared-state.ts'
@@ -19,10 +22,11 @@ export async function connect(
   hidden: (key: string) => boolean,
   reader: Reader,
 ): Promise<Response> {
-  const { ref, runId } = thread
+  const { ref } = thread
+  const runId = runningIn(thread)
   const stored = await history(parts, thread)
-  // A hold between runs, or a run that shows nothing yet, has no log.
-  if (runId === undefined || !(await hasLog(parts, thread, runId))) {
+  // A run that shows nothing yet has no log.
+  if (runId === undefined || !(await hasLog(parts, ref, runId))) {
     return serveEvents(standing(thread, toAgUiMessages(stored.map(({ message }) => message)), hidden, reader), reader)
   }
   const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
@@ -43,16 +47,17 @@ function begun({ seq, event }: Logged, past: readonly Message[]): Logged {
 
 /** A thread in which nothing runs, told as a run that ends at once. */
 function standing(
-  { ref: { threadId }, state, openCalls, checkpoint }: Thread,
+  thread: Thread,
   messages: AgUiMessage[],
   hidden: (key: string) => boolean,
   { requestId: runId }: Reader,
 ): AgUiEvent[] {
-  const interrupts = checkpoint?.interrupts.map(interruptOf) ?? []
-  const pendingToolCallIds = openCalls.map(({ callId }) => callId)
+  const { threadId } = thread.ref
+  const interrupts = openInterrupts(thread).map(interruptOf)
+  const pendingToolCallIds = thread.openCalls.map(({ callId }) => callId)
   return [
     { type: EventType.RUN_STARTED, threadId, runId },
-    { type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(state, hidden).snapshot },
+    { type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(thread.state, hidden).snapshot },
     { type: EventType.MESSAGES_SNAPSHOT, messages },
     {
       type: EventType.RUN_FINISHED,
@@ -74,17 +79,5 @@ async function history({ store }: HandlerParts, { ref }: Thread) {
     const last = page.at(-1)
     if (page.length < PAGE || !last) return rows
     after = last.seq
-  }
-}
-
-async function hasLog({ runs, store }: HandlerParts, { ref }: Thread, runId: string): Promise<boolean> {
-  if (runs.get(ref, runId)) return true
-  const { signal } = new AbortController()
-  try {
-    for await (const _ of store.runLog.follow(ref, runId, { after: Number.MAX_SAFE_INTEGER, live: false, signal }))
-      break
-    return true
-  } catch {
-    return false
   }
 }

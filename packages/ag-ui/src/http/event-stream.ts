@@ -1,6 +1,7 @@
 import { type Clock, KernelError } from '@troupe/kernel'
+import { soon } from '../log/soon.ts'
 import type { Logged } from '../log/tail.ts'
-import { runError } from '../translate/run-error.ts'
+import { unencodable } from '../translate/run-error.ts'
 import type { Encoding } from './encoding.ts'
 
 /** The most that is handed to a socket at once; a single event may be larger. */
@@ -144,14 +145,11 @@ class EventReader {
     this.end(false)
     report(KernelError.from(error))
     if (KernelError.is(error, 'ENCODING_ERROR')) {
-      const told = runError({ code: error.code, message: UNENCODABLE }, { requestId })
-      controller.enqueue(bytesOf([encoding.aside(told)]))
+      controller.enqueue(bytesOf([encoding.aside(unencodable(requestId))]))
       controller.close()
     } else controller.error(error)
   }
 }
-
-const UNENCODABLE = 'An event of the run could not be encoded.'
 
 /** As much of a batch as fits a chunk, and how many events that is. */
 function chunkOf(batch: readonly Logged[], from: number, encoding: Encoding): [Uint8Array<ArrayBuffer>, number] {
@@ -184,22 +182,4 @@ function bytesOf(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffe
     at += part.length
   }
   return bytes
-}
-
-/** What a promise gives, or undefined if it takes longer than `ms`. */
-function soon<T>(promise: Promise<T>, ms: number | undefined, clock: Clock): Promise<T | undefined> {
-  if (ms === undefined) return promise
-  return new Promise((resolve, reject) => {
-    const giveUp = clock.after(ms, () => resolve(undefined))
-    promise.then(
-      (value) => {
-        giveUp()
-        resolve(value)
-      },
-      (error: unknown) => {
-        giveUp()
-        reject(error)
-      },
-    )
-  })
 }

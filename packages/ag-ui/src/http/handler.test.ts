@@ -269,6 +269,7 @@ it('needs one agent and one way to know its visitors', () => {
   expect(() => agUiHandler({ agent, store })).toThrow(/authenticate/)
   expect(() => agUiHandler({ store, owner: ANN })).toThrow(/runner/)
   expect(() => agUiHandler({ agent, store, owner: ANN, path: 'x' })).toThrow(/path/)
+  expect(() => agUiHandler({ agent, store, owner: ANN, hidden: () => true })).toThrow(/hidden/)
   expect(() => agUiHandler({ agent, store, owner: ANN, limits: { drainMs: 0 } })).toThrow(/drainMs/)
 })
 

@@ -12,6 +12,7 @@ import { AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
 import type { InputLimits } from '../input/parse-run-input.ts'
 import { LiveRuns } from '../log/live-runs.ts'
 import type { ServedAgent } from '../log/served-agent.ts'
+import { isolated, reportToConsole } from '../report.ts'
 import { refusalOf, refuse } from './reply.ts'
 import { findRoute, type Route } from './routes.ts'
 import { runRoutes } from './run-routes.ts'
@@ -24,7 +25,7 @@ export type Visitor = { readonly user: string /** @default `appName` */; readonl
 /** How a handler is put together; what an `AgUiAgent` takes may be given here too. */
 export interface AgUiHandlerOptions
   extends Omit<AgUiAgentOptions, 'store' | 'userId' | 'userIdExtractor' | 'appNameExtractor' | 'limits'> {
-  /** Instead of `runner` or `resolveRunner`: an agent that is there already. */
+  /** Instead of `runner` or `resolveRunner`: an agent that is there already, with options of its own. */
   readonly agent?: ServedAgent
   /** Contract: the store of the runner. */
   readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'>
@@ -69,12 +70,13 @@ export interface AgUiHandler extends AsyncDisposable {
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
-  const { report = reportToConsole, capabilities = {}, runner } = options
+  const { capabilities = {}, runner } = options
+  const report = isolated(options.report ?? reportToConsole)
   const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
   const { appName = runner?.agent.name ?? 'agent' } = options
   check(options, { bodyBytes, keepAliveMs, drainMs, lookMs })
   const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
-  const hidden = options.hidden ?? ((key: string) => agent.hidden?.(key) ?? false)
+  const hidden = (key: string) => agent.hidden?.(key) === true
   const runs = new LiveRuns({ agent, store, clock, report: (error) => report(error, {}) })
   const parts: HandlerParts = { runs, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
   const deleteThread = async (ref: ThreadRef) => {
@@ -132,6 +134,8 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
   checkOption(one(agent, runner, resolveRunner), WHO, 'expected one of agent, runner and resolveRunner', agent)
+  const ignored = agent && OF_THE_AGENT.find((name) => options[name] !== undefined)
+  checkOption(!ignored, WHO, `beside agent, ${ignored} is an option of that agent`, ignored)
   checkOption(one(authenticate, owner), WHO, 'expected authenticate, or an owner who is alone here', owner)
   const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
   checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect is detach or cancel', onDisconnect)
@@ -142,6 +146,17 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
 }
 
 const WHO = 'agUiHandler'
+/** What would be without effect, and hide nothing, beside an agent that is there already. */
+const OF_THE_AGENT = [
+  'hidden',
+  'executionTimeoutMs',
+  'toolTimeoutMs',
+  'maxConcurrentExecutions',
+  'toolResults',
+  'pending',
+  'sessions',
+  'runConfigFactory',
+] as const
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
   const { authenticate, owner, path, capabilities, onDisconnect, agent, limits, ...rest } = options
@@ -157,9 +172,4 @@ function isName(value: unknown): boolean {
 function requestIdOf({ headers }: Request): string {
   const given = headers.get('x-request-id')
   return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID()
-}
-
-function reportToConsole(error: KernelError, { requestId }: { readonly requestId?: string }): void {
-  // biome-ignore lint/suspicious/noConsole: what a client does not get must not get lost
-  console.error(requestId === undefined ? 'ag-ui:' : `ag-ui, request ${requestId}:`, error)
 }

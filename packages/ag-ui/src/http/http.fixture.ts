@@ -95,7 +95,8 @@ export function served(
   readonly reported: KernelError[]
 } {
   const store = options.store ?? memoryStore()
-  const agent = speaker(store, speech)
+  const { hidden, ...rest } = options
+  const agent = { ...speaker(store, speech), ...(hidden && { hidden }) }
   const reported: KernelError[] = []
   const handler = agUiHandler({
     agent,
@@ -105,7 +106,7 @@ export function served(
       return user ? { user } : undefined
     },
     report: (error) => void reported.push(error),
-    ...options,
+    ...rest,
     store,
   })
   return { handler, store, agent, reported }

@@ -1,7 +1,8 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
-import type { LiveRun } from '../log/live-run.ts'
+import { hasLog } from '../log/has-log.ts'
 import type { RunAgentInput } from '../protocol.ts'
+import { runningIn } from '../session/thread-hold.ts'
 import { readJson } from './body.ts'
 import { json, refuse, statusOf } from './reply.ts'
 import type { Route, RouteContext } from './routes.ts'
@@ -41,7 +42,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const type = acceptedBy(request)
         const after = positionOf(context, runId)
         const ref = { ...owner, threadId }
-        await findLog(parts, ref, runId)
+        await checkRun(parts, ref, runId)
         const protocolVersion = query.get('protocolVersion') ?? undefined
         return serveRun(parts, { ref, runId, after }, { type, protocolVersion, requestId })
       },
@@ -53,7 +54,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
       async handle({ owner, params }) {
         const { threadId, runId } = params as { threadId: string; runId: string }
         const ref = { ...owner, threadId }
-        await findLog(parts, ref, runId)
+        await checkRun(parts, ref, runId)
         const here = await runs.cancel(ref, runId)
         const ended = here === false ? await endsElsewhere(parts, ref, runId) : true
         return json(ended ? 200 : 202, { cancelled: here !== undefined, ended })
@@ -72,7 +73,7 @@ async function refused(
   if (statusOf(code) === undefined) {
     return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
   }
-  const holder = code === 'THREAD_BUSY' ? (await store.threads.get(ref))?.runId : undefined
+  const holder = code === 'THREAD_BUSY' ? runningIn(await store.threads.get(ref)) : undefined
   return refuse(
     { code, message, ...(holder !== undefined && { more: { holder: { runId: holder } } }) },
     reader.requestId,
@@ -81,13 +82,23 @@ async function refused(
 
 /** From where a reader goes on: `Last-Event-ID`, which a browser repeats by itself, before `after`. */
 function positionOf({ request, query }: RouteContext, runId: string): number {
-  const seen = request.headers.get('last-event-id')
-  if (seen) {
+  const header = request.headers.get('last-event-id')
+  if (header) {
+    const seen = utf8(header)
     const cut = seen.lastIndexOf(':')
     if (seen.slice(0, cut) !== runId) throw invalid('last-event-id', `expected ${runId}:<sequence>`)
     return sequenceOf('last-event-id', seen.slice(cut + 1))
   }
   return sequenceOf('after', query.get('after') ?? '0')
+}
+
+/** A header as whoever sent it meant it: browsers send UTF-8, and servers read one character per byte. */
+function utf8(header: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(header, (byte) => byte.charCodeAt(0)))
+  } catch {
+    return header
+  }
 }
 
 function sequenceOf(field: string, text: string): number {
@@ -101,19 +112,8 @@ function invalid(path: string, message: string): KernelError {
 }
 
 /** Contract: `NOT_FOUND` unless this owner has such a run. */
-async function findLog({ runs, store }: HandlerParts, ref: ThreadRef, runId: string): Promise<LiveRun | undefined> {
-  const run = runs.get(ref, runId)
-  if (run) return run
-  const { signal } = new AbortController()
-  try {
-    const after = Number.MAX_SAFE_INTEGER
-    for await (const _ of store.runLog.follow(ref, runId, { after, live: false, signal })) break
-  } catch (error) {
-    // An id that no store takes is the id of nothing.
-    if (KernelError.is(error, 'VALIDATION_FAILED')) throw new KernelError('NOT_FOUND', 'run: unknown')
-    throw error
-  }
-  return undefined
+async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Promise<void> {
+  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: unknown')
 }
 
 /** Whether a run of another process has closed its log and let go of the thread, in a few seconds. */

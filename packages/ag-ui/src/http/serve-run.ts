@@ -33,7 +33,7 @@ export function acceptedBy(request: Request): Reader['type'] {
   throw new KernelError('NOT_ACCEPTABLE', 'accept: expected text/event-stream or application/vnd.ag-ui.event+proto')
 }
 
-/** What is read of which run; `before` turns the events of the log into those of this reader. */
+/** What is read of which run; `map` turns the events of the log into those of this reader. */
 export interface Reading {
   readonly ref: ThreadRef
   readonly runId: string

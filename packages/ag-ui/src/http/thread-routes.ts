@@ -1,5 +1,8 @@
 import type { AgentCapabilities } from '@ag-ui/core'
 import { KernelError, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
+import { openInterrupts } from '../agent/resume-answers.ts'
+import { isPending } from '../session/forget.ts'
+import { runningIn } from '../session/thread-hold.ts'
 import { toAgUiMessages } from '../translate/messages.ts'
 import { interruptOf } from '../translate/outcome.ts'
 import { SharedState } from '../translate/shared-state.ts'
@@ -39,12 +42,11 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads/:threadId',
       async handle(context) {
         const thread = await threadOf(parts, context)
-        const { checkpoint, openCalls } = thread
         return json(200, {
           ...summaryOf(thread),
           state: new SharedState(thread.state, hidden).snapshot,
-          pendingToolCalls: openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
-          interrupts: checkpoint?.interrupts.map(interruptOf) ?? [],
+          pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
+          interrupts: openInterrupts(thread).map(interruptOf),
         })
       },
     },
@@ -75,9 +77,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'DELETE',
       path: '/threads/:threadId',
       async handle(context) {
-        const { ref, runId } = await threadOf(parts, context)
+        const thread = await threadOf(parts, context)
+        const runId = runningIn(thread)
         try {
-          if (!(await deleteThread(ref))) throw unknown()
+          if (!(await deleteThread(thread.ref))) throw unknown()
         } catch (error) {
           if (!KernelError.is(error, 'THREAD_BUSY')) throw error
           const more = runId === undefined ? {} : { more: { holder: { runId } } }
@@ -111,13 +114,10 @@ function unknown(): KernelError {
   return new KernelError('NOT_FOUND', 'thread: unknown')
 }
 
-function summaryOf({ ref, runId, updatedAt, openCalls, checkpoint }: Thread) {
-  return {
-    threadId: ref.threadId,
-    updatedAt,
-    ...(runId !== undefined && { runId }),
-    waiting: openCalls.length > 0 || checkpoint !== undefined,
-  }
+function summaryOf(thread: Thread) {
+  const { ref, updatedAt } = thread
+  const runId = runningIn(thread)
+  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting: isPending(thread) }
 }
 
 function pageOf(query: URLSearchParams): Page & { readonly limit: number } {

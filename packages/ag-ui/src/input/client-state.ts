@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import { got, type Json, type JsonObject, notJson, type RunInput } from '@troupe/kernel'
+import { equal } from '../translate/json-patch.ts'
 import { invalidInput, pathOf } from './check-json.ts'
 
 /** Contract: throws `VALIDATION_FAILED` for what is no object, is no JSON or is too large; nesting has been checked. */
@@ -41,18 +42,8 @@ export function stateChange(
   const set: Record<string, Json> = {}
   for (const [key, value] of wished) {
     if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'a client cannot set it')
-    if (isTemporary(key) || !Object.hasOwn(stored, key) || !sameJson(stored[key], value)) set[key] = value
+    if (isTemporary(key) || !Object.hasOwn(stored, key) || !equal(stored[key] as Json, value)) set[key] = value
   }
   const removed = Object.keys(stored).filter((key) => !hidden(key) && !Object.hasOwn(state as JsonObject, key))
   return Object.keys(set).length === 0 && removed.length === 0 ? undefined : { set, removed }
-}
-
-/** Contract: for JSON that has been checked for depth; the order of keys does not count. */
-function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (Array.isArray(a) !== Array.isArray(b)) return false
-  const keys = Object.keys(a)
-  if (keys.length !== Object.keys(b).length) return false
-  return keys.every((key) => Object.hasOwn(b, key) && sameJson((a as JsonObject)[key], (b as JsonObject)[key]))
 }

@@ -2,6 +2,7 @@ import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
 import { got } from '@troupe/kernel'
 import { checkTools } from '../client-tools/check-tools.ts'
+import { isHold } from '../session/thread-hold.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
 import { checkClientState } from './client-state.ts'
 import { upgradeMessage } from './legacy-parts.ts'
@@ -56,6 +57,7 @@ export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): Ru
 function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAgentInput, longest: number): void {
   checkId('threadId', threadId, longest)
   checkId('runId', runId, longest)
+  if (isHold(runId)) throw invalidInput('runId', `its beginning is reserved, ${got(runId)}`)
   if (parentRunId !== undefined) checkId('parentRunId', parentRunId, longest)
   const counted = new Set<string>()
   messages.forEach((message, i) => {

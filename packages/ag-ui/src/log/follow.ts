@@ -2,6 +2,7 @@ import { abortScope, type Clock, type Json, KernelError, type Store, type Thread
 import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
 import type { LiveRuns } from './live-runs.ts'
+import { soon } from './soon.ts'
 import type { Logged } from './tail.ts'
 
 /** What is followed, from where. */
@@ -75,23 +76,6 @@ async function* followLog(options: FollowOptions): AsyncGenerator<readonly Logge
   }
 }
 
-/** What a promise gives, or undefined if it takes long. */
-function soon<T>(promise: Promise<T>, ms: number, clock: Clock): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const giveUp = clock.after(ms, () => resolve(undefined))
-    promise.then(
-      (value) => {
-        giveUp()
-        resolve(value)
-      },
-      (error: unknown) => {
-        giveUp()
-        reject(error)
-      },
-    )
-  })
-}
-
 async function isHeld({ threads }: Pick<Store, 'threads'>, ref: ThreadRef, runId: string): Promise<boolean> {
   return (await threads.get(ref))?.runId === runId
 }
@@ -99,7 +83,25 @@ async function isHeld({ threads }: Pick<Store, 'threads'>, ref: ThreadRef, runId
 /** Ends the log of a run whose process is gone; who comes second finds it closed. */
 async function closeLost({ runLog }: Pick<Store, 'runLog'>, ref: ThreadRef, runId: string, after: number) {
   const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server that ran this has gone.'))
-  await runLog.append(ref, runId, after, [terminal as unknown as Json], true).catch((error: unknown) => {
-    if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error
-  })
+  const close = async (last: number) => {
+    try {
+      await runLog.append(ref, runId, last, [terminal as unknown as Json], true)
+      return true
+    } catch (error) {
+      if (KernelError.is(error, 'VERSION_CONFLICT') || KernelError.is(error, 'NOT_FOUND')) return false
+      throw error
+    }
+  }
+  if (await close(after)) return
+  const last = await lastOf(runLog, ref, runId)
+  // A reader that says it has seen more than there is would wait for ever.
+  if (last < after) await close(last)
+}
+
+async function lastOf(runLog: Store['runLog'], ref: ThreadRef, runId: string): Promise<number> {
+  const { signal } = new AbortController()
+  let last = 0
+  for await (const batch of runLog.follow(ref, runId, { after: 0, live: false, signal }))
+    last = batch.at(-1)?.seq ?? last
+  return last
 }

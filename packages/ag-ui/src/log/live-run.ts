@@ -1,7 +1,8 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, type Json, KernelError, pipe, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { publicError, runError } from '../translate/run-error.ts'
+import { publicError, runError, unencodable } from '../translate/run-error.ts'
+import { isTerminal } from '../write/open-kind.ts'
 import { appendTo } from './log-writer.ts'
 import { type Logged, Tail } from './tail.ts'
 import { nextTurn } from './turn.ts'
@@ -137,8 +138,8 @@ export class LiveRun implements Sink<AgUiEvent> {
     const error = KernelError.from(cause)
     report(error)
     controller.abort(error)
-    const shown = error.code === 'ENCODING_ERROR' ? { code: error.code, message: UNENCODABLE } : publicError(error)
-    this.#terminal = runError(shown, { requestId })
+    this.#terminal =
+      error.code === 'ENCODING_ERROR' ? unencodable(requestId) : runError(publicError(error), { requestId })
   }
 
   /** The agent has let go, or takes too long to. */
@@ -148,12 +149,14 @@ export class LiveRun implements Sink<AgUiEvent> {
   }
 
   async #close(): Promise<void> {
+    const { requestId } = this.#options
     this.#letGo?.()
     if (!this.#terminal) this.#break(new KernelError('AGENT_FAILED', 'the stream has no terminal event'))
     if (this.#seq === 0) this.#begun.resolve(this.#terminal as RunErrorEvent)
     else if (!this.lost) {
       this.#complete = true
-      this.#take(this.#terminal as AgUiEvent)
+      const wrong = this.#take(this.#terminal as AgUiEvent)
+      if (wrong) this.#take(unencodable(requestId))
       await this.#writing
     }
     this.tail.close()
@@ -211,15 +214,9 @@ export class LiveRun implements Sink<AgUiEvent> {
   }
 }
 
-const UNENCODABLE = 'An event of the run could not be encoded.'
-
 /** What a write gives that is not taken, awaited or not. */
 function refused(error: KernelError): Promise<void> {
   const promise = Promise.reject(error)
   promise.catch(() => undefined)
   return promise
-}
-
-function isTerminal({ type }: AgUiEvent): boolean {
-  return type === EventType.RUN_FINISHED || type === EventType.RUN_ERROR
 }

@@ -2,6 +2,7 @@ import { EventType, omitOptionalNulls, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
 import { upgradeMessage } from '../input/legacy-parts.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import { threadKey } from '../session/thread-key.ts'
 import { publicError, runError } from '../translate/run-error.ts'
 import { LiveRun } from './live-run.ts'
 import type { ServedAgent } from './served-agent.ts'
@@ -42,7 +43,7 @@ export class LiveRuns {
   }
 
   get(ref: ThreadRef, runId: string): LiveRun | undefined {
-    return this.#runs.get(keyOf(ref, runId))
+    return this.#runs.get(threadKey(ref, runId))
   }
 
   /** Contract: gives the run when its first event is logged, or the RUN_ERROR of one that never began; throws nothing. */
@@ -117,13 +118,13 @@ export class LiveRuns {
   /** Who stops a run and sends at once means to be heard. The input is not checked yet. */
   async #settled(input: Partial<RunAgentInput> | null, owner: Owner): Promise<void> {
     const threadId: unknown = input?.threadId
-    const before = typeof threadId === 'string' ? this.#threads.get(keyOf({ ...owner, threadId })) : undefined
+    const before = typeof threadId === 'string' ? this.#threads.get(threadKey({ ...owner, threadId })) : undefined
     if (before?.cancelling) await this.within(ENDING_MS, before.ended)
   }
 
   #keep(run: LiveRun): void {
-    const key = keyOf(run.ref, run.runId)
-    const thread = keyOf(run.ref)
+    const key = threadKey(run.ref, run.runId)
+    const thread = threadKey(run.ref)
     this.#runs.set(key, run)
     this.#threads.set(thread, run)
     run.ended.then(() => {
@@ -143,8 +144,4 @@ function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInpu
   const input = { threadId, runId, messages: said.map(upgradeMessage), tools: [], context: [] }
   // As today's protocol has it, whatever generation of client it came from.
   return { ...event, input: omitOptionalNulls(input, 'RunAgentInput') as RunAgentInput }
-}
-
-function keyOf({ app, user, threadId }: ThreadRef, ...more: string[]): string {
-  return JSON.stringify([app, user, threadId, ...more])
 }

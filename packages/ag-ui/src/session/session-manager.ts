@@ -14,6 +14,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { isTemporary } from '../input/client-state.ts'
+import { isolated } from '../report.ts'
 import { forget } from './forget.ts'
 import { makeRoom } from './make-room.ts'
 import { type SweepResult, sweep } from './sweep.ts'
@@ -80,14 +81,7 @@ export class SessionManager implements AsyncDisposable {
       checkOption(typeof value === 'number' && value >= 1, 'SessionManager', `${name} is a number of at least 1`, value)
     }
     const holds = new ThreadHolds(store.leases, clock)
-    const isolated = (error: KernelError) => {
-      try {
-        report(error)
-      } catch {
-        // Whoever listens to errors must not make one.
-      }
-    }
-    this.#parts = { store, ...numbers, clock, memory, apps, report: isolated, holds }
+    this.#parts = { store, ...numbers, clock, memory, apps, report: isolated(report), holds }
   }
 
   /** A session, if there is one. */

@@ -1,6 +1,7 @@
 import { KernelError, type Thread } from '@troupe/kernel'
 import { forget, isPending } from './forget.ts'
 import type { SessionParts } from './session-manager.ts'
+import { threadKey } from './thread-key.ts'
 
 /** What a sweep has done. */
 export interface SweepResult {
@@ -25,9 +26,9 @@ export async function sweep(parts: SessionParts): Promise<SweepResult> {
     // The store gives the oldest first; those that stay stand in front of the next ones.
     const limit = Math.min(LARGEST_PAGE, PAGE + seen.size)
     const page = await store.threads.idle({ before, limit })
-    const next = page.filter((thread) => !seen.has(keyOf(thread)))
+    const next = page.filter((thread) => !seen.has(threadKey(thread.ref)))
     for (const thread of next) {
-      seen.add(keyOf(thread))
+      seen.add(threadKey(thread.ref))
       if (apps && !apps.includes(thread.ref.app)) continue
       if (!isExpired(parts, thread)) sum.pending++
       else await end(parts, thread, sum)
@@ -50,8 +51,4 @@ async function end(parts: SessionParts, { ref }: Thread, sum: { deleted: number;
 function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionParts, thread: Thread): boolean {
   const limit = isPending(thread) ? Math.max(maxPendingMs, sessionTimeoutMs) : sessionTimeoutMs
   return clock.now() - thread.updatedAt > limit
-}
-
-function keyOf({ ref: { app, user, threadId } }: Thread): string {
-  return JSON.stringify([app, user, threadId])
 }

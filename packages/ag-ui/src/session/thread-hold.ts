@@ -1,4 +1,5 @@
-import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import { type Clock, KernelError, type LeaseStore, type Thread, type ThreadRef } from '@troupe/kernel'
+import { threadKey } from './thread-key.ts'
 
 /** How long a hold outlives a process that is gone, and how often it is renewed. */
 const LEASE_MS = 30_000
@@ -12,6 +13,11 @@ const MARK = 'session:'
 /** Whether who holds a thread is no run. */
 export function isHold(holder: unknown): boolean {
   return typeof holder === 'string' && holder.startsWith(MARK)
+}
+
+/** The run that holds a thread, if a run does. */
+export function runningIn(thread: Pick<Thread, 'runId'> | undefined): string | undefined {
+  return isHold(thread?.runId) ? undefined : thread?.runId
 }
 
 /** Whether a thread is busy because somebody writes to it between runs, which is soon over. */
@@ -45,7 +51,7 @@ export class ThreadHolds {
 
   /** Does work under a short lease. Contract: one after the other in this process; `THREAD_BUSY` while a run has the thread. */
   async hold<T>(ref: ThreadRef, work: (hold: Hold) => Promise<T>): Promise<T> {
-    const key = JSON.stringify([ref.app, ref.user, ref.threadId])
+    const key = threadKey(ref)
     const turn = (this.#lines.get(key) ?? Promise.resolve()).then(() => this.#leased(ref, work))
     const settled = turn.then(
       () => undefined,

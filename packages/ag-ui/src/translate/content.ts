@@ -61,13 +61,15 @@ export interface CallOutcome {
 }
 
 const TOOL_FAILED = 'Error: the tool failed.'
+/** Errors that speak to the person and not of the inside of a tool. */
+const TELLABLE: ReadonlySet<string> = new Set(['POLICY_DENIED', 'TOOL_LIMIT_EXCEEDED', 'TOOL_REFUSED', 'TOOL_UNKNOWN'])
 
-/** A result for a client. Contract: what a tool threw is not shown unless that is wanted; `display` and `data` stand in the metadata. */
+/** A result for a client. Contract: what a tool threw, whatever its code, is not shown unless that is wanted; `display` and `data` stand in the metadata. */
 export function resultOf(
   { content, display, data, error }: CallOutcome,
   showToolErrors: boolean,
 ): { content: string | ContentPart[]; metadata?: Record<string, Json> } {
-  const hidden = error?.code === 'TOOL_FAILED' && !showToolErrors
+  const hidden = error !== undefined && !showToolErrors && quotes(content, error)
   const metadata: Record<string, Json> = {
     ...(display !== undefined && { display }),
     ...(data !== undefined && { data }),
@@ -77,6 +79,12 @@ export function resultOf(
     content: hidden ? TOOL_FAILED : contentOf(content),
     ...(Object.keys(metadata).length > 0 && { metadata }),
   }
+}
+
+/** Whether a result says what its error says; a tool that returns an error may have words of its own. */
+function quotes(content: Content, { code, message }: ErrorInfo): boolean {
+  if (TELLABLE.has(code)) return false
+  return code === 'TOOL_FAILED' || textOf(content).includes(message)
 }
 
 function sourceOf({ mediaType: mimeType, data, url }: FilePart): PartSource {

@@ -36,6 +36,11 @@ export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
 }
 
+/** The terminal of a stream in which an event could not be put into its encoding. */
+export function unencodable(requestId: string): RunErrorEvent {
+  return runError({ code: 'ENCODING_ERROR', message: 'An event of the run could not be encoded.' }, { requestId })
+}
+
 /** What goes with an error. */
 export interface RunErrorOptions {
   /** What the operator finds it by. */

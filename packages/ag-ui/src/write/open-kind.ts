@@ -1,4 +1,4 @@
-import type { EventType } from '@ag-ui/core'
+import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '../protocol.ts'
 
 /** Something that has begun and must end. */
@@ -12,6 +12,10 @@ export interface Opened {
 
 /** The last event of a run. */
 export type Terminal = Extract<AgUiEvent, { type: EventType.RUN_FINISHED | EventType.RUN_ERROR }>
+
+export function isTerminal(event: AgUiEvent): event is Terminal {
+  return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
+}
 
 /** Who has begun what. Contract: an id stays with its owner for the whole run. */
 export type Owners = Map<string, string | undefined>

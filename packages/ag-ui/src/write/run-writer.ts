@@ -1,7 +1,7 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import type { AgUiEvent, RunWriter } from '../protocol.ts'
 import { OpenEntities } from './open-entities.ts'
-import type { Terminal } from './open-kind.ts'
+import { isTerminal, type Terminal } from './open-kind.ts'
 
 /** How a writer tells what it leaves out. */
 export interface RunWriterOptions {
@@ -96,8 +96,4 @@ class Writer implements RunWriter {
     out.push(terminal)
     return out
   }
-}
-
-function isTerminal(event: AgUiEvent): event is Terminal {
-  return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
 }

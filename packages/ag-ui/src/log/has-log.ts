@@ -1,0 +1,21 @@
+import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import type { LiveRuns } from './live-runs.ts'
+
+/** Whether an owner has a run of this id that has shown something. */
+export async function hasLog(
+  { runs, store }: { readonly runs: LiveRuns; readonly store: Pick<Store, 'runLog'> },
+  ref: ThreadRef,
+  runId: string,
+): Promise<boolean> {
+  if (runs.get(ref, runId)) return true
+  const { signal } = new AbortController()
+  const after = Number.MAX_SAFE_INTEGER
+  try {
+    for await (const _ of store.runLog.follow(ref, runId, { after, live: false, signal })) break
+    return true
+  } catch (error) {
+    // An id that no store takes is the id of nothing.
+    if (KernelError.is(error, 'NOT_FOUND') || KernelError.is(error, 'VALIDATION_FAILED')) return false
+    throw error
+  }
+}
