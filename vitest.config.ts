@@ -12,9 +12,20 @@ export default defineConfig({
           include: [
             'packages/*/src/**/*.test.ts',
             'apps/*/src/**/*.test.ts',
+            'apps/*/page/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
             'docs/**/*.test.ts',
           ],
+        },
+      },
+      {
+        test: {
+          name: 'browser',
+          include: process.env.TROUPE_NO_BROWSER === '1' ? [] : ['apps/assistant/**/*.browser.test.ts'],
+          // One browser at a time, which is unpacked by whoever is first.
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
         },
       },
       { test: { name: 'faults', include: ['faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 } },

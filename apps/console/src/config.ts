@@ -40,7 +40,8 @@ export interface Config {
 }
 
 /** What `--help` prints. */
-export const USAGE = `Usage: pnpm demo "What's the weather in Beijing?"
+export const USAGE = `Usage: pnpm demo                         opens a chat in the browser
+       pnpm demo "What's the weather in Beijing?"
        pnpm demo --thread holiday "…"   goes on with a conversation, or begins it
        pnpm demo "Where in the code is defineTool?"   lets a sub-agent look into this folder (or TROUPE_FOLDER)
        pnpm demo --agents               shows the agents and who can hand over to whom

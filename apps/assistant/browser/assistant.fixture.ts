@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../../packages/kernel', import.meta.url))
+
+/** The app in a process of its own, with a database of its own. */
+export class AssistantProcess implements AsyncDisposable {
+  url = ''
+  readonly #folder: string
+  readonly #wordDelayMs: number
+  #child: ChildProcess | undefined
+
+  private constructor(folder: string, wordDelayMs: number) {
+    this.#folder = folder
+    this.#wordDelayMs = wordDelayMs
+  }
+
+  static async start({ wordDelayMs = 8 }: { wordDelayMs?: number } = {}): Promise<AssistantProcess> {
+    const assistant = new AssistantProcess(await mkdtemp(join(tmpdir(), 'troupe-assistant-')), wordDelayMs)
+    await assistant.#start('0')
+    return assistant
+  }
+
+  /** Ends the process and starts another one at the same address. */
+  async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.#end(signal)
+    await this.#start(new URL(this.url).port)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end('SIGTERM')
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #start(port: string): Promise<void> {
+    const env = {
+      PATH: process.env.PATH,
+      PORT: port,
+      TROUPE_DB: join(this.#folder, 'chat.db'),
+      TROUPE_FOLDER: FOLDER,
+      TROUPE_WORD_DELAY_MS: String(this.#wordDelayMs),
+    }
+    const child = spawn(process.execPath, ['--no-warnings', MAIN], { env })
+    this.#child = child
+    let printed = ''
+    child.stderr.on('data', (chunk) => (printed += chunk))
+    this.url = await new Promise((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`The app ended with ${code}: ${printed}`)))
+      child.stdout.on('data', (chunk) => {
+        printed += chunk
+        const url = /http:\S+/.exec(printed)?.[0]
+        if (url) resolve(url)
+      })
+    })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+}

@@ -1,0 +1,29 @@
+/** How the page looks. */
+export type Theme = 'light' | 'dark'
+
+const KEY = 'troupe-theme'
+const listeners = new Set<() => void>()
+
+/** The theme as it is: what was chosen, or what the system wants. */
+export function theme(): Theme {
+  const chosen = document.documentElement.dataset.theme
+  if (chosen === 'light' || chosen === 'dark') return chosen
+  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+}
+
+export function setTheme(next: Theme): void {
+  document.documentElement.dataset.theme = next
+  localStorage.setItem(KEY, next)
+  for (const listener of listeners) listener()
+}
+
+/** Puts back what was chosen on an earlier visit. */
+export function restoreTheme(): void {
+  const chosen = localStorage.getItem(KEY)
+  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
+}
+
+export function onTheme(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}

@@ -1,0 +1,62 @@
+import { deleteThread, type ThreadSummary } from '../talk/server.ts'
+import { Icon } from './icons.tsx'
+
+interface ThreadListProps {
+  readonly threads: readonly ThreadSummary[]
+  readonly current: string
+  /** Of the current one, which the server may not know yet. */
+  readonly title: string | undefined
+  readonly onChoose: (threadId?: string) => void
+  readonly onDeleted: () => void
+}
+
+/** Conversations of before, newest first. */
+export function ThreadList({ threads, current, title, onChoose, onDeleted }: ThreadListProps) {
+  const remove = async ({ threadId, title: name }: ThreadSummary) => {
+    if (!confirm(`Delete “${name || 'Untitled'}”?`) || !(await deleteThread(threadId))) return
+    if (threadId === current) onChoose()
+    onDeleted()
+  }
+  return (
+    <nav className="threads" aria-label="Conversations">
+      <button type="button" className="new-thread" onClick={() => onChoose()}>
+        <Icon name="plus" /> New conversation
+      </button>
+      <ul>
+        {threads.map((thread) => (
+          <li key={thread.threadId} className="thread" data-current={thread.threadId === current}>
+            <button
+              type="button"
+              className="thread-open"
+              aria-current={thread.threadId === current ? 'page' : undefined}
+              onClick={() => onChoose(thread.threadId)}
+            >
+              <span className="thread-title">
+                {thread.title || (thread.threadId === current && title) || 'Untitled'}
+              </span>
+              <span className="thread-about">
+                {thread.running ? 'running' : thread.waiting ? 'waits for you' : when(thread.updatedAt)}
+              </span>
+            </button>
+            <button
+              type="button"
+              className="quiet thread-delete"
+              aria-label={`Delete ${thread.title}`}
+              onClick={() => remove(thread)}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function when(time: number): string {
+  const date = new Date(time)
+  const isToday = date.toDateString() === new Date().toDateString()
+  return isToday
+    ? date.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+    : date.toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
+}

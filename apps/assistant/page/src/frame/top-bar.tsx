@@ -1,0 +1,50 @@
+import type { About } from '../talk/server.ts'
+import type { Drawer } from './app.tsx'
+import { Icon } from './icons.tsx'
+import { ThemeButton } from './theme-button.tsx'
+
+interface TopBarProps {
+  readonly about: About | undefined
+  readonly onDrawer: (drawer: Drawer) => void
+  readonly onNew: () => void
+  readonly onPanel: () => void
+}
+
+/** The name of the play, the model behind it, and the switches. */
+export function TopBar({ about, onDrawer, onNew, onPanel }: TopBarProps) {
+  return (
+    <header className="top-bar">
+      <button
+        type="button"
+        className="quiet narrow-only"
+        aria-label="Conversations"
+        onClick={() => onDrawer('threads')}
+      >
+        <Icon name="menu" />
+      </button>
+      <h1 className="wordmark">Troupe</h1>
+      {about && (
+        <p className="model" title={`Conversations are kept in ${about.store}`}>
+          {about.demo ? 'demo model' : about.model}
+        </p>
+      )}
+      <div className="switches">
+        <button type="button" className="quiet narrow-only" aria-label="New conversation" onClick={onNew}>
+          <Icon name="plus" />
+        </button>
+        <ThemeButton />
+        <button type="button" className="quiet wide-only" aria-label="Show or hide the panel" onClick={onPanel}>
+          <Icon name="panel" />
+        </button>
+        <button
+          type="button"
+          className="quiet narrow-only"
+          aria-label="Open the panel"
+          onClick={() => onDrawer('panel')}
+        >
+          <Icon name="panel" />
+        </button>
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,70 @@
+import { type FormEvent, useState } from 'react'
+import { Icon } from '../frame/icons.tsx'
+import type { Conversation } from '../talk/conversation.ts'
+
+/** The list that page and agents share: either may change it, also while a run goes on. */
+export function PackingList({ conversation }: { readonly conversation: Conversation }) {
+  const [text, setText] = useState('')
+  const { packing = [], postcards = [] } = conversation.shared
+  const add = (event: FormEvent) => {
+    event.preventDefault()
+    if (text.trim() === '') return
+    const thing = { id: crypto.randomUUID(), text: text.trim(), packed: false, by: 'you' }
+    conversation.edit({ type: 'add', thing })
+    setText('')
+  }
+  return (
+    <section className="packing">
+      <h2>Packing list</h2>
+      <p className="hint">Shared state: the agent adds to it, and sees what you change.</p>
+      {packing.length === 0 && <p className="empty">Nothing on it yet. Add something, or ask the agent to pack.</p>}
+      <ul className="things" aria-label="Packing list">
+        {packing.map(({ id, text: name, packed, by }) => (
+          <li key={id}>
+            <label>
+              <input
+                type="checkbox"
+                checked={packed}
+                onChange={({ target }) => conversation.edit({ type: 'pack', id, packed: target.checked })}
+              />
+              <span className={packed ? 'packed' : undefined}>{name}</span>
+            </label>
+            <span className="by">{by === 'agent' ? 'agent' : 'you'}</span>
+            <button
+              type="button"
+              className="quiet"
+              aria-label={`Remove ${name}`}
+              onClick={() => conversation.edit({ type: 'remove', id })}
+            >
+              <Icon name="close" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form onSubmit={add} className="packing-add">
+        <input
+          value={text}
+          aria-label="Add to the list"
+          placeholder="Add to the list"
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button type="submit" className="plain" disabled={text.trim() === ''}>
+          Add
+        </button>
+      </form>
+      {postcards.length > 0 && (
+        <>
+          <h2>Postcards sent</h2>
+          <ul className="sent">
+            {postcards.map(({ to, place, text: words }, i) => (
+              <li key={i}>
+                <strong>{to}</strong>, from {place}
+                <p>{words}</p>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  )
+}

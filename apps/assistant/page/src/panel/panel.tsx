@@ -1,0 +1,63 @@
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { Icon } from '../frame/icons.tsx'
+import type { Conversation } from '../talk/conversation.ts'
+import type { About } from '../talk/server.ts'
+import { AgentTree } from './agent-tree.tsx'
+import { PackingList } from './packing-list.tsx'
+import { RawEvents } from './raw-events.tsx'
+import { Timeline } from './timeline.tsx'
+
+interface PanelProps {
+  readonly conversation: Conversation
+  readonly about: About | undefined
+  readonly onClose: () => void
+}
+
+const TABS = ['List', 'Timeline', 'Agents', 'Events'] as const
+type Tab = (typeof TABS)[number]
+
+/** Beside the chat: what is shared with the agents, and what they did. */
+export function Panel({ conversation, about, onClose }: PanelProps) {
+  const [tab, choose] = useState<Tab>('List')
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+    if (step === 0) return
+    const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length] as Tab
+    choose(next)
+    document.getElementById(`tab-${next}`)?.focus()
+  }
+  const views: Record<Tab, () => ReactNode> = {
+    List: () => <PackingList conversation={conversation} />,
+    Timeline: () => <Timeline trace={conversation.trace} tokens={conversation.tokens} />,
+    Agents: () => about && <AgentTree about={about} trace={conversation.trace} />,
+    Events: () => <RawEvents events={conversation.events} />,
+  }
+  return (
+    <aside className="panel" aria-label="Inspector">
+      <header className="panel-head">
+        <div className="tabs" role="tablist" aria-label="Inspector" onKeyDown={onKeyDown}>
+          {TABS.map((name) => (
+            <button
+              key={name}
+              id={`tab-${name}`}
+              type="button"
+              role="tab"
+              aria-selected={name === tab}
+              aria-controls="panel-view"
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => choose(name)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        <button type="button" className="quiet narrow-only" aria-label="Close the panel" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div className="panel-view" id="panel-view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {views[tab]()}
+      </div>
+    </aside>
+  )
+}

@@ -1,0 +1,65 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { useState } from 'react'
+
+/** As many as one wants to scroll through. */
+const MAX_SHOWN = 250
+
+/** Events one after the other that differ in their delta only. */
+interface Group {
+  readonly key: string
+  readonly type: string
+  readonly events: BaseEvent[]
+}
+
+/** Every AG-UI event of the conversation as it came. */
+export function RawEvents({ events }: { readonly events: readonly BaseEvent[] }) {
+  const [filter, setFilter] = useState('')
+  const groups = grouped(events.filter((event) => JSON.stringify(event).toLowerCase().includes(filter.toLowerCase())))
+  return (
+    <section className="events">
+      <div className="events-head">
+        <h2>{events.length} events</h2>
+        <input
+          value={filter}
+          aria-label="Filter events"
+          placeholder="Filter"
+          onChange={(event) => setFilter(event.target.value)}
+        />
+      </div>
+      {groups.length === 0 && <p className="empty">No events.</p>}
+      <ol>
+        {groups.slice(-MAX_SHOWN).map(({ key, type, events: list }) => (
+          <li key={key}>
+            <details>
+              <summary>
+                <code>{type}</code>
+                {list.length > 1 && <span> × {list.length}</span>} <span>{gistOf(list)}</span>
+              </summary>
+              <pre>{list.map((event) => JSON.stringify(event, null, 2)).join('\n')}</pre>
+            </details>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+/** What tells an event from others of its type. */
+function gistOf(events: readonly BaseEvent[]): string {
+  const [first = {}] = events as readonly Record<string, unknown>[]
+  if (typeof first.delta === 'string') return events.map((event) => (event as { delta?: unknown }).delta ?? '').join('')
+  const { stepName, toolCallName, name, content, outcome, toolCallId } = first
+  const type = (outcome as { type?: unknown } | undefined)?.type
+  return String(stepName ?? toolCallName ?? name ?? content ?? type ?? toolCallId ?? '')
+}
+
+function grouped(events: readonly BaseEvent[]): readonly Group[] {
+  const groups: Group[] = []
+  events.forEach((event, i) => {
+    const last = groups.at(-1)
+    const isDelta = 'delta' in event
+    if (isDelta && last?.type === event.type) last.events.push(event)
+    else groups.push({ key: `${i}`, type: event.type, events: [event] })
+  })
+  return groups
+}

@@ -1,0 +1,60 @@
+import type { Tokens } from '../talk/server.ts'
+import { type RunTrace, type Span, type Trace, tokensOf } from '../talk/trace.ts'
+
+const OUTCOMES: Record<RunTrace['outcome'], string> = {
+  running: 'running',
+  done: 'complete',
+  waits: 'waits',
+  stopped: 'stopped',
+  failed: 'failed',
+}
+
+/** Who ran when, which tools they used, how long it took and what it cost. */
+export function Timeline({ trace, tokens }: { readonly trace: Trace; readonly tokens: Tokens }) {
+  if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
+  return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} tokens={tokens} />).reverse()
+}
+
+function RunView({ run, number, tokens }: { run: RunTrace; number: number; tokens: Tokens }) {
+  const { spans, from, to, outcome } = run
+  const last = to ?? Math.max(from + 1, ...spans.map((span) => span.to ?? span.from))
+  const { input, output } = tokensOf(spans, tokens)
+  return (
+    <section className="run" aria-label={`Run ${number}`}>
+      <header>
+        <h2>Run {number}</h2>
+        <p className="run-about">
+          {OUTCOMES[outcome]} · {inTime(last - from)}
+          {input + output > 0 && ` · ${input} tokens in, ${output} out`}
+        </p>
+      </header>
+      <ol className="spans">
+        {spans.map((span) => (
+          <SpanView key={`${span.id} ${span.from}`} span={span} from={from} last={last} tokens={tokens} />
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function SpanView({ span, from, last, tokens }: { span: Span; from: number; last: number; tokens: Tokens }) {
+  const all = Math.max(1, last - from)
+  const end = span.to ?? last
+  const { input, output } = tokensOf([span], tokens)
+  const style = { left: `${((span.from - from) / all) * 100}%`, width: `${((end - span.from) / all) * 100}%` }
+  return (
+    <li className="span" data-kind={span.kind} data-status={span.status} style={{ '--depth': span.depth } as object}>
+      <span className="span-name">{span.name}</span>
+      <span className="span-time">
+        {input + output > 0 && <small>{input + output} tok</small>} {inTime(end - span.from)}
+      </span>
+      <span className="span-track" aria-hidden="true">
+        <span className="span-bar" style={style} />
+      </span>
+    </li>
+  )
+}
+
+function inTime(ms: number): string {
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
+}

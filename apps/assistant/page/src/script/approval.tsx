@@ -1,0 +1,53 @@
+import type { Interrupt } from '@ag-ui/client'
+import { useState } from 'react'
+import type { Conversation } from '../talk/conversation.ts'
+import { argsOf, type CallItem } from '../talk/items.ts'
+import { ArgumentFields } from './argument-fields.tsx'
+
+interface ApprovalProps {
+  readonly question: Interrupt
+  readonly call: CallItem
+  readonly conversation: Conversation
+}
+
+/** Asks before a call runs: allow it, change it, or refuse it. */
+export function Approval({ question, call, conversation }: ApprovalProps) {
+  const original = argsOf(call.args)
+  const [args, setArgs] = useState(original)
+  const [isEditing, edit] = useState(false)
+  const isChanged = JSON.stringify(args) !== JSON.stringify(original)
+  const answer = (approved: boolean) =>
+    void conversation.answer(question.id, {
+      approved,
+      ...(approved && isChanged && { arguments: JSON.stringify(args) }),
+    })
+  return (
+    <form
+      className="approval"
+      aria-label="Question"
+      onSubmit={(event) => {
+        event.preventDefault()
+        answer(true)
+      }}
+    >
+      <h3>
+        May {call.agent} call <code>{call.name}</code>?
+      </h3>
+      <ArgumentFields args={args} isEditing={isEditing} onChange={setArgs} />
+      <div className="approval-answers">
+        <button type="submit" className="primary">
+          {isChanged ? 'Allow with changes' : 'Allow'}
+        </button>
+        {!isEditing && (
+          <button type="button" className="plain" onClick={() => edit(true)}>
+            Edit
+          </button>
+        )}
+        <button type="button" className="plain" onClick={() => answer(false)}>
+          Refuse
+        </button>
+        <span className="approval-by">{call.agent} waits</span>
+      </div>
+    </form>
+  )
+}

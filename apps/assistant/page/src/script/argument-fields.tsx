@@ -1,0 +1,65 @@
+import { useState } from 'react'
+
+interface ArgumentFieldsProps {
+  readonly args: Record<string, unknown>
+  readonly isEditing: boolean
+  readonly onChange: (args: Record<string, unknown>) => void
+}
+
+/** The arguments of a call, to be read or changed one by one. */
+export function ArgumentFields({ args, isEditing, onChange }: ArgumentFieldsProps) {
+  return (
+    <dl className="arguments">
+      {Object.entries(args).map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <label htmlFor={`argument-${name}`}>{name}</label>
+          </dt>
+          <dd>
+            {isEditing ? (
+              <Field name={name} value={value} onChange={(next) => onChange({ ...args, [name]: next })} />
+            ) : (
+              textOf(value)
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+interface FieldProps {
+  readonly name: string
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+}
+
+/** Contract: what was a text stays one; anything else is JSON, and counts when it can be read. */
+function Field({ name, value, onChange }: FieldProps) {
+  const [text, setText] = useState(() => textOf(value))
+  const [isText] = useState(typeof value === 'string')
+  const [isWrong, setWrong] = useState(false)
+  const change = (next: string) => {
+    setText(next)
+    if (isText) return onChange(next)
+    try {
+      onChange(JSON.parse(next))
+      setWrong(false)
+    } catch {
+      setWrong(true)
+    }
+  }
+  return (
+    <textarea
+      id={`argument-${name}`}
+      rows={text.length > 60 ? 3 : 1}
+      value={text}
+      aria-invalid={isWrong}
+      onChange={(event) => change(event.target.value)}
+    />
+  )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,32 @@
+import type { Theme } from '../frame/theme.ts'
+
+/** Something to try, and what it shows. */
+export interface Prompt {
+  readonly text: string
+  readonly short: string
+  readonly shows: string
+}
+
+const PROMPTS: readonly Prompt[] = [
+  { text: 'What’s the weather in Lisbon?', short: 'Weather', shows: 'The router hands over to the one who knows.' },
+  {
+    text: 'Where in the code is defineTool?',
+    short: 'Search the code',
+    shows: 'A sub-agent works inside a call, live.',
+  },
+  { text: 'Send Ada a postcard from Lisbon', short: 'Postcard', shows: 'You are asked before it is sent.' },
+  {
+    text: 'Pack for three rainy days in Bergen',
+    short: 'Packing list',
+    shows: 'A list that you and the agent edit together.',
+  },
+  { text: 'Make the page dark', short: 'Dark page', shows: 'The agent uses a tool of this page.' },
+  { text: 'Tell me a long story', short: 'Long story', shows: 'Stop it, or reload in the middle.' },
+]
+
+const LIGHT: Prompt = { text: 'Make the page light', short: 'Light page', shows: 'The agent uses a tool of this page.' }
+
+/** What there is to try on a page that looks like this. */
+export function promptsFor(theme: Theme): readonly Prompt[] {
+  return theme === 'light' ? PROMPTS : PROMPTS.map((prompt) => (prompt.text.includes('dark') ? LIGHT : prompt))
+}

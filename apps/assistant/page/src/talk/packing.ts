@@ -1,0 +1,43 @@
+/** One thing to pack. */
+export interface Thing {
+  readonly id: string
+  readonly text: string
+  readonly packed: boolean
+  readonly by: string
+}
+
+/** A postcard that was sent. */
+export interface Postcard {
+  readonly to: string
+  readonly place: string
+  readonly text: string
+}
+
+/** What page and agents share. */
+export interface Shared {
+  readonly packing?: readonly Thing[]
+  readonly postcards?: readonly Postcard[]
+}
+
+/** A change of the list by the user. Contract: it can be made again on a list that an agent has changed meanwhile. */
+export type Edit =
+  | { readonly type: 'add'; readonly thing: Thing }
+  | { readonly type: 'pack'; readonly id: string; readonly packed: boolean }
+  | { readonly type: 'remove'; readonly id: string }
+
+/** The shared state after some edits. */
+export function edited(state: Shared, edits: readonly Edit[]): Shared {
+  if (edits.length === 0) return state
+  return { ...state, packing: edits.reduce(change, state.packing ?? []) }
+}
+
+function change(list: readonly Thing[], edit: Edit): readonly Thing[] {
+  switch (edit.type) {
+    case 'add':
+      return list.some(({ id }) => id === edit.thing.id) ? list : [...list, edit.thing]
+    case 'pack':
+      return list.map((thing) => (thing.id === edit.id ? { ...thing, packed: edit.packed } : thing))
+    case 'remove':
+      return list.filter(({ id }) => id !== edit.id)
+  }
+}

@@ -1,0 +1,88 @@
+import type { BaseEvent, Message } from '@ag-ui/client'
+
+/** Who can hand over to whom. */
+export interface AgentNode {
+  readonly name: string
+  readonly description: string
+  readonly subAgents?: readonly AgentNode[]
+  readonly toParent?: string
+}
+
+/** What runs behind the page. */
+export interface About {
+  readonly model: string
+  readonly demo: boolean
+  readonly store: string
+  readonly tree: AgentNode
+  /** Agents that are called like tools. */
+  readonly tools: readonly { readonly name: string; readonly description: string }[]
+}
+
+/** A conversation in the list. */
+export interface ThreadSummary {
+  readonly threadId: string
+  readonly title: string
+  readonly updatedAt: number
+  readonly running: boolean
+  readonly waiting: boolean
+}
+
+/** One run as it was shown. */
+export interface PastRun {
+  readonly runId: string
+  readonly said: readonly { readonly id: string; readonly text: string }[]
+  readonly answers: readonly { readonly toolCallId: string; readonly text: string }[]
+  readonly events: readonly BaseEvent[]
+  readonly messages: readonly Message[]
+}
+
+/** A conversation as it was shown, and the run that is under way. */
+export interface History {
+  readonly running?: string
+  readonly runs: readonly PastRun[]
+}
+
+export type Tokens = Readonly<Record<string, { readonly input: number; readonly output: number }>>
+
+const at = (threadId: string, what: string) => `/api/threads/${encodeURIComponent(threadId)}/${what}`
+
+async function get<T>(url: string): Promise<T> {
+  const response = await fetch(url)
+  if (!response.ok) throw new Error(`The server answered ${response.status}.`)
+  return response.json() as Promise<T>
+}
+
+export const getAbout = (): Promise<About> => get('/api/about')
+export const getThreads = (): Promise<readonly ThreadSummary[]> => get('/api/threads')
+export const getHistory = (threadId: string): Promise<History> => get(at(threadId, 'history'))
+export const getTokens = (threadId: string): Promise<Tokens> => get(at(threadId, 'tokens'))
+
+/** Keeps the state between runs. Contract: a thread that is just being let go of is asked again; what is not kept goes with the next run. */
+export async function putState(threadId: string, state: object): Promise<void> {
+  for (const pauseMs of [0, 200, 800]) {
+    await pause(pauseMs)
+    const init = { method: 'PUT', body: JSON.stringify(state) }
+    const response = await fetch(at(threadId, 'state'), init).catch(() => undefined)
+    if (response?.status !== 409) return
+  }
+}
+
+/** Stops a run, which then tells its end itself. Contract: false if it cannot be reached; one that has only just been asked for is waited for. */
+export async function cancelRun(threadId: string, runId: string): Promise<boolean> {
+  const url = `/agent/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/cancel`
+  for (const pauseMs of [0, 100, 300, 900]) {
+    await pause(pauseMs)
+    const response = await fetch(url, { method: 'POST' }).catch(() => undefined)
+    if (response?.ok) return true
+    if (response?.status !== 404) return false
+  }
+  return false
+}
+
+export async function deleteThread(threadId: string): Promise<boolean> {
+  return (await fetch(`/agent/threads/${encodeURIComponent(threadId)}`, { method: 'DELETE' })).ok
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ResumableHttpAgent } from '@troupe/ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Assistant, startAssistant } from './assistant.ts'
+import { readConfig } from './config.ts'
+import { createApp } from './container.ts'
+import type { History } from './server/history.ts'
+import type { TokensByMessage } from './server/tokens.ts'
+
+let folder: string
+let assistant: Assistant
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'troupe-assistant-'))
+  await writeFile(join(folder, 'index.html'), '<p>page</p>')
+  await writeFile(join(folder, 'secret.env'), 'KEY=1')
+  assistant = await start()
+})
+
+afterAll(async () => {
+  await assistant?.stop(0)
+  await rm(folder, { recursive: true, force: true })
+})
+
+function start(): Promise<Assistant> {
+  const env = { TROUPE_DB: join(folder, 'chat.db'), TROUPE_FOLDER: folder, TROUPE_WORD_DELAY_MS: '0' }
+  return startAssistant(createApp(readConfig(env), folder))
+}
+
+const get = (path: string, init?: RequestInit) => fetch(assistant.url + path, init)
+const json = async <T = unknown>(path: string) => (await get(path)).json() as Promise<T>
+
+async function talk(threadId: string, text: string): Promise<ResumableHttpAgent> {
+  const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId })
+  agent.addMessage({ id: `${threadId}-1`, role: 'user', content: text })
+  await agent.runAgent()
+  return agent
+}
+
+describe('the server', () => {
+  test('gives the page, and nothing beside it', async () => {
+    const page = await get('/')
+    expect(await page.text()).toBe('<p>page</p>')
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'")
+    for (const path of [
+      '/none.js',
+      '/secret.env',
+      '/%2e%2e/package.json',
+      '/..%2fpackage.json',
+      '/api/none',
+      '/api/threads/t',
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 404])
+    }
+    expect((await get('/', { method: 'POST' })).status).toBe(405)
+  })
+
+  test('answers neither other sites nor other names', async () => {
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { 'sec-fetch-site': site }
+      expect((await get('/api/threads', { headers })).status).toBe(403)
+      expect((await get('/agent/threads/t/runs/r/cancel', { headers, method: 'POST' })).status).toBe(403)
+      expect((await get('/', { headers })).status).toBe(200)
+    }
+    const status = await new Promise((resolve) => {
+      request(assistant.url, { headers: { host: 'evil.example' } }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      }).end()
+    })
+    expect(status).toBe(403)
+  })
+
+  test('says who is there', async () => {
+    expect(await json('/api/about')).toMatchObject({
+      model: 'demo',
+      demo: true,
+      store: 'sqlite',
+      tree: { name: 'RouterAgent', subAgents: [{ name: 'ChatAgent' }, { name: 'WeatherAgent' }] },
+      tools: [{ name: 'codebase_investigator' }],
+    })
+  })
+
+  test('serves the agents, and remembers: threads, every event with its time, tokens by message', async () => {
+    const agent = await talk('lisbon', 'What’s the weather in Lisbon?')
+    expect(agent.messages.at(-1)?.content).toContain('in Lisbon')
+    expect(await json('/api/threads')).toContainEqual(
+      expect.objectContaining({ threadId: 'lisbon', title: 'What’s the weather in Lisbon?', waiting: false }),
+    )
+    const { runs } = await json<History>('/api/threads/lisbon/history')
+    expect(runs).toMatchObject([{ said: [{ id: 'lisbon-1' }], messages: [] }])
+    const events = runs[0]?.events ?? []
+    expect(events[0]?.type).toBe('RUN_STARTED')
+    expect(events.at(-1)?.type).toBe('RUN_FINISHED')
+    expect(events.every(({ timestamp }) => typeof timestamp === 'number')).toBe(true)
+    const tokens = await json<TokensByMessage>('/api/threads/lisbon/tokens')
+    expect(Object.values(tokens).every(({ input }) => input > 0)).toBe(true)
+    expect(Object.keys(tokens)).toHaveLength(3)
+  })
+
+  test('keeps the shared list between runs', async () => {
+    await talk('bergen', 'Pack for rain')
+    const packing = [{ id: '1', text: 'Violin', packed: true, by: 'you' }]
+    const init = { method: 'PUT', body: JSON.stringify({ packing }) }
+    expect((await get('/api/threads/bergen/state', init)).status).toBe(200)
+    expect(await json('/agent/threads/bergen')).toMatchObject({ state: { packing } })
+    expect((await get('/api/threads/bergen/state', { method: 'PUT', body: 'no' })).status).toBe(400)
+    expect((await get('/api/threads/unknown/state', init)).status).toBe(404)
+  })
+
+  test('goes on after a restart: the question is still there, and is answered once', async () => {
+    const asking = await talk('ada', 'Send Ada a postcard from Lisbon')
+    expect(asking.pendingInterrupts).toMatchObject([{ reason: 'approval' }])
+    await assistant.stop()
+    assistant = await start()
+    const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId: 'ada' })
+    await agent.connectAgent()
+    const [question] = agent.pendingInterrupts
+    await agent.runAgent({
+      resume: [{ interruptId: question?.id ?? '', status: 'resolved', payload: { approved: true } }],
+    })
+    expect(agent.state).toMatchObject({ postcards: [{ to: 'Ada', place: 'Lisbon' }] })
+    const { runs } = await json<History>('/api/threads/ada/history')
+    expect(runs).toHaveLength(2)
+  })
+})

@@ -1,0 +1,84 @@
+import type { Message, ModelPart, ModelRequest, ToolSpec } from '@troupe/kernel'
+import { describe, expect, it, test } from 'vitest'
+import { demoModel } from './demo-model.ts'
+import { nextMove } from './demo-moves.ts'
+
+const tool = (name: string): ToolSpec => ({ name, description: '', parameters: { type: 'object' } })
+const transfer = (...names: string[]): ToolSpec => ({
+  name: 'transfer_to_agent',
+  description: '',
+  parameters: { type: 'object', properties: { agent_name: { type: 'string', enum: names } } },
+})
+const ROUTER = [transfer('ChatAgent', 'WeatherAgent'), tool('codebase_investigator'), tool('set_theme')]
+const WEATHER = [transfer('RouterAgent'), tool('get_weather'), tool('set_theme')]
+const CHAT = ['send_postcard', 'add_to_packing_list', 'read_packing_list'].map(tool)
+
+function request(question: string, tools: readonly ToolSpec[], ...more: Message[]): ModelRequest {
+  const messages: Message[] = [{ id: 'u', role: 'user', content: question }, ...more]
+  return { instruction: '', messages, tools, options: {}, step: 'model:0', idempotencyKey: 'k' }
+}
+
+function result(name: string, content: string): Message {
+  return { id: name, role: 'tool', callId: name, name, content }
+}
+
+describe('the demo model', () => {
+  test.each([
+    ['What’s the weather in Lisbon?', ROUTER, 'transfer_to_agent', { agent_name: 'WeatherAgent' }],
+    ['What’s the weather in New York?', WEATHER, 'get_weather', { city: 'New York' }],
+    ['Hello', ROUTER, 'transfer_to_agent', { agent_name: 'ChatAgent' }],
+    ['Hello', WEATHER, 'transfer_to_agent', { agent_name: 'RouterAgent' }],
+    ['Make the page dark', ROUTER, 'set_theme', { theme: 'dark' }],
+    ['Make the page light', WEATHER, 'set_theme', { theme: 'light' }],
+    ['Where in the code is x?', ROUTER, 'codebase_investigator', { objective: 'Where in the code is x?' }],
+    ['What is on my list?', CHAT, 'read_packing_list', {}],
+    ['Send Ada a postcard from Lisbon', CHAT, 'send_postcard', expect.objectContaining({ to: 'Ada', place: 'Lisbon' })],
+    ['Pack for rain', CHAT, 'add_to_packing_list', { items: expect.arrayContaining(['Rain jacket', 'Passport']) }],
+  ])('%s', (question, tools, name, args) => {
+    expect(nextMove(request(question, tools)).call).toEqual({ name, args })
+  })
+
+  it('says what it is where it can do nothing else', () => {
+    expect(nextMove(request('Hello', CHAT)).text).toContain('demo model without a key')
+    expect(nextMove(request('Send a postcard', [])).text).toContain('demo model')
+    expect(nextMove(request('How is the weather?', WEATHER)).text).toContain('In which city?')
+  })
+
+  it('tells the result of a call, and calls nothing twice', () => {
+    const move = nextMove(request('Make the page dark', ROUTER, result('set_theme', 'The page is dark now.')))
+    expect(move).toEqual({ text: 'The page is dark now.' })
+  })
+
+  it('investigates: searches for the declaration, reads there, hands in what it found', () => {
+    const tools = ['search_files', 'read_file', 'complete_task'].map(tool)
+    const ask = (...more: Message[]) => nextMove(request('Where is defineTool?', tools, ...more)).call
+    const found = result('search_files', 'src/tool.ts:7: export function defineTool()')
+    expect(ask()).toEqual({ name: 'search_files', args: { text: 'function defineTool' } })
+    expect(ask(found)).toEqual({ name: 'read_file', args: { path: 'src/tool.ts', from: 7 } })
+    expect(ask(found, result('read_file', '…'))).toEqual({
+      name: 'complete_task',
+      args: { result: expect.stringContaining('src/tool.ts:7') },
+    })
+    const nothing = result('search_files', 'Nothing contains "x".')
+    expect(ask(nothing)).toEqual({ name: 'search_files', args: { text: 'defineTool' } })
+    expect(ask(nothing, nothing)).toEqual({ name: 'complete_task', args: { result: 'Nothing contains "x".' } })
+  })
+
+  it('streams word by word, counts tokens, and stops when it is told to', async () => {
+    const parts: ModelPart[] = []
+    const controller = new AbortController()
+    const { signal } = controller
+    for await (const part of demoModel({ wordDelayMs: 0 }).stream(request('Hello', CHAT), { signal })) parts.push(part)
+    expect(parts.slice(0, 2)).toEqual([
+      { type: 'text-delta', delta: 'I ' },
+      { type: 'text-delta', delta: 'am ' },
+    ])
+    expect(parts.at(-1)).toMatchObject({ type: 'finish', reason: 'stop', usage: { inputTokens: 2 } })
+    const slow = demoModel({ wordDelayMs: 10_000 }).stream(request('Hello', CHAT), { signal })
+    const reading = (async () => {
+      for await (const _ of slow) return 'a word'
+    })()
+    controller.abort(new Error('enough'))
+    await expect(reading).rejects.toThrow('enough')
+  })
+})

@@ -1,0 +1,103 @@
+import type { SessionManager } from '@troupe/ag-ui'
+import { type AgentDescription, describe } from '@troupe/flow'
+import {
+  type Agent,
+  type ChatModel,
+  type JsonObject,
+  KernelError,
+  type Owner,
+  type Store,
+  type Thread,
+  textOf,
+} from '@troupe/kernel'
+import type { MessageLifecycle } from '@troupe/persistence'
+import type { AgentRegistry } from '@troupe/subagent'
+import type { Config } from '../config.ts'
+import { historyOf } from './history.ts'
+import { tokensByMessage } from './tokens.ts'
+
+/** What the routes of the page need. */
+export interface ApiParts {
+  readonly config: Config
+  readonly model: ChatModel
+  readonly agent: Agent
+  readonly subagents: AgentRegistry
+  readonly store: Store
+  readonly messages: MessageLifecycle
+  readonly sessions: SessionManager
+  readonly owner: Owner
+}
+
+/** What the page asks beside the AG-UI routes: who is there, old conversations, tokens, and the state between runs. */
+export type Api = (request: Request) => Promise<Response>
+
+const MAX_STATE = 100_000
+
+export function api(parts: ApiParts): Api {
+  return async (request) => {
+    try {
+      return await route(parts, request)
+    } catch (error) {
+      const { code, message } = KernelError.from(error)
+      const status = STATUS[code] ?? 500
+      return Response.json({ code, message: status === 500 ? 'Something broke.' : message }, { status })
+    }
+  }
+}
+
+const STATUS: Record<string, number> = { THREAD_BUSY: 409, NOT_FOUND: 404, VALIDATION_FAILED: 400 }
+
+async function route(parts: ApiParts, request: Request): Promise<Response> {
+  const { store, owner, messages, sessions } = parts
+  const [, , name, threadId, what] = new URL(request.url).pathname.split('/').map(decodeURIComponent)
+  const ref = { ...owner, threadId: threadId ?? '' }
+  switch ([request.method, name, threadId === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
+    case 'GET about':
+      return Response.json(about(parts))
+    case 'GET threads': {
+      const threads = await store.threads.list(owner, { newestFirst: true, limit: 50 })
+      return Response.json(await Promise.all(threads.map((thread) => summary(store, thread))))
+    }
+    case 'GET threads :id history': {
+      const thread = await store.threads.get(ref)
+      if (!thread) return Response.json({ runs: [] })
+      await messages.flush(ref)
+      return Response.json(await historyOf(store, ref, thread.runId))
+    }
+    case 'GET threads :id tokens':
+      await messages.flush(ref)
+      return Response.json(await tokensByMessage(store, ref))
+    case 'PUT threads :id state':
+      return Response.json(await sessions.updateSessionState(ref, await stateIn(request)))
+    default:
+      throw new KernelError('NOT_FOUND', 'api: no such route')
+  }
+}
+
+async function stateIn(request: Request): Promise<JsonObject> {
+  const text = await request.text()
+  if (text.length > MAX_STATE) throw new KernelError('VALIDATION_FAILED', 'state: that is too much')
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new KernelError('VALIDATION_FAILED', 'state: expected a JSON object', { cause })
+  }
+}
+
+function about({ config, model, agent, subagents }: ApiParts) {
+  const tree: AgentDescription = describe(agent)
+  const tools = subagents.getAllDefinitions().map(({ name, description }) => ({ name, description }))
+  return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
+}
+
+async function summary({ threads }: Store, { ref, updatedAt, runId, openCalls, checkpoint }: Thread) {
+  const first = await threads.messages(ref, { limit: 3 })
+  const asked = first.find(({ message }) => message.role === 'user')
+  return {
+    threadId: ref.threadId,
+    title: asked ? textOf(asked.message.content).slice(0, 120) : '',
+    updatedAt,
+    running: runId !== undefined,
+    waiting: openCalls.length > 0 || checkpoint !== undefined,
+  }
+}

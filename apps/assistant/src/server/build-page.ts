@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { glob, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const APP = fileURLToPath(new URL('../..', import.meta.url))
+const PAGE = join(APP, 'page')
+const DIST = join(APP, 'dist')
+const CLIENT = fileURLToPath(new URL('.', import.meta.resolve('@troupe/ag-ui/client')))
+const DAY_MS = 86_400_000
+
+/**
+ * Gives the folder of the built page, and builds it first unless it is there, made of just these sources.
+ * Contract: needs no network; several processes may ask at once.
+ */
+export async function buildPage(tell: (text: string) => void): Promise<string> {
+  const folder = join(DIST, `page-${await stampOfSources()}`)
+  if (existsSync(folder)) return folder
+  tell('building the page…')
+  const { build } = await import('vite')
+  const outDir = join(DIST, `building-${process.pid}`)
+  await build({ root: PAGE, configFile: join(PAGE, 'vite.config.ts'), logLevel: 'warn', build: { outDir } })
+  try {
+    await rename(outDir, folder)
+  } catch (error) {
+    await rm(outDir, { recursive: true, force: true })
+    // Somebody else was faster; what they built is the same.
+    if (!existsSync(folder)) throw error
+  }
+  await removeOld(folder)
+  return folder
+}
+
+async function stampOfSources(): Promise<string> {
+  const hash = createHash('sha256').update(await readFile(join(APP, 'package.json')))
+  for (const cwd of [PAGE, join(CLIENT, 'browser')]) {
+    const paths = await Array.fromAsync(glob('**/*.{ts,tsx,css,html,svg,json}', { cwd }))
+    for (const path of paths.sort()) hash.update(path).update(await readFile(join(cwd, path)))
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Contract: what was built today stays; somebody may be serving it. */
+async function removeOld(current: string): Promise<void> {
+  const before = Date.now() - DAY_MS
+  for (const name of await readdir(DIST)) {
+    const folder = join(DIST, name)
+    const { mtimeMs } = await stat(folder).catch(() => ({ mtimeMs: before }))
+    if (folder !== current && mtimeMs < before) await rm(folder, { recursive: true, force: true })
+  }
+}

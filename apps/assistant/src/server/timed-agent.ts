@@ -1,0 +1,13 @@
+import type { AgUiEvent, ServedAgent } from '@troupe/ag-ui'
+import { type Clock, mapStream } from '@troupe/kernel'
+
+/** An agent whose events say when they happened, also when they are read again later. */
+export function timedAgent(agent: ServedAgent, clock: Pick<Clock, 'now'>): ServedAgent {
+  return {
+    run: (input, options) =>
+      mapStream(agent.run(input, options), (event): AgUiEvent => ({ ...event, timestamp: clock.now() })),
+    cancel: (ref, runId) => agent.cancel(ref, runId),
+    hidden: (key) => agent.hidden?.(key) ?? false,
+    ...(agent.sessions && { sessions: agent.sessions }),
+  }
+}

@@ -1,0 +1,26 @@
+import { defineTool, type Json, type Tool } from '@troupe/kernel'
+
+/** Where the postcards of a conversation are kept in its state. */
+const POSTCARDS = 'postcards'
+
+/** Sends a postcard: it cannot be taken back, so a person is asked first. */
+export function postcardTool(): Tool {
+  const text = (description: string) => ({ type: 'string', description, minLength: 1, maxLength: 400 }) as const
+  return defineTool({
+    name: 'send_postcard',
+    description: 'Sends a postcard. It cannot be taken back.',
+    parameters: {
+      type: 'object',
+      properties: { to: text('who gets it'), place: text('where it is sent from'), text: text('what it says') },
+      required: ['to', 'place', 'text'],
+    },
+    kind: 'write',
+    effect: 'once',
+    needsApproval: () => true,
+    invoke({ to, place, text }, ctx) {
+      const sent = ctx.state.get(POSTCARDS)
+      ctx.state.set(POSTCARDS, [...(Array.isArray(sent) ? (sent as Json[]) : []), { to, place, text }])
+      return { content: `The postcard to ${to} is in the post.`, data: { to, place, text } }
+    },
+  }) as Tool
+}
