@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { checkBudgets } from './budgets.ts'
 import { chatModelWorkloads } from './chat-model.ts'
 import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
@@ -8,7 +9,8 @@ import { persistenceWorkloads } from './persistence.ts'
 import { storeThroughput, storeWorkloads } from './store.ts'
 import { subagentWorkloads } from './subagent.ts'
 
-const only = process.argv[2] ?? ''
+const check = process.argv.includes('--check')
+const only = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? ''
 
 const stores = await storeWorkloads()
 const persistence = persistenceWorkloads()
@@ -22,6 +24,13 @@ const all = {
   // Here it is the same agent alone.
   'Sub-agents': subagentWorkloads(),
 }
+if (check) {
+  const kept = await checkBudgets(Object.values(all).flat(), only)
+  await stores.close()
+  await persistence.close()
+  process.exit(kept ? 0 : 1)
+}
+
 for (const [title, workloads] of Object.entries(all)) {
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
   for (const workload of workloads.filter(({ name }) => name.includes(only))) {

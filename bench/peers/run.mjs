@@ -1,0 +1,43 @@
+/**
+ * Measures Troupe beside other frameworks and writes bench/RESULTS.md. See README.md.
+ * `--quick` only prints, from short rounds; `--report` writes the file anew from what was measured last.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { measureAll } from './src/measure-all.mjs'
+import { report } from './src/report.mjs'
+
+const here = import.meta.dirname
+const quick = process.argv.includes('--quick')
+const cache = join(here, 'node_modules/.cache')
+const raw = join(cache, quick ? 'quick.json' : 'measured.json')
+const { dependencies: versions } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
+
+function isInstalled([name, version]) {
+  const manifest = join(here, 'node_modules', name, 'package.json')
+  return existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version
+}
+
+if (!Object.entries(versions).every(isInstalled)) {
+  console.log('Installing the other frameworks, about 440 MB, into bench/peers/node_modules…')
+  const { status } = spawnSync('npm', ['ci', '--loglevel=error'], {
+    cwd: here,
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  })
+  if (status !== 0) process.exit(1)
+}
+
+if (!process.argv.includes('--report')) {
+  mkdirSync(cache, { recursive: true })
+  measureAll({
+    ...(quick
+      ? { repetitions: 2, times: { warmMs: 50, roundMs: 50 } }
+      : { repetitions: 7, times: { warmMs: 200, roundMs: 300 } }),
+    save: (measured) => writeFileSync(raw, JSON.stringify(measured)),
+  })
+}
+const text = report({ ...JSON.parse(readFileSync(raw, 'utf8')), versions })
+if (!quick) writeFileSync(join(here, '../RESULTS.md'), text)
+console.log(`\n${text}`)

@@ -1,0 +1,35 @@
+/** What every fake model says, and the count of what was really done. */
+export const WORD = 'word '
+export const ARGS = { a: 1, b: 2 }
+export const ARGS_JSON = JSON.stringify(ARGS)
+export const QUESTION = 'Go.'
+export const CONCURRENT = 1_000
+export const DELTAS = 5_000
+export const PRIOR = 1_000
+export const STEPS = 10
+
+/** Contract: models and tools count themselves here, consumers the deltas they saw. The worker checks it after every round. */
+export const done = { modelCalls: 0, toolCalls: 0, deltas: 0 }
+
+/** The one tool. */
+export function add({ a, b }) {
+  done.toolCalls++
+  return String(a + b)
+}
+
+/** The content of the nth of the prior messages, which user and assistant wrote in turn. */
+export const priorContent = (i) => `Message ${i}.`
+
+/** Says who wrote it. */
+export const byUser = (i) => i % 2 === 0
+
+/** A list of prior messages, made by `message(content, isUser, index)`. */
+export const priorMessages = (length, message) =>
+  Array.from({ length }, (_, i) => message(priorContent(i), byUser(i), i))
+
+/** How many items at the end of a history are tool results since the user spoke. */
+export function resultsSince(messages, isResult, isUser) {
+  let results = 0
+  for (let i = messages.length - 1; i >= 0 && !isUser(messages[i]); i--) if (isResult(messages[i])) results++
+  return results
+}

@@ -1,0 +1,22 @@
+/** Who is measured; the name of the file in sides/, and what the table calls it. */
+export const sides = {
+  'hand-written': 'hand-written',
+  troupe: 'Troupe',
+  'ai-sdk': 'AI SDK',
+  'openai-agents': 'OpenAI Agents',
+  langgraph: 'LangGraph',
+  mastra: 'Mastra',
+  adk: 'ADK',
+}
+
+/** Read when the packages are loaded: no tracing, no telemetry, no network. */
+export const quiet = {
+  DO_NOT_TRACK: '1',
+  LANGCHAIN_TRACING_V2: 'false',
+  LANGSMITH_TRACING: 'false',
+  MASTRA_TELEMETRY_DISABLED: '1',
+  NODE_ENV: 'production',
+  OPENAI_AGENTS_DISABLE_TRACING: '1',
+  OPENAI_API_KEY: 'none',
+  OTEL_SDK_DISABLED: 'true',
+}

@@ -1,0 +1,36 @@
+import { measure, type Workload } from './measure.ts'
+
+/**
+ * How many times the hand-written loop a workload may take: about 1.7 times what it takes today, so that noise passes and a regression
+ * of 2x does not. Ratios alone, because times differ from machine to machine.
+ */
+const budgets: Readonly<Record<string, number>> = {
+  'one short run, iterated': 6,
+  'one short run, awaited': 3.9,
+  'a streamed delta': 2.5,
+  'one turn, awaited': 8,
+  'one turn, streamed': 7,
+  'ten tool steps and an answer': 7,
+  'a streamed delta of 5,000': 2,
+  '1,000 concurrent three-step runs': 7.5,
+  'a turn on 1,000 prior messages': 4.3,
+  'a transfer, router to specialist': 13,
+  'a delta through one flow': 1.9,
+  'a one-turn agent as a tool, beside the agent alone': 3.2,
+}
+
+/** Measures what has a budget, a second time where it is over; true if all keep it. */
+export async function checkBudgets(workloads: readonly Workload[], only = ''): Promise<boolean> {
+  const byName = new Map(workloads.map((workload) => [workload.name, workload]))
+  let kept = true
+  console.log('| workload | ratio | at most | |\n|---|---|---|---|')
+  for (const [name, most] of Object.entries(budgets).filter(([budgeted]) => budgeted.includes(only))) {
+    const workload = byName.get(name)
+    if (!workload) throw new Error(`bench: a budget names ${JSON.stringify(name)}, which no workload is called.`)
+    const first = (await measure(workload)).ratio
+    const ratio = first > most ? Math.min(first, (await measure(workload)).ratio) : first
+    kept &&= ratio <= most
+    console.log(`| ${name} | ${ratio.toFixed(2)}x | ${most}x | ${ratio <= most ? 'held' : 'OVER'} |`)
+  }
+  return kept
+}
