@@ -1,7 +1,6 @@
 import {
   type AgentAction,
   type ApprovalAnswer,
-  contextKey,
   type Interrupt,
   type Json,
   KernelError,
@@ -16,6 +15,7 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
+import { keyOf, OUTER_KEY } from './call-key.ts'
 import { failedResult, isThrown, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
 import { steers, type Wish } from './wish.ts'
@@ -288,15 +288,6 @@ export class RunningCall {
     else
       throw new KernelError('TOOL_FAILED', `sendAction: a long-running call cannot steer the run, got ${action.type}`)
   }
-}
-
-/** The key of the call around, for the calls of runs inside it. */
-const OUTER_KEY = contextKey<string>('chat-model.outer-key')
-
-/** Contract: unique, also where a provider uses an id again that a lost run has left nothing of; a call that runs again keeps its key, and so do those inside it. */
-function keyOf(ctx: RunContext, callId: string): string {
-  const { runId, origin, session } = ctx
-  return origin === '' ? `${runId}/${callId}` : `${ctx.get(OUTER_KEY) ?? session.threadId}/${origin}/${callId}`
 }
 
 const ANSWER = {
