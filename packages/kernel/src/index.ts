@@ -43,6 +43,7 @@ export type {
 export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
+export { APPROVAL_SCHEMA } from './data/action.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
 export { checkOption, got, KernelError } from './data/error.ts'
 export type {

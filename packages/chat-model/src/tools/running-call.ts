@@ -1,5 +1,6 @@
 import {
   type AgentAction,
+  APPROVAL_SCHEMA,
   type ApprovalAnswer,
   type Interrupt,
   type Json,
@@ -106,7 +107,12 @@ export class RunningCall {
       this.#approval = true
       const metadata = { tool: tool.name, arguments: this.#input.arguments }
       const message = `Allow ${tool.displayName ?? tool.name}?`
-      const answer: Json = await this.#ctx.interrupt({ reason: 'approval', message, responseSchema: ANSWER, metadata })
+      const answer: Json = await this.#ctx.interrupt({
+        reason: 'approval',
+        message,
+        responseSchema: APPROVAL_SCHEMA,
+        metadata,
+      })
       this.#obey(answer as ApprovalAnswer | null)
     } catch (error) {
       if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
@@ -289,9 +295,3 @@ export class RunningCall {
       throw new KernelError('TOOL_FAILED', `sendAction: a long-running call cannot steer the run, got ${action.type}`)
   }
 }
-
-const ANSWER = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' }, arguments: { type: 'string' }, message: { type: 'string' } },
-  required: ['approved'],
-} as const

@@ -23,6 +23,12 @@ export type Interrupt = InterruptRequest & {
 
 /** The answer to an interrupt of reason `approval`. */
 export type ApprovalAnswer = { readonly approved: boolean; readonly arguments?: string; readonly message?: string }
+/** What an answer to an approval looks like, for the `responseSchema` of whoever asks for one. */
+export const APPROVAL_SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' }, arguments: { type: 'string' }, message: { type: 'string' } },
+  required: ['approved'],
+}
 /** Answers by interrupt id. */
 export type Answers = { readonly [interruptId: string]: Json }
 /** What an agent wants to happen next; the flow around it decides. */

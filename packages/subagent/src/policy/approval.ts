@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentInput,
+  APPROVAL_SCHEMA,
   type ApprovalAnswer,
   type EventDraft,
   type Json,
@@ -55,7 +56,7 @@ function questionAgent(approval: Approval, agentName: string): Agent {
   const { id, tool, arguments: text, message } = approval
   async function* waiting(ctx: RunContext): AsyncIterable<EventDraft> {
     const metadata = { tool, arguments: text }
-    const request = { reason: 'approval', message, responseSchema: ANSWER, metadata }
+    const request = { reason: 'approval', message, responseSchema: APPROVAL_SCHEMA, metadata }
     const answer: Json = await ctx.derive({ agentName }).interrupt(request)
     yield verdict({ ...readOrRefuse(answer), by: 'answer' })
   }
@@ -91,10 +92,3 @@ function readOrRefuse(answer: unknown): ApprovalAnswer {
 function changed(id: string): KernelError {
   return new KernelError('POLICY_DENIED', `approval ${id}: what was approved is not what is to run now; call again`)
 }
-
-/** The same as for a tool that asks for approval by itself. */
-const ANSWER = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' }, arguments: { type: 'string' }, message: { type: 'string' } },
-  required: ['approved'],
-} as const
