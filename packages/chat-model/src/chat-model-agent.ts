@@ -81,9 +81,10 @@ export function chatModelAgent<const S extends Schema = never>(
   const plan = compile(options)
   const { name, description = '', runTimeoutMs } = options
   const start = (input: AgentInput | ResumeInfo, ctx: RunContext) =>
-    stream<EventDraft>((sink) =>
-      withinLimit(ctx, runTimeoutMs, `agent ${name}`, (limited) => new Loop(plan, limited, sink).run(input), GRACE_MS),
-    )
+    stream<EventDraft>((sink) => {
+      const work = (limited: RunContext) => new Loop(plan, limited, sink).run(input)
+      return runTimeoutMs === undefined ? work(ctx) : withinLimit(ctx, runTimeoutMs, `agent ${name}`, work, GRACE_MS)
+    })
   return { name, description, acceptsAdditions: true, run: start, resume: start }
 }
 

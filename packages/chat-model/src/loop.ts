@@ -4,6 +4,7 @@ import {
   type Answers,
   type AssistantMessage,
   type EventDraft,
+  type EventStamp,
   type Interrupt,
   type Json,
   KernelError,
@@ -17,12 +18,10 @@ import {
   textOf,
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
-import type { Reached } from './handlers/handler-chain.ts'
 import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
-import { type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
-import type { Toolbox } from './tools/toolbox.ts'
+import { type KeptTurn, type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
 import { type Wish, weigh } from './tools/wish.ts'
 
 /** What an interrupted loop needs beyond the history. */
@@ -39,6 +38,7 @@ export class Loop {
   readonly #plan: Plan
   readonly #sink: Sink<EventDraft>
   readonly #ctx: RunContext
+  readonly #stamp: EventStamp
   #dialogue: Dialogue | undefined
   #turn = 0
   #interrupts: readonly Interrupt[] = []
@@ -46,23 +46,26 @@ export class Loop {
   constructor(plan: Plan, ctx: RunContext, sink: Sink<EventDraft>) {
     this.#plan = plan
     this.#ctx = ctx
+    this.#stamp = { runId: ctx.runId, agentName: ctx.agentName, runPath: ctx.runPath }
     this.#sink = sink
   }
 
   run(start: AgentInput | ResumeInfo): Promise<void> {
-    return this.#plan.chain.framesAgent ? this.#framed(start) : this.#work(start)
+    const setup = this.#setUp(start)
+    return this.#plan.chain.framesAgent ? this.#framed(start, setup) : this.#work(start, setup, this.#ctx)
   }
 
-  async #framed(start: AgentInput | ResumeInfo): Promise<void> {
+  async #framed(start: AgentInput | ResumeInfo, { config, toolbox }: Setup): Promise<void> {
     const { chain } = this.#plan
     let reached = 0
     let ctx = this.#ctx
     let thrown: { readonly error: unknown } | undefined
     try {
-      await this.#work(start, (handlers, current) => {
+      const prepared = await chain.beforeAgent(this.#ctx, config, (handlers, current) => {
         reached = handlers
         ctx = current
       })
+      await this.#work(start, { config, toolbox: toolbox.holding(config.tools) }, prepared)
     } catch (error) {
       thrown = { error }
     }
@@ -74,16 +77,24 @@ export class Loop {
     if (thrown) throw thrown.error
   }
 
-  async #work(start: AgentInput | ResumeInfo, reached?: Reached): Promise<void> {
-    const { additions } = start
-    const toolbox = additions?.tools ? this.#plan.toolbox.with(additions.tools) : this.#plan.toolbox
-    const config = this.#configure(start, toolbox)
-    const state = 'answers' in start ? loopState(start.state) : undefined
-    const ctx = reached ? await this.#plan.chain.beforeAgent(this.#ctx, config, reached) : this.#ctx
-    const setup = { config, toolbox: toolbox.holding(config.tools) }
-    const dialogue = new Dialogue(this.#plan, setup, ctx, this.#sink)
+  #work(start: AgentInput | ResumeInfo, setup: Setup, ctx: RunContext): Promise<void> {
+    const dialogue = new Dialogue(this.#plan, setup, ctx, this.#stamp, this.#sink)
     this.#dialogue = dialogue
-    const before = openCalls(dialogue.messages)
+    const { messages } = dialogue
+    const before = openCalls(messages)
+    if (before.length > 0 || messages.at(-1)?.role === 'tool') return this.#goOn(dialogue, setup, start, before)
+    dialogue.messages = repairHistory(messages)
+    return this.#turns(dialogue, setup)
+  }
+
+  /** Goes on with a history that ends within a turn. */
+  async #goOn(
+    dialogue: Dialogue,
+    setup: Setup,
+    start: AgentInput | ResumeInfo,
+    before: readonly ToolCall[],
+  ): Promise<void> {
+    const state = 'answers' in start ? loopState(start.state) : undefined
     const open = before.filter(({ id, name }) => state?.parked[id] ?? setup.toolbox.get(name)?.tool.longRunning)
     const awaiting = open.length > 0 ? { awaiting: open.map(({ id }) => id) } : undefined
     dialogue.messages = repairHistory(dialogue.messages, awaiting)
@@ -120,16 +131,18 @@ export class Loop {
     return action !== undefined || direct !== undefined
   }
 
-  /** The configuration of this run, for `beforeAgent` to change. */
-  #configure({ messages, additions, options = {} }: AgentInput, toolbox: Toolbox): AgentConfig {
+  /** What this run begins with, for `beforeAgent` to change. */
+  #setUp({ messages, additions, options = {} }: AgentInput): Setup {
     const { instruction } = this.#plan
+    const toolbox = additions?.tools ? this.#plan.toolbox.with(additions.tools) : this.#plan.toolbox
     const added = additions?.instruction ?? ''
-    return {
+    const config: AgentConfig = {
       instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
       tools: toolbox.metas.slice(),
       input: { messages },
       runOptions: { ...options },
     }
+    return { config, toolbox }
   }
 
   async #turns(dialogue: Dialogue, setup: Setup): Promise<void> {
@@ -164,7 +177,7 @@ export class Loop {
     dialogue: Dialogue,
     { config, toolbox }: Setup,
     calls: readonly ToolCall[],
-    kept?: LoopState & { readonly skip: ReadonlySet<string>; readonly besideOpen: boolean },
+    kept?: KeptTurn,
   ): Promise<boolean> {
     const { chain, validator, concurrency } = this.#plan
     if (dialogue.ctx.cancelling === 'after-model')
@@ -174,6 +187,7 @@ export class Loop {
       )
     const outcome = await runTurn({
       ctx: dialogue.ctx,
+      stamp: this.#stamp,
       sink: this.#sink,
       turn: this.#turn,
       calls,
@@ -182,11 +196,12 @@ export class Loop {
       validator,
       concurrency,
       callOptions: config.runOptions.tools,
-      ...(kept && { skip: kept.skip, besideOpen: kept.besideOpen, answers: kept.answers, parked: kept.parked }),
+      kept,
     })
     dialogue.messages = dialogue.messages.concat(outcome.results)
+    const settled = !kept && outcome.results.length === calls.length
+    const awaiting = settled ? NONE : openCalls(dialogue.messages).map(({ id }) => id)
     // Those that were answered before the interrupt may stand out of order.
-    const awaiting = openCalls(dialogue.messages).map(({ id }) => id)
     if (kept) dialogue.messages = repairHistory(dialogue.messages, { awaiting })
     if (outcome.failure) throw outcome.failure
     for (const action of outcome.customs) await this.#sink.write({ type: 'action', action })
@@ -195,7 +210,7 @@ export class Loop {
       return true
     }
     if (awaiting.length > 0) return true
-    if (!kept && outcome.wishes.size === 0) return false
+    if (!kept && !outcome.wishes) return false
     return this.#decide(dialogue, calls, outcome.wishes)
   }
 
@@ -235,6 +250,8 @@ export class Loop {
     return { text, usage, outcome: 'complete', ...(open.length > 0 && { openCallIds: open }) }
   }
 }
+
+const NONE: readonly string[] = []
 
 /** Contract: what is not the state of a loop (an interrupt raised by a hook has none) means to begin anew. */
 function loopState(state: Json): LoopState | undefined {

@@ -1,26 +1,16 @@
-import { abortScope, KernelError, type RunContext } from '@troupe/kernel'
+import { type Awaitable, abortScope, KernelError, type RunContext } from '@troupe/kernel'
 
 /**
  * Does work under a limit of time.
  * Contract: when it is over, the work's signal aborts; the promise rejects with `TIMEOUT` as soon as the work has ended, and after
  * the grace at the latest, whether or not the work listens.
  */
-export function withinLimit<T>(
-  ctx: RunContext,
-  ms: number | undefined,
-  who: string,
-  work: (ctx: RunContext) => Promise<T>,
-  graceMs = 0,
-): Promise<T> {
-  return ms === undefined ? work(ctx) : limited(ctx, ms, who, work, graceMs)
-}
-
-async function limited<T>(
+export async function withinLimit<T>(
   ctx: RunContext,
   ms: number,
   who: string,
-  work: (ctx: RunContext) => Promise<T>,
-  graceMs: number,
+  work: (ctx: RunContext) => Awaitable<T>,
+  graceMs = 0,
 ): Promise<T> {
   // Not `using`: what stands in for it in Node 22 is larger than this file.
   const scope = abortScope(ctx.signal)

@@ -73,7 +73,7 @@ export type {
   ToolStart,
 } from './data/event.ts'
 export type { Awaitable, Json, JsonObject } from './data/json.ts'
-export { notJson } from './data/json.ts'
+export { isPromise, notJson } from './data/json.ts'
 export type {
   AssistantMessage,
   Content,

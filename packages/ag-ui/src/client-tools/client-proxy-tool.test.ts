@@ -16,7 +16,9 @@ const parameters = {
 }
 const tool = clientProxyTool({ name: 'show', description: 'Shows.', parameters })
 const check = (value: unknown) =>
-  validate(tool.parameters, value, jsonSchemaValidator).catch((error: unknown) => KernelError.from(error).message)
+  Promise.resolve(validate(tool.parameters, value, jsonSchemaValidator)).catch(
+    (error: unknown) => KernelError.from(error).message,
+  )
 
 describe('工具支持: ClientProxyTool', () => {
   test('is long-running and shows the model the schema of the client', () => {

@@ -6,6 +6,7 @@ import {
   type HookName,
   hookOf,
   type InvokeTool,
+  isPromise,
   KernelError,
   type Message,
   type ModelPart,
@@ -235,10 +236,6 @@ function attempt<T>(ctx: RunContext, name: string, hook: HookName, call: () => T
   } catch (error) {
     throw handlerError(ctx, name, hook, error)
   }
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value
 }
 
 function checkContext(name: string, hook: HookName, ctx: RunContext): RunContext {

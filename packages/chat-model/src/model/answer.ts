@@ -1,6 +1,7 @@
 import {
   type AssistantMessage,
   type EventDraft,
+  type EventStamp,
   type FinishReason,
   got,
   KernelError,
@@ -25,6 +26,7 @@ export interface Finish {
 /** A message while a model writes it: shows its parts as events and puts them together. */
 export class Answer implements Sink<ModelPart> {
   readonly #ctx: RunContext
+  readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
   readonly #uniqueId: (callId: string) => string
   #messageId = ''
@@ -33,8 +35,14 @@ export class Answer implements Sink<ModelPart> {
   readonly #calls: OpenCall[] = []
   finish: Finish | undefined
 
-  constructor(ctx: RunContext, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
+  constructor(
+    ctx: RunContext,
+    stamp: EventStamp,
+    sink: Sink<EventDraft>,
+    uniqueId: (callId: string) => string,
+  ) {
     this.#ctx = ctx
+    this.#stamp = stamp
     this.#sink = sink
     this.#uniqueId = uniqueId
   }
@@ -47,9 +55,9 @@ export class Answer implements Sink<ModelPart> {
   write(part: ModelPart): void | Promise<void> {
     switch (part?.type) {
       case 'text-delta':
-        return this.#delta('text', text(part.delta))
+        return this.#delta('text', part.type, text(part.delta))
       case 'reasoning-delta':
-        return this.#delta('reasoning', text(part.delta))
+        return this.#delta('reasoning', part.type, text(part.delta))
       case 'part-end':
         this.#close(part)
         return
@@ -79,7 +87,8 @@ export class Answer implements Sink<ModelPart> {
   begin(): void | Promise<void> {
     if (this.begun) return
     this.#messageId = this.#ctx.ids.next()
-    return this.#sink.write({ type: 'message-start', messageId: this.#messageId })
+    const { runId, agentName, runPath } = this.#stamp
+    return this.#sink.write({ type: 'message-start', runId, agentName, runPath, messageId: this.#messageId })
   }
 
   /** Closes what the model has left open. */
@@ -95,32 +104,32 @@ export class Answer implements Sink<ModelPart> {
   }
 
   message(): AssistantMessage {
-    const content = this.#parts.filter(
-      (part) => part.type === 'file' || part.text !== '' || part.metadata || 'encrypted' in part,
-    )
+    const id = this.#messageId
+    const content = this.#content()
+    const { agentName } = this.#ctx
+    if (this.#calls.length === 0) return { id, role: 'assistant', content, agentName }
+    return { id, role: 'assistant', content, toolCalls: this.#calls.map(({ call }) => call), agentName }
+  }
+
+  #content(): AssistantMessage['content'] {
+    const content = this.#parts.filter(isWorthKeeping)
     const [only] = content
-    const plain = content.length === 1 && only?.type === 'text' && !only.metadata
-    const toolCalls = this.#calls.map(({ call }) => call)
-    return {
-      id: this.#messageId,
-      role: 'assistant',
-      content: content.length === 0 ? '' : plain ? only.text : content,
-      ...(toolCalls.length > 0 && { toolCalls }),
-      agentName: this.#ctx.agentName,
-    }
+    if (!only) return ''
+    return content.length === 1 && only.type === 'text' && !only.metadata ? only.text : content
   }
 
   /** An empty delta shows nothing, but begins a part that a vendor may want back for its metadata. */
-  #delta(type: 'text' | 'reasoning', delta: string): void | Promise<void> {
-    if (this.#open?.type === type) this.#open.text += delta
+  #delta(of: 'text' | 'reasoning', type: `${typeof of}-delta`, delta: string): void | Promise<void> {
+    if (this.#open?.type === of) this.#open.text += delta
     else {
-      const part = { type, text: delta }
+      const part = { type: of, text: delta }
       this.#open = part
       this.#parts.push(part)
     }
     if (delta === '') return
     const wait = this.begin()
-    return this.#show({ type: `${type}-delta`, messageId: this.#messageId, delta }, wait)
+    const { runId, agentName, runPath } = this.#stamp
+    return this.#show({ type, runId, agentName, runPath, messageId: this.#messageId, delta }, wait)
   }
 
   #close(end?: ModelPart & { type: 'part-end' }): void {
@@ -135,20 +144,24 @@ export class Answer implements Sink<ModelPart> {
     this.#close()
     const id = this.#uniqueId(from)
     this.#calls.push({ from, call: { id, name, arguments: '' }, ended: false })
-    return this.#show({ type: 'tool-call-start', messageId: this.#messageId, callId: id, name }, wait)
+    const { runId, agentName, runPath } = this.#stamp
+    const messageId = this.#messageId
+    return this.#show({ type: 'tool-call-start', runId, agentName, runPath, messageId, callId: id, name }, wait)
   }
 
   #extendCall(from: string, delta: string): void | Promise<void> {
     const { call } = this.#openCall(from)
     call.arguments += text(delta)
-    return this.#sink.write({ type: 'tool-call-delta', callId: call.id, delta })
+    const { runId, agentName, runPath } = this.#stamp
+    return this.#sink.write({ type: 'tool-call-delta', runId, agentName, runPath, callId: call.id, delta })
   }
 
   #endCall({ callId, metadata }: ModelPart & { type: 'tool-call-end' }): void | Promise<void> {
     const open = this.#openCall(callId)
     open.ended = true
     if (metadata) open.call.metadata = metadata
-    return this.#sink.write({ type: 'tool-call-end', call: open.call })
+    const { runId, agentName, runPath } = this.#stamp
+    return this.#sink.write({ type: 'tool-call-end', runId, agentName, runPath, call: open.call })
   }
 
   /** Contract: a provider may use an id twice; its parts belong to the call that was begun last. */
@@ -173,6 +186,10 @@ export class Answer implements Sink<ModelPart> {
   #show(event: EventDraft, after: void | Promise<void>): void | Promise<void> {
     return after ? after.then(() => this.#sink.write(event)) : this.#sink.write(event)
   }
+}
+
+function isWorthKeeping(part: Part): boolean {
+  return part.type === 'file' || part.text !== '' || part.metadata !== undefined || 'encrypted' in part
 }
 
 interface OpenCall {

@@ -4,6 +4,7 @@ import {
   addUsage,
   checkOption,
   type EventDraft,
+  type EventStamp,
   KernelError,
   type Message,
   type ModelRequest,
@@ -19,7 +20,8 @@ import { openSpan } from '@troupe/kernel/run'
 import type { Plan } from '../plan.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
 import { Answer, type Finish } from './answer.ts'
-import { tellMessage } from './message-end.ts'
+import { type Ending, tellMessage } from './message-end.ts'
+import type { Verdict } from './structured-output.ts'
 
 /** What `beforeAgent` has made of an agent for one run. */
 export interface Setup {
@@ -30,6 +32,7 @@ export interface Setup {
 /** The talk with the model in one run: its history, its context, and what it has come to. */
 export class Dialogue {
   readonly #plan: Plan
+  readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
   readonly #setup: Setup
   ctx: RunContext
@@ -39,9 +42,10 @@ export class Dialogue {
   #calls = 0
   #corrections = 0
 
-  constructor(plan: Plan, setup: Setup, ctx: RunContext, sink: Sink<EventDraft>) {
+  constructor(plan: Plan, setup: Setup, ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>) {
     this.#plan = plan
     this.#setup = setup
+    this.#stamp = stamp
     this.#sink = sink
     this.ctx = ctx
     this.messages = setup.config.input.messages
@@ -49,53 +53,88 @@ export class Dialogue {
 
   /** One model call; gives the message that decides what happens next, or nothing if the model must try again. */
   async ask(turn: number): Promise<AssistantMessage | undefined> {
-    const { chain, output } = this.#plan
+    const { chain, output, model } = this.#plan
     this.#checkCancelled()
-    const { maxIterations: limit = this.#plan.maxIterations } = this.#setup.config.runOptions
-    if (!(Number.isInteger(limit) && limit >= 1)) {
-      checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations is a whole number from 1 on', limit)
-    }
-    if (this.#calls++ >= limit) {
-      throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
-    }
+    this.#countCall()
     if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
-    const answer = await this.#call(before, turn)
-    const streamed = answer.message()
-    const { reason, usage } = answer.finish
-    this.usage = addUsage(this.usage, usage)
-    this.messages = before.concat([streamed])
-    if (chain.rewrites('afterModelRewriteHistory')) {
-      try {
-        await this.#rewrite('afterModelRewriteHistory')
-      } catch (error) {
-        await this.#drop(answer, usage)
-        throw error
-      }
-      this.#renameCalls(streamed)
+    const request = this.#request(turn)
+    const span = openSpan(this.ctx, 'model', model.name, request)
+    const answer = new Answer(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
+    let finish: Finish
+    try {
+      await pipe(chain.callModel(this.ctx, request), answer)
+      const wait = answer.end()
+      if (wait) await wait
+      finish = finishOf(answer, model.name)
+    } catch (error) {
+      span?.fail(error)
+      if (answer.begun) await this.#drop(answer)
+      throw error
     }
+    const streamed = answer.message()
+    span?.end({
+      message: streamed,
+      usage: finish.usage,
+      finishReason: finish.reason,
+      model: finish.model || model.name,
+    })
+    this.usage = addUsage(this.usage, finish.usage)
+    this.messages = before.concat([streamed])
+    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(answer, streamed, finish.usage)
     const last = this.messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
     const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
-    const complaint = verdict && 'complaint' in verdict ? verdict.complaint : undefined
-    const ending = {
-      usage,
-      finishReason: reason,
-      ...(verdict && 'value' in verdict && { output: verdict.value }),
-      ...(complaint !== undefined && { dropped: true as const }),
-    }
+    const ending = endingOf(finish, verdict)
     if (last === streamed) {
-      const wait = this.#sink.write({ type: 'message-end', message: streamed, ...ending })
+      const { runId, agentName, runPath } = this.#stamp
+      const wait = this.#sink.write({ type: 'message-end', runId, agentName, runPath, message: streamed, ...ending })
       if (wait) await wait
     } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, ending)
-    if (complaint !== undefined) {
-      this.#correct(complaint)
+    if (verdict && 'complaint' in verdict) {
+      this.#correct(verdict.complaint)
       return undefined
     }
     if (final) this.text = textOf(final.content)
     if (last?.role === 'user' || last?.role === 'tool') return undefined
     return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
+  }
+
+  #countCall(): void {
+    const { maxIterations: limit = this.#plan.maxIterations } = this.#setup.config.runOptions
+    if (!(Number.isInteger(limit) && limit >= 1)) {
+      checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations is a whole number from 1 on', limit)
+    }
+    if (this.#calls++ < limit) return
+    throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
+  }
+
+  #request(turn: number): ModelRequest {
+    const { config, toolbox } = this.#setup
+    const { modelOptions } = this.#plan
+    const position = `model:${turn}`
+    const step = this.ctx.step === '' ? position : `${this.ctx.step}/${position}`
+    const { model: options } = config.runOptions
+    return {
+      instruction: config.instruction,
+      messages: this.messages,
+      tools: toolbox.specs,
+      options: options ? { ...modelOptions, ...options } : modelOptions,
+      step,
+      idempotencyKey: `${this.ctx.runId}/${step}`,
+    }
+  }
+
+  /** Lets the after-hooks see the answer. */
+  async #review(answer: Answer, streamed: AssistantMessage, usage: Usage): Promise<void> {
+    try {
+      await this.#rewrite('afterModelRewriteHistory')
+    } catch (error) {
+      await this.#drop(answer, usage)
+      throw error
+    }
+    this.#renameCalls(streamed)
   }
 
   async #rewrite(hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'): Promise<void> {
@@ -110,41 +149,10 @@ export class Dialogue {
     if (last === streamed || last?.role !== 'assistant' || !last.toolCalls) return
     const own = new Set(streamed.toolCalls?.map(({ id }) => id))
     const toolCalls = last.toolCalls.map((call) =>
-      own.delete(call.id) ? call : { ...call, id: this.#unique(call.id) },
+      own.delete(call.id) ? call : { ...call, id: this.#uniqueId(call.id) },
     )
     if (toolCalls.some(({ id }, i) => id !== last.toolCalls?.[i]?.id)) {
       this.messages = this.messages.with(-1, { ...last, toolCalls })
-    }
-  }
-
-  async #call(messages: readonly Message[], turn: number): Promise<Answer & { readonly finish: Finish }> {
-    const { chain, model, modelOptions } = this.#plan
-    const position = `model:${turn}`
-    const step = this.ctx.step === '' ? position : `${this.ctx.step}/${position}`
-    const { model: options } = this.#setup.config.runOptions
-    const request: ModelRequest = {
-      instruction: this.#setup.config.instruction,
-      messages,
-      tools: this.#setup.toolbox.specs,
-      options: options ? { ...modelOptions, ...options } : modelOptions,
-      step,
-      idempotencyKey: `${this.ctx.runId}/${step}`,
-    }
-    const span = openSpan(this.ctx, 'model', model.name, request)
-    const answer = new Answer(this.ctx, this.#sink, (callId) => this.#unique(callId))
-    try {
-      await pipe(chain.callModel(this.ctx, request), answer)
-      const wait = answer.end()
-      if (wait) await wait
-      if (!isFinished(answer))
-        throw new KernelError('MODEL_FAILED', `model ${model.name}: a handler took its finish away`)
-      const { reason: finishReason, usage, model: name } = answer.finish
-      span?.end({ message: answer.message(), usage, finishReason, model: name || model.name })
-      return answer
-    } catch (error) {
-      span?.fail(error)
-      if (answer.begun) await this.#drop(answer)
-      throw error
     }
   }
 
@@ -173,15 +181,22 @@ export class Dialogue {
   }
 
   /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
-  #unique(callId: string): string {
+  readonly #uniqueId = (callId: string): string => {
     const { messages } = this.#setup.config.input
     const known = this.#plan.chain.framesAgent && hasCall(messages, callId)
     return this.ctx.ids.call(known ? '' : callId)
   }
 }
 
-function isFinished(answer: Answer): answer is Answer & { readonly finish: Finish } {
-  return answer.finish !== undefined
+function finishOf({ finish }: Answer, model: string): Finish {
+  if (finish) return finish
+  throw new KernelError('MODEL_FAILED', `model ${model}: a handler took its finish away`)
+}
+
+function endingOf({ usage, reason }: Finish, verdict: Verdict | undefined): Ending {
+  if (!verdict) return { usage, finishReason: reason }
+  const judged = 'complaint' in verdict ? { dropped: true as const } : { output: verdict.value }
+  return { usage, finishReason: reason, ...judged }
 }
 
 /** The error of an agent that was asked to stop between its steps. */

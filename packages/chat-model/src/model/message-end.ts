@@ -8,7 +8,8 @@ import {
   textOf,
 } from '@troupe/kernel'
 
-type Ending = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
+/** What a message ends with. */
+export type Ending = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
 
 /**
  * Tells what the after-hooks made of an answer.

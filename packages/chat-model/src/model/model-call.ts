@@ -31,11 +31,14 @@ export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallM
           const trial = new Trial(model, sink, last !== undefined)
           try {
             await trial.run(ctx, request, timeoutMs)
+            trial.check()
             return
           } catch (error) {
             if (trial.downstream) throw trial.downstream.error
             last = modelError(KernelError.from(error, 'MODEL_FAILED'))
             if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
+          } finally {
+            trial.close()
           }
           const pause = pauseOf(retry, last, attempt)
           if (pause === undefined) break
@@ -62,16 +65,20 @@ class Trial implements Sink<ModelPart> {
     this.#restart = restart
   }
 
-  async run(ctx: RunContext, request: ModelRequest, timeoutMs: number | undefined): Promise<void> {
-    try {
-      if (timeoutMs === undefined) await this.#read(ctx, request)
-      else await withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) => this.#read(limited, request))
-      if (this.#finished) return
-      throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
-    } finally {
-      // A model that does not stop writes into nothing.
-      this.#finished = true
-    }
+  run(ctx: RunContext, request: ModelRequest, timeoutMs: number | undefined): Promise<void> {
+    if (timeoutMs === undefined) return this.#read(ctx, request)
+    return withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) => this.#read(limited, request))
+  }
+
+  /** Contract: throws `MODEL_FAILED` for an answer without an end. */
+  check(): void {
+    if (this.#finished) return
+    throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
+  }
+
+  /** From now on a model that does not stop writes into nothing. */
+  close(): void {
+    this.#finished = true
   }
 
   #read(ctx: RunContext, request: ModelRequest): Promise<void> {

@@ -1,7 +1,9 @@
 import {
   type AgentAction,
+  type Answers,
   APPROVAL_SCHEMA,
   type ApprovalAnswer,
+  type CallScope,
   type Interrupt,
   type Json,
   KernelError,
@@ -21,9 +23,13 @@ import { failedResult, isThrown, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
 import { steers, type Wish } from './wish.ts'
 
+type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
 /** One tool call on its way: it ends answered, open or interrupted, and never throws. */
-export class RunningCall {
-  readonly id: string
+export class RunningCall implements CallScope {
+  readonly callId: string
+  readonly answers?: Answers
+  readonly saved?: Json
   readonly tool: Tool | undefined
   readonly interrupts: Interrupt[] = []
   /** Actions that are shown and decide nothing. */
@@ -35,48 +41,43 @@ export class RunningCall {
   readonly #ctx: RunContext
   readonly #parked: ParkedCall | undefined
   readonly #returnDirectly: boolean
+  readonly #besideOpen: boolean
   #input: ToolCallInput
   #result: ToolCallResult | undefined
   #messageId = ''
   #started: boolean
   #approval = false
-  #saved: Json | undefined
+  /** What its nested runs have left for when it runs again. */
+  #left: Json | undefined
   #told = false
   #kept: Wish | undefined
 
   constructor(turn: TurnInput, call: ToolCall, index: number, besideOpen: boolean) {
     const { id, name } = call
     const meta = turn.toolbox.get(name)
-    this.id = id
+    this.callId = id
     this.tool = meta?.tool
     this.#turn = turn
     this.#returnDirectly = meta?.returnDirectly ?? false
-    this.#parked = turn.parked?.[id]
+    this.#besideOpen = besideOpen
+    const { kept } = turn
+    this.#parked = kept?.parked[id]
     this.#started = this.#parked?.started ?? false
-    const { answers } = turn
-    const saved = this.#parked?.saved
-    const scope = {
-      callId: id,
-      ...(answers && { answers }),
-      ...(saved !== undefined && { saved }),
-      onAction: (action: AgentAction) => this.#act(action, besideOpen),
-      onInterrupt: (interrupts: readonly Interrupt[], kept?: Json) => {
-        this.interrupts.push(...interrupts)
-        this.#saved = kept
-      },
-    }
+    if (kept) this.answers = kept.answers
+    if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
     const key = this.#parked?.key ?? keyOf(turn.ctx, id)
-    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: scope }).with(OUTER_KEY, key)
+    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
+    const { step } = this.#ctx
+    const input: Draft<ToolCallInput> = { name, arguments: call.arguments, callId: id, step, idempotencyKey: key }
     const callOptions = turn.callOptions?.[name]
-    this.#input = {
-      name,
-      arguments: call.arguments,
-      callId: id,
-      step: this.#ctx.step,
-      idempotencyKey: key,
-      ...(callOptions !== undefined && { callOptions }),
-      ...(this.tool && { tool: this.tool }),
-    }
+    if (callOptions !== undefined) input.callOptions = callOptions
+    if (this.tool) input.tool = this.tool
+    this.#input = input
+  }
+
+  onInterrupt(interrupts: readonly Interrupt[], left?: Json): void {
+    this.interrupts.push(...interrupts)
+    this.#left = left
   }
 
   get mayNeedApproval(): boolean {
@@ -135,24 +136,44 @@ export class RunningCall {
   announce(): void | Promise<void> {
     if (this.#started || this.#settled) return
     const { name, arguments: args, callId } = this.#input
+    const { runId, agentName, runPath } = this.#turn.stamp
     try {
-      const wait = this.#turn.sink.write({ type: 'tool-start', callId, name, arguments: args })
-      if (wait) return wait.then(this.#start, this.#stop)
-      this.#start()
+      const wait = this.#turn.sink.write({
+        type: 'tool-start',
+        runId,
+        agentName,
+        runPath,
+        callId,
+        name,
+        arguments: args,
+      })
+      if (wait) return this.#announced(wait)
+      this.#started = true
     } catch (error) {
       this.#stop(error)
     }
   }
 
-  readonly #start = (): void => {
-    this.#started = true
+  async #announced(wait: Promise<void>): Promise<void> {
+    try {
+      await wait
+      this.#started = true
+    } catch (error) {
+      this.#stop(error)
+    }
   }
 
   async run(): Promise<void> {
     if (!this.#settled) {
+      const span = openSpan(this.#ctx, 'tool', this.#input.name, this.#input)
       try {
-        await this.#call()
+        const result = await this.#call()
+        span?.end(result)
+        this.#take(result)
       } catch (error) {
+        const failure = KernelError.from(error)
+        if (failure.code === 'INTERRUPTED' || failure.code === 'ABORTED') span?.end(failedResult(failure))
+        else span?.fail(error)
         this.#stop(error)
       }
     }
@@ -172,9 +193,13 @@ export class RunningCall {
     this.#messageId = this.#ctx.ids.next()
     if (keep) this.#kept = this.wish
     const { content, error } = result
+    const { runId, agentName, runPath } = this.#turn.stamp
     const end = {
       type: 'tool-end',
-      callId: this.id,
+      runId,
+      agentName,
+      runPath,
+      callId: this.callId,
       messageId: this.#messageId,
       name: this.#input.name,
       status: error ? 'failed' : 'complete',
@@ -182,7 +207,7 @@ export class RunningCall {
     } as const
     const more = this.#more(result)
     const wait = this.#turn.sink.write(more ? { ...end, ...more } : end)
-    if (wait) return wait.catch(this.#stop)
+    if (wait) return wait.catch((error: unknown) => this.#stop(error))
   }
 
   message(): ToolMessage | undefined {
@@ -190,7 +215,7 @@ export class RunningCall {
     const message = {
       id: this.#messageId,
       role: 'tool',
-      callId: this.id,
+      callId: this.callId,
       name: this.#input.name,
       agentName: this.#ctx.agentName,
       content: this.#result.content,
@@ -219,22 +244,16 @@ export class RunningCall {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
-      ...(this.#saved !== undefined && { saved: this.#saved }),
+      ...(this.#left !== undefined && { saved: this.#left }),
     }
   }
 
-  async #call(): Promise<void> {
-    const span = openSpan(this.#ctx, 'tool', this.#input.name, this.#input)
-    let result: ToolCallResult
-    try {
-      result = await (this.tool?.stream && !this.tool.longRunning ? this.#streamed() : this.#invoked())
-    } catch (error) {
-      const { code } = KernelError.from(error)
-      if (code === 'INTERRUPTED' || code === 'ABORTED') span?.end(failedResult(KernelError.from(error)))
-      else span?.fail(error)
-      throw error
-    }
-    span?.end(result)
+  #call(): Promise<ToolCallResult> {
+    if (this.tool?.stream && !this.tool.longRunning) return this.#streamed()
+    return this.#turn.chain.invoke(this.#ctx, this.#input)
+  }
+
+  #take(result: ToolCallResult): void {
     // A question that was asked counts, whatever the tool made of the rejection.
     if (this.interrupts.length > 0) return
     // The result of a long-running call comes from outside, later.
@@ -243,15 +262,11 @@ export class RunningCall {
     if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = KernelError.from(result.error)
   }
 
-  #invoked(): Promise<ToolCallResult> {
-    return this.#turn.chain.invoke(this.#ctx, this.#input)
-  }
-
   async #streamed(): Promise<ToolCallResult> {
     const { sink, chain } = this.#turn
     const { stream: chunks, result } = await chain.stream(this.#ctx, this.#input)
     result.catch(() => undefined)
-    const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.id, delta })
+    const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.callId, delta })
     try {
       await pipe(chunks, { write })
     } catch (error) {
@@ -261,7 +276,7 @@ export class RunningCall {
     return result
   }
 
-  readonly #stop = (error: unknown): void => {
+  #stop(error: unknown): void {
     if (this.interrupts.length > 0 && KernelError.is(error, 'INTERRUPTED')) return
     this.#fail(error)
     this.failure ??= KernelError.from(error)
@@ -281,11 +296,11 @@ export class RunningCall {
     }
   }
 
-  #act(action: AgentAction, besideOpen: boolean): void {
+  onAction(action: AgentAction): void {
     if (action.type === 'interrupt') {
       throw new KernelError('EVENT_INVALID', 'sendAction: ask with ctx.interrupt(), got an interrupt action')
     }
-    if (action.type === 'transfer-to-agent' && besideOpen) {
+    if (action.type === 'transfer-to-agent' && this.#besideOpen) {
       throw new KernelError('TOOL_FAILED', 'transfer: not while another call of this turn awaits its result')
     }
     if (!steers(action)) this.customs.push(action)

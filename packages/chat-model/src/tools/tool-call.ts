@@ -1,5 +1,7 @@
 import {
+  type Awaitable,
   type InvokeTool,
+  isPromise,
   type JsonSchemaValidator,
   KernelError,
   notJson,
@@ -21,18 +23,12 @@ export function toolCall(
   validator: JsonSchemaValidator,
   timeoutMs: number | undefined,
 ): { invoke: InvokeTool; stream: StreamTool } {
-  const parse = (input: ToolCallInput): Promise<unknown> => {
+  const parse = (input: ToolCallInput): Awaitable<unknown> => {
     if (input.tool) return parseArguments(input.tool, input.arguments, validator)
     throw new KernelError('TOOL_UNKNOWN', `tool ${input.name}: this agent has no such tool`)
   }
   return {
-    invoke: (ctx, input) =>
-      limited(ctx, input, timeoutMs, async (callCtx) => {
-        const args = await parse(input)
-        callCtx.throwIfAborted()
-        const output = input.tool?.invoke?.(args, callCtx, input)
-        return resultOf(input, typeof output === 'string' ? output : await output)
-      }),
+    invoke: (ctx, input) => limited(ctx, input, timeoutMs, (callCtx) => invoke(callCtx, input, parse(input))),
     stream: async (ctx, input) => {
       const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
       result.catch(() => undefined)
@@ -49,6 +45,14 @@ export function toolCall(
       return { stream: chunks, result }
     },
   }
+}
+
+/** Contract: nothing is awaited that is there already. */
+function invoke(ctx: RunContext, input: ToolCallInput, args: Awaitable<unknown>): Awaitable<ToolCallResult> {
+  if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed))
+  ctx.throwIfAborted()
+  const output = input.tool?.invoke?.(args, ctx, input)
+  return isPromise(output) ? output.then((value) => resultOf(input, value)) : resultOf(input, output)
 }
 
 type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
@@ -116,10 +120,11 @@ async function limited(
   ctx: RunContext,
   input: ToolCallInput,
   timeoutMs: number | undefined,
-  call: (ctx: RunContext) => Promise<ToolCallResult>,
+  call: (ctx: RunContext) => Awaitable<ToolCallResult>,
 ): Promise<ToolCallResult> {
   try {
-    return await withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
+    const result = timeoutMs === undefined ? call(ctx) : withinLimit(ctx, timeoutMs, `tool ${input.name}`, call)
+    return isPromise(result) ? await result : result
   } catch (cause) {
     if (ctx.signal.aborted) throw abortError(ctx.signal.reason)
     const error = toolError(ctx, input.name, cause)

@@ -2,6 +2,7 @@ import type {
   AgentAction,
   Answers,
   EventDraft,
+  EventStamp,
   Interrupt,
   Json,
   JsonSchemaValidator,
@@ -28,20 +29,28 @@ export type ParkedCall = {
 /** The calls of one turn and what they run with. */
 export interface TurnInput {
   readonly ctx: RunContext
+  readonly stamp: EventStamp
   readonly sink: Sink<EventDraft>
   readonly turn: number
-  /** All calls of the message, to know positions; those in `skip` are answered already. */
+  /** All calls of the message, to know positions. */
   readonly calls: readonly ToolCall[]
-  readonly skip?: ReadonlySet<string>
-  /** Whether one of those in `skip` awaits its result from outside. */
-  readonly besideOpen?: boolean
   readonly toolbox: Toolbox
   readonly chain: HandlerChain
   readonly validator: JsonSchemaValidator
   readonly concurrency: number
   readonly callOptions: { readonly [name: string]: Json } | undefined
-  readonly answers?: Answers
-  readonly parked?: { readonly [callId: string]: ParkedCall }
+  /** Set where the turn goes on after an interrupt. */
+  readonly kept: KeptTurn | undefined
+}
+
+/** What a turn was before it was interrupted. */
+export interface KeptTurn {
+  /** Those that are answered already, or await their results from outside. */
+  readonly skip: ReadonlySet<string>
+  /** Whether one of them awaits its result. */
+  readonly besideOpen: boolean
+  readonly answers: Answers
+  readonly parked: { readonly [callId: string]: ParkedCall }
 }
 
 /** What a turn came to, once every call has settled. */
@@ -53,14 +62,15 @@ export interface TurnOutcome {
   /** Actions that are shown and decide nothing. */
   readonly customs: readonly AgentAction[]
   /** What those that were answered ask for, by call id. */
-  readonly wishes: ReadonlyMap<string, Wish>
+  readonly wishes: ReadonlyMap<string, Wish> | undefined
   /** What ends the run. */
   readonly failure: KernelError | undefined
 }
 
 /** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
-  const { toolbox, skip, concurrency, besideOpen = false } = input
+  const { toolbox, concurrency, kept } = input
+  const { skip, besideOpen = false } = kept ?? {}
   const opens = besideOpen || input.calls.some(({ id, name }) => !skip?.has(id) && toolbox.get(name)?.tool.longRunning)
   const calls: RunningCall[] = []
   input.calls.forEach((call, index) => {
@@ -101,12 +111,15 @@ function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {
   const interrupts: Interrupt[] = []
   const parked: Record<string, ParkedCall> = {}
   const customs: AgentAction[] = []
-  const wishes = new Map<string, Wish>()
+  let wishes: Map<string, Wish> | undefined
   for (const call of calls) {
     const message = call.message()
     if (message) results.push(message)
-    const { id, wish } = call
-    if (wish) wishes.set(id, wish)
+    const { callId: id, wish } = call
+    if (wish) {
+      wishes ??= new Map()
+      wishes.set(id, wish)
+    }
     // One that asks runs again, and acts again.
     if (call.interrupts.length === 0) customs.push(...call.customs)
     else parked[id] = call.parked()

@@ -1,6 +1,6 @@
 import type { RunContext } from '../context/context.ts'
 import { type ErrorInfo, got, isObject, KernelError } from '../data/error.ts'
-import type { Awaitable, Json } from '../data/json.ts'
+import { type Awaitable, isPromise, type Json } from '../data/json.ts'
 import type { Content, Part } from '../data/message.ts'
 import { type Infer, type JsonSchemaValidator, type Schema, toJsonSchema, validate } from '../data/schema.ts'
 
@@ -166,21 +166,27 @@ export function checkNames(tools: readonly ToolMeta[]): void {
 
 /**
  * Parses and validates the text a model wrote; no text at all counts as `{}`.
- * Contract: rejects with `VALIDATION_FAILED`; called innermost, after the wraps.
+ * Contract: rejects with `VALIDATION_FAILED`; arguments that are there at once come without a promise; called innermost, after the wraps.
  * @example const args = await parseArguments(tool, call.arguments, validator)
  */
-export async function parseArguments(tool: Tool, text: string, validator: JsonSchemaValidator): Promise<unknown> {
+export function parseArguments(tool: Tool, text: string, validator: JsonSchemaValidator): Awaitable<unknown> {
   let value: unknown
   try {
     value = text.trim() === '' ? {} : JSON.parse(text)
   } catch (cause) {
     const message = `tool ${tool.name}: arguments are not valid JSON, ${KernelError.from(cause).message}`
-    throw new KernelError('VALIDATION_FAILED', message, { cause, details: { issues: [{ path: '', message }] } })
+    const details = { issues: [{ path: '', message }] }
+    return Promise.reject(new KernelError('VALIDATION_FAILED', message, { cause, details }))
   }
   try {
-    return await validate(tool.parameters, value, validator)
+    const args = validate(tool.parameters, value, validator)
+    return isPromise(args) ? args.then(undefined, (cause) => Promise.reject(notValid(tool, cause))) : args
   } catch (cause) {
-    const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
-    throw new KernelError(code, `tool ${tool.name}: arguments are not valid, ${message}`, { cause, details })
+    return Promise.reject(notValid(tool, cause))
   }
+}
+
+function notValid({ name }: Tool, cause: unknown): KernelError {
+  const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
+  return new KernelError(code, `tool ${name}: arguments are not valid, ${message}`, { cause, details })
 }

@@ -88,11 +88,7 @@ export class KernelContext implements RunContext {
     return this.core.canInterrupt
   }
   get ids(): Ids {
-    const { core, place } = this
-    return {
-      next: () => core.nextId(place.step),
-      call: (callId) => core.claimCall(callId, place.step),
-    }
+    return new StepIds(this.core, this.place.step)
   }
 
   throwIfAborted(): void {
@@ -108,7 +104,8 @@ export class KernelContext implements RunContext {
 
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext {
     checkContextKey(key)
-    return this.at({ values: { key, value, rest: this.place.values } })
+    const { core, place } = this
+    return new KernelContext(core, { ...place, values: { key, value, rest: place.values } })
   }
 
   derive({ agentName, runPath, step, signal, call, state }: ContextPatch): RunContext {
@@ -150,10 +147,24 @@ export class KernelContext implements RunContext {
     if (!scope) throw onlyInCall('interrupt')
     return (await scope.interrupt(request, agentName, this.canInterrupt)) as T
   }
+}
 
-  /** A context that differs in its place only. */
-  at(patch: Partial<Place>): KernelContext {
-    return new KernelContext(this.core, { ...this.place, ...patch })
+/** Names what one step makes. */
+class StepIds implements Ids {
+  readonly #core: RunCore
+  readonly #step: string
+
+  constructor(core: RunCore, step: string) {
+    this.#core = core
+    this.#step = step
+  }
+
+  next(): string {
+    return this.#core.nextId(this.#step)
+  }
+
+  call(callId: string): string {
+    return this.#core.claimCall(callId, this.#step)
   }
 }
 

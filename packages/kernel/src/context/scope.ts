@@ -18,7 +18,7 @@ export class Scope {
   readonly answers: Answers
   readonly #source: ScopeSource
   readonly #saved: JsonObject
-  readonly #runs: Record<string, Json> = {}
+  #runs: Record<string, Json> | undefined
   #asked = 0
   #nested = 0
   #active = 0
@@ -27,9 +27,9 @@ export class Scope {
   constructor(source: ScopeSource, origin: string) {
     this.callId = source.callId
     this.origin = origin
-    this.answers = source.answers ?? {}
+    this.answers = source.answers ?? NOTHING
     this.#source = source
-    this.#saved = isObject(source.saved) ? (source.saved as JsonObject) : {}
+    this.#saved = isObject(source.saved) ? (source.saved as JsonObject) : NOTHING
   }
 
   sendAction(action: AgentAction): void {
@@ -78,12 +78,17 @@ export class Scope {
 
   /** What a repeated call finds of this nested run. */
   endNested(number: number, saved?: Json): void {
-    if (saved !== undefined) this.#runs[number] = saved
+    if (saved !== undefined) {
+      this.#runs ??= {}
+      this.#runs[number] = saved
+    }
     if (--this.#active > 0) return
     this.#idle?.resolve()
     this.#idle = undefined
   }
 }
+
+const NOTHING: JsonObject = {}
 
 const ACTIONS: ReadonlySet<AgentAction['type']> = new Set([
   'transfer-to-agent',

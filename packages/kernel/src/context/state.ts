@@ -16,15 +16,16 @@ const FORBIDDEN = ['__proto__', 'constructor', 'prototype']
 
 /** A state that remembers its changes until `take` is called. */
 export class TrackedState implements State {
-  readonly #base: State
+  #base: State | undefined
   #changed: Set<string> | undefined
 
-  constructor(base: State) {
+  /** Without a base it begins empty, and most runs leave it so. */
+  constructor(base?: State) {
     this.#base = base
   }
 
   get(key: string): Json | undefined {
-    return this.#base.get(key)
+    return this.#base?.get(key)
   }
 
   set(key: string, value: Json): void {
@@ -33,18 +34,19 @@ export class TrackedState implements State {
     if (broken !== undefined) {
       throw new KernelError('VALIDATION_FAILED', `state.set: ${key}${broken} is not plain JSON, ${got(value)}`)
     }
+    this.#base ??= new Map<string, Json>()
     this.#base.set(key, value)
     this.#mark(key)
   }
 
   delete(key: string): void {
-    if (this.#base.get(key) === undefined) return
-    this.#base.delete(key)
+    if (this.get(key) === undefined) return
+    this.#base?.delete(key)
     this.#mark(key)
   }
 
   keys(): Iterable<string> {
-    return this.#base.keys()
+    return this.#base?.keys() ?? []
   }
 
   get changed(): boolean {
@@ -55,7 +57,7 @@ export class TrackedState implements State {
     const set: Record<string, Json> = {}
     const removed: string[] = []
     for (const key of this.#changed ?? []) {
-      const value = this.#base.get(key)
+      const value = this.get(key)
       if (value === undefined) removed.push(key)
       else set[key] = value
     }

@@ -5,6 +5,14 @@ export type JsonObject = { readonly [key: string]: Json }
 /** A value, or a promise of it. Contract: a hook that returns no promise is not awaited. */
 export type Awaitable<T> = T | PromiseLike<T>
 
+/**
+ * Whether something has to be awaited.
+ * @example const value = isPromise(given) ? await given : given
+ */
+export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}
+
 const MAX_DEPTH = 64
 
 /**

@@ -1,5 +1,5 @@
 import { got, isObject, KernelError } from './error.ts'
-import { type Awaitable, type JsonObject, notJson } from './json.ts'
+import { type Awaitable, isPromise, type JsonObject, notJson } from './json.ts'
 
 /** A plain JSON Schema (draft 2020-12). */
 export type JsonSchema = JsonObject
@@ -10,14 +10,15 @@ export interface StandardSchema<Output = unknown> {
     readonly version: 1
     readonly vendor: string
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
-    readonly validate: (
-      value: unknown,
-    ) => Awaitable<
-      { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly SchemaIssue[] }
-    >
+    readonly validate: (value: unknown) => Awaitable<StandardResult<Output>>
     readonly jsonSchema: { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
   }
 }
+
+/** What a Standard Schema says of a value. */
+export type StandardResult<Output = unknown> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] }
 
 /** One thing wrong with a value. */
 export interface SchemaIssue {
@@ -76,22 +77,24 @@ export function toJsonSchema(schema: Schema): JsonSchema {
 
 /**
  * Checks a value and returns what the schema makes of it.
- * Contract: rejects with `VALIDATION_FAILED`, issues in `details`.
+ * Contract: rejects with `VALIDATION_FAILED`, issues in `details`; a value that is there at once comes without a promise.
  * @example const { city } = await validate(z.object({ city: z.string() }), input, validator)
  */
-export async function validate<const S extends Schema>(
+export function validate<const S extends Schema>(
   schema: S,
   value: unknown,
   validator: JsonSchemaValidator,
-): Promise<Infer<S>> {
+): Awaitable<Infer<S>> {
   if (!isStandard(schema)) {
     const issues = validator(schema, value)
-    if (issues.length > 0) throw failed(issues)
-    return value as Infer<S>
+    return issues.length > 0 ? Promise.reject(failed(issues)) : (value as Infer<S>)
   }
-  const result = await schema['~standard'].validate(value)
-  if (result.issues) throw failed(result.issues)
-  return result.value as Infer<S>
+  const result = schema['~standard'].validate(value)
+  return isPromise(result) ? result.then((settled) => valueOf<S>(settled)) : valueOf<S>(result)
+}
+
+function valueOf<S extends Schema>(result: StandardResult): Awaitable<Infer<S>> {
+  return result.issues ? Promise.reject(failed(result.issues)) : (result.value as Infer<S>)
 }
 
 const CONVERTERS: Record<string, string> = {

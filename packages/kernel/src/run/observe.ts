@@ -1,6 +1,6 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, type KernelContext } from '../context/kernel-context.ts'
+import { internals, KernelContext } from '../context/kernel-context.ts'
 import { checkAction, Scope, type ScopeSource } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import { got, isObject, KernelError } from '../data/error.ts'
@@ -26,7 +26,7 @@ import { CLOSING, type Debtor } from './run-core.ts'
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
   const outer = internals(ctx)
-  return stream(async (sink) => {
+  return stream((sink) => {
     outer.core.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
     const stamp = outer.core.stamp(agent.name, outer.runPath)
@@ -78,7 +78,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
     const scope = new Scope(this, core.within(step))
-    this.#ctx = outer.at({ agentName: agent.name, scope, agent: this })
+    this.#ctx = new KernelContext(core, { ...place, agentName: agent.name, scope, agent: this })
     this.#stamp = core.stamp(agent.name, place.runPath)
   }
 
@@ -88,7 +88,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
 
   async run(): Promise<void> {
     const { core, place } = this.#ctx
-    core.debtors.add(this)
+    core.owe(this)
     const position = place.step || 'agent'
     this.#span = core.openSpan('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
@@ -160,7 +160,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
       info && outcome === 'failed' && !core.hasTold(info) && this.#tell({ type: 'error', ...this.#stamp, error: info })
     const lastWait = this.#tell(end)
     this.#closed = true
-    core.debtors.delete(this)
+    core.pay(this)
     if (outcome === 'failed') this.#span?.fail(error)
     else this.#span?.end(end)
     // The agent is done whether or not somebody still reads.

@@ -52,7 +52,8 @@ export class RunCore {
   readonly cancelling: (() => CancelMode | undefined) | undefined
   readonly depth: number
   readonly parent: Parent | undefined
-  readonly debtors: Set<Debtor> = new Set()
+  /** Few at a time, so a list is cheaper than a set. */
+  readonly #debtors: Debtor[] = []
   #nested: Set<Promise<unknown>> | undefined
   usage: Usage = NO_USAGE
   /** The state that the run began with, once it has begun. */
@@ -70,7 +71,7 @@ export class RunCore {
   #aborted: { readonly reason: unknown } | undefined
   #abortError: KernelError | undefined
   #controller: AbortController | undefined
-  readonly #onAbort: Set<() => void> = new Set()
+  readonly #onAbort: (() => void)[] = []
   #counters: Map<string, number> | undefined
   #calls: CallIds | undefined
   #runInfo: RunInfo | undefined
@@ -102,7 +103,7 @@ export class RunCore {
     if (this.#aborted) return
     this.#aborted = { reason }
     this.#controller?.abort(reason)
-    for (const listener of this.#onAbort) listener()
+    for (const listener of [...this.#onAbort]) listener()
   }
 
   /** Aborts with `signal`; gives the way to stop following it. */
@@ -121,7 +122,7 @@ export class RunCore {
         cancelTimer = this.clock.after(graceMs, () => reject(this.abortError), true)
       }
       const done = () => {
-        this.#onAbort.delete(onAbort)
+        remove(this.#onAbort, onAbort)
         cancelTimer?.()
       }
       work.then(
@@ -134,7 +135,7 @@ export class RunCore {
           reject(error)
         },
       )
-      this.#onAbort.add(onAbort)
+      this.#onAbort.push(onAbort)
       if (this.#aborted) onAbort()
     })
   }
@@ -157,8 +158,9 @@ export class RunCore {
     }
     const aborted = this.abortError ?? (signal?.aborted ? abortError(signal.reason) : undefined)
     const error = this.#known(aborted ?? KernelError.from(thrown))
-    this.#failure = error
     const wanted = error.code === 'ABORTED' && (aborted ?? this.cancelling?.())
+    // Who is stopped because of a failure does not replace it.
+    if (!wanted || !this.#failure) this.#failure = error
     return { outcome: wanted ? 'cancelled' : 'failed', error }
   }
 
@@ -204,7 +206,19 @@ export class RunCore {
   /** Whoever owes the run a terminal pays now. */
   abandon(): void {
     const { error } = this.conclude(undefined)
-    for (const debtor of [...this.debtors].reverse()) debtor.abandon(error)
+    for (const debtor of this.#debtors.toReversed()) debtor.abandon(error)
+  }
+
+  owe(debtor: Debtor): void {
+    this.#debtors.push(debtor)
+  }
+
+  pay(debtor: Debtor): void {
+    remove(this.#debtors, debtor)
+  }
+
+  get inDebt(): boolean {
+    return this.#debtors.length > 0
   }
 
   /** Counts a nested run until it has ended. */
@@ -247,8 +261,8 @@ export class RunCore {
     // Runs and agents see to their own spans.
     if (!span || component === 'run' || component === 'agent') return span
     const debtor: Debtor = { abandon: (error) => span.fail(error) }
-    this.debtors.add(debtor)
-    span.onClose = () => this.debtors.delete(debtor)
+    this.owe(debtor)
+    span.onClose = () => this.pay(debtor)
     return span
   }
 
@@ -280,6 +294,12 @@ export class RunCore {
       session: this.session,
     }
   }
+}
+
+/** Mostly it was added last. */
+function remove<T>(list: T[], item: T): void {
+  if (list.at(-1) === item) list.pop()
+  else if (list.includes(item)) list.splice(list.indexOf(item), 1)
 }
 
 function abortError(reason: unknown): KernelError {

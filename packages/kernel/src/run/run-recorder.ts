@@ -8,6 +8,8 @@ import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
 import { CLOSING, type RunCore } from './run-core.ts'
 
+type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
 /** The run's own end of the stream: hands every event on and knows at any time what the run has come to. */
 export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
@@ -93,7 +95,7 @@ export class RunRecorder implements Sink<AgentEvent> {
       outcome = concluded.outcome
       error = concluded.error.toJSON()
     }
-    if (core.debtors.size > 0) {
+    if (core.inDebt) {
       core.abort(error ? KernelError.from(error) : new KernelError('ABORTED', 'run: ended while this was under way'))
       core.abandon()
     }
@@ -106,15 +108,12 @@ export class RunRecorder implements Sink<AgentEvent> {
   #result(outcome: Outcome, error: ErrorInfo | undefined): RunResult<Json> {
     const open = outcome === 'complete' || outcome === 'interrupted' ? this.#open() : []
     const direct = outcome === 'complete' && open.length === 0 ? (this.#kept ?? this.#direct) : undefined
-    return {
-      outcome,
-      text: direct ?? this.#message,
-      ...(this.#output !== undefined && { output: this.#output }),
-      usage: this.#core.usage,
-      ...(error && { error }),
-      ...(outcome === 'interrupted' && { interrupts: this.#asked() }),
-      ...(open.length > 0 && { openCallIds: open }),
-    }
+    const result: Draft<RunResult<Json>> = { outcome, text: direct ?? this.#message, usage: this.#core.usage }
+    if (this.#output !== undefined) result.output = this.#output
+    if (error) result.error = error
+    if (outcome === 'interrupted') result.interrupts = this.#asked()
+    if (open.length > 0) result.openCallIds = open
+    return result
   }
 
   #waiting(callId: string): void {

@@ -57,11 +57,12 @@ function rootContext(
   state: JsonObject | undefined,
   settings: RunSettings,
 ): RunContext {
+  const initial = state ?? settings.state
   const ctx = new KernelContext(core, {
     agentName,
     runPath: [],
     step: '',
-    state: new TrackedState(new Map(Object.entries(state ?? settings.state ?? {}))),
+    state: new TrackedState(initial && new Map(Object.entries(initial))),
     signal: undefined,
     values: undefined,
     scope: undefined,

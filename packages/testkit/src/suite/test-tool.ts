@@ -37,7 +37,7 @@ export function testTool(name: string, make: () => Tool, options: TestToolOption
 
 export function toolClauses(make: () => Tool, options: TestToolOptions): readonly Clause[] {
   const { args, invalid = [[]], prepare = (ctx) => ctx } = options
-  const parse = (tool: Tool, value: Json) => parseArguments(tool, JSON.stringify(value), jsonSchemaValidator)
+  const parse = async (tool: Tool, value: Json) => parseArguments(tool, JSON.stringify(value), jsonSchemaValidator)
   const call = async (tool: Tool, signal: AbortSignal, callId = 'call-1') => {
     const ctx = prepare(callContext({ signal }))
     return use(tool, frozen(await parse(tool, args)), ctx, inputOf(tool, args, callId))
