@@ -86,12 +86,10 @@ export class Dialogue {
     const last = this.messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
     const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
-    const ending = endingOf(finish, verdict)
-    if (last === streamed) {
-      const { runId, agentName, runPath } = this.#stamp
-      const wait = this.#sink.write({ type: 'message-end', runId, agentName, runPath, message: streamed, ...ending })
+    if (last === streamed && !verdict) {
+      const wait = this.#tell(streamed, finish)
       if (wait) await wait
-    } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, ending)
+    } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, endingOf(finish, verdict))
     if (verdict && 'complaint' in verdict) {
       this.#correct(verdict.complaint)
       return undefined
@@ -124,6 +122,12 @@ export class Dialogue {
       step,
       idempotencyKey: `${this.ctx.runId}/${step}`,
     }
+  }
+
+  /** Tells the end of a message that stayed as it was streamed. */
+  #tell(message: AssistantMessage, { usage, reason: finishReason }: Finish): void | Promise<void> {
+    const { runId, agentName, runPath } = this.#stamp
+    return this.#sink.write({ type: 'message-end', runId, agentName, runPath, message, usage, finishReason })
   }
 
   /** Lets the after-hooks see the answer. */

@@ -23,17 +23,18 @@ export function freeRun(
   const { set = {}, removed = [] } = wished ?? {}
   const state =
     removed.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([key]) => !removed.includes(key)))
-  return {
+  const settings: { -readonly [K in keyof RunSettings]: RunSettings[K] } = {
     runId,
     callbacks,
     clock,
     timeoutMs: limits.runMs,
     state,
-    ...(signal && { signal }),
-    ...(report && { report }),
     prepare: (ctx: RunContext) => {
       const ready = ctx.with(SCENE, scene)
       return prepare ? prepare(ready) : ready
     },
   }
+  if (signal) settings.signal = signal
+  if (report) settings.report = report
+  return settings
 }

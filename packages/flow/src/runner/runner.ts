@@ -2,6 +2,7 @@ import {
   type Agent,
   type Answers,
   type Callback,
+  type CancelMode,
   type CancelRequest,
   type Clock,
   checkOption,
@@ -80,7 +81,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const flow = flowOf(agent)
   const local = new LocalRuns()
   const cancel = async (ref: ThreadRef, { mode = 'now', runId }: CancelRequest = {}): Promise<boolean> => {
-    check('cancel mode', mode, ['now', 'after-model', 'after-tools'])
+    check('cancel mode', mode, CANCEL_MODES)
     if (local.cancel(ref, mode, runId)) return true
     return store.leases.requestCancel(ref, { mode, ...(runId !== undefined && { runId }) })
   }
@@ -123,10 +124,14 @@ function runIdOf({ runId }: RunRequest): string {
 }
 
 function checkPolicies({ busy = 'reject', pending = 'reject' }: Pick<FlowRequest, 'busy' | 'pending'>): void {
-  check('busy', busy, ['reject', 'queue', 'interrupt'])
-  check('pending', pending, ['reject', 'drop'])
+  check('busy', busy, BUSY)
+  check('pending', pending, PENDING)
 }
 
-function check(name: string, value: unknown, known: readonly string[]): void {
-  checkOption(known.includes(value as string), 'runner', `${name} is one of ${known.join(', ')}`, value)
+function check(name: string, value: unknown, known: readonly unknown[]): void {
+  if (!known.includes(value)) checkOption(false, 'runner', `${name} is one of ${known.join(', ')}`, value)
 }
+
+const CANCEL_MODES = ['now', 'after-model', 'after-tools'] satisfies CancelMode[]
+const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]
+const PENDING = ['reject', 'drop'] satisfies PendingPolicy[]

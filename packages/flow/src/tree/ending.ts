@@ -33,9 +33,9 @@ export interface Resumption {
 
 /** How somebody's turn to speak ended. */
 export interface Ending {
-  readonly end?: AgentEnd
-  readonly action?: Steering
-  readonly suspended?: Suspended
+  readonly end?: AgentEnd | undefined
+  readonly action?: Steering | undefined
+  readonly suspended?: Suspended | undefined
 }
 
 /** Hears one agent: hands on what it tells, records it, and knows how it ended. Its questions are held back until those who stand around it know where they go on. */

@@ -13,7 +13,7 @@ import {
 import { SCENE, sceneFor } from '../session.ts'
 import { isComposed, PARTS } from './composed.ts'
 import type { Resumption } from './ending.ts'
-import { play, type Turn } from './play.ts'
+import { play } from './play.ts'
 import type { Position } from './position.ts'
 import { returning } from './returning.ts'
 import type { HistoryRewriter } from './rewrite-history.ts'
@@ -87,14 +87,8 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   ): PipeStream<AgentEvent> {
     return stream(async (sink) => {
       const scene = sceneFor(this, messages, ctx)
-      const turn: Turn = {
-        ctx: ctx.get(SCENE) === scene ? ctx : ctx.with(SCENE, scene),
-        scene,
-        ...(additions && { additions }),
-        ...(options && { options }),
-        ...(resumption && { resumption }),
-      }
-      const { suspended } = await play(this, turn, sink)
+      const place = ctx.get(SCENE) === scene ? ctx : ctx.with(SCENE, scene)
+      const { suspended } = await play(this, { ctx: place, scene, additions, options, resumption }, sink)
       if (!suspended || (scene.ephemeral && suspended.interrupts.length === 0)) return
       const { runId, runPath } = ctx
       const { interrupts, state } = suspended

@@ -2,6 +2,7 @@ import {
   type Additions,
   type AgentEvent,
   type AgentInput,
+  isPromise,
   KernelError,
   pipe,
   type RunContext,
@@ -22,9 +23,9 @@ export interface Turn {
   /** Its scene is the one of `SCENE`. */
   readonly ctx: RunContext
   readonly scene: Scene
-  readonly additions?: Additions
-  readonly options?: RunOptions
-  readonly resumption?: Resumption
+  readonly additions?: Additions | undefined
+  readonly options?: RunOptions | undefined
+  readonly resumption?: Resumption | undefined
 }
 
 /** Who speaks now, and what it goes on from. */
@@ -49,12 +50,11 @@ export async function play(entry: FlowAgent, turn: Turn, sink: Sink<AgentEvent>)
     const { node, position } = standing
     const before = scene.session.said.length
     const { end, asked, action } = await speak(entry, standing, turn, sink)
-    const told = end && { end }
-    if (end && end.outcome !== 'complete' && end.outcome !== 'interrupted') return { ...told }
+    if (end && end.outcome !== 'complete' && end.outcome !== 'interrupted') return { end }
     if (asked || (!isComposed(node.agent) && openCalls(scene.session.messages).length > 0)) {
-      return { ...told, suspended: suspendedAt(standing, asked, scene.session.said.length > before) }
+      return { end, suspended: suspendedAt(standing, asked, scene.session.said.length > before) }
     }
-    if (action?.type !== 'transfer-to-agent') return { ...told, ...(action && { action }) }
+    if (action?.type !== 'transfer-to-agent') return { end, action }
     throwIfCancelled(ctx)
     const target = node.target(action.agentName)
     if (!node.returns) spend(scene, node.name, target.name)
@@ -98,11 +98,11 @@ async function speak(entry: FlowAgent, standing: Standing, turn: Turn, sink: Sin
   const { session } = scene
   const history = composed ? session.messages : historyFor(node, session.messages, ctx, continues)
   const additions = additionsFor(node, turn.additions, node === entry)
-  const input: AgentInput = {
-    messages: Array.isArray(history) ? history : await history,
-    ...(additions && { additions }),
-    ...(options && { options }),
+  const input: { -readonly [K in keyof AgentInput]: AgentInput[K] } = {
+    messages: isPromise(history) ? await history : history,
   }
+  if (additions) input.additions = additions
+  if (options) input.options = options
   const start = answers && position.asked ? { ...input, state: inner, answers } : input
   const listener = new Listener(ctx, agent, sink, session, composed)
   const place = isComposed(agent) ? ctx.with(SCENE, { ...scene, player: agent[PARTS] }) : ctx

@@ -88,9 +88,10 @@ export function addUsage(a: Usage, b: Usage): Usage {
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
   }
-  for (const key of ['reasoningTokens', 'cachedInputTokens'] as const) {
-    if (a[key] !== undefined || b[key] !== undefined) sum[key] = (a[key] ?? 0) + (b[key] ?? 0)
-  }
+  const reasoning = a.reasoningTokens ?? b.reasoningTokens
+  if (reasoning !== undefined) sum.reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
+  const cached = a.cachedInputTokens ?? b.cachedInputTokens
+  if (cached !== undefined) sum.cachedInputTokens = (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0)
   return sum
 }
 

@@ -71,14 +71,14 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
     this.#take()
     return new Channel<AgentEvent>(
-      (sink) => this.#execute(sink),
+      (sink) => this.#deliver(sink),
       () => this.#leave(),
     )
   }
 
   async [PIPE](sink: Sink<AgentEvent>): Promise<void> {
     this.#take()
-    await this.#execute(sink)
+    await this.#deliver(sink)
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a run is awaited for its result
@@ -88,7 +88,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   ): Promise<A | B> {
     if (!this.#taken) {
       this.#taken = true
-      this.#execute(NOBODY).catch(() => undefined)
+      this.#execute(NOBODY)
     }
     return this.#settled.promise.then((settled) => {
       let result: RunResult<Output>
@@ -117,24 +117,34 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     await this.#settled.promise
   }
 
-  async #execute(out: Sink<AgentEvent>): Promise<void> {
+  async #deliver(out: Sink<AgentEvent>): Promise<void> {
+    const settled = await this.#execute(out)
+    if ('error' in settled) throw settled.error
+  }
+
+  /** Contract: never rejects. */
+  async #execute(out: Sink<AgentEvent>): Promise<Settled> {
     this.#started = true
     const { signal } = this.#options
-    const unfollow = signal && this.#core.follow(signal)
-    const cancelTimer = this.#limit()
+    let unfollow: (() => void) | undefined
+    let cancelTimer: (() => void) | undefined
     try {
+      unfollow = signal && this.#core.follow(signal)
+      cancelTimer = this.#limit()
       const opened = this.#options.open && (await this.#open(this.#options.open))
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
       cancelTimer?.()
       unfollow?.()
-      this.#settled.resolve({ result })
-      if (this.#core.left) return
-      const wait = out.write(end)
+      const settled = { result }
+      this.#settled.resolve(settled)
+      const wait = this.#core.left ? undefined : out.write(end)
       if (wait) await wait.catch(() => undefined)
+      return settled
     } catch (error) {
-      this.#settled.resolve({ error })
-      throw error
+      const settled = { error }
+      this.#settled.resolve(settled)
+      return settled
     } finally {
       cancelTimer?.()
       unfollow?.()

@@ -155,7 +155,9 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     if (this.#closed) return
     const { core } = this.#ctx
     const info = error?.toJSON()
-    const end: AgentEnd = { type: 'agent-end', ...this.#stamp, outcome, ...(info && { error: info }) }
+    const end: AgentEnd = info
+      ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
+      : { type: 'agent-end', ...this.#stamp, outcome }
     const wait =
       info && outcome === 'failed' && !core.hasTold(info) && this.#tell({ type: 'error', ...this.#stamp, error: info })
     const lastWait = this.#tell(end)
