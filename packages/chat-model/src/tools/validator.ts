@@ -1,16 +1,26 @@
 import { Validator } from '@cfworker/json-schema'
 import type { JsonSchema, JsonSchemaValidator } from '@troupe/kernel'
+import { quickCheck } from './quick-check.ts'
 
-const COMPILED = new WeakMap<JsonSchema, Validator>()
+interface Compiled {
+  readonly passes: ReturnType<typeof quickCheck>
+  validator?: Validator
+}
+
+const COMPILED = new WeakMap<JsonSchema, Compiled>()
 
 /** Validates against plain JSON Schema; a schema is compiled once. */
 export const validateJsonSchema: JsonSchemaValidator = (schema, value) => {
-  let validator = COMPILED.get(schema)
-  if (!validator) {
-    validator = new Validator(schema, '2020-12', false)
-    COMPILED.set(schema, validator)
+  let compiled = COMPILED.get(schema)
+  if (!compiled) {
+    compiled = { passes: quickCheck(schema) }
+    COMPILED.set(schema, compiled)
   }
-  return validator
+  if (compiled.passes?.(value)) return NONE
+  compiled.validator ??= new Validator(schema, '2020-12', false)
+  return compiled.validator
     .validate(value)
     .errors.map(({ error, instanceLocation }) => ({ message: error, path: instanceLocation.split('/').slice(1) }))
 }
+
+const NONE: ReturnType<JsonSchemaValidator> = []
