@@ -23,8 +23,8 @@ export const notes = `## How fair this is
 - A prior message costs what a run on 1,000 of them takes longer than a run on none, divided by 1,000. The difference is small for the
   fast sides, and so its ratio is the least certain of all.
 - The seven sequential workloads of a side run one after the other in one process, as they would in a server. The 1,000 concurrent runs
-  have their own, after a warm-up of 100 at a time; the peak memory is that of the process after the first burst of 1,000, with the
-  framework loaded. Where that burst is longer than a round, it is the round.
+  are the first thing that a fresh process does, and the peak memory is what it has had by then, with the framework loaded: so measured
+  the AI SDK shows the figures that the budget was set beside. The row below is the same process when it is warm.
 - Troupe is packed and installed into a folder of its own first, as others would get it.
 - Import is by the wall clock, in a fresh process with the files in the cache of the system.
 - Installed sizes are bytes of files: ours of the packed packages in an empty folder, theirs of the packages each needs among those in

@@ -31,7 +31,9 @@ times Troupe it takes.
 
 ${table(
   ['workload', 'budget', 'as a ratio', 'Troupe', 'held', 'by time alone', 'best other', 'beside Troupe'],
-  rows.map((row) => [row.name, row.budget, row.limit, row.ours, row.held, row.byTime, row.best, row.against]),
+  rows
+    .filter(({ budget }) => budget)
+    .map((row) => [row.name, row.budget, row.limit, row.ours, row.held, row.byTime, row.best, row.against]),
 )}
 
 ## Where and what

@@ -7,16 +7,11 @@ const side = await import(`./sides/${name}.mjs`)
 const results = {}
 
 if (part === 'concurrent') {
-  const { id, units, warmUp, expectedOfWarmUp, work, expected } = concurrent
-  const { warmMs, roundMs } = JSON.parse(times)
-  const few = warmUp(side)
-  for (let warmed = 0; warmed < warmMs * 1_000; ) warmed += await cpu(few, expectedOfWarmUp, 1)
-  const many = work(side)
-  const first = await cpu(many, expected, 1)
-  // After one burst for all: who is fast would do more of them in a round. In kilobytes, on every system.
+  const many = concurrent.work(side)
+  results.concurrent = (await cpu(many, concurrent.expected, 1)) / 1_000
+  // In kilobytes, on every system.
   results.peakMb = process.resourceUsage().maxRSS / 1_024
-  const isRound = first >= roundMs * 1_000
-  results[id] = (isRound ? first : await measure(many, expected, { warmMs: 1, roundMs })) / units
+  results.warm = (await measure(many, concurrent.expected, JSON.parse(times))) / 1_000
 } else {
   for (const { id, units, work, less, expected } of workloads) {
     const made = work(side)

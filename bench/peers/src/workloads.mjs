@@ -80,26 +80,17 @@ export const workloads = [
   },
 ]
 
-const burst = (runs, side) => {
-  const run = side.invoke({ steps: 3 })
-  return async () => {
-    const texts = await Promise.all(Array.from({ length: runs }, run))
-    return texts.every((text) => text === WORD) ? WORD : 'something else'
-  }
-}
-
-const ofBurst = (runs) => ({ text: WORD, modelCalls: 4 * runs, toolCalls: 3 * runs, deltas: 0 })
-
-/** Measured in a process of its own, for its peak memory, after bursts of fewer runs. */
+/** Measured in a process of its own, which does it first of all, and once more when it is warm. */
 export const concurrent = {
-  id: 'concurrent',
   name: '1,000 concurrent three-tool runs, CPU',
-  unit: 'ms',
-  units: 1_000,
-  warmUp: (side) => burst(CONCURRENT / 10, side),
-  expectedOfWarmUp: ofBurst(CONCURRENT / 10),
-  work: (side) => burst(CONCURRENT, side),
-  expected: ofBurst(CONCURRENT),
+  work(side) {
+    const run = side.invoke({ steps: 3 })
+    return async () => {
+      const texts = await Promise.all(Array.from({ length: CONCURRENT }, run))
+      return texts.every((text) => text === WORD) ? WORD : 'something else'
+    }
+  },
+  expected: { text: WORD, modelCalls: 4 * CONCURRENT, toolCalls: 3 * CONCURRENT, deltas: 0 },
   capRatio: 3,
   reference: 41,
   capMb: 110,
