@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -112,7 +122,9 @@ describe('a release', () => {
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
       const own = files.filter((file) => !file.startsWith('dist/template/'))
-      expect(own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file))).toEqual([])
+      expect(
+        own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file)),
+      ).toEqual([])
       expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])
     }
   })
@@ -129,7 +141,13 @@ describe('every package', () => {
   it('installs beside all others, and each of its entries loads', async () => {
     const everything = join(folder, 'everything')
     startProject(everything)
-    await user.run(everything, 'npm', 'install', ...packages.map(({ name }) => name), ...packages.flatMap(optionalPeers))
+    await user.run(
+      everything,
+      'npm',
+      'install',
+      ...packages.map(({ name }) => name),
+      ...packages.flatMap(optionalPeers),
+    )
     // The testkit loads inside of vitest only, where the third party's test has it.
     const entries = packages
       .filter(({ name }) => name !== '@troupe/testkit')
@@ -173,9 +191,11 @@ describe('an app on a machine with Node and npm', () => {
     await user.run(other, 'npm', 'install', `./${archive}`)
     const [packed, released] = [other, app].map((project) => {
       const installed = join(project, 'node_modules/@troupe/chat-model')
-      const { scripts: _, devDependencies: __, ...manifest } = JSON.parse(
-        readFileSync(join(installed, 'package.json'), 'utf8'),
-      )
+      const {
+        scripts: _,
+        devDependencies: __,
+        ...manifest
+      } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
       return { manifest, files: filesIn(installed).sort() }
     })
     expect(packed).toEqual(released)

@@ -70,7 +70,9 @@ describe('creating a plugin', () => {
     writeFileSync(join(parent, 'whisper/notes.md'), 'mine')
     const { exitCode, output } = create('whisper')
     expect(exitCode).toBe(1)
-    expect(output).toMatch(/whisper is not empty: it has notes\.md\. Empty it, or give another folder after the name\.$/)
+    expect(output).toMatch(
+      /whisper is not empty: it has notes\.md\. Empty it, or give another folder after the name\.$/,
+    )
     expect(readdirSync(join(parent, 'whisper'))).toEqual(['notes.md'])
   })
 
@@ -103,6 +105,10 @@ describe('creating a plugin', () => {
 describe('the template', () => {
   it('has no file that is not handed on', () => {
     const made = /^(node_modules|dist|\.turbo)\/|^(CHANGELOG|LICENSE)/
-    expect(filesIn(template).filter((file) => !made.test(file)).sort()).toEqual([...TEMPLATE_FILES].sort())
+    expect(
+      filesIn(template)
+        .filter((file) => !made.test(file))
+        .sort(),
+    ).toEqual([...TEMPLATE_FILES].sort())
   })
 })

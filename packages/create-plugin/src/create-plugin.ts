@@ -56,7 +56,10 @@ function rename(text: string, { name, handler, factory, options }: PluginNames, 
     'workspace:^': range,
   }
   return text
-    .replaceAll(/troupe-handler-shout|'shout'|\bshout\b|\bShoutOptions\b|workspace:\^/g, (word) => replacements[word] ?? word)
+    .replaceAll(
+      /troupe-handler-shout|'shout'|\bshout\b|\bShoutOptions\b|workspace:\^/g,
+      (word) => replacements[word] ?? word,
+    )
     .replace(/"version": ".*"/, '"version": "0.1.0"')
 }
 

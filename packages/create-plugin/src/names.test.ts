@@ -11,7 +11,13 @@ describe('the names of a plugin', () => {
     ['@acme/troupe-whisper', 'troupe-whisper', 'whisper', 'whisper', 'WhisperOptions'],
     ['a.b_c-', 'a.b_c-', 'a-b-c', 'aBC', 'ABCOptions'],
     ['troupe-handler-', 'troupe-handler-', 'troupe-handler', 'troupeHandler', 'TroupeHandlerOptions'],
-    ['troupe-handler-2fast', 'troupe-handler-2fast', 'troupe-handler-2fast', 'troupeHandler2fast', 'TroupeHandler2fastOptions'],
+    [
+      'troupe-handler-2fast',
+      'troupe-handler-2fast',
+      'troupe-handler-2fast',
+      'troupeHandler2fast',
+      'TroupeHandler2fastOptions',
+    ],
   ])('%s', (name, folder, handler, factory, options) => {
     expect(pluginNames(name, none)).toEqual({ name, folder, handler, factory, options })
   })
