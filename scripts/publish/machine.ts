@@ -19,14 +19,22 @@ export function machine(home: string, npmrc: string, env: Record<string, string>
   const settings = { npm_config_userconfig: join(home, '.npmrc'), npm_config_globalconfig: join(home, 'global-npmrc') }
   const own = { ...env, ...settings, HOME: home, CI: '1', NO_COLOR: '1' }
   return {
-    async run(folder, command, ...args) {
-      const child = spawn(command, args, { cwd: folder, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
-      const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve))
-      const [code, output, errors] = await Promise.all([exit, text(child.stdout), text(child.stderr)])
-      if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}\n${output}\n${errors}`)
-      return output
-    },
+    run: (folder, command, ...args) => execute(folder, own, command, args),
   }
+}
+
+/** Runs a command to its end. Contract: as for `Machine.run`. */
+export async function execute(
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  command: string,
+  args: readonly string[],
+): Promise<string> {
+  const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve))
+  const [code, output, errors] = await Promise.all([exit, text(child.stdout), text(child.stderr)])
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}\n${output}\n${errors}`)
+  return output
 }
 
 /** A machine with Node and npm alone: our scripts have the commands of this workspace on their path, others do not. */

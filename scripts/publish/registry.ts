@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { runServer } from 'verdaccio'
+import { execute } from './machine.ts'
 
 /** A registry of npm packages on loopback. */
 export interface Registry {
@@ -18,14 +17,14 @@ const HERE = ['@troupe/*', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*'
 
 /** Starts an empty registry that keeps its data in a folder and asks the machine's registry for the packages of others. */
 export async function startRegistry(folder: string): Promise<Registry> {
-  const { stdout } = await promisify(execFile)('npm', ['config', 'get', 'registry'])
+  const outside = (await execute('.', process.env, 'npm', ['config', 'get', 'registry'])).trim()
   const access = { access: '$all', publish: '$authenticated' }
   const server = await runServer({
     // Its folder is where relative paths begin; there is no such file.
     configPath: join(folder, 'config.yaml'),
     storage: join(folder, 'storage'),
     auth: { htpasswd: { file: join(folder, 'htpasswd') } },
-    uplinks: { outside: { url: stdout.trim(), timeout: '60s', maxage: '1d' } },
+    uplinks: { outside: { url: outside, timeout: '60s', maxage: '1d' } },
     packages: {
       ...Object.fromEntries(HERE.map((pattern) => [pattern, access])),
       '**': { access: '$all', publish: [], proxy: 'outside' },

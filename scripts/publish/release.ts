@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process'
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
-import { machine } from './machine.ts'
+import { execute, machine } from './machine.ts'
 import type { Registry } from './registry.ts'
 
 /** What a `package.json` says, as far as it matters here. */
@@ -22,13 +20,12 @@ export interface Released extends Manifest {
 
 const root = resolve(import.meta.dirname, '../..')
 const MADE = new Set(['.git', '.turbo', 'node_modules', 'dist', 'coverage'])
-const run = promisify(execFile)
 
 /** Copies this tree without what was installed and built, and gives the copy its next version: what is committed before a release. */
 export async function nextVersion(tree: string): Promise<void> {
   cpSync(root, tree, { recursive: true, filter: (path) => !MADE.has(basename(path)) })
-  await run('pnpm', ['install', '--frozen-lockfile', '--prefer-offline'], { cwd: tree })
-  await run('pnpm', ['run', 'version'], { cwd: tree })
+  await execute(tree, process.env, 'pnpm', ['install', '--frozen-lockfile', '--prefer-offline'])
+  await execute(tree, process.env, 'pnpm', ['run', 'version'])
 }
 
 /** Builds and publishes a tree the way we release it. */
