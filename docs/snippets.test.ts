@@ -35,14 +35,19 @@ function config(): object {
   const packages = globSync('{packages,examples}/*/package.json', { cwd: root }).flatMap((path) => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8'))
     const folder = join(root, path, '..')
-    return Object.entries(exports as Record<string, string>).map(([entry, file]) => [
+    return Object.entries(exports as Record<string, string | { types: string }>).map(([entry, file]) => [
       join(name, entry).replaceAll('\\', '/'),
-      [join(folder, file)],
+      [join(folder, typeof file === 'string' ? file : sourceOf(file.types))],
     ])
   })
   const typeRoots = [join(root, 'node_modules/@types')]
   const options = { ...compilerOptions, paths: Object.fromEntries(packages), typeRoots, isolatedDeclarations: false }
   return { compilerOptions: { ...options, declaration: false }, include: ['*.ts'] }
+}
+
+/** The template exports what npm publishes, which is not built here. */
+function sourceOf(types: string): string {
+  return types.replace('./dist/', './src/').replace('.d.ts', '.ts')
 }
 
 function compile(cwd: string): string {

@@ -1,6 +1,6 @@
 /**
- * Makes `npm pack` and `npm publish` do what pnpm does by itself: `publishConfig` becomes part of the manifest, and the licence
- * comes along. `prepack` runs it with `publish`, `postpack` with `restore`.
+ * Makes `npm pack` and `npm publish` do what pnpm does by itself: `publishConfig` becomes part of the manifest, `workspace:^` the
+ * one version that all of Troupe has, and the licence comes along. `prepack` runs it with `publish`, `postpack` with `restore`.
  */
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 
@@ -18,8 +18,6 @@ if (process.argv[2] === 'publish') {
   copyFileSync('../../LICENSE', 'LICENSE')
   const { publishConfig = {}, ...manifest } = JSON.parse(readFileSync('package.json', 'utf8'))
   const { access, ...overrides } = publishConfig
-  writeFileSync(
-    'package.json',
-    `${JSON.stringify({ ...manifest, ...overrides, publishConfig: { access } }, null, 2)}\n`,
-  )
+  const text = JSON.stringify({ ...manifest, ...overrides, publishConfig: { access } }, null, 2)
+  writeFileSync('package.json', `${text.replaceAll('workspace:^', `^${manifest.version}`)}\n`)
 }

@@ -1,0 +1,258 @@
+import { execFileSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Machine, plainMachine } from './machine.ts'
+import { type Registry, startRegistry } from './registry.ts'
+import { type Manifest, nextVersion, type Released, release, releasedPackages } from './release.ts'
+
+const PLUGIN = '@acme/troupe-handler-whisper'
+const root = resolve(import.meta.dirname, '../..')
+const folder = mkdtempSync(join(tmpdir(), 'troupe-publish-'))
+const tree = join(folder, 'tree')
+const app = join(folder, 'app')
+let registry: Registry
+let user: Machine
+let packages: readonly Released[]
+let manifests: readonly string[]
+
+beforeAll(async () => {
+  registry = await startRegistry(join(folder, 'registry'))
+  await nextVersion(tree)
+  packages = releasedPackages(tree)
+  manifests = packages.map(manifestOf)
+  await release(tree, join(folder, 'publisher'), registry)
+  user = plainMachine(join(folder, 'user'), registry.npmrc)
+  startProject(app)
+})
+
+afterAll(async () => {
+  await registry?.stop()
+  rmSync(folder, { recursive: true })
+})
+
+function manifestOf({ folder }: Released): string {
+  return readFileSync(join(folder, 'package.json'), 'utf8')
+}
+
+function startProject(folder: string): void {
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }')
+}
+
+/** Brings a program of `consumer` into the app, and runs it. */
+async function runProgram(name: string): Promise<string> {
+  for (const file of ['stand-in.ts', name]) cpSync(join(import.meta.dirname, 'consumer', file), join(app, file))
+  return await user.run(app, 'node', name)
+}
+
+/** The packages that npm installed for a project, besides itself. */
+function installedIn(folder: string): string[] {
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
+  return Object.keys(packages)
+    .filter((path) => path !== '')
+    .map((path) => path.replace('node_modules/', ''))
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    statSync(join(folder, file)).isFile(),
+  )
+}
+
+function bytesIn(folder: string): number {
+  return filesIn(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
+}
+
+/** What stands in the archive of every package. */
+async function archives(): Promise<{ name: string; files: string[] }[]> {
+  const names = packages.map(({ name }) => name)
+  const printed = await user.run(folder, 'npm', 'pack', '--dry-run', '--json', ...names)
+  const packed = Object.values(JSON.parse(printed)) as { name: string; files: { path: string }[] }[]
+  return packed.map(({ name, files }) => ({ name, files: files.map(({ path }) => path) }))
+}
+
+/** What the registry says of the latest version of a package. */
+async function published(name: string): Promise<Manifest> {
+  const response = await fetch(`${registry.url}${name.replace('/', '%2f')}/latest`)
+  return (await response.json()) as Manifest
+}
+
+describe('a release', () => {
+  it('publishes every package that is not private, all with one version', async () => {
+    const versions = await Promise.all(packages.map(async ({ name }) => (await published(name)).version))
+    expect(packages.length).toBeGreaterThan(10)
+    expect(new Set(versions)).toEqual(new Set([packages[0]?.version]))
+    expect(versions[0]).not.toBe('0.0.0')
+  })
+
+  it('has a changelog for every package', () => {
+    for (const { folder, version } of packages) {
+      expect(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')).toContain(`## ${version}\n`)
+    }
+  })
+
+  it('asks for the kernel of its version, and for nothing that only this workspace has', async () => {
+    for (const { name, version } of packages) {
+      const { dependencies = {}, peerDependencies = {} } = await published(name)
+      expect(JSON.stringify({ dependencies, peerDependencies })).not.toContain('workspace:')
+      if (name !== '@troupe/kernel' && name !== 'create-troupe-plugin') {
+        expect({ name, kernel: peerDependencies['@troupe/kernel'] }).toEqual({ name, kernel: `^${version}` })
+      }
+    }
+  })
+
+  it('holds what is built, a README and the licence, and neither sources nor tests', async () => {
+    const found = await archives()
+    expect(found.map(({ name }) => name).sort()).toEqual(packages.map(({ name }) => name).sort())
+    for (const { name, files } of found) {
+      expect({ name, files }).toEqual({
+        name,
+        files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
+      })
+      const own = files.filter((file) => !file.startsWith('dist/template/'))
+      expect(
+        own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file)),
+      ).toEqual([])
+      expect(own.filter((file) => file.includes('test.') || /(?<!\.d)\.ts$/.test(file))).toEqual([])
+    }
+  })
+
+  it('leaves the tree as it was', () => {
+    expect(packages.map(manifestOf)).toEqual(manifests)
+    for (const { folder } of packages) {
+      expect(['LICENSE', 'package.json.backup'].filter((file) => existsSync(join(folder, file)))).toEqual([])
+    }
+  })
+})
+
+describe('every package', () => {
+  it('installs beside all others, and each of its entries loads', async () => {
+    const everything = join(folder, 'everything')
+    startProject(everything)
+    await user.run(
+      everything,
+      'npm',
+      'install',
+      ...packages.map(({ name }) => name),
+      ...packages.flatMap(optionalPeers),
+    )
+    // The testkit loads inside of vitest only, where the third party's test has it.
+    const entries = packages
+      .filter(({ name }) => name !== '@troupe/testkit')
+      .flatMap(({ name, exports = {} }) => Object.keys(exports).map((entry) => join(name, entry)))
+    const program = entries.map((entry) => `import * as a${entries.indexOf(entry)} from '${entry}'`)
+    const lengths = entries.map((_, i) => `Object.keys(a${i}).length`)
+    writeFileSync(join(everything, 'main.ts'), `${program.join('\n')}\nconsole.log(Math.min(${lengths.join(', ')}))\n`)
+    expect(entries.length).toBeGreaterThan(12)
+    expect(Number(await user.run(everything, 'node', 'main.ts'))).toBeGreaterThan(0)
+  })
+
+  function optionalPeers({ peerDependencies = {}, peerDependenciesMeta = {} }: Released): string[] {
+    return Object.keys(peerDependenciesMeta).map((name) => `${name}@${peerDependencies[name]}`)
+  }
+})
+
+describe('an app on a machine with Node and npm', () => {
+  it('runs an agent with the kernel and the chat model', async () => {
+    await user.run(app, 'npm', 'install', '@troupe/kernel', '@troupe/chat-model')
+    expect(await runProgram('agent.ts')).toBe('calls get_weather\nsays Sunny in Beijing.\n')
+    expect(await runProgram('contracts.ts')).toBe('true\n')
+  })
+
+  it('adds the flow and hands over to another agent', async () => {
+    await user.run(app, 'npm', 'install', '@troupe/flow')
+    expect(await runProgram('transfer.ts')).toBe('turn of router\nturn of router > weather\nsays Sunny in Beijing.\n')
+  })
+
+  it('has four packages and at most 1.5 MB for the three it asked for', () => {
+    const bytes = bytesIn(join(app, 'node_modules'))
+    console.log(`kernel, chat-model and flow: ${installedIn(app).length} packages, ${(bytes / 1e6).toFixed(2)} MB`)
+    expect(installedIn(app)).toEqual(['@cfworker/json-schema', '@troupe/chat-model', '@troupe/flow', '@troupe/kernel'])
+    expect(bytes).toBeLessThan(1.5e6)
+  })
+
+  it('gets the same package from plain npm as from the release', async () => {
+    const other = join(folder, 'packed')
+    startProject(other)
+    await user.run(join(tree, 'packages/chat-model'), 'npm', 'pack', '--pack-destination', other)
+    const [archive = ''] = readdirSync(other).filter((file) => file.endsWith('.tgz'))
+    await user.run(other, 'npm', 'install', `./${archive}`)
+    const [packed, released] = [other, app].map((project) => {
+      const installed = join(project, 'node_modules/@troupe/chat-model')
+      const {
+        scripts: _,
+        devDependencies: __,
+        ...manifest
+      } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+      return { manifest, files: filesIn(installed).sort() }
+    })
+    expect(packed).toEqual(released)
+  })
+})
+
+describe('a third party', () => {
+  const plugin = join(folder, 'troupe-handler-whisper')
+
+  it('makes a plugin, tests it, builds it and publishes it from its folder', async () => {
+    const printed = await user.run(folder, 'npm', 'create', 'troupe-plugin', PLUGIN)
+    expect(printed).toContain(`Made ${PLUGIN} in troupe-handler-whisper`)
+    await user.run(plugin, 'npm', 'install')
+    expect(await user.run(plugin, 'npm', 'test')).toMatch(/Tests +\d+ passed/)
+    await user.run(plugin, 'npm', 'run', 'build')
+    expect(filesIn(join(plugin, 'dist')).sort()).toEqual(['index.d.ts', 'index.js'])
+    await user.run(plugin, 'npm', 'publish', '--dry-run')
+    rmSync(join(plugin, 'dist'), { recursive: true })
+    await user.run(plugin, 'npm', 'publish')
+    const { peerDependencies } = await published(PLUGIN)
+    expect(peerDependencies).toEqual({ '@troupe/kernel': `^${packages[0]?.version}` })
+  })
+
+  it('changes what an app does that installs the plugin', async () => {
+    await user.run(app, 'npm', 'install', PLUGIN)
+    expect(await runProgram('third-party.ts')).toBe('says HELLO!!!\n')
+    expect(installedIn(app)).toContain(PLUGIN)
+    expect(installedIn(app)).toHaveLength(5)
+  })
+})
+
+describe('the types of what is published', () => {
+  it.each([
+    ['nodenext', 'nodenext'],
+    ['bundler', 'esnext'],
+  ])('hold in a strict app with moduleResolution %s', (moduleResolution, module) => {
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      target: 'es2024',
+      lib: ['es2024', 'dom', 'esnext.disposable'],
+      types: [],
+      module,
+      moduleResolution,
+    }
+    writeFileSync(join(app, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    expect(compile()).toBe('')
+    expect(filesIn(app).filter((file) => /^[\w-]+\.ts$/.test(file))).toHaveLength(5)
+  })
+
+  function compile(): string {
+    try {
+      return execFileSync(join(root, 'node_modules/.bin/tsc'), { cwd: app, encoding: 'utf8' })
+    } catch (error) {
+      return (error as { stdout: string }).stdout
+    }
+  }
+})

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { runServer } from 'verdaccio'
+import { execute } from './machine.ts'
+
+/** A registry of npm packages on loopback. */
+export interface Registry {
+  readonly url: string
+  /** What a user's `.npmrc` says to publish to it. */
+  readonly npmrc: string
+  stop(): Promise<void>
+}
+
+/** Ours, and those of the third party of the test. Contract: never looked for outside, whatever is published there. */
+const HERE = ['@troupe/*', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*']
+
+/** Starts an empty registry that keeps its data in a folder and asks the machine's registry for the packages of others. */
+export async function startRegistry(folder: string): Promise<Registry> {
+  const outside = (await execute('.', process.env, 'npm', ['config', 'get', 'registry'])).trim()
+  const access = { access: '$all', publish: '$authenticated' }
+  const server = await runServer({
+    // Its folder is where relative paths begin; there is no such file.
+    configPath: join(folder, 'config.yaml'),
+    storage: join(folder, 'storage'),
+    auth: { htpasswd: { file: join(folder, 'htpasswd') } },
+    uplinks: { outside: { url: outside, timeout: '60s', maxage: '1d' } },
+    packages: {
+      ...Object.fromEntries(HERE.map((pattern) => [pattern, access])),
+      '**': { access: '$all', publish: [], proxy: 'outside' },
+    },
+    // Tokens that are signed: others cost a check of the password in every request.
+    security: { api: { jwt: { sign: { expiresIn: '1d' } } } },
+    web: { enable: false },
+    log: { type: 'stdout', format: 'json', level: 'error' },
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}/`
+  return {
+    url,
+    npmrc: `registry=${url}\n//127.0.0.1:${port}/:_authToken=${await signUp(url)}\naudit=false\nfund=false\nupdate-notifier=false\n`,
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+async function signUp(url: string): Promise<string> {
+  const response = await fetch(`${url}-/user/org.couchdb.user:ann`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'ann', password: 'a password of no value' }),
+  })
+  const { token } = (await response.json()) as { token: string }
+  return token
+}
