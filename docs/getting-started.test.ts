@@ -41,7 +41,7 @@ class Reader {
 
   #run(file: string, words: readonly string[]): string {
     const args = ['--no-warnings', file, ...words]
-    return execFileSync(process.execPath, args, { cwd: this.folder, encoding: 'utf8' })
+    return execFileSync(process.execPath, args, { cwd: this.folder, encoding: 'utf8', timeout: 15_000 })
   }
 
   async #serve(): Promise<void> {
@@ -68,6 +68,12 @@ class Reader {
     }
     expect(this.#printed).toBe('')
   }
+
+  /** Leaves nothing behind, also when a step has failed. */
+  leave(): void {
+    for (const server of this.#servers) server.kill('SIGKILL')
+    rmSync(this.folder, { recursive: true })
+  }
 }
 
 const blocks = blocksOf('docs/getting-started.md')
@@ -76,7 +82,7 @@ let reader: Reader
 beforeAll(() => {
   reader = new Reader()
 })
-afterAll(() => rmSync(reader.folder, { recursive: true }))
+afterAll(() => reader.leave())
 
 it.each([...new Set(blocks.map(({ section }) => section))])('getting started: %s', async (section) => {
   for (const block of blocks) if (block.section === section) await reader.read(block)
