@@ -18,12 +18,14 @@ export interface Block {
 export function blocksOf(page: string): readonly Block[] {
   const text = readFileSync(join(root, page), 'utf8')
   let section = ''
-  return [...text.matchAll(/^## ([^\n]*)$|^```(\w[\w ]*)\n(.*?)^```/gms)].flatMap(([, heading, kind = '', code = '']) => {
-    section = heading ?? section
-    if (heading !== undefined) return []
-    const [, file] = /^(?:\/\/|<!--) ([\w./-]+\.\w+)(?: -->)?\n/.exec(code) ?? []
-    return [{ kind, code, file, section }]
-  })
+  return [...text.matchAll(/^## ([^\n]*)$|^```(\w[\w ]*)\n(.*?)^```/gms)].flatMap(
+    ([, heading, kind = '', code = '']) => {
+      section = heading ?? section
+      if (heading !== undefined) return []
+      const [, file] = /^(?:\/\/|<!--) ([\w./-]+\.\w+)(?: -->)?\n/.exec(code) ?? []
+      return [{ kind, code, file, section }]
+    },
+  )
 }
 
 const modules = globSync('{packages,examples,apps}/*/node_modules', { cwd: root })
