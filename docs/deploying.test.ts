@@ -92,8 +92,8 @@ describe('deploying on several machines', { timeout: 60_000 }, () => {
     for (const { file, code } of blocks) if (file) writeFileSync(join(folder, file), code)
     writeFileSync(join(folder, 'agent.ts'), `// @ts-nocheck\n${AGENT}`)
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    const installed = blocks.flatMap(({ kind, code }) => (kind === 'sh' ? code.matchAll(/@[\w/-]+/g).toArray() : []))
-    for (const [name] of installed) link(folder, name)
+    const commands = blocks.map(({ kind, code }) => (kind === 'sh' ? code : '')).join('')
+    for (const [name] of commands.matchAll(/@[\w/-]+/g)) link(folder, name)
     process.env.TOKEN_SECRET = SECRET
     tokenOf = (await import(join(folder, 'authenticate.ts'))).tokenOf
     database = await startPostgres()

@@ -28,6 +28,12 @@ export function blocksOf(page: string): readonly Block[] {
   )
 }
 
+/** The packages that a program imports, without their entries. */
+export function importsOf(code: string): readonly string[] {
+  const names = [...code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)].map(([, name = '']) => name)
+  return names.filter((name) => name !== 'node')
+}
+
 const modules = globSync('{packages,examples,apps}/*/node_modules', { cwd: root })
 
 /** Puts a package in a folder outside the workspace, as an install would: ours from its sources, another as somebody here has it. */

@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { blocksOf, link, root } from './guide.fixture.ts'
+import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
 /** A file with a name, and right after it what it prints. */
 const programs = globSync('docs/*.md', { cwd: root }).flatMap((page) => {
@@ -23,7 +23,7 @@ it.each(programs)('$page: $file prints what the page says', ({ file, code, print
   try {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     writeFileSync(join(folder, file), code)
-    for (const [, name = ''] of code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)) link(folder, name)
+    for (const name of importsOf(code)) link(folder, name)
     const args = ['--no-warnings', file]
     expect(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8', timeout: 15_000 })).toBe(prints)
   } finally {

@@ -3,7 +3,7 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { blocksOf, link, root } from './guide.fixture.ts'
+import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
 const pages = globSync('{*.md,docs/**/*.md,packages/*/README.md,examples/*/README.md}', { cwd: root })
 
@@ -26,7 +26,7 @@ it('type-checks every TypeScript snippet of the documents', () => {
     }
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     const packages = ours()
-    for (const name of imported()) if (!(name in packages)) link(folder, name)
+    for (const name of snippets.flatMap(({ code }) => importsOf(code))) if (!(name in packages)) link(folder, name)
     for (const name of ['react', 'react-dom']) link(folder, `@types/${name}`)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config(packages)))
     expect(compile(folder)).toBe('')
@@ -40,14 +40,6 @@ it('shows the same code in both languages of the README', () => {
   expect(code('README.md').length).toBeGreaterThan(3)
   expect(code('README.zh-CN.md')).toEqual(code('README.md'))
 })
-
-/** The packages that snippets import, without their entries. */
-function imported(): ReadonlySet<string> {
-  const names = snippets.flatMap(({ code }) =>
-    [...code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)].map(([, name]) => name),
-  )
-  return new Set(names.filter((name) => name !== undefined && name !== 'node'))
-}
 
 /** Our packages by entry. */
 function ours(): Record<string, readonly string[]> {
