@@ -1,37 +1,48 @@
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
+import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
-const root = resolve(import.meta.dirname, '..')
 const pages = globSync('{*.md,docs/**/*.md,packages/*/README.md,examples/*/README.md}', { cwd: root })
 
-/** Every block marked `ts`; one marked `ts fragment` is a part of something and stands for itself. */
-const snippets = pages.flatMap((page) => {
-  const text = readFileSync(join(root, page), 'utf8')
-  return [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ''], i) => ({ page, code, name: `${page}-${i}` }))
-})
+/** Every block marked `ts` or `tsx`; one marked `ts fragment` is a part of something and stands for itself. */
+const snippets = pages.flatMap((page) =>
+  blocksOf(page)
+    .filter(({ kind }) => kind === 'ts' || kind === 'tsx')
+    .map(({ kind, code, file }, i) => ({ path: `${page.replaceAll(/\W/g, '_')}/${file ?? `${i}.${kind}`}`, code })),
+)
 
 it('type-checks every TypeScript snippet of the documents', () => {
   expect(snippets.length).toBeGreaterThan(3)
+  // Two files of one name on a page would hide each other.
+  expect(new Set(snippets.map(({ path }) => path)).size).toBe(snippets.length)
   const folder = mkdtempSync(join(tmpdir(), 'troupe-snippets-'))
   try {
-    for (const { name, code } of snippets) {
-      writeFileSync(join(folder, `${name.replaceAll(/[^\w-]/g, '_')}.ts`), `${code}\nexport {}\n`)
+    for (const { path, code } of snippets) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), `${code}\nexport {}\n`)
     }
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-    // The outside libraries that snippets show.
-    symlinkSync(join(root, 'examples/weather/node_modules'), join(folder, 'node_modules'))
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config()))
+    const packages = ours()
+    for (const name of snippets.flatMap(({ code }) => importsOf(code))) if (!(name in packages)) link(folder, name)
+    for (const name of ['react', 'react-dom']) link(folder, `@types/${name}`)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config(packages)))
     expect(compile(folder)).toBe('')
   } finally {
     rmSync(folder, { recursive: true })
   }
 })
 
-function config(): object {
-  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.base.json'), 'utf8'))
+it('shows the same code in both languages of the README', () => {
+  const code = (page: string) => blocksOf(page).map(({ kind, code }) => ({ kind, code }))
+  expect(code('README.md').length).toBeGreaterThan(3)
+  expect(code('README.zh-CN.md')).toEqual(code('README.md'))
+})
+
+/** Our packages by entry. */
+function ours(): Record<string, readonly string[]> {
   const packages = globSync('{packages,examples}/*/package.json', { cwd: root }).flatMap((path) => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8'))
     const folder = join(root, path, '..')
@@ -40,9 +51,15 @@ function config(): object {
       [join(folder, typeof file === 'string' ? file : sourceOf(file.types))],
     ])
   })
+  return Object.fromEntries(packages)
+}
+
+function config(paths: Record<string, readonly string[]>): object {
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.base.json'), 'utf8'))
   const typeRoots = [join(root, 'node_modules/@types')]
-  const options = { ...compilerOptions, paths: Object.fromEntries(packages), typeRoots, isolatedDeclarations: false }
-  return { compilerOptions: { ...options, declaration: false }, include: ['*.ts'] }
+  const lib = [...compilerOptions.lib, 'dom', 'dom.iterable']
+  const options = { ...compilerOptions, lib, jsx: 'react-jsx', paths, typeRoots, isolatedDeclarations: false }
+  return { compilerOptions: { ...options, declaration: false }, include: ['**/*.ts', '**/*.tsx'] }
 }
 
 /** The template exports what npm publishes, which is not built here. */

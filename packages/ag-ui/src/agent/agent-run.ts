@@ -26,6 +26,7 @@ import { ownerOf } from './owner-of.ts'
 import { type ErrorPlace, toldError } from './public-error.ts'
 import { changedState, foreignIds, planRun, type RunPlan, unknownCall } from './run-plan.ts'
 import { startPlanned } from './start-planned.ts'
+import { storedMessages } from './stored-messages.ts'
 import { ToolLimit } from './tool-limit.ts'
 
 type Show = (events: readonly AgUiEvent[]) => void | Promise<void>
@@ -145,11 +146,13 @@ export class AgentRun {
     done: ReadonlySet<string>,
   ): Promise<RunPlan> {
     const { clock, hidden, options } = this.#parts
+    const { toolResults = 'text', store } = options
+    const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
     this.#place = 'input'
-    const plan = planRun({ input, thread, done, now: clock.now(), hidden, toolResults: options.toolResults ?? 'text' })
+    const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults })
     this.#place = 'outside'
     if (plan.kind !== 'nothing' || plan.notOpen.length === 0) return plan
-    const callId = await unknownCall(options.store.threads, ref, plan.notOpen)
+    const callId = await unknownCall(store.threads, ref, plan.notOpen)
     if (callId === undefined) return plan
     throw new KernelError('TOOL_CALL_UNKNOWN', `run: this thread has made no such call, ${got(callId)}`, {
       details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },

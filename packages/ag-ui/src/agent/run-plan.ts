@@ -42,6 +42,8 @@ export interface PlanParts {
   readonly thread: Thread | undefined
   /** Which of `foreignIds(input)` are done. */
   readonly done: ReadonlySet<string>
+  /** Which of its messages the thread has. */
+  readonly stored: ReadonlySet<string>
   readonly now: number
   readonly hidden: (key: string) => boolean
   readonly toolResults: ToolResultMode
@@ -53,9 +55,9 @@ export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly s
 }
 
 /** Decides what to do with a request. Contract: changes nothing; throws coded errors that speak of the request. */
-export function planRun({ input, thread, done, now, hidden, toolResults }: PlanParts): RunPlan {
+export function planRun({ input, thread, done, stored, now, hidden, toolResults }: PlanParts): RunPlan {
   const openCalls = thread?.openCalls ?? []
-  const sorted = sortMessages(input, openCalls, done, toolResults)
+  const sorted = sortMessages(input, openCalls, { done, stored }, toolResults)
   const change = stateChange(input, thread?.state ?? {}, hidden)
   const additions = additionsOf(input, stillOpen(openCalls, sorted))
   const { resume = [] } = input

@@ -11,7 +11,7 @@ const result = (toolCallId: string, content = 'red', id = `r-${toolCallId}`): Me
   content,
 })
 const sort = (messages: Message[], done: string[] = [], mode: 'text' | 'json' = 'text') =>
-  sortMessages({ messages }, open, new Set(done), mode)
+  sortMessages({ messages }, open, { done: new Set(done), stored: new Set() }, mode)
 
 describe('工具结果: which results count', () => {
   test('those of open calls, with the name and the agent of the call', () => {

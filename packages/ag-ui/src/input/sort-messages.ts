@@ -14,6 +14,14 @@ export interface NewMessages {
   readonly notOpen: readonly string[]
 }
 
+/** What a thread knows of a request. */
+export interface KnownMessages {
+  /** Looked at before. */
+  readonly done: ReadonlySet<string>
+  /** In the thread, be they looked at or not. */
+  readonly stored: ReadonlySet<string>
+}
+
 /**
  * Sorts the messages of a run input.
  * Contract: the store is the truth about history, so that only user messages and results of open calls count; what has been processed is passed over.
@@ -21,7 +29,7 @@ export interface NewMessages {
 export function sortMessages(
   { messages }: Pick<RunAgentInput, 'messages'>,
   openCalls: Thread['openCalls'],
-  done: ReadonlySet<string>,
+  { done, stored }: KnownMessages,
   mode: ToolResultMode,
 ): NewMessages {
   const waiting = new Map(openCalls.map((call) => [call.callId, call]))
@@ -32,7 +40,7 @@ export function sortMessages(
   messages.forEach((message, i) => {
     if (done.has(message.id)) return
     processed.add(message.id)
-    if (message.role === 'user') {
+    if (message.role === 'user' && !stored.has(message.id)) {
       const content = kernelContent(message.content, `messages[${i}].content`)
       users.push({ id: message.id, role: 'user', content })
     }

@@ -1,0 +1,28 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type { ThreadRef, ThreadStore } from '@troupe/kernel'
+
+const PAGE = 200
+
+/**
+ * The user messages of a request that a thread has although no client ever sent them: a runner was asked past AG-UI.
+ * Contract: looks only where a client repeats a history, for a message that is new stands last and alone.
+ */
+export async function storedMessages(
+  threads: ThreadStore,
+  ref: ThreadRef,
+  { messages }: Pick<RunAgentInput, 'messages'>,
+  done: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const wanted = new Set(messages.filter(({ id, role }) => role === 'user' && !done.has(id)).map(({ id }) => id))
+  const found = new Set<string>()
+  const last = messages.at(-1)
+  if (wanted.size === 0 || (wanted.size === 1 && last?.role === 'user' && wanted.has(last.id))) return found
+  for (let after = 0; found.size < wanted.size; ) {
+    const page = await threads.messages(ref, { after, limit: PAGE })
+    for (const { message } of page) if (wanted.has(message.id)) found.add(message.id)
+    const end = page.at(-1)
+    if (!end || page.length < PAGE) break
+    after = end.seq
+  }
+  return found
+}
