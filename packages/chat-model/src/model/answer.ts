@@ -35,12 +35,7 @@ export class Answer implements Sink<ModelPart> {
   readonly #calls: OpenCall[] = []
   finish: Finish | undefined
 
-  constructor(
-    ctx: RunContext,
-    stamp: EventStamp,
-    sink: Sink<EventDraft>,
-    uniqueId: (callId: string) => string,
-  ) {
+  constructor(ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
     this.#ctx = ctx
     this.#stamp = stamp
     this.#sink = sink

@@ -90,10 +90,10 @@ export function validate<const S extends Schema>(
     return issues.length > 0 ? Promise.reject(failed(issues)) : (value as Infer<S>)
   }
   const result = schema['~standard'].validate(value)
-  return isPromise(result) ? result.then((settled) => valueOf<S>(settled)) : valueOf<S>(result)
+  return isPromise(result) ? result.then((settled) => accepted<S>(settled)) : accepted<S>(result)
 }
 
-function valueOf<S extends Schema>(result: StandardResult): Awaitable<Infer<S>> {
+function accepted<S extends Schema>(result: StandardResult): Awaitable<Infer<S>> {
   return result.issues ? Promise.reject(failed(result.issues)) : (result.value as Infer<S>)
 }
 
