@@ -1,8 +1,7 @@
 /** Something that is done again and again. What stands around a round is not counted. */
 export interface Work {
   readonly run: () => Promise<unknown>
-  /** Called before a round, with how often `run` will be called in it. */
-  readonly prepare?: (times: number) => Promise<unknown>
+  readonly prepare?: () => Promise<unknown>
   readonly clear?: () => Promise<unknown>
 }
 
@@ -13,9 +12,8 @@ export interface Workload {
   readonly units: number
   readonly handWritten: () => Promise<unknown>
   readonly troupe: () => Promise<unknown>
-  /** Around the rounds of our side. */
-  readonly prepare?: Work['prepare']
-  readonly clear?: Work['clear']
+  /** After the rounds of our side. */
+  readonly clear?: () => Promise<unknown>
 }
 
 /** Main-thread CPU in microseconds per unit, and how many times the hand-written loop that is. */
@@ -31,8 +29,8 @@ const ROUNDS = 15
 const ROUND_MS = 150
 
 /** Measures both sides in turn and takes the medians: a busy machine hits both alike. */
-export async function measure({ name, unit, units, handWritten, troupe, ...around }: Workload): Promise<Measured> {
-  const rounds = await measureInTurn([{ run: handWritten }, { run: troupe, ...around }])
+export async function measure({ name, unit, units, handWritten, troupe, clear }: Workload): Promise<Measured> {
+  const rounds = await measureInTurn([{ run: handWritten }, { run: troupe, ...(clear && { clear }) }])
   const [loop, ours] = mediansOf(rounds) as [number, number]
   return {
     name,
@@ -76,7 +74,7 @@ async function enough(work: Work): Promise<number> {
 }
 
 async function cpu({ run, prepare, clear }: Work, times: number): Promise<number> {
-  await prepare?.(times)
+  await prepare?.()
   const before = process.threadCpuUsage()
   for (let i = 0; i < times; i++) await run()
   const { user, system } = process.threadCpuUsage(before)
