@@ -1,0 +1,45 @@
+/** What open streams take while nothing happens: `pnpm bench:idle [streams]`. */
+import { execFileSync, execSync } from 'node:child_process'
+import type { IdleFigures } from './server.ts'
+
+const streams = Number(process.argv[2] ?? 5_000)
+/** Of each process: a socket for each stream, and what Node has open itself. */
+const files = streams + 200
+/** What may stay of each stream: code that was compiled meanwhile. */
+const LEFT_KB = 1
+
+const KINDS = {
+  memory: 'each of a run of its own, in memory',
+  sqlite: 'each of a run of its own, in SQLite',
+  shared: 'all of one run, in memory',
+}
+
+// Node has raised it to what is allowed.
+const limit = execSync('ulimit -n', { shell: '/bin/sh', encoding: 'utf8' }).trim()
+if (limit !== 'unlimited' && Number(limit) < files) {
+  console.log(`Skipped: ${streams} streams need ${files} open files and ${limit} are allowed (ulimit -n).`)
+  process.exit()
+}
+
+console.log(`| ${streams.toLocaleString('en')} idle streams | heap each, kB | RSS each, kB | CPU, ms a second |`)
+console.log('|---|---|---|---|')
+const wrong: string[] = []
+for (const [kind, name] of Object.entries(KINDS)) {
+  const script = new URL('./server.ts', import.meta.url).pathname
+  const args = ['--no-warnings', '--expose-gc', script, kind, String(streams)]
+  const figures = JSON.parse(
+    execFileSync(process.execPath, args, { encoding: 'utf8', timeout: 300_000 }),
+  ) as IdleFigures
+  const { heapKb, rssKb, cpuMsPerSecond, leftKb, left } = figures
+  console.log(`| ${name} | ${heapKb.toFixed(1)} | ${rssKb.toFixed(1)} | ${cpuMsPerSecond.toFixed(1)} |`)
+  const { timers, connections, runs } = left
+  if (timers + connections + runs > 0) wrong.push(`${name}: left are ${JSON.stringify(left)}`)
+  if (leftKb > streams * LEFT_KB) wrong.push(`${name}: ${Math.round(leftKb)} kB are left`)
+  else console.error(`${name}: ${Math.round(leftKb)} kB left`)
+}
+console.log(
+  wrong.length === 0
+    ? '\nWhen the clients have left and the threads are deleted, the heap is back and no timer, connection or run is left.'
+    : `\nFAIL\n${wrong.join('\n')}`,
+)
+process.exitCode = wrong.length === 0 ? 0 : 1
