@@ -7,10 +7,10 @@ import { AgUiAgent, agUiHandler, agUiServer } from '@troupe/ag-ui'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
 import { type ChatModel, KernelError, type ModelPart, stream, type ThreadRef } from '@troupe/kernel'
+import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
 import { inputOf, OWNER } from '../edge/requests.ts'
 import type { Order } from './clients.ts'
-import { CountingClock } from './counting-clock.ts'
 
 /** What the streams of one kind took. */
 export interface IdleFigures {
