@@ -343,10 +343,11 @@ describe('a store that takes 3 ms for a batch', () => {
     expect([batches, clock.pending]).toEqual([[1, 1, 20], 0])
   })
 
-  it('is given a whole burst without a pause', async () => {
-    const { clock, run, gate, read } = await slowly(5_000, true)
+  it('is given a whole burst in full batches and without a pause', async () => {
+    const { clock, batches, run, gate, read } = await slowly(5_000, true)
     gate.resolve()
     await run.ended
     expect([await read(), clock.pending]).toMatchObject([{ length: 5_002 }, 0])
+    expect(batches.slice(0, 11)).toEqual([1, 1, ...Array.from({ length: 9 }, () => 512)])
   })
 })

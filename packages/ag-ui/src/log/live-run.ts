@@ -59,8 +59,10 @@ export class LiveRun implements Sink<AgUiEvent> {
   #finished: Promise<void> | undefined
   /** What is pending is all there is. */
   #complete = false
-  /** Somebody waits for what is pending to be stored. */
+  /** Somebody waits, so that there is no time to gather. */
   #hurried = false
+  /** Of a producer that is too far ahead: settles when a batch is stored, so that it fills the next one before that goes. */
+  #room: PromiseWithResolvers<void> | undefined
   /** Ends the pause in which events are gathered. */
   #goOn: (() => void) | undefined
 
@@ -104,7 +106,11 @@ export class LiveRun implements Sink<AgUiEvent> {
     }
     const wrong = this.#take(event)
     if (wrong) return refused(wrong)
-    if (this.#pending.length >= AHEAD_EVENTS || this.#pendingBytes >= AHEAD_BYTES) return this.#hurry()
+    if (this.#pending.length >= AHEAD_EVENTS || this.#pendingBytes >= AHEAD_BYTES) {
+      this.#room ??= Promise.withResolvers()
+      this.#hurry()
+      return this.#room.promise
+    }
   }
 
   /** Contract: the run ends as cancelled, by way of its own terminal. */
@@ -164,7 +170,8 @@ export class LiveRun implements Sink<AgUiEvent> {
       this.#complete = true
       const wrong = this.#take(this.#terminal as AgUiEvent)
       if (wrong) this.#take(unencodable(requestId))
-      await this.#hurry()
+      this.#hurry()
+      await this.#writing
     }
     this.tail.close()
   }
@@ -196,6 +203,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       await this.#append(batch, this.#complete)
       const took = clock.now() - from
       this.tail.push(batch)
+      this.#makeRoom()
       if (!this.#complete) await nextTurn()
       await this.#gather(took * GATHER_TIMES)
     }
@@ -215,11 +223,15 @@ export class LiveRun implements Sink<AgUiEvent> {
     this.#goOn = undefined
   }
 
-  /** Contract: resolves when what is pending is stored, without a pause. */
-  #hurry(): Promise<void> | undefined {
+  /** What is pending goes without a pause. */
+  #hurry(): void {
     this.#hurried = true
     this.#goOn?.()
-    return this.#writing
+  }
+
+  #makeRoom(): void {
+    this.#room?.resolve()
+    this.#room = undefined
   }
 
   #append(batch: readonly Logged[], close: boolean): Promise<number> {
@@ -235,6 +247,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     })
     this.lost = true
     this.#pending = []
+    this.#makeRoom()
     report(error)
     controller.abort(error)
     // What can still be said is said, so that nobody waits for the rest; else whoever follows finds out.
