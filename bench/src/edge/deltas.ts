@@ -1,7 +1,7 @@
-import { measureInTurn, median, type Workload } from '../measure.ts'
+import { measureInTurn, median, type Work, type Workload } from '../measure.ts'
 import { talker } from '../talker.ts'
 import { benchStores } from './bench-stores.ts'
-import { type Layers, layersOf } from './layers.ts'
+import { type Layer, type Layers, layersOf } from './layers.ts'
 
 /** How deltas come: all at once, or each in a turn of the event loop of its own, as from the socket of a real model. */
 const PACES = [
@@ -40,6 +40,11 @@ function cells(rounds: readonly (readonly number[])[], at: number): string {
   return `${median(rounds.map(here)).toFixed(2)} | ${median(rounds.map(added)).toFixed(2)} | ${Math.round(share * 100)} %`
 }
 
+/** Places of layers. */
+const MODEL = 0
+const AG_UI = -3
+const HTTP = -1
+
 /** The ways that have a budget, beside one by hand. */
 export async function deltaWorkloads(): Promise<{ readonly workloads: readonly Workload[] } & AsyncDisposable> {
   const stack = new AsyncDisposableStack()
@@ -50,27 +55,20 @@ export async function deltaWorkloads(): Promise<{ readonly workloads: readonly W
   const memory = await open(burst, 'memory')
   const sqlite = await open(burst, 'sqlite')
   const slow = await open(single, 'memory')
-  const work = ({ layers }: Layers, at: number) => (layers.at(at) as Layers['byHand']).work
-  const beside = (
-    name: string,
-    units: number,
-    byHand: Layers['byHand']['work'],
-    ours: Layers['byHand']['work'],
-  ): Workload => ({
-    name,
-    unit: 'delta',
-    units,
-    handWritten: byHand.run,
-    troupe: ours.run,
-    ...(ours.clear && { clear: ours.clear }),
-  })
+  const at = ({ layers }: Layers, place: number) => (layers.at(place) as Layer).work
+  const overHttp = (name: string, units: number, all: Layers) =>
+    workload(`a delta over HTTP, on a thread ${name}`, units, all.byHand.work, at(all, HTTP))
   return {
     workloads: [
-      beside('a delta as AG-UI, on a thread in memory', burst.deltas, work(memory, 0), work(memory, -3)),
-      beside('a delta over HTTP, on a thread in memory', burst.deltas, memory.byHand.work, work(memory, -1)),
-      beside('a delta over HTTP, on a thread in SQLite', burst.deltas, sqlite.byHand.work, work(sqlite, -1)),
-      beside('a delta over HTTP, on a thread in memory, one by one', single.deltas, slow.byHand.work, work(slow, -1)),
+      workload('a delta as AG-UI, on a thread in memory', burst.deltas, at(memory, MODEL), at(memory, AG_UI)),
+      overHttp('in memory', burst.deltas, memory),
+      overHttp('in SQLite', burst.deltas, sqlite),
+      overHttp('in memory, one by one', single.deltas, slow),
     ],
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
+}
+
+function workload(name: string, units: number, { run: handWritten }: Work, { run: troupe, clear }: Work): Workload {
+  return { name, unit: 'delta', units, handWritten, troupe, ...(clear && { clear }) }
 }

@@ -1,5 +1,5 @@
 /** What open streams take while nothing happens: `pnpm bench:idle [streams]`. */
-import { execFileSync, execSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import type { IdleFigures } from './server.ts'
 
 const streams = Number(process.argv[2] ?? 5_000)
@@ -15,14 +15,16 @@ const KINDS = {
 }
 
 // Node has raised it to what is allowed.
-const limit = execSync('ulimit -n', { shell: '/bin/sh', encoding: 'utf8' }).trim()
+const limit = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim()
 if (limit !== 'unlimited' && Number(limit) < files) {
   console.log(`Skipped: ${streams} streams need ${files} open files and ${limit} are allowed (ulimit -n).`)
   process.exit()
 }
 
-console.log(`| ${streams.toLocaleString('en')} idle streams | heap each, kB | RSS each, kB | CPU, ms a second |`)
-console.log('|---|---|---|---|')
+console.log(
+  `| ${streams.toLocaleString('en')} idle streams | heap each, kB | RSS each, kB | CPU, ms a second | loop busy |`,
+)
+console.log('|---|---|---|---|---|')
 const wrong: string[] = []
 for (const [kind, name] of Object.entries(KINDS)) {
   const script = new URL('./server.ts', import.meta.url).pathname
@@ -30,12 +32,12 @@ for (const [kind, name] of Object.entries(KINDS)) {
   const figures = JSON.parse(
     execFileSync(process.execPath, args, { encoding: 'utf8', timeout: 300_000 }),
   ) as IdleFigures
-  const { heapKb, rssKb, cpuMsPerSecond, leftKb, left } = figures
-  console.log(`| ${name} | ${heapKb.toFixed(1)} | ${rssKb.toFixed(1)} | ${cpuMsPerSecond.toFixed(1)} |`)
+  const { heapKb, rssKb, cpuMsPerSecond, busy, leftKb, left } = figures
+  const cells = [name, heapKb.toFixed(1), rssKb.toFixed(1), cpuMsPerSecond.toFixed(0), `${Math.round(busy * 100)} %`]
+  console.log(`| ${cells.join(' | ')} |`)
   const { timers, connections, runs } = left
   if (timers + connections + runs > 0) wrong.push(`${name}: left are ${JSON.stringify(left)}`)
   if (leftKb > streams * LEFT_KB) wrong.push(`${name}: ${Math.round(leftKb)} kB are left`)
-  else console.error(`${name}: ${Math.round(leftKb)} kB left`)
 }
 console.log(
   wrong.length === 0

@@ -19,6 +19,8 @@ export interface IdleFigures {
   readonly rssKb: number
   /** Milliseconds of main-thread CPU in a second while nothing happens. */
   readonly cpuMsPerSecond: number
+  /** How much of that time the event loop was not free, the waiting for a disk included. */
+  readonly busy: number
   /** What was left of the heap when the clients had gone and the threads were deleted. */
   readonly leftKb: number
   readonly left: { readonly timers: number; readonly connections: number; readonly runs: number }
@@ -120,8 +122,10 @@ const [timers, before] = [clock.pending, await memory()]
 await opened(streams)
 const open = await memory()
 const from = process.threadCpuUsage()
+const loop = performance.eventLoopUtilization()
 await pause(Number(idleMs))
 const { user, system } = process.threadCpuUsage(from)
+const { utilization: busy } = performance.eventLoopUtilization(loop)
 const { pinged } = await tell({ leave: true })
 if (Number(idleMs) > 16_000 && pinged !== streams)
   throw new Error(`bench: ${pinged} of ${streams} streams were kept alive`)
@@ -133,6 +137,7 @@ const figures: IdleFigures = {
   heapKb: (open.heap - before.heap) / streams,
   rssKb: (open.rss - before.rss) / streams,
   cpuMsPerSecond: (user + system) / Number(idleMs),
+  busy,
   leftKb: after.heap - before.heap,
   left: {
     timers: clock.pending - timers,
