@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { heardFrom } from '../heard-from.ts'
 import type { Errand, Read } from './http-reader.ts'
 
 /** A reader in another process. */
@@ -11,11 +12,11 @@ export interface RemoteReader {
 
 export async function remoteReader(): Promise<RemoteReader> {
   const child = fork(new URL('./http-reader.ts', import.meta.url), { execArgv: ['--no-warnings'] })
-  await once(child, 'message')
+  await heardFrom(child)
   return {
     async read(errand, deltas) {
       child.send(errand)
-      const [seen] = (await once(child, 'message')) as [Read]
+      const seen = await heardFrom<Read>(child)
       if (seen.deltas !== deltas || !seen.finished) {
         throw new Error(`bench: expected ${deltas} deltas and an end, got ${JSON.stringify(seen)}`)
       }

@@ -1,6 +1,5 @@
 /** Serves streams that are silent and tells what they take; started with --expose-gc by main.ts. */
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AgUiAgent, agUiHandler, agUiServer } from '@troupe/ag-ui'
@@ -10,6 +9,7 @@ import { type ChatModel, KernelError, type ModelPart, stream, type ThreadRef } f
 import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
 import { inputOf, OWNER } from '../edge/requests.ts'
+import { heardFrom } from '../heard-from.ts'
 import type { Order } from './clients.ts'
 
 /** What the streams of one kind took. */
@@ -30,6 +30,8 @@ const [, , kind = 'memory', count = '5000', idleMs = '20000'] = process.argv
 /** Whether all streams follow one run, or each has its own. */
 const shared = kind === 'shared'
 const streams = Number(count)
+/** So many streams come before those that are measured. */
+const WARM_UP = 200
 
 /** Says one word, then nothing until it is stopped. */
 const silent: ChatModel = {
@@ -50,7 +52,7 @@ const agent = new AgUiAgent({
   store,
   appName: OWNER.app,
   userId: OWNER.user,
-  maxConcurrentExecutions: streams + 1,
+  maxConcurrentExecutions: Math.max(streams, WARM_UP),
   clock,
 })
 const handler = agUiHandler({ agent, store, owner: OWNER, onDisconnect: 'cancel', clock })
@@ -60,8 +62,7 @@ const clients = fork(new URL('./clients.ts', import.meta.url), { execArgv: ['--n
 
 async function tell(order: Order): Promise<Record<string, number>> {
   clients.send(order)
-  const [answer] = (await once(clients, 'message')) as [Record<string, number>]
-  return answer
+  return heardFrom(clients)
 }
 
 const HEAD = 'HTTP/1.1\r\nhost: localhost\r\n'
@@ -114,7 +115,7 @@ async function opened(count: number): Promise<void> {
 }
 
 // What is loaded and compiled by the first streams is no cost of the others.
-await opened(200)
+await opened(WARM_UP)
 await tell({ leave: true })
 await emptied()
 const [timers, before] = [clock.pending, await memory()]

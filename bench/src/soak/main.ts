@@ -80,6 +80,8 @@ const wrong = [
   ...failures.slice(0, 10),
   ...(failures.length > 10 ? [`and ${failures.length - 10} failures more`] : []),
   ...[...counts].filter(([, count]) => count === 0).map(([name]) => `no ${name}`),
+  // Each has time for two; a machine that is busy elsewhere may leave one out.
+  ...(sums.pings >= (counts.get('thinking') ?? 0) ? [] : [`${sums.pings} keep-alives`]),
   ...(growth > GROWTH ? ['the heap is not flat'] : []),
   ...(last.recorded === sums.runs ? [] : [`${last.recorded} of ${sums.runs} runs are recorded`]),
   ...(last.paid === sums.paid ? [] : [`${last.paid} payments for ${sums.paid} approvals`]),

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
+import { heardFrom } from '../heard-from.ts'
 import type { Sample } from './server.ts'
 
 /** A server in another process that tells how it is. */
@@ -12,14 +12,9 @@ export interface SoakedServer {
 
 export async function soakedServer(): Promise<SoakedServer> {
   const child = fork(new URL('./server.ts', import.meta.url), { execArgv: ['--no-warnings', '--expose-gc'] })
-  const heard = async <T>(): Promise<T> => {
-    const exit = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ended with ${code}`)))
-    const [message] = await Promise.race([once(child, 'message'), exit])
-    return message as T
-  }
   const ask = (order: string) => {
     child.send(order)
-    return heard<Sample>()
+    return heardFrom<Sample>(child)
   }
-  return { url: await heard<string>(), sample: () => ask('sample'), stop: () => ask('stop') }
+  return { url: await heardFrom<string>(child), sample: () => ask('sample'), stop: () => ask('stop') }
 }

@@ -89,7 +89,6 @@ async function answered(visit: Visit, wanted: Omit<Wish, 'id'>): Promise<Wish> {
   const reading = await begun(visit).start({ text: JSON.stringify(wish) })
   check(wish, reading)
   visit.sums.pings += reading.pings
-  if (wanted.silentMs !== undefined && reading.pings === 0) throw new Error('a silent stream was not kept alive')
   return wish
 }
 
