@@ -21,7 +21,7 @@ export interface IdleFigures {
   readonly cpuMsPerSecond: number
   /** How much of that time the event loop was not free, the waiting for a disk included. */
   readonly busy: number
-  /** What was left of the heap when the clients had gone and the threads were deleted. */
+  /** How much larger the heap is after the same streams once more, when the clients have gone and the threads are deleted. */
   readonly leftKb: number
   readonly left: { readonly timers: number; readonly connections: number; readonly runs: number }
 }
@@ -131,7 +131,11 @@ const { pinged } = await tell({ leave: true })
 if (Number(idleMs) > 16_000 && pinged !== streams)
   throw new Error(`bench: ${pinged} of ${streams} streams were kept alive`)
 await emptied()
-const after = await memory()
+const once = await memory()
+await opened(streams)
+await tell({ leave: true })
+await emptied()
+const twice = await memory()
 
 const figures: IdleFigures = {
   streams,
@@ -139,7 +143,7 @@ const figures: IdleFigures = {
   rssKb: (open.rss - before.rss) / streams,
   cpuMsPerSecond: (user + system) / Number(idleMs),
   busy,
-  leftKb: after.heap - before.heap,
+  leftKb: twice.heap - once.heap,
   left: {
     timers: clock.pending - timers,
     connections: await new Promise<number>((resolve) => server.server.getConnections((_, n) => resolve(n))),
