@@ -17,6 +17,10 @@ const budgets: Readonly<Record<string, number>> = {
   'a transfer, router to specialist': 13,
   'a delta through one flow': 1.9,
   'a one-turn agent as a tool, beside the agent alone': 3.2,
+  'a delta as AG-UI, on a thread in memory': 5,
+  'a delta over HTTP, on a thread in memory': 1.7,
+  'a delta over HTTP, on a thread in SQLite': 2.6,
+  'a delta over HTTP, on a thread in memory, one by one': 3.4,
 }
 
 /** Measures what has a budget, a second time where it is over; true if all keep it. */

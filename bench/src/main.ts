@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { checkBudgets } from './budgets.ts'
 import { chatModelWorkloads } from './chat-model.ts'
+import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
+import { longThreadTable } from './edge/long-thread.ts'
 import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
 import { kernelWorkloads } from './kernel.ts'
@@ -25,15 +27,20 @@ const all = {
   'Sub-agents': subagentWorkloads(),
 }
 if (check) {
-  const kept = await checkBudgets(Object.values(all).flat(), only)
+  // Here it is a server by hand.
+  const edge = await deltaWorkloads()
+  const kept = await checkBudgets([...Object.values(all).flat(), ...edge.workloads], only)
+  await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
   process.exit(kept ? 0 : 1)
 }
 
 for (const [title, workloads] of Object.entries(all)) {
+  const wanted = workloads.filter(({ name }) => name.includes(only))
+  if (wanted.length === 0) continue
   console.log(`\n${title}\n\n| workload | unit | hand-written, µs | Troupe, µs | ratio |\n|---|---|---|---|---|`)
-  for (const workload of workloads.filter(({ name }) => name.includes(only))) {
+  for (const workload of wanted) {
     const { name, unit, handWritten, troupe, ratio } = await measure(workload)
     const digits = troupe < 0.1 ? 4 : 2
     console.log(
@@ -45,12 +52,19 @@ for (const [title, workloads] of Object.entries(all)) {
 await stores.close()
 await persistence.close()
 
+if ('a delta through all layers'.includes(only)) {
+  for await (const table of deltaTables()) console.log(`\nAll layers\n\n${table}`)
+}
+if ('a turn on a long thread'.includes(only)) console.log(`\nA long thread\n\n${await longThreadTable()}`)
+
 if ('store: rows a second'.includes(only)) {
   console.log('\n| 1,000 small rows a batch | rows a second |\n|---|---|')
   for (const { name, rowsPerSecond } of await storeThroughput()) {
     console.log(`| ${name} | ${Math.round(rowsPerSecond).toLocaleString('en')} |`)
   }
 }
+
+if (only !== '') process.exit()
 
 console.log('\n| import in a fresh process | ms |')
 console.log('|---|---|')
@@ -71,7 +85,7 @@ for (const side of ['hand-written', 'troupe']) {
   console.log(`| ${side} | ${wallMs} | ${peakMb} |`)
 }
 
-const { runs, grownKb, listeners } = child('soak.ts')
+const { runs, grownKb, listeners } = child('many-runs.ts')
 console.log(
   `\nAfter ${runs.toLocaleString('en')} runs the heap has grown by ${grownKb} kB; abort listeners left: ${listeners}.`,
 )

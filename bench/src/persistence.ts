@@ -3,29 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
-import { type ChatModel, type ModelPart, type Store, stream } from '@troupe/kernel'
+import type { Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { countDeltas, expectText } from './check-work.ts'
 import type { Workload } from './measure.ts'
+import { talker } from './talker.ts'
 
 const DELTAS = 5_000
-
-/** A model without latency. */
-function talker(deltas: number): ChatModel {
-  return {
-    name: 'bench',
-    stream: () =>
-      stream<ModelPart>(async (sink) => {
-        for (let i = 0; i < deltas; i++) {
-          const wait = sink.write({ type: 'text-delta', delta: 'word ' })
-          if (wait) await wait
-        }
-        await sink.write({ type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } })
-      }),
-  }
-}
 
 /** The same turns of a thread, without records and with them; what is written is waited for. */
 function onStore(name: string, store: Store): readonly Workload[] {

@@ -287,3 +287,67 @@ describe('a run and its log', () => {
     expect(await read()).toHaveLength(2)
   })
 })
+
+describe('a store that takes 3 ms for a batch', () => {
+  const turns = async (count: number) => {
+    for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  /** Tells the sizes of the batches; what is said comes one event in a turn of the event loop, then waits for the gate. */
+  async function slowly(count: number, atOnce = false) {
+    const clock = fakeClock(0)
+    const store = memoryStore()
+    await store.threads.open(REF)
+    const batches: number[] = []
+    const { append } = store.runLog
+    store.runLog.append = (...args) => {
+      clock.advance(3)
+      batches.push(args[3].length)
+      return append(...args)
+    }
+    const gate = Promise.withResolvers<void>()
+    const world = stage(
+      async function* () {
+        yield STARTED
+        for (let i = 0; i < count; i++) {
+          yield custom(i)
+          if (!atOnce) await turns(1)
+        }
+        await gate.promise
+        yield FINISHED
+      },
+      { store, clock },
+    )
+    const run = await world.start()
+    await turns(count + 5)
+    return { ...world, clock, batches, run, gate }
+  }
+
+  it('gets what comes in the next 24 ms as one batch', async () => {
+    const { clock, batches, run, gate, read } = await slowly(20)
+    expect(batches).toEqual([1, 1])
+    clock.advance(23)
+    await turns(3)
+    expect(batches).toEqual([1, 1])
+    clock.advance(1)
+    await turns(3)
+    expect(batches).toEqual([1, 1, 19])
+    gate.resolve()
+    await run.ended
+    expect([await read(), clock.pending]).toMatchObject([{ length: 22 }, 0])
+  })
+
+  it('is not waited for by the end of a run', async () => {
+    const { clock, batches, run, gate } = await slowly(20)
+    gate.resolve()
+    await run.ended
+    expect([batches, clock.pending]).toEqual([[1, 1, 20], 0])
+  })
+
+  it('is given a whole burst in full batches and without a pause', async () => {
+    const { clock, batches, run, gate, read } = await slowly(5_000, true)
+    gate.resolve()
+    await run.ended
+    expect([await read(), clock.pending]).toMatchObject([{ length: 5_002 }, 0])
+    expect(batches.slice(0, 11)).toEqual([1, 1, ...Array.from({ length: 9 }, () => 512)])
+  })
+})

@@ -10,6 +10,9 @@ import { nextTurn } from './turn.ts'
 /** How far a run may be ahead of its log. */
 const AHEAD_EVENTS = 512
 const AHEAD_BYTES = 131_072
+/** How many times as long as the last batch took to store the next one is gathered, and how long at most: a store that is slow gets fewer and larger ones. */
+const GATHER_TIMES = 8
+const GATHER_MS = 50
 /** How long an agent may take to let go of everything after its last event. */
 const LETTING_GO_MS = 2_000
 
@@ -56,6 +59,12 @@ export class LiveRun implements Sink<AgUiEvent> {
   #finished: Promise<void> | undefined
   /** What is pending is all there is. */
   #complete = false
+  /** Somebody waits, so that there is no time to gather. */
+  #hurried = false
+  /** Of a producer that is too far ahead: settles when a batch is stored, so that it fills the next one before that goes. */
+  #room: PromiseWithResolvers<void> | undefined
+  /** Ends the pause in which events are gathered. */
+  #goOn: (() => void) | undefined
 
   constructor(options: LiveRunOptions) {
     this.ref = options.ref
@@ -97,7 +106,11 @@ export class LiveRun implements Sink<AgUiEvent> {
     }
     const wrong = this.#take(event)
     if (wrong) return refused(wrong)
-    if (this.#pending.length >= AHEAD_EVENTS || this.#pendingBytes >= AHEAD_BYTES) return this.#writing
+    if (this.#pending.length >= AHEAD_EVENTS || this.#pendingBytes >= AHEAD_BYTES) {
+      this.#room ??= Promise.withResolvers()
+      this.#hurry()
+      return this.#room.promise
+    }
   }
 
   /** Contract: the run ends as cancelled, by way of its own terminal. */
@@ -157,6 +170,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       this.#complete = true
       const wrong = this.#take(this.#terminal as AgUiEvent)
       if (wrong) this.#take(unencodable(requestId))
+      this.#hurry()
       await this.#writing
     }
     this.tail.close()
@@ -178,17 +192,46 @@ export class LiveRun implements Sink<AgUiEvent> {
     return undefined
   }
 
-  /** Contract: the first event goes at once, and what comes until the next turn of the event loop goes together. */
+  /** Contract: the first event goes at once, and what comes until the next turn of the event loop, or while events are gathered, goes together. */
   async #write(): Promise<void> {
+    const { clock } = this.#options
     while (this.#pending.length > 0) {
       const batch = this.#pending
       this.#pending = []
       this.#pendingBytes = 0
+      const from = clock.now()
       await this.#append(batch, this.#complete)
+      const took = clock.now() - from
       this.tail.push(batch)
+      this.#makeRoom()
       if (!this.#complete) await nextTurn()
+      await this.#gather(took * GATHER_TIMES)
     }
     this.#writing = undefined
+    this.#hurried = false
+  }
+
+  async #gather(ms: number): Promise<void> {
+    if (this.#hurried || ms <= 0) return
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(Math.min(ms, GATHER_MS), resolve, true)
+      this.#goOn = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#goOn = undefined
+  }
+
+  /** What is pending goes without a pause. */
+  #hurry(): void {
+    this.#hurried = true
+    this.#goOn?.()
+  }
+
+  #makeRoom(): void {
+    this.#room?.resolve()
+    this.#room = undefined
   }
 
   #append(batch: readonly Logged[], close: boolean): Promise<number> {
@@ -204,6 +247,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     })
     this.lost = true
     this.#pending = []
+    this.#makeRoom()
     report(error)
     controller.abort(error)
     // What can still be said is said, so that nobody waits for the rest; else whoever follows finds out.
