@@ -23,7 +23,13 @@ export function restoreTheme(): void {
   if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
 }
 
+/** Tells of each change: by a person, an agent, or the system. */
 export function onTheme(listener: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
   listeners.add(listener)
-  return () => listeners.delete(listener)
+  system.addEventListener('change', listener)
+  return () => {
+    listeners.delete(listener)
+    system.removeEventListener('change', listener)
+  }
 }

@@ -25,11 +25,14 @@ export function Script({ conversation }: { readonly conversation: Conversation }
       ref={box}
       role="log"
       aria-label="Conversation"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also without a mouse
+      tabIndex={0}
       aria-busy={status === 'running'}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 80
       }}
     >
+      <h2 className="sr-only">Conversation</h2>
       <div className="script-page" ref={page}>
         <Lines items={transcript.items} conversation={conversation} />
         {status === 'running' && transcript.isQuiet && (
