@@ -65,8 +65,9 @@ export class Conversation {
         this.transcript.heard(run.runId, run.messages)
         for (const event of run.events) this.#take(event)
       }
-      this.status = running === undefined ? 'idle' : 'running'
+      if (running !== undefined) this.status = 'running'
       this.#changed()
+      if (running !== undefined) this.#count()
       if (runs.length > 0) await this.#agent.connectAgent({ tools: CLIENT_TOOLS })
       // It ended between the two questions: ask again.
       const missed = running !== undefined && !this.trace.runs.some(({ runId }) => runId === running)
@@ -151,10 +152,7 @@ export class Conversation {
     this.transcript.close()
     if (this.#applyEdits() && this.#pending.length === 0) this.#save()
     this.#changed()
-    getTokens(this.threadId).then((tokens) => {
-      this.tokens = tokens
-      this.#changed()
-    }, ignore)
+    this.#count()
     if (this.#pending.length === 0) return
     for (const toolCallId of this.#pending) {
       const call = this.transcript.calls.get(toolCallId)
@@ -163,6 +161,13 @@ export class Conversation {
       this.transcript.answered(toolCallId, content)
     }
     await this.#run()
+  }
+
+  #count(): void {
+    getTokens(this.threadId).then((tokens) => {
+      this.tokens = tokens
+      this.#changed()
+    }, ignore)
   }
 
   #see(event: BaseEvent): void {
@@ -189,7 +194,9 @@ export class Conversation {
 
   #failed(error: unknown): void {
     if (this.#left || this.status === 'stopping') return
-    this.transcript.note(error instanceof Error ? error.message : 'The server cannot be reached.', 'bad')
+    // What `fetch` rejects with has other words in each browser.
+    const isAway = !(error instanceof Error) || error instanceof TypeError
+    this.transcript.note(isAway ? 'The server cannot be reached. Try again when it is back.' : error.message, 'bad')
   }
 
   #applyEdits(): boolean {
