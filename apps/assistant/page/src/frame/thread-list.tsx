@@ -1,3 +1,4 @@
+import { focusComposer } from '../script/composer.tsx'
 import { deleteThread, type ThreadSummary } from '../talk/server.ts'
 import { Icon } from './icons.tsx'
 import type { Threads } from './use-server.ts'
@@ -18,6 +19,7 @@ export function ThreadList({ isInert, threads, current, title, onChoose }: Threa
   const remove = async ({ threadId, title: name }: ThreadSummary) => {
     if (!confirm(`Delete “${name || 'Untitled'}”?`) || !(await deleteThread(threadId))) return
     if (threadId === current) onChoose()
+    else focusComposer()
     refresh()
   }
   return (
