@@ -83,6 +83,39 @@ test('a server that is gone is named, and talked to again when it is back', asyn
   await visitor.sees(/It is .* in Quito/)
 })
 
+test('two pages on one conversation: one run at a time, one answer, and both see what came of it', async () => {
+  await using app = await AssistantProcess.start({ wordDelayMs: 30 })
+  await using first = await Visitor.at(browser, app.url)
+  await first.suggest('Send Ada a postcard from Lisbon')
+  await first.page.getByRole('form', { name: 'Question' }).waitFor()
+  await using second = await Visitor.at(browser, app.url, { hash: new URL(first.page.url()).hash })
+  await second.page.getByRole('form', { name: 'Question' }).waitFor()
+  await first.page.getByRole('button', { name: 'Allow' }).click()
+  await first.sees('The postcard to Ada is in the post.')
+  await first.idle()
+  await second.page.getByRole('button', { name: 'Refuse' }).click()
+  await second.sees('The postcard to Ada is in the post.')
+  expect(await second.page.locator('.postcard').count()).toBe(1)
+  await first.suggest('Long story')
+  await first.sees(/Once a troupe/)
+  await second.say('Hello there')
+  await second.sees('Another run is under way in this conversation.')
+  expect(await second.script()).not.toContain('HTTP')
+  expect(first.complaints).toEqual([])
+})
+
+test('a page that was made dark is never light, not even before it can do anything', async () => {
+  await using app = await AssistantProcess.start()
+  await using visitor = await Visitor.at(browser, app.url)
+  await visitor.page.getByRole('button', { name: 'Make the page dark', exact: true }).last().click()
+  await visitor.page.locator('html[data-theme=dark]').waitFor()
+  await visitor.page.route('**/assets/*.js', () => undefined)
+  await visitor.page.reload({ waitUntil: 'commit' })
+  const paper = () => visitor.page.evaluate('getComputedStyle(document.body).backgroundColor')
+  await expect.poll(paper).toBe('rgb(22, 20, 18)')
+  expect(visitor.complaints).toEqual([])
+})
+
 test('a long name of a model leaves room for the switches', async () => {
   const name = 'hf.co/somebody/a-model-with-a-very-long-name:70b-instruct-q4_K_M'
   await using app = await AssistantProcess.start({ model: `ollama:${name}` })

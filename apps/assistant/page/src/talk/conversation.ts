@@ -1,6 +1,7 @@
 import { type BaseEvent, EventType, type Interrupt, type ResumeEntry, type RunFinishedEvent } from '@ag-ui/client'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { CLIENT_TOOLS, runClientTool } from './client-tools.ts'
+import { failureText } from './failure-text.ts'
 import { type Edit, edited, type Shared } from './packing.ts'
 import { cancelRun, getHistory, getTokens, putState, type Tokens } from './server.ts'
 import { Trace } from './trace.ts'
@@ -137,10 +138,14 @@ export class Conversation {
       // Saving holds the thread for a moment.
       await this.#saved
       await this.#agent.runAgent({ runId, tools: CLIENT_TOOLS, ...(resume && { resume }) })
+      this.#answers.clear()
+      // Answered before on another page: what came of it is in the history.
+      const isLate = resume && this.questions.length === 0 && this.#pending.length === 0 && this.transcript.isWaiting
+      if (isLate && !this.#left) return await this.#again()
     } catch (error) {
+      this.#answers.clear()
       this.#failed(error)
     }
-    this.#answers.clear()
     await this.#settle()
   }
 
@@ -194,9 +199,7 @@ export class Conversation {
 
   #failed(error: unknown): void {
     if (this.#left || this.status === 'stopping') return
-    // What `fetch` rejects with has other words in each browser.
-    const isAway = !(error instanceof Error) || error instanceof TypeError
-    this.transcript.note(isAway ? 'The server cannot be reached. Try again when it is back.' : error.message, 'bad')
+    this.transcript.note(failureText(error), 'bad')
   }
 
   #applyEdits(): boolean {
