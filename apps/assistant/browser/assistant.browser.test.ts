@@ -83,6 +83,7 @@ describe('a visitor', () => {
     await visitor.idle()
     await page.getByLabel('Dry socks', { exact: true }).check()
     await page.getByLabel('Remove Toothbrush').click()
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe('Add to the list')
     await visitor.say('What is on my list?')
     await visitor.sees('Packed: Dry socks. Still to pack: Violin, Rain jacket, Passport, A good book.')
     await visitor.idle()
@@ -165,6 +166,7 @@ describe('a visitor', () => {
     await list.getByLabel('Delete What’s the weather in Oslo?').click()
     await visitor.sees('Who shall speak first?')
     await list.getByText('Oslo').waitFor({ state: 'detached' })
+    expect(await page.evaluate('document.activeElement.id')).toBe('composer')
     expect(await list.getByText('Quito').count()).toBe(1)
     expect(visitor.complaints).toEqual([])
   })
@@ -224,6 +226,20 @@ describe('the page', () => {
     await page.getByRole('tab', { name: 'Timeline' }).waitFor({ state: 'hidden' })
     await page.getByRole('button', { name: 'Conversations' }).click()
     await visitor.shot(`phone-threads-${colorScheme}`)
+    expect(visitor.complaints).toEqual([])
+  })
+
+  test('follows the conversation to its last line, whatever takes room from it', async () => {
+    await using visitor = await visit({ height: 520 })
+    const below = () =>
+      visitor.page.getByRole('log').evaluate((log) => log.scrollHeight - log.scrollTop - log.clientHeight)
+    await visitor.suggest('Where in the code is defineTool?')
+    await visitor.sees(/is declared here/)
+    await visitor.idle()
+    await visitor.page.getByLabel('Suggestions').waitFor()
+    await expect.poll(below).toBeLessThan(2)
+    await visitor.page.getByLabel('Message').fill('one\ntwo\nthree\nfour')
+    await expect.poll(below).toBeLessThan(2)
     expect(visitor.complaints).toEqual([])
   })
 

@@ -8,42 +8,50 @@ import { fileURLToPath } from 'node:url'
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const FOLDER = fileURLToPath(new URL('../../../packages/kernel', import.meta.url))
 
+/** What is not as usual. */
+interface Settings {
+  readonly wordDelayMs?: number
+  readonly model?: string
+}
+
 /** The app in a process of its own, with a database of its own. */
 export class AssistantProcess implements AsyncDisposable {
   url = ''
   readonly #folder: string
-  readonly #wordDelayMs: number
+  readonly #settings: Settings
   #child: ChildProcess | undefined
 
-  private constructor(folder: string, wordDelayMs: number) {
+  private constructor(folder: string, settings: Settings) {
     this.#folder = folder
-    this.#wordDelayMs = wordDelayMs
+    this.#settings = settings
   }
 
-  static async start({ wordDelayMs = 8 }: { wordDelayMs?: number } = {}): Promise<AssistantProcess> {
-    const assistant = new AssistantProcess(await mkdtemp(join(tmpdir(), 'troupe-assistant-')), wordDelayMs)
+  static async start(settings: Settings = {}): Promise<AssistantProcess> {
+    const assistant = new AssistantProcess(await mkdtemp(join(tmpdir(), 'troupe-assistant-')), settings)
     await assistant.#start('0')
     return assistant
   }
 
   /** Ends the process and starts another one at the same address. */
   async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-    await this.#end(signal)
+    await this.end(signal)
     await this.#start(new URL(this.url).port)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end('SIGTERM')
+    await this.end('SIGTERM')
     await rm(this.#folder, { recursive: true, force: true })
   }
 
   async #start(port: string): Promise<void> {
+    const { wordDelayMs = 8, model } = this.#settings
     const env = {
       PATH: process.env.PATH,
       PORT: port,
       TROUPE_DB: join(this.#folder, 'chat.db'),
       TROUPE_FOLDER: FOLDER,
-      TROUPE_WORD_DELAY_MS: String(this.#wordDelayMs),
+      TROUPE_WORD_DELAY_MS: String(wordDelayMs),
+      ...(model && { TROUPE_MODEL: model }),
     }
     const child = spawn(process.execPath, ['--no-warnings', MAIN], { env })
     this.#child = child
@@ -59,7 +67,7 @@ export class AssistantProcess implements AsyncDisposable {
     })
   }
 
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child
     if (!child || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')

@@ -90,6 +90,9 @@ describe('the server', () => {
     expect(await json('/api/threads')).toContainEqual(
       expect.objectContaining({ threadId: 'lisbon', title: 'What’s the weather in Lisbon?', waiting: false }),
     )
+    expect(await json('/api/threads?limit=1')).toHaveLength(1)
+    for (const limit of ['0', '-1', '1.5', 'all', '1001'])
+      expect((await get(`/api/threads?limit=${limit}`)).status).toBe(400)
     const { runs } = await json<History>('/api/threads/lisbon/history')
     expect(runs).toMatchObject([{ said: [{ id: 'lisbon-1' }], messages: [] }])
     const events = runs[0]?.events ?? []

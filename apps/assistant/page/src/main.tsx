@@ -12,9 +12,7 @@ import './styles/phone.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './frame/app.tsx'
-import { restoreTheme } from './frame/theme.ts'
 
-restoreTheme()
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <App />

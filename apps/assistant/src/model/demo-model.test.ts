@@ -49,6 +49,11 @@ describe('the demo model', () => {
     expect(move).toEqual({ text: 'The page is dark now.' })
   })
 
+  it('takes a refusal for an answer', () => {
+    const refused = { ...result('send_postcard', 'No.'), error: { code: 'TOOL_REFUSED', message: 'No.' } } as Message
+    expect(nextMove(request('Send Ada a postcard', CHAT, refused))).toEqual({ text: 'All right, I have not sent it.' })
+  })
+
   it('investigates: searches for the declaration, reads there, hands in what it found', () => {
     const tools = ['search_files', 'read_file', 'complete_task'].map(tool)
     const ask = (...more: Message[]) => nextMove(request('Where is defineTool?', tools, ...more)).call

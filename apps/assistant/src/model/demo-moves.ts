@@ -76,6 +76,7 @@ export function nextMove({ messages, tools }: ModelRequest): Move {
 }
 
 function reported(result: Extract<Message, { role: 'tool' }>): string {
+  if (result.error?.code === 'TOOL_REFUSED') return 'All right, I have not sent it.'
   const text = textOf(result.content)
   return result.name === 'get_weather' ? `${text} I am a demo model, so take no umbrella on my word.` : text
 }

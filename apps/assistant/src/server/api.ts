@@ -32,6 +32,7 @@ export interface ApiParts {
 export type Api = (request: Request) => Promise<Response>
 
 const MAX_STATE = 100_000
+const MAX_THREADS = 1_000
 
 export function api(parts: ApiParts): Api {
   return async (request) => {
@@ -49,13 +50,15 @@ const STATUS: Record<string, number> = { THREAD_BUSY: 409, NOT_FOUND: 404, VALID
 
 async function route(parts: ApiParts, request: Request): Promise<Response> {
   const { store, owner, messages, sessions } = parts
-  const [, , name, threadId, what] = new URL(request.url).pathname.split('/').map(decodeURIComponent)
+  const { pathname, searchParams } = new URL(request.url)
+  const [, , name, threadId, what] = pathname.split('/').map(decodeURIComponent)
   const ref = { ...owner, threadId: threadId ?? '' }
   switch ([request.method, name, threadId === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
     case 'GET about':
       return Response.json(about(parts))
     case 'GET threads': {
-      const threads = await store.threads.list(owner, { newestFirst: true, limit: 50 })
+      const limit = limitIn(searchParams)
+      const threads = await store.threads.list(owner, { newestFirst: true, limit })
       return Response.json(await Promise.all(threads.map((thread) => summary(store, thread))))
     }
     case 'GET threads :id history': {
@@ -72,6 +75,12 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
     default:
       throw new KernelError('NOT_FOUND', 'api: no such route')
   }
+}
+
+function limitIn(query: URLSearchParams): number {
+  const limit = Number(query.get('limit') ?? 50)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_THREADS) return limit
+  throw new KernelError('VALIDATION_FAILED', `limit: expected a whole number from 1 to ${MAX_THREADS}`)
 }
 
 async function stateIn(request: Request): Promise<JsonObject> {

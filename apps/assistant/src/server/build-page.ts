@@ -35,7 +35,7 @@ export async function buildPage(tell: (text: string) => void): Promise<string> {
 async function stampOfSources(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(join(APP, 'package.json')))
   for (const cwd of [PAGE, join(CLIENT, 'browser')]) {
-    const paths = await Array.fromAsync(glob('**/*.{ts,tsx,css,html,svg,json}', { cwd }))
+    const paths = await Array.fromAsync(glob('**/*.{ts,tsx,js,css,html,svg,json}', { cwd }))
     for (const path of paths.sort()) hash.update(path).update(await readFile(join(cwd, path)))
   }
   return hash.digest('hex').slice(0, 16)

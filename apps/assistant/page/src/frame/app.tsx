@@ -1,17 +1,15 @@
 import { useEffect, useState } from 'react'
 import { Panel } from '../panel/panel.tsx'
-import { Composer } from '../script/composer.tsx'
+import { Composer, focusComposer } from '../script/composer.tsx'
 import { Opening } from '../script/opening.tsx'
 import { Script } from '../script/script.tsx'
 import { Suggestions } from '../script/suggestions.tsx'
 import { useConversation } from '../talk/use-conversation.ts'
 import { ThreadList } from './thread-list.tsx'
 import { TopBar } from './top-bar.tsx'
+import { useDrawer } from './use-drawer.ts'
 import { useAbout, useThreads } from './use-server.ts'
 import { useThreadId } from './use-thread-id.ts'
-
-/** What lies over the chat on a narrow screen. */
-export type Drawer = 'threads' | 'panel' | undefined
 
 /** The whole page: conversations, the chat, and the panel beside it. */
 export function App() {
@@ -19,40 +17,54 @@ export function App() {
   const conversation = useConversation(threadId)
   const about = useAbout()
   const status = conversation?.status ?? 'loading'
-  const [threads, refresh] = useThreads(`${threadId} ${status}`)
-  const [drawer, setDrawer] = useState<Drawer>()
+  const threads = useThreads(`${threadId} ${status}`)
+  const [drawer, setDrawer] = useDrawer()
   const [isPanelShown, showPanel] = useState(true)
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return
+      if (event.key !== 'Escape' || event.isComposing) return
       if (drawer) setDrawer(undefined)
       else void conversation?.stop()
     }
     addEventListener('keydown', onKey)
     return () => removeEventListener('keydown', onKey)
-  }, [conversation, drawer])
+  }, [conversation, drawer, setDrawer])
+
+  const title = conversation?.transcript.title
+  useEffect(() => {
+    document.title = title ? `${title} · Troupe` : 'Troupe'
+  }, [title])
 
   const choose = (id?: string) => {
     openThread(id)
     setDrawer(undefined)
   }
-  const say = (text: string) => void conversation?.say(text)
+  const say = (text: string) => {
+    void conversation?.say(text)
+    focusComposer()
+  }
   const canSay = status === 'idle' && conversation?.questions.length === 0
   return (
     <div className="app" data-drawer={drawer} data-panel={isPanelShown}>
-      <button type="button" className="skip" onClick={focusComposer}>
+      <button
+        type="button"
+        className="skip"
+        inert={drawer !== undefined}
+        onClick={() => document.getElementById('composer')?.focus()}
+      >
         Skip to the message box
       </button>
-      <TopBar about={about} onDrawer={setDrawer} onNew={() => choose()} onPanel={() => showPanel(!isPanelShown)} />
-      <ThreadList
-        threads={threads}
-        current={threadId}
-        title={conversation?.transcript.title}
-        onChoose={choose}
-        onDeleted={refresh}
+      <TopBar
+        about={about}
+        isInert={drawer !== undefined}
+        isPanelShown={isPanelShown}
+        onDrawer={setDrawer}
+        onNew={() => choose()}
+        onPanel={() => showPanel(!isPanelShown)}
       />
-      <main className="stage">
+      <ThreadList isInert={drawer === 'panel'} threads={threads} current={threadId} title={title} onChoose={choose} />
+      <main className="stage" inert={drawer !== undefined}>
         {conversation && !conversation.isEmpty && <Script conversation={conversation} />}
         {conversation?.isEmpty && status !== 'loading' && <Opening about={about} onSay={say} />}
         <footer className="footlights">
@@ -66,12 +78,15 @@ export function App() {
           />
         </footer>
       </main>
-      {conversation && <Panel conversation={conversation} about={about} onClose={() => setDrawer(undefined)} />}
+      {conversation && (
+        <Panel
+          conversation={conversation}
+          about={about}
+          isInert={drawer === 'threads'}
+          onClose={() => setDrawer(undefined)}
+        />
+      )}
       <button type="button" className="backdrop" aria-label="Close" onClick={() => setDrawer(undefined)} />
     </div>
   )
-}
-
-function focusComposer(): void {
-  document.getElementById('composer')?.focus()
 }

@@ -1,6 +1,7 @@
 /** How the page looks. */
 export type Theme = 'light' | 'dark'
 
+/** Read by `first-paint.js` on the next visit. */
 const KEY = 'troupe-theme'
 const listeners = new Set<() => void>()
 
@@ -17,13 +18,13 @@ export function setTheme(next: Theme): void {
   for (const listener of listeners) listener()
 }
 
-/** Puts back what was chosen on an earlier visit. */
-export function restoreTheme(): void {
-  const chosen = localStorage.getItem(KEY)
-  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen
-}
-
+/** Tells of each change: by a person, an agent, or the system. */
 export function onTheme(listener: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
   listeners.add(listener)
-  return () => listeners.delete(listener)
+  system.addEventListener('change', listener)
+  return () => {
+    listeners.delete(listener)
+    system.removeEventListener('change', listener)
+  }
 }

@@ -1,29 +1,34 @@
+import { focusComposer } from '../script/composer.tsx'
 import { deleteThread, type ThreadSummary } from '../talk/server.ts'
 import { Icon } from './icons.tsx'
+import type { Threads } from './use-server.ts'
 
 interface ThreadListProps {
-  readonly threads: readonly ThreadSummary[]
+  /** Something lies over it. */
+  readonly isInert: boolean
+  readonly threads: Threads
   readonly current: string
   /** Of the current one, which the server may not know yet. */
   readonly title: string | undefined
   readonly onChoose: (threadId?: string) => void
-  readonly onDeleted: () => void
 }
 
 /** Conversations of before, newest first. */
-export function ThreadList({ threads, current, title, onChoose, onDeleted }: ThreadListProps) {
+export function ThreadList({ isInert, threads, current, title, onChoose }: ThreadListProps) {
+  const { list, refresh, more } = threads
   const remove = async ({ threadId, title: name }: ThreadSummary) => {
     if (!confirm(`Delete “${name || 'Untitled'}”?`) || !(await deleteThread(threadId))) return
     if (threadId === current) onChoose()
-    onDeleted()
+    else focusComposer()
+    refresh()
   }
   return (
-    <nav className="threads" aria-label="Conversations">
+    <nav className="threads" aria-label="Conversations" inert={isInert}>
       <button type="button" className="new-thread" onClick={() => onChoose()}>
         <Icon name="plus" /> New conversation
       </button>
       <ul>
-        {threads.map((thread) => (
+        {list.map((thread) => (
           <li key={thread.threadId} className="thread" data-current={thread.threadId === current}>
             <button
               type="button"
@@ -31,7 +36,7 @@ export function ThreadList({ threads, current, title, onChoose, onDeleted }: Thr
               aria-current={thread.threadId === current ? 'page' : undefined}
               onClick={() => onChoose(thread.threadId)}
             >
-              <span className="thread-title">
+              <span className="thread-title" title={thread.title}>
                 {thread.title || (thread.threadId === current && title) || 'Untitled'}
               </span>
               <span className="thread-about">
@@ -41,7 +46,7 @@ export function ThreadList({ threads, current, title, onChoose, onDeleted }: Thr
             <button
               type="button"
               className="quiet thread-delete"
-              aria-label={`Delete ${thread.title}`}
+              aria-label={`Delete ${thread.title || 'Untitled'}`}
               onClick={() => remove(thread)}
             >
               <Icon name="close" />
@@ -49,6 +54,11 @@ export function ThreadList({ threads, current, title, onChoose, onDeleted }: Thr
           </li>
         ))}
       </ul>
+      {more && (
+        <button type="button" className="quiet older" onClick={more}>
+          Older conversations
+        </button>
+      )}
     </nav>
   )
 }

@@ -1,19 +1,22 @@
 import type { About } from '../talk/server.ts'
-import type { Drawer } from './app.tsx'
 import { Icon } from './icons.tsx'
 import { ThemeButton } from './theme-button.tsx'
+import type { Drawer } from './use-drawer.ts'
 
 interface TopBarProps {
   readonly about: About | undefined
+  /** Something lies over it. */
+  readonly isInert: boolean
+  readonly isPanelShown: boolean
   readonly onDrawer: (drawer: Drawer) => void
   readonly onNew: () => void
   readonly onPanel: () => void
 }
 
 /** The name of the play, the model behind it, and the switches. */
-export function TopBar({ about, onDrawer, onNew, onPanel }: TopBarProps) {
+export function TopBar({ about, isInert, isPanelShown, onDrawer, onNew, onPanel }: TopBarProps) {
   return (
-    <header className="top-bar">
+    <header className="top-bar" inert={isInert}>
       <button
         type="button"
         className="quiet narrow-only"
@@ -24,7 +27,7 @@ export function TopBar({ about, onDrawer, onNew, onPanel }: TopBarProps) {
       </button>
       <h1 className="wordmark">Troupe</h1>
       {about && (
-        <p className="model" title={`Conversations are kept in ${about.store}`}>
+        <p className="model" title={`${about.model}; conversations are kept in ${about.store}`}>
           {about.demo ? 'demo model' : about.model}
         </p>
       )}
@@ -33,7 +36,12 @@ export function TopBar({ about, onDrawer, onNew, onPanel }: TopBarProps) {
           <Icon name="plus" />
         </button>
         <ThemeButton />
-        <button type="button" className="quiet wide-only" aria-label="Show or hide the panel" onClick={onPanel}>
+        <button
+          type="button"
+          className="quiet wide-only"
+          aria-label={isPanelShown ? 'Hide the panel' : 'Show the panel'}
+          onClick={onPanel}
+        >
           <Icon name="panel" />
         </button>
         <button

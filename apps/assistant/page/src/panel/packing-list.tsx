@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Icon } from '../frame/icons.tsx'
 import type { Conversation } from '../talk/conversation.ts'
 
 /** The list that page and agents share: either may change it, also while a run goes on. */
 export function PackingList({ conversation }: { readonly conversation: Conversation }) {
   const [text, setText] = useState('')
+  const field = useRef<HTMLInputElement>(null)
   const { packing = [], postcards = [] } = conversation.shared
   const add = (event: FormEvent) => {
     event.preventDefault()
@@ -34,7 +35,10 @@ export function PackingList({ conversation }: { readonly conversation: Conversat
               type="button"
               className="quiet"
               aria-label={`Remove ${name}`}
-              onClick={() => conversation.edit({ type: 'remove', id })}
+              onClick={() => {
+                conversation.edit({ type: 'remove', id })
+                field.current?.focus({ preventScroll: true })
+              }}
             >
               <Icon name="close" />
             </button>
@@ -43,6 +47,7 @@ export function PackingList({ conversation }: { readonly conversation: Conversat
       </ul>
       <form onSubmit={add} className="packing-add">
         <input
+          ref={field}
           value={text}
           aria-label="Add to the list"
           placeholder="Add to the list"

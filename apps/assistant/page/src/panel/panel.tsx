@@ -10,6 +10,8 @@ import { Timeline } from './timeline.tsx'
 interface PanelProps {
   readonly conversation: Conversation
   readonly about: About | undefined
+  /** Something lies over it. */
+  readonly isInert: boolean
   readonly onClose: () => void
 }
 
@@ -17,7 +19,7 @@ const TABS = ['List', 'Timeline', 'Agents', 'Events'] as const
 type Tab = (typeof TABS)[number]
 
 /** Beside the chat: what is shared with the agents, and what they did. */
-export function Panel({ conversation, about, onClose }: PanelProps) {
+export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
   const [tab, choose] = useState<Tab>('List')
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -33,7 +35,7 @@ export function Panel({ conversation, about, onClose }: PanelProps) {
     Events: () => <RawEvents events={conversation.events} />,
   }
   return (
-    <aside className="panel" aria-label="Inspector">
+    <aside className="panel" aria-label="Inspector" inert={isInert}>
       <header className="panel-head">
         <div className="tabs" role="tablist" aria-label="Inspector" onKeyDown={onKeyDown}>
           {TABS.map((name) => (
@@ -55,7 +57,8 @@ export function Panel({ conversation, about, onClose }: PanelProps) {
           <Icon name="close" />
         </button>
       </header>
-      <div className="panel-view" id="panel-view" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also without a mouse */}
+      <div className="panel-view" id="panel-view" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
         {views[tab]()}
       </div>
     </aside>

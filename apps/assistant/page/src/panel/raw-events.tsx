@@ -14,7 +14,8 @@ interface Group {
 /** Every AG-UI event of the conversation as it came. */
 export function RawEvents({ events }: { readonly events: readonly BaseEvent[] }) {
   const [filter, setFilter] = useState('')
-  const groups = grouped(events.filter((event) => JSON.stringify(event).toLowerCase().includes(filter.toLowerCase())))
+  const wanted = filter.toLowerCase()
+  const groups = grouped(events.filter((event) => !wanted || JSON.stringify(event).toLowerCase().includes(wanted)))
   return (
     <section className="events">
       <div className="events-head">
@@ -26,7 +27,8 @@ export function RawEvents({ events }: { readonly events: readonly BaseEvent[] })
           onChange={(event) => setFilter(event.target.value)}
         />
       </div>
-      {groups.length === 0 && <p className="empty">No events.</p>}
+      {groups.length === 0 && <p className="empty">{wanted ? 'No event has that in it.' : 'Nothing has run yet.'}</p>}
+      {groups.length > MAX_SHOWN && <p className="hint">The last {MAX_SHOWN} lines. The filter finds the others.</p>}
       <ol>
         {groups.slice(-MAX_SHOWN).map(({ key, type, events: list }) => (
           <li key={key}>

@@ -17,20 +17,19 @@ export function Timeline({ trace, tokens }: { readonly trace: Trace; readonly to
 
 function RunView({ run, number, tokens }: { run: RunTrace; number: number; tokens: Tokens }) {
   const { spans, from, to, outcome } = run
-  const last = to ?? Math.max(from + 1, ...spans.map((span) => span.to ?? span.from))
   const { input, output } = tokensOf(spans, tokens)
   return (
     <section className="run" aria-label={`Run ${number}`}>
       <header>
         <h2>Run {number}</h2>
         <p className="run-about">
-          {OUTCOMES[outcome]} · {inTime(last - from)}
-          {input + output > 0 && ` · ${input} tokens in, ${output} out`}
+          {OUTCOMES[outcome]} · {inTime(to - from)}
+          {input + output > 0 && ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`}
         </p>
       </header>
       <ol className="spans">
         {spans.map((span) => (
-          <SpanView key={`${span.id} ${span.from}`} span={span} from={from} last={last} tokens={tokens} />
+          <SpanView key={`${span.id} ${span.from}`} span={span} from={from} last={to} tokens={tokens} />
         ))}
       </ol>
     </section>
@@ -46,7 +45,7 @@ function SpanView({ span, from, last, tokens }: { span: Span; from: number; last
     <li className="span" data-kind={span.kind} data-status={span.status} style={{ '--depth': span.depth } as object}>
       <span className="span-name">{span.name}</span>
       <span className="span-time">
-        {input + output > 0 && <small>{input + output} tok</small>} {inTime(end - span.from)}
+        {input + output > 0 && <small>{(input + output).toLocaleString()} tok</small>} {inTime(end - span.from)}
       </span>
       <span className="span-track" aria-hidden="true">
         <span className="span-bar" style={style} />

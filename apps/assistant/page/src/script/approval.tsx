@@ -1,8 +1,9 @@
 import type { Interrupt } from '@ag-ui/client'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Conversation } from '../talk/conversation.ts'
 import { argsOf, type CallItem } from '../talk/items.ts'
 import { ArgumentFields } from './argument-fields.tsx'
+import { focusComposer } from './composer.tsx'
 
 interface ApprovalProps {
   readonly question: Interrupt
@@ -16,13 +17,22 @@ export function Approval({ question, call, conversation }: ApprovalProps) {
   const [args, setArgs] = useState(original)
   const [isEditing, edit] = useState(false)
   const isChanged = JSON.stringify(args) !== JSON.stringify(original)
-  const answer = (approved: boolean) =>
+  const form = useRef<HTMLFormElement>(null)
+
+  useEffect(() => {
+    if (isEditing) form.current?.querySelector('textarea')?.focus()
+  }, [isEditing])
+
+  const answer = (approved: boolean) => {
     void conversation.answer(question.id, {
       approved,
       ...(approved && isChanged && { arguments: JSON.stringify(args) }),
     })
+    focusComposer()
+  }
   return (
     <form
+      ref={form}
       className="approval"
       aria-label="Question"
       onSubmit={(event) => {

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 
 interface ArgumentFieldsProps {
   readonly args: Record<string, unknown>
@@ -8,16 +8,15 @@ interface ArgumentFieldsProps {
 
 /** The arguments of a call, to be read or changed one by one. */
 export function ArgumentFields({ args, isEditing, onChange }: ArgumentFieldsProps) {
+  const form = useId()
   return (
     <dl className="arguments">
       {Object.entries(args).map(([name, value]) => (
         <div key={name}>
-          <dt>
-            <label htmlFor={`argument-${name}`}>{name}</label>
-          </dt>
+          <dt>{isEditing ? <label htmlFor={`${form}-${name}`}>{name}</label> : name}</dt>
           <dd>
             {isEditing ? (
-              <Field name={name} value={value} onChange={(next) => onChange({ ...args, [name]: next })} />
+              <Field id={`${form}-${name}`} value={value} onChange={(next) => onChange({ ...args, [name]: next })} />
             ) : (
               textOf(value)
             )}
@@ -29,13 +28,13 @@ export function ArgumentFields({ args, isEditing, onChange }: ArgumentFieldsProp
 }
 
 interface FieldProps {
-  readonly name: string
+  readonly id: string
   readonly value: unknown
   readonly onChange: (value: unknown) => void
 }
 
-/** Contract: what was a text stays one; anything else is JSON, and counts when it can be read. */
-function Field({ name, value, onChange }: FieldProps) {
+/** Contract: what was a text stays one; anything else is JSON, and what cannot be read is not sent. */
+function Field({ id, value, onChange }: FieldProps) {
   const [text, setText] = useState(() => textOf(value))
   const [isText] = useState(typeof value === 'string')
   const [isWrong, setWrong] = useState(false)
@@ -51,7 +50,8 @@ function Field({ name, value, onChange }: FieldProps) {
   }
   return (
     <textarea
-      id={`argument-${name}`}
+      id={id}
+      ref={(field) => field?.setCustomValidity(isWrong ? 'This is not JSON.' : '')}
       rows={text.length > 60 ? 3 : 1}
       value={text}
       aria-invalid={isWrong}

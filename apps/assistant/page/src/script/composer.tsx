@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useState } from 'react'
 import { Icon } from '../frame/icons.tsx'
 import type { Conversation } from '../talk/conversation.ts'
 
@@ -10,20 +10,30 @@ interface ComposerProps {
   readonly onStop: () => void
 }
 
-/** Where the user writes. Enter sends, Shift and Enter makes a new line, Escape stops the run. */
+/** Back to where the user writes, when what had the focus goes away. Contract: no keyboard opens over a touch screen. */
+export function focusComposer(): void {
+  if (matchMedia('(pointer: fine)').matches) document.getElementById('composer')?.focus()
+}
+
+/** Where the user writes. Enter sends, Shift and Enter makes a new line, Escape stops the run. Contract: what is sent while the conversation loads goes out after that. */
 export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
   const [text, setText] = useState('')
-  const box = useRef<HTMLTextAreaElement>(null)
+  const [sent, setSent] = useState<string>()
   const isBusy = status === 'running' || status === 'stopping'
-  const canSend = status === 'idle' && !mustAnswer && text.trim() !== ''
+  const canSend = !isBusy && !mustAnswer && text.trim() !== ''
+
+  useEffect(focusComposer, [])
 
   useEffect(() => {
-    if (matchMedia('(pointer: fine)').matches) box.current?.focus()
-  }, [])
+    if (sent === undefined || status === 'loading') return
+    setSent(undefined)
+    if (status === 'idle' && !mustAnswer) onSay(sent)
+    else setText((since) => sent + since)
+  }, [sent, status, mustAnswer, onSay])
 
   const send = () => {
     if (!canSend) return
-    onSay(text.trim())
+    setSent(text.trim())
     setText('')
   }
   const onKeyDown = (event: KeyboardEvent) => {
@@ -41,7 +51,6 @@ export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
     >
       <textarea
         id="composer"
-        ref={box}
         rows={1}
         value={text}
         aria-label="Message"
@@ -55,7 +64,10 @@ export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
           className="primary round"
           aria-label="Stop"
           disabled={status === 'stopping'}
-          onClick={onStop}
+          onClick={() => {
+            onStop()
+            focusComposer()
+          }}
         >
           <Icon name="stop" />
         </button>

@@ -39,18 +39,31 @@ function line(item: Item, before: string | undefined, conversation: Conversation
       // How a sub-agent hands in its result: the call around it shows that.
       if (item.name === 'complete_task') return null
       return (
-        <Call key={item.id} call={item} conversation={conversation}>
-          {item.inside && <Lines items={item.inside} conversation={conversation} />}
-        </Call>
+        <Cue key={item.id} speaker={before === item.agent ? undefined : item.agent}>
+          <Call call={item} conversation={conversation}>
+            {item.inside && <Lines items={item.inside} conversation={conversation} />}
+          </Call>
+        </Cue>
       )
   }
+}
+
+/** Names whoever acts before they have said a word. */
+function Cue({ speaker, children }: { readonly speaker: string | undefined; readonly children: ReactNode }) {
+  if (speaker === undefined) return children
+  return (
+    <div className="line">
+      <h3 className="speaker">{speaker}</h3>
+      {children}
+    </div>
+  )
 }
 
 function speakerBefore(items: readonly Item[], i: number): string | undefined {
   for (let j = i - 1; j >= 0; j--) {
     const item = items[j] as Item
-    if (item.kind === 'speech') return item.agent
     if (item.kind === 'user' || (item.kind === 'call' && item.name === 'transfer_to_agent')) return undefined
+    if (item.kind === 'speech' || item.kind === 'call') return item.agent
   }
   return undefined
 }

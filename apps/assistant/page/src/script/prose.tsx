@@ -1,35 +1,61 @@
-import { Fragment, memo, type ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
+import { type Block, blocksOf } from './blocks.ts'
 
-/** The little Markdown that models write: paragraphs, lists, code, bold. Contract: text stays text; no HTML, no links, no images. */
+/** What somebody says, with the little Markdown that models write. Contract: text stays text; no HTML, no links, no images. */
 export const Prose = memo(function Prose({ text }: { readonly text: string }) {
-  return text.split(/```(?:\w*\n)?/).map((part, i) => {
-    const key = `${i}`
-    if (i % 2 === 1) return <pre key={key}>{part.trimEnd()}</pre>
-    return <Fragment key={key}>{part.split(/\n{2,}/).map(block)}</Fragment>
-  })
+  return blocksOf(text).map((block, i) => <BlockView key={`${i}`} block={block} />)
 })
 
-function block(text: string, i: number): ReactNode {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  if (lines.length === 0) return null
-  const key = `${i}`
-  if (lines.every((line) => /^\s*([-*•]|\d+\.)\s/.test(line))) {
-    return (
-      <ul key={key}>
-        {lines.map((line) => (
-          <li key={line}>{inline(line.replace(/^\s*([-*•]|\d+\.)\s/, ''))}</li>
-        ))}
-      </ul>
-    )
+function BlockView({ block }: { readonly block: Block }) {
+  switch (block.kind) {
+    case 'code':
+      return <pre>{block.text}</pre>
+    case 'heading':
+      return <p className="heading">{inline(block.text)}</p>
+    case 'quote':
+      return <blockquote>{inline(block.text)}</blockquote>
+    case 'bullets':
+      return <ul>{itemsOf(block.items)}</ul>
+    case 'numbers':
+      return <ol start={block.start}>{itemsOf(block.items)}</ol>
+    case 'table':
+      return <TableView rows={block.rows} />
+    case 'text':
+      return <p>{inline(block.text)}</p>
   }
-  return <p key={key}>{inline(lines.join('\n').replace(/^#+\s/, ''))}</p>
+}
+
+function TableView({ rows: [head = [], ...rows] }: { readonly rows: readonly (readonly string[])[] }) {
+  const cells = (row: readonly string[], Cell: 'th' | 'td') =>
+    row.map((cell, i) => <Cell key={`${i}`}>{inline(cell)}</Cell>)
+  return (
+    <table>
+      <thead>
+        <tr>{cells(head, 'th')}</tr>
+      </thead>
+      <tbody>
+        {rows.map((row, i) => (
+          <tr key={`${i}`}>{cells(row, 'td')}</tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function itemsOf(items: readonly { readonly depth: number; readonly text: string }[]): ReactNode[] {
+  return items.map(({ depth, text }, i) => (
+    <li key={`${i}`} style={{ marginLeft: `${depth}rem` }}>
+      {inline(text)}
+    </li>
+  ))
 }
 
 function inline(text: string): ReactNode[] {
-  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/).map((part, i) => {
+  return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*|\*[^*\s](?:[^*\n]*[^*\s])?\*)/).map((part, i) => {
     const key = `${i}`
     if (/^`.+`$/.test(part)) return <code key={key}>{part.slice(1, -1)}</code>
     if (/^\*\*.+\*\*$/.test(part)) return <strong key={key}>{part.slice(2, -2)}</strong>
+    if (/^\*.+\*$/.test(part)) return <em key={key}>{part.slice(1, -1)}</em>
     return part
   })
 }

@@ -1,6 +1,7 @@
 import { type BaseEvent, EventType, type Interrupt, type ResumeEntry, type RunFinishedEvent } from '@ag-ui/client'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { CLIENT_TOOLS, runClientTool } from './client-tools.ts'
+import { failureText } from './failure-text.ts'
 import { type Edit, edited, type Shared } from './packing.ts'
 import { cancelRun, getHistory, getTokens, putState, type Tokens } from './server.ts'
 import { Trace } from './trace.ts'
@@ -65,8 +66,9 @@ export class Conversation {
         this.transcript.heard(run.runId, run.messages)
         for (const event of run.events) this.#take(event)
       }
-      this.status = running === undefined ? 'idle' : 'running'
+      if (running !== undefined) this.status = 'running'
       this.#changed()
+      if (running !== undefined) this.#count()
       if (runs.length > 0) await this.#agent.connectAgent({ tools: CLIENT_TOOLS })
       // It ended between the two questions: ask again.
       const missed = running !== undefined && !this.trace.runs.some(({ runId }) => runId === running)
@@ -136,10 +138,14 @@ export class Conversation {
       // Saving holds the thread for a moment.
       await this.#saved
       await this.#agent.runAgent({ runId, tools: CLIENT_TOOLS, ...(resume && { resume }) })
+      this.#answers.clear()
+      // Answered before on another page: what came of it is in the history.
+      const isLate = resume && this.questions.length === 0 && this.#pending.length === 0 && this.transcript.isWaiting
+      if (isLate && !this.#left) return await this.#again()
     } catch (error) {
+      this.#answers.clear()
       this.#failed(error)
     }
-    this.#answers.clear()
     await this.#settle()
   }
 
@@ -151,10 +157,7 @@ export class Conversation {
     this.transcript.close()
     if (this.#applyEdits() && this.#pending.length === 0) this.#save()
     this.#changed()
-    getTokens(this.threadId).then((tokens) => {
-      this.tokens = tokens
-      this.#changed()
-    }, ignore)
+    this.#count()
     if (this.#pending.length === 0) return
     for (const toolCallId of this.#pending) {
       const call = this.transcript.calls.get(toolCallId)
@@ -163,6 +166,13 @@ export class Conversation {
       this.transcript.answered(toolCallId, content)
     }
     await this.#run()
+  }
+
+  #count(): void {
+    getTokens(this.threadId).then((tokens) => {
+      this.tokens = tokens
+      this.#changed()
+    }, ignore)
   }
 
   #see(event: BaseEvent): void {
@@ -189,7 +199,7 @@ export class Conversation {
 
   #failed(error: unknown): void {
     if (this.#left || this.status === 'stopping') return
-    this.transcript.note(error instanceof Error ? error.message : 'The server cannot be reached.', 'bad')
+    this.transcript.note(failureText(error), 'bad')
   }
 
   #applyEdits(): boolean {

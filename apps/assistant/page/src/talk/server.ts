@@ -53,7 +53,7 @@ async function get<T>(url: string): Promise<T> {
 }
 
 export const getAbout = (): Promise<About> => get('/api/about')
-export const getThreads = (): Promise<readonly ThreadSummary[]> => get('/api/threads')
+export const getThreads = (limit: number): Promise<readonly ThreadSummary[]> => get(`/api/threads?limit=${limit}`)
 export const getHistory = (threadId: string): Promise<History> => get(at(threadId, 'history'))
 export const getTokens = (threadId: string): Promise<Tokens> => get(at(threadId, 'tokens'))
 
@@ -80,7 +80,8 @@ export async function cancelRun(threadId: string, runId: string): Promise<boolea
 }
 
 export async function deleteThread(threadId: string): Promise<boolean> {
-  return (await fetch(`/agent/threads/${encodeURIComponent(threadId)}`, { method: 'DELETE' })).ok
+  const url = `/agent/threads/${encodeURIComponent(threadId)}`
+  return (await fetch(url, { method: 'DELETE' }).catch(() => undefined))?.ok ?? false
 }
 
 function pause(ms: number): Promise<void> {

@@ -18,7 +18,8 @@ export interface Span {
 export interface RunTrace {
   readonly runId: string
   readonly from: number
-  to?: number
+  /** When it ended, or the last sign of life. */
+  to: number
   outcome: 'running' | 'done' | 'waits' | 'stopped' | 'failed'
   readonly spans: Span[]
 }
@@ -48,11 +49,12 @@ export class Trace {
     const now = event.timestamp ?? Math.max(this.#last, Date.now())
     this.#last = now
     if (type === EventType.RUN_STARTED) {
-      this.runs.push({ runId: runId ?? '', from: now, outcome: 'running', spans: [] })
+      this.runs.push({ runId: runId ?? '', from: now, to: now, outcome: 'running', spans: [] })
       return
     }
     const run = this.runs.at(-1)
     if (!run) return
+    run.to = now
     const scope = rest.subagentRunId ?? ''
     const depth = scope === '' ? 0 : scope.split('/tool:').length - 1
     switch (type) {

@@ -150,6 +150,7 @@ describe('a trace', () => {
     const trace = new Trace()
     for (const each of [started('r1'), step('Chat'), ...call('c1', 'pay', {})]) trace.see(each)
     expect([...trace.active]).toEqual(['Chat'])
+    expect(trace.runs[0]).toMatchObject({ outcome: 'running', to: clock })
     trace.see(finished({ type: 'interrupt' }))
     expect(trace.runs[0]).toMatchObject({ outcome: 'waits', spans: [{ status: 'waits' }, { status: 'waits' }] })
   })

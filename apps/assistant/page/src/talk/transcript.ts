@@ -41,6 +41,11 @@ export class Transcript {
     return last?.kind !== 'call' || last.status !== 'running'
   }
 
+  /** Whether a call has neither a result nor an end. */
+  get isWaiting(): boolean {
+    return [...this.calls.values()].some(({ status }) => status === 'waiting')
+  }
+
   /** The first words of the user. */
   get title(): string | undefined {
     return this.items.find((item) => item.kind === 'user')?.text
