@@ -65,7 +65,14 @@ describe('agUiServer', () => {
 
   it('drops a reader that takes nothing, while its run goes on and others read', async () => {
     const text = 'x'.repeat(50_000)
-    const { handler, reported, store } = served(() => words(400, text), { limits: { drainMs: 150 } })
+    const others = Promise.withResolvers<void>()
+    async function* speech() {
+      for await (const event of words(400, text)) {
+        yield event
+        if (event.type === EventType.TEXT_MESSAGE_START) await others.promise
+      }
+    }
+    const { handler, reported, store } = served(speech, { limits: { drainMs: 150 } })
     await using server = await agUiServer(handler)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     const body = JSON.stringify(input())
@@ -79,6 +86,7 @@ describe('agUiServer', () => {
       .poll(async () => (await store.threads.get({ ...ANN, threadId: 't1' }))?.runId ?? 'ended', { timeout: 5_000 })
       .toBe('r1')
     const reader = await fetch(`${server.url}/threads/t1/runs/r1?protocolVersion=1.0`, { headers })
+    others.resolve()
     const frames = await framesOf(reader)
     expect(frames).toHaveLength(404)
     expect(frames.at(-1)?.event.type).toBe('RUN_FINISHED')

@@ -104,9 +104,11 @@ class Life {
   }
 
   async #tell(): Promise<void> {
-    const content = this.#json(0)
-    const activity = { type: 'PLAN', content, ...(this.#random.chance(0.5) && { id: 'plan' }) } as Json
-    await this.#ctx.emit(this.#random.pick(['activity', 'progress']), activity)
+    for (let times = this.#random.below(3); times >= 0; times--) {
+      const content = this.#json(0)
+      const activity = { type: 'PLAN', content, ...(this.#random.chance(0.5) && { id: 'plan' }) } as Json
+      await this.#ctx.emit(this.#random.pick(['activity', 'progress']), activity)
+    }
     await this.#write({ type: 'action', action: { type: 'custom', name: 'note', data: this.#json(1) } })
   }
 
