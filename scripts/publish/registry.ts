@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { runServer } from 'verdaccio'
@@ -17,14 +18,23 @@ const HERE = ['@troupe/*', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*'
 
 /** Starts an empty registry that keeps its data in a folder and asks the machine's registry for the packages of others. */
 export async function startRegistry(folder: string): Promise<Registry> {
-  const outside = (await execute('.', process.env, 'npm', ['config', 'get', 'registry'])).trim()
+  const setting = async (name: string) => (await execute('.', process.env, 'npm', ['config', 'get', name])).trim()
+  const cafile = await setting('cafile')
   const access = { access: '$all', publish: '$authenticated' }
   const server = await runServer({
     // Its folder is where relative paths begin; there is no such file.
     configPath: join(folder, 'config.yaml'),
     storage: join(folder, 'storage'),
     auth: { htpasswd: { file: join(folder, 'htpasswd') } },
-    uplinks: { outside: { url: outside, timeout: '60s', maxage: '1d' } },
+    uplinks: {
+      outside: {
+        url: await setting('registry'),
+        // What npm trusts there, the registry between has to trust, too.
+        ...(existsSync(cafile) && { ca: readFileSync(cafile, 'utf8') }),
+        timeout: '60s',
+        maxage: '1d',
+      },
+    },
     packages: {
       ...Object.fromEntries(HERE.map((pattern) => [pattern, access])),
       '**': { access: '$all', publish: [], proxy: 'outside' },
