@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { AgentInput } from '../index.ts'
 import { notJson } from '../index.ts'
 import { createRunContext, observe, runNested, startRun } from '../run.ts'
-import { collect, noUnhandledRejection } from '../stream/stream.fixture.ts'
+import { collect, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
 import { action, agentOf, callOf, input, talker, toolStart } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -32,6 +32,15 @@ describe('a run', () => {
   test('is known by its id before it begins', () => {
     expect(startRun(talker('a'), input, { runId: 'R' }).runId).toBe('R')
     expect(startRun(talker('a'), input).runId).not.toBe(startRun(talker('a'), input).runId)
+  })
+
+  test('with a signal or a clock that throws is rejected, awaited and read', async () => {
+    const signal = { aborted: false } as AbortSignal
+    const clock = { now: () => 0, after: () => raise(new Error('no time')) }
+    for (const options of [{ signal }, { clock, timeoutMs: 5 }]) {
+      await expect(Promise.resolve(startRun(talker('a'), input, options))).rejects.toThrow()
+      await expect(collect(startRun(talker('a'), input, options))).rejects.toThrow()
+    }
   })
 
   test('of an agent with one thing to say is told like this', async () => {
