@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { notJson } from './json.ts'
+import { isPromise, notJson } from './json.ts'
 
 it('finds nothing wrong with JSON', () => {
   const safe = fc.jsonValue({ maxDepth: 5 }).filter((value) => !JSON.stringify(value).includes('__proto__'))
@@ -30,4 +30,10 @@ it('does not follow a circle, nor anything deeper than 64 levels', () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
   expect(notJson(nested(64))).toBeUndefined()
   expect(notJson(nested(65))).toBeDefined()
+})
+
+it('takes for a promise what can be awaited, and no data that has a property of that name', () => {
+  expect([Promise.resolve(1), { then() {} }].map((value: unknown) => isPromise(value))).toEqual([true, true])
+  const data = [{ then: 'x' }, { then: null }, [], 'then', null, undefined, () => undefined]
+  expect(data.map((value: unknown) => isPromise(value))).toEqual(data.map(() => false))
 })

@@ -10,7 +10,7 @@ export type Awaitable<T> = T | PromiseLike<T>
  * @example const value = isPromise(given) ? await given : given
  */
 export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
-  return typeof value === 'object' && value !== null && 'then' in value
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
 
 const MAX_DEPTH = 64
