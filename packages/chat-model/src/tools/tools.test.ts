@@ -105,20 +105,24 @@ describe('6: a call is answered exactly once before the next model call', () => 
     expect(seen).toEqual([7])
   })
 
-  test.each([{ type: 'object' }, z.looseObject({})])('arguments may have a property called then', async (parameters) => {
-    const got: unknown[] = []
-    const one = defineTool({
-      name: 't',
-      description: 't',
-      parameters,
-      invoke: (given) => {
-        got.push(given)
-        return 'ok'
-      },
-    })
-    const { toolEnds } = await play([args('{"then":"x"}'), 'Done.'], { tools: [one] })
-    expect([got, toolEnds.map(({ content }) => content)]).toEqual([[{ then: 'x' }], ['ok']])
-  })
+  test.each([{ type: 'object' }, z.looseObject({})])(
+    'arguments may have a property called then',
+    async (parameters) => {
+      const got: unknown[] = []
+      const one = defineTool({
+        name: 't',
+        description: 't',
+        parameters,
+        invoke: (given) => {
+          got.push(given)
+          return 'ok'
+        },
+      })
+      const text = '{"then":"x"}'
+      const { toolEnds } = await play([args(text), 'Done.'], { tools: [one] })
+      expect([got, toolEnds.map(({ content }) => content)]).toEqual([[JSON.parse(text)], ['ok']])
+    },
+  )
 
   test('content, display and data of a result reach event and history', async () => {
     const result = { content: 'For the model.', display: 'For you.', data: { n: 1 } }

@@ -33,7 +33,12 @@ it('does not follow a circle, nor anything deeper than 64 levels', () => {
 })
 
 it('takes for a promise what can be awaited, and no data that has a property of that name', () => {
-  expect([Promise.resolve(1), { then() {} }].map((value: unknown) => isPromise(value))).toEqual([true, true])
-  const data = [{ then: 'x' }, { then: null }, [], 'then', null, undefined, () => undefined]
+  expect([Promise.resolve(1), startedLater()].map((value: unknown) => isPromise(value))).toEqual([true, true])
+  const data = [JSON.parse('{"then":"x"}'), JSON.parse('{"then":null}'), [], 'then', null, undefined, () => undefined]
   expect(data.map((value: unknown) => isPromise(value))).toEqual(data.map(() => false))
 })
+
+/** Something to be awaited that is no Promise. */
+function startedLater(): object {
+  return Object.fromEntries([['then', () => undefined]])
+}
