@@ -28,13 +28,15 @@ async function main(): Promise<number> {
   const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
   process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
-  let outcome = 'failed'
+  let outcome = 'unknown'
   try {
     if (session) await reconcile({ store: app.cradle.store })
-    for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
+    const run = runner.query(question, { signal: controller.signal, ...(session && { session }) })
+    for await (const event of run.eventsWithoutThrowing()) {
       print(event)
       if (event.type === 'run-end') outcome = event.outcome
     }
+    if (outcome === 'unknown') await run
     if (session) process.stdout.write(await threadSoFar(app.cradle, session))
   } finally {
     process.off('SIGINT', stop)
