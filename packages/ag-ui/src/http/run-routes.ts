@@ -123,7 +123,7 @@ async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRe
     const after = Number.MAX_SAFE_INTEGER
     for await (const _ of store.runLog.follow(ref, runId, { after, signal: controller.signal }));
     while (!controller.signal.aborted && (await store.threads.get(ref))?.runId === runId) {
-      await new Promise<void>((resolve) => void clock.after(50, resolve, true))
+      await new Promise<void>((resolve) => void clock.after(50, resolve))
     }
   })()
   const ended = await runs.within(ELSEWHERE_MS, closed)

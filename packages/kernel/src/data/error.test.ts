@@ -80,18 +80,16 @@ describe('KernelError', () => {
 
   it('adds a frame without hiding code, details and retryable', () => {
     const inner = new KernelError('RATE_LIMITED', 'too fast', { retryable: true, details: { limit: 3 } })
-    const framed = KernelError.within(inner, 'HANDLER_FAILED', { message: 'handler a', details: { handler: 'a' } })
+    const framed = KernelError.within('handler a: ', inner, 'HANDLER_FAILED', { handler: 'a' })
     expect(framed.toJSON()).toEqual({
       code: 'RATE_LIMITED',
-      message: 'handler a, too fast',
+      message: 'handler a: too fast',
       retryable: true,
       details: { limit: 3, handler: 'a' },
     })
     expect(framed.cause).toBe(inner)
-    expect(KernelError.within(new Error('x'), 'HANDLER_FAILED', { message: 'm' }).code).toBe('HANDLER_FAILED')
-    expect(KernelError.within(new KernelError('ABORTED', 'x'), 'HANDLER_FAILED', { message: 'm' }).code).toBe(
-      'HANDLER_FAILED',
-    )
+    expect(KernelError.within('m: ', new Error('x'), 'HANDLER_FAILED').code).toBe('HANDLER_FAILED')
+    expect(KernelError.within('m: ', new KernelError('ABORTED', 'x'), 'HANDLER_FAILED').code).toBe('HANDLER_FAILED')
   })
 })
 

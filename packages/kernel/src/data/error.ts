@@ -84,20 +84,16 @@ export class KernelError extends Error implements ErrorInfo {
 
   /**
    * Says where an error came from, without hiding what it is.
-   * Contract: an error with a code of its own keeps code, details and `retryable`; any other gets `code`; `frame.details` are added.
-   * @example throw KernelError.within(error, 'HANDLER_FAILED', { message: 'handler cache: beforeAgent failed', details: { handler: 'cache' } })
+   * Contract: an error with a code of its own keeps code, details and `retryable`; any other gets `code`; `details` are added.
+   * @example throw KernelError.within('handler cache: ', error, 'HANDLER_FAILED', { handler: 'cache' })
    */
-  static within(
-    error: unknown,
-    code: ErrorInfo['code'],
-    frame: { readonly message: string; readonly details?: JsonObject },
-  ): KernelError {
+  static within(prefix: string, error: unknown, code: ErrorInfo['code'], details: JsonObject = {}): KernelError {
     const inner = KernelError.from(error, code)
     const kept = STEERING.has(inner.code) ? code : inner.code
-    return new KernelError(kept, `${frame.message}, ${inner.message}`, {
+    return new KernelError(kept, `${prefix}${inner.message}`, {
       cause: error,
       retryable: inner.retryable,
-      details: { ...inner.details, ...frame.details },
+      details: { ...inner.details, ...details },
     })
   }
 

@@ -251,8 +251,8 @@ describe('a host', () => {
     expect([await done, timers]).toEqual([
       'ABORTED',
       [
-        [1_000, true],
-        [10_000, true],
+        [1_000, undefined],
+        [10_000, undefined],
       ],
     ])
   })

@@ -193,7 +193,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       }
       const giveUp = () =>
         fail(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${HOST_MS} ms`))
-      const cancel = this.#core.clock.after(HOST_MS, giveUp, true)
+      const cancel = this.#core.clock.after(HOST_MS, giveUp)
       const done = () => {
         cancel()
         resolve()
