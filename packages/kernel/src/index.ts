@@ -18,6 +18,7 @@ export type {
   ToolOutput,
 } from './agent/tool.ts'
 export { defineTool, parseArguments, toolMetas } from './agent/tool.ts'
+export { isContent, toolResult } from './agent/tool-output.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,
