@@ -1,7 +1,7 @@
 import { type AgUiHandler, agUiHandler } from '@troupe/ag-ui'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner, setSubAgents } from '@troupe/flow'
-import { historyBudget, logging, toolCache, toolCallLimit } from '@troupe/handlers'
+import { historyBudget, type LogLine, logging, toolCache, toolCallLimit } from '@troupe/handlers'
 import { defineTool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
@@ -18,10 +18,20 @@ const multiply = defineTool({
     required: ['a', 'b'],
   },
   effect: 'pure',
-  invoke: (args) => {
+  // Takes a moment, as a call over the network does.
+  invoke: async (args) => {
     const { a, b } = args as { a: number; b: number }
+    await new Promise((resolve) => setTimeout(resolve, 200))
     return String(a * b)
   },
+})
+
+const wait = defineTool({
+  name: 'wait',
+  description: 'Waits until the run is cancelled.',
+  parameters: { type: 'object' },
+  invoke: (_, { signal }) =>
+    new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
 })
 
 const mathematician = parseAgent(
@@ -37,7 +47,7 @@ Calculate: \${task}
 )
 
 /** A desk that gives sums to a mathematician, over AG-UI: every package that needs no Node, in one handler. */
-export function deskHandler(): AgUiHandler {
+export function deskHandler(log: (line: LogLine) => void = () => {}): AgUiHandler {
   const agents = new AgentRegistry({
     factory: chatModelAgent,
     model: scripted('mathematician', [
@@ -55,17 +65,16 @@ export function deskHandler(): AgUiHandler {
       (result) => `6 times 7 is ${result}.`,
     ]),
     tools: agents.tools(),
-    handlers: [
-      logging({ log: (line) => console.log(JSON.stringify(line)) }),
-      toolCallLimit({ perRun: 10 }),
-      historyBudget({ maxTokens: 10_000 }),
-      toolCache(),
-    ],
+    handlers: [logging({ log }), toolCallLimit({ perRun: 10 }), historyBudget({ maxTokens: 10_000 }), toolCache()],
   })
   const router = chatModelAgent({
     name: 'router',
     description: 'Sends questions to the right agent.',
-    model: scripted('router', [{ call: 'transfer_to_agent', args: { agent_name: 'desk' } }]),
+    model: scripted('router', [
+      (question) =>
+        question === 'Wait.' ? { call: 'wait', args: {} } : { call: 'transfer_to_agent', args: { agent_name: 'desk' } },
+    ]),
+    tools: [wait],
   })
   const store = memoryStore()
   const messages = messageLifecycle({ store })

@@ -3,7 +3,7 @@ import { type ChatModel, type Json, type ModelPart, textOf } from '@troupe/kerne
 /** What a scripted model says at one step: a text, or a call. */
 export type Said = string | { readonly call: string; readonly args: Json }
 
-/** A step of a script; a function gets the last message, which is the result of the last call. */
+/** A step of a script; a function gets the text of the last message: a question, or the result of the last call. */
 export type ScriptStep = Said | ((last: string) => Said)
 
 /** A chat model without a vendor: at each step of a turn it says what the script has there. Contract: keeps nothing, so any number of conversations may use it. */
