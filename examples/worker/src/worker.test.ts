@@ -55,7 +55,7 @@ describe.skipIf(!hasWorkerd)('in workerd, without a compatibility flag', () => {
 
   test('a run is cancelled by another request', async () => {
     const response = await fetch(questionOf(worker.url, 'stop', 'Wait.'))
-    const thread = await (await fetch(`${worker.url}/threads/stop`)).json()
+    const thread: { runId: string } = await (await fetch(`${worker.url}/threads/stop`)).json()
     const cancelled = await fetch(`${worker.url}/threads/stop/runs/${thread.runId}/cancel`, { method: 'POST' })
     expect(await cancelled.json()).toEqual({ cancelled: true, ended: true })
     expect(saidIn(await eventsOf(response))).toBe('')
