@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
 /** A date and no flag: Node's modules are not there. */
-const CONFIG = `using Workerd = import "/workerd/workerd.capnp";
+const configOf = (env: Readonly<Record<string, string>>) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = .worker)],
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
@@ -16,6 +16,7 @@ const config :Workerd.Config = (
 const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = "2025-01-01",
+  bindings = [${Object.entries(env).map(([name, text]) => `(name = "${name}", text = "${text}")`)}],
 );
 `
 
@@ -39,10 +40,10 @@ export class WorkerdProcess implements AsyncDisposable {
     this.printed = printed
   }
 
-  static async start(code: string): Promise<WorkerdProcess> {
+  static async start(code: string, env: Readonly<Record<string, string>> = {}): Promise<WorkerdProcess> {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-workerd-'))
     await writeFile(join(folder, 'worker.js'), code)
-    await writeFile(join(folder, 'config.capnp'), CONFIG)
+    await writeFile(join(folder, 'config.capnp'), configOf(env))
     const { default: binary }: { default: string } = createRequire(import.meta.url)('workerd')
     const child = spawn(binary, ['serve', '--control-fd=3', join(folder, 'config.capnp')], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
