@@ -13,7 +13,11 @@ let url = ''
 
 beforeAll(async () => {
   const [turn, worker] = await Promise.all([bundle('./turn.ts'), bundle('./web-worker.ts')])
-  server = await serve({ '/turn.js': turn.code, '/web-worker.js': worker.code })
+  server = await serve({
+    '/turn.js': turn.code,
+    '/web-worker.js': worker.code,
+    '/code-of-text.js': `export const one = new Function('return 1')()`,
+  })
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   browser = await startChromium()
 })
@@ -38,6 +42,13 @@ async function serve(scripts: Readonly<Record<string, string>>): Promise<Server>
   await once(listening, 'listening')
   return listening
 }
+
+test('the page lets no text become code', async () => {
+  const page = await browser.newPage()
+  await page.goto(url)
+  await expect(page.evaluate(`import('/code-of-text.js')`)).rejects.toThrow(/EvalError/)
+  await page.close()
+})
 
 const WAYS = {
   'a page': `import('/turn.js').then(({ turn }) => turn('What is 6 times 7?'))`,
