@@ -4,5 +4,5 @@ import { startRun } from '@troupe/kernel/run'
 import { standIn } from './stand-in.ts'
 
 const agent = chatModelAgent({ name: 'helper', model: standIn, handlers: [whisper({ suffix: '!!!' })] })
-const { text } = await startRun(agent, { messages: [{ id: '1', role: 'user', content: 'Hello' }] })
+const { text } = await startRun(agent, 'Hello')
 console.log('says', text)
