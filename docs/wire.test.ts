@@ -62,7 +62,9 @@ describe('prompt caching', () => {
   })
 
   it('another vendor does not get that mark', async () => {
-    expect(JSON.stringify(await sent('openai.ts', "{ messages: about('All of it.', 'What?') }"))).not.toMatch(/ephemeral/)
+    expect(JSON.stringify(await sent('openai.ts', "{ messages: about('All of it.', 'What?') }"))).not.toMatch(
+      /ephemeral/,
+    )
   })
 
   it('Google is sent the name of the cache', async () => {
