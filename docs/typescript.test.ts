@@ -58,8 +58,10 @@ describe.each(configs)('the tsconfig of "$section"', ({ code, section }) => {
   })
 })
 
-it('there is one for Node and one for bundlers', () => {
+it('there is one for Node and one for bundlers, and the first is the one of the first journey', () => {
   expect(configs).toHaveLength(2)
+  const [journey] = blocksOf('docs/install-only-what-you-need.md').filter(({ file }) => file === 'tsconfig.json')
+  expect(journey?.code).toBe(configs[0]?.code)
 })
 
 it.each([
