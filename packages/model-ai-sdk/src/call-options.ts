@@ -7,6 +7,7 @@ import type { ModelOptions, ModelRequest, ToolSpec } from '@troupe/kernel'
 import { mergeMetadata } from './metadata.ts'
 import { toPrompt } from './prompt.ts'
 import type { ResponseFormat } from './schema/response-format.ts'
+import { toolSchema } from './schema/tool-schema.ts'
 
 /** What may be set once for every call of a model. */
 export type CallDefaults = Omit<
@@ -49,7 +50,7 @@ export function toCallOptions(
 }
 
 function toTool({ name, description, parameters }: ToolSpec): LanguageModelV4FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters }
+  return { type: 'function', name, description, inputSchema: toolSchema(parameters) }
 }
 
 function toChoice(choice: NonNullable<ModelOptions['toolChoice']>): LanguageModelV4ToolChoice {

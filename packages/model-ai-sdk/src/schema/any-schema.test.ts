@@ -109,6 +109,17 @@ it.each(CHECKS)('%s: any schema is sent as documented, and its values come back 
   )
 })
 
+it.each<[string, JsonSchema]>([
+  ['a reference', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } }],
+  ['a part', { allOf: [{ $ref: '#' }] }],
+  ['a branch', { anyOf: [{ $ref: '#' }, { type: 'object', properties: { a: { type: 'string' } } }] }],
+  ['another', { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ $ref: '#/$defs/a' }] } } }],
+])('a schema that is itself by %s is not followed forever', (_, schema) => {
+  const format = responseFormat(schema, 'openai')
+  expect(format).toMatchObject({ wrapped: true, loose: { strictJsonSchema: false } })
+  expect(streamed(format, '{"value":{"a":null}}', [3])).toBe('{"a":null}')
+})
+
 it('any text passes through, in any pieces, and what is not JSON is not changed', () => {
   const format = responseFormat({ type: 'object', properties: { a: { type: 'string' } } }, 'openai')
   const wrapped = responseFormat({ type: 'array', items: { type: 'string' } }, 'openai')

@@ -1,6 +1,7 @@
 import type { Json, JsonObject, JsonSchema } from '@troupe/kernel'
 import { DIALECTS, type DialectName } from './dialect.ts'
 import type { Plan } from './plan.ts'
+import { isPlainRoot } from './tool-schema.ts'
 import { vendorSchema } from './vendor-schema.ts'
 import { isSchema } from './walk.ts'
 
@@ -38,7 +39,7 @@ function makeFormat(schema: JsonSchema, name: DialectName): ResponseFormat {
   const inner = whole && vendorSchema(outer, dialect)
   // The plan is that of the value, without the object around it.
   if (inner) return { schema: inner.schema, plan: valuePlan(inner.plan), wrapped: true, loose: undefined }
-  const bare = schema.type === 'object'
+  const bare = schema.type === 'object' && isPlainRoot(schema)
   return { schema: bare ? schema : outer, plan: undefined, wrapped: !bare, loose: dialect.loose }
 }
 

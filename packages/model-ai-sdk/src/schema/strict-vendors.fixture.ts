@@ -10,7 +10,7 @@ import {
   refuse,
   serve,
 } from '../vendors.fixture.ts'
-import { brokenForAnthropic, brokenForGoogle, brokenForOpenAI } from './subsets.fixture.ts'
+import { brokenAsTool, brokenForAnthropic, brokenForGoogle, brokenForOpenAI } from './subsets.fixture.ts'
 
 /** What a vendor was asked for. */
 export interface Asked {
@@ -40,8 +40,9 @@ export const STRICT_VENDORS: Readonly<Record<string, StrictVendor>> = {
     asked: ({ response_format: { json_schema } }: Body) => json_schema,
     complaint(body: Body) {
       const { schema, strict } = this.asked(body)
-      const tools = (body.tools ?? []).map((tool: Body) =>
-        brokenForOpenAI(tool.function.parameters, tool.function.strict === true),
+      const tools = (body.tools ?? []).map(
+        ({ function: tool }: Body) =>
+          brokenAsTool(tool.parameters) ?? brokenForOpenAI(tool.parameters, tool.strict === true),
       )
       return [brokenForOpenAI(schema, strict), ...tools].find(Boolean)
     },
@@ -56,7 +57,9 @@ export const STRICT_VENDORS: Readonly<Record<string, StrictVendor>> = {
     asked: ({ text: { format } }: Body) => format,
     complaint(body: Body) {
       const { schema, strict } = this.asked(body)
-      const tools = (body.tools ?? []).map((tool: Body) => brokenForOpenAI(tool.parameters, tool.strict !== false))
+      const tools = (body.tools ?? []).map(
+        (tool: Body) => brokenAsTool(tool.parameters) ?? brokenForOpenAI(tool.parameters, tool.strict !== false),
+      )
       return [brokenForOpenAI(schema, strict), ...tools].find(Boolean)
     },
     answer(response, pieces) {
@@ -79,9 +82,7 @@ export const STRICT_VENDORS: Readonly<Record<string, StrictVendor>> = {
         ? { schema: output_config.format.schema, strict: true }
         : { schema: tools.find(({ name }: Body) => name === 'json').input_schema, strict: false },
     complaint({ output_config, tools = [] }: Body) {
-      const roots = tools.map(({ input_schema: { type } }: Body) =>
-        type === 'object' ? undefined : "input_schema.type: Input should be 'object'",
-      )
+      const roots = tools.map(({ input_schema }: Body) => brokenAsTool(input_schema))
       const strict = tools
         .filter((tool: Body) => tool.strict)
         .map((tool: Body) => brokenForAnthropic(tool.input_schema))

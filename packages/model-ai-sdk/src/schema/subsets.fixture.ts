@@ -69,6 +69,17 @@ export function brokenForOpenAI(schema: unknown, strict: boolean): string | unde
   })
 }
 
+/** OpenAI and Anthropic say so in their errors, also for tools that are not strict. */
+export function brokenAsTool(schema: unknown): string | undefined {
+  return firstOf((complain) => {
+    if (!isNode(schema) || schema.type !== 'object') complain('()', "input_schema.type: Input should be 'object'")
+    const refused = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'].filter((keyword) =>
+      Object.keys(Object(schema)).includes(keyword),
+    )
+    if (refused.length > 0) complain('()', `${refused} is not supported at the top level`)
+  })
+}
+
 /** Anthropic, "Structured outputs", "JSON Schema limitations" and "Schema complexity limits". */
 const ANTHROPIC = {
   keywords: words(

@@ -19,6 +19,8 @@ interface Made extends VendorSchema {
 
 interface Definition {
   readonly name: string
+  /** How many objects and lists it is inside of. */
+  readonly level: number
   made?: Made
   used: boolean
   plan: Plan | undefined
@@ -47,6 +49,7 @@ class Writer {
   /** The finished schema, in which the branches of a union look up their references. */
   #finished: JsonSchema = {}
   #depth = 0
+  #level = 0
 
   constructor(root: JsonSchema, dialect: Dialect) {
     this.#root = root
@@ -69,6 +72,7 @@ class Writer {
     const taken = [...this.#definitions.values()].some((one) => one.name === name)
     const definition: Definition = {
       name: taken ? `${name}_${this.#definitions.size}` : name,
+      level: this.#level,
       used: false,
       plan: undefined,
     }
@@ -86,6 +90,14 @@ class Writer {
     } finally {
       this.#depth--
     }
+  }
+
+  /** Writes what an object or a list contains. */
+  #inside(node: unknown): Made {
+    this.#level++
+    const made = this.#write(node)
+    this.#level--
+    return made
   }
 
   #written(node: unknown): Made {
@@ -128,7 +140,8 @@ class Writer {
     }
     const definition = this.#definitions.get(pointer) as Definition
     const cyclic = definition.made === undefined
-    if (cyclic && this.#dialect.recursion === 'no') throw new Inexpressible()
+    // A schema that is itself, without an object or a list in between, says nothing.
+    if (cyclic && (this.#dialect.recursion === 'no' || definition.level === this.#level)) throw new Inexpressible()
     const changes = cyclic ? this.#dialect.optional === 'nullable' : definition.plan !== undefined
     const plan: Plan | undefined = changes ? { kind: 'reference', target: definition } : undefined
     const own = described(beside, this.#dialect)
@@ -201,7 +214,7 @@ class Writer {
     let cyclic = false
     for (const [name, schema] of Object.entries(properties)) {
       if (isNever(schema) && !needed.has(name)) continue
-      const made = this.#write(schema)
+      const made = this.#inside(schema)
       const drop = optional === 'nullable' && !needed.has(name) && !admitsNull(this.#root, schema)
       cyclic ||= made.cyclic === true
       sent.push([name, drop ? nullable(made.schema) : made.schema])
@@ -216,7 +229,7 @@ class Writer {
         ...described(node, this.#dialect, 'object'),
         properties: Object.fromEntries(sent),
         required,
-        additionalProperties: rest === false ? false : isSchema(rest) ? this.#write(rest).schema : true,
+        additionalProperties: rest === false ? false : isSchema(rest) ? this.#inside(rest).schema : true,
       },
       plan: drops.size > 0 || members.size > 0 ? { kind: 'object', drops, members } : undefined,
       cyclic,
@@ -227,9 +240,9 @@ class Writer {
     const { items, prefixItems } = node
     const first = Array.isArray(prefixItems) ? prefixItems : []
     const ends = first.length > 0 && (items === undefined || items === false)
-    const rest = ends ? undefined : this.#write(items ?? true)
+    const rest = ends ? undefined : this.#inside(items ?? true)
     if (first.length > 0 && !this.#dialect.open) return this.#tuple(node, first, rest)
-    const made = first.map((item) => this.#write(item))
+    const made = first.map((item) => this.#inside(item))
     const sized = ends && node.maxItems === undefined ? { ...node, maxItems: first.length } : node
     return {
       schema: {
@@ -247,7 +260,7 @@ class Writer {
   #tuple(node: JsonSchema, first: readonly unknown[], rest: Made | undefined): Made {
     const needed = typeof node.minItems === 'number' ? node.minItems : first.length
     const { optional } = this.#dialect
-    const items = first.map((item) => this.#write(item))
+    const items = first.map((item) => this.#inside(item))
     const drops = first.map((item, i) => i >= needed && !admitsNull(this.#root, item))
     const sent = items.map(({ schema }, i) => (drops[i] && optional === 'nullable' ? nullable(schema) : schema))
     const names = items.map((_, i) => String(i)).filter((_, i) => i < needed || optional === 'nullable')

@@ -16,11 +16,19 @@ export function resolve(root: JsonSchema, pointer: string): unknown {
   if (!pointer.startsWith('#/')) return undefined
   let target: unknown = root
   for (const part of pointer.slice(2).split('/')) {
-    const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof target !== 'object' || target === null || !Object.hasOwn(target, key)) return undefined
     target = (target as Record<string, unknown>)[key]
   }
   return target
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
 }
 
 /** Every schema in a schema. Contract: with `uses`, a definition comes once for each use of it, so the schema must not refer to itself. */
