@@ -1,8 +1,9 @@
 import { describe } from '@troupe/flow'
-import { KernelError, systemClock, type ThreadRef } from '@troupe/kernel'
+import { KernelError, type Outcome, systemClock, type ThreadRef } from '@troupe/kernel'
 import { reconcile } from '@troupe/persistence'
+import type { App } from './app.ts'
 import { readConfig, USAGE } from './config.ts'
-import { type App, createApp } from './container.ts'
+import { createApp } from './container.ts'
 import { printer } from './print.ts'
 import { printAgents } from './print-agents.ts'
 
@@ -13,7 +14,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${USAGE}\n`)
     return 0
   }
-  const app = createApp(config)
+  const app = await createApp(config)
   const { agent, runner, model } = app.cradle
   if (config.agents) {
     process.stdout.write(printAgents(describe(agent)))
@@ -22,18 +23,23 @@ async function main(): Promise<number> {
   const controller = new AbortController()
   const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped'))
   process.once('SIGINT', stop)
-  // Whoever read us has gone: `pnpm demo | head`.
+  // The reader has gone: `pnpm demo | head`.
   process.stdout.on('error', stop)
   const { thread, question } = config
   const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
   process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
-  let outcome = 'failed'
+  let outcome: Outcome | undefined
   try {
     if (session) await reconcile({ store: app.cradle.store })
-    for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
-      print(event)
-      if (event.type === 'run-end') outcome = event.outcome
+    try {
+      for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
+        print(event)
+        if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
+      }
+    } catch (error) {
+      // A run that came to its end has told its error in the transcript.
+      if (outcome === undefined) throw error
     }
     if (session) process.stdout.write(await threadSoFar(app.cradle, session))
   } finally {
