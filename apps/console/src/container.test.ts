@@ -1,3 +1,4 @@
+import type { AgentHandler } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { asValue } from 'awilix'
 import { expect, it } from 'vitest'
@@ -17,22 +18,29 @@ it('wires the demo model, or the vendor that is configured', async () => {
   expect((await createApp({ ...config, vendor })).cradle.model.name).toBe('ollama:llama3.2')
 })
 
-it('keeps conversations in SQLite, or in PostgreSQL; neither is reached before it is used', async () => {
-  for (const database of [
-    { type: 'sqlite', path: '/nowhere/chat.db' },
-    { type: 'postgres', url: 'postgres://127.0.0.1:1/chat' },
-  ] as const) {
-    const app = await createApp({ ...config, database })
-    expect(app.cradle.store.threads).toBeDefined()
-    await expect(app.cradle.store.threads.list({ app: 'a', user: 'u' })).rejects.toMatchObject({
-      code: expect.stringMatching(/^STORE_/),
-    })
-    await app.dispose()
-  }
-})
-
 it('swaps a part with one registration', async () => {
   const app = (await createApp(config)).register({ model: asValue(scriptedModel(['Hi'])) })
   expect(app.cradle.model.name).toBe('scripted')
   expect((await app.cradle.runner.query('Hello?')).text).toBe('Hi')
+})
+
+it('gives every agent the handlers of the app, sub-agents included', async () => {
+  const heard: string[] = []
+  const handler: AgentHandler = { name: 'ear', beforeAgent: ({ agentName }) => void heard.push(agentName) }
+  const turns = [
+    { toolCalls: [{ name: 'codebase_investigator', arguments: { objective: 'Look.' } }] },
+    { toolCalls: [{ name: 'complete_task', arguments: { result: 'Found.' } }] },
+    { toolCalls: [{ name: 'transfer_to_agent', arguments: { agent_name: 'WeatherAgent' } }] },
+    'Sunny.',
+  ]
+  const app = (await createApp(config)).register({
+    model: asValue(scriptedModel(turns)),
+    handlers: asValue([handler]),
+  })
+  await app.cradle.runner.query('Where is it?')
+  expect(heard).toEqual(['RouterAgent', 'codebase_investigator', 'WeatherAgent'])
+  expect((await createApp(config)).cradle.handlers.map(({ name }) => name)).toEqual([
+    'toolCallLimit',
+    'truncateResults',
+  ])
 })
