@@ -24,7 +24,7 @@ const app = await createApp(readConfig({ TROUPE_DB: ':memory:', TROUPE_WORD_DELA
 const assistant = await startAssistant(app)
 const { tree } = await (await fetch(assistant.url + '/api/about')).json()
 console.log(tree.subAgents.map(({ name }) => name).join(' '))
-const messages = [{ id: '1', role: 'user', content: 'Write me a poem' }]
+const messages = [{ id: '1', role: 'user', content: 'Write me a haiku' }]
 const input = { threadId: 't', runId: 'r', messages, tools: [], context: [], state: {}, forwardedProps: {} }
 const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
 const response = await fetch(assistant.url + '/agent', { method: 'POST', headers, body: JSON.stringify(input) })
@@ -39,11 +39,11 @@ function run(): string {
 
 it('to add an agent or a handler is one file', () => {
   writeFileSync(
-    join(copy, 'src/agents/poem.ts'),
+    join(copy, 'src/agents/haiku.ts'),
     `import type { MakeAgent } from '../app.ts'
 
 export const agent: MakeAgent = ({ newAgent }) =>
-  newAgent({ name: 'PoemAgent', description: 'Writes poems.', instruction: 'You write poems.' })
+  newAgent({ name: 'HaikuAgent', description: 'Writes haiku.', instruction: 'You write haiku.' })
 `,
   )
   writeFileSync(
@@ -57,8 +57,8 @@ export const handler: MakeHandler = ({ model }) => ({
 `,
   )
   const out = run()
-  expect(out).toMatch(/^ChatAgent PoemAgent WeatherAgent\n/)
+  expect(out).toMatch(/^ChatAgent .*HaikuAgent .*WeatherAgent\n/)
   expect(out).toContain('RouterAgent speaks with demo\n')
-  expect(out).toContain('PoemAgent speaks with demo\n')
+  expect(out).toContain('HaikuAgent speaks with demo\n')
   expect(out).toContain('"RUN_FINISHED"')
 })

@@ -24,17 +24,17 @@ function run(...args: string[]): string {
 }
 
 it('to add an agent is one file', () => {
-  expect(run('--agents')).not.toContain('PoemAgent')
+  expect(run('--agents')).not.toContain('HaikuAgent')
   add(
-    'agents/poem.ts',
+    'agents/haiku.ts',
     `import type { MakeAgent } from '../app.ts'
 
 export const agent: MakeAgent = ({ newAgent }) =>
-  newAgent({ name: 'PoemAgent', description: 'Writes poems.', instruction: 'You write poems.' })
+  newAgent({ name: 'HaikuAgent', description: 'Writes haiku.', instruction: 'You write haiku.' })
 `,
   )
-  expect(run('--agents')).toContain('├─ PoemAgent: Writes poems.\n')
-  expect(run('Write me a poem')).toContain('→ transfer_to_agent {"agent_name":"PoemAgent"}')
+  expect(run('--agents')).toContain('├─ HaikuAgent: Writes haiku.\n')
+  expect(run('Write me a haiku')).toContain('→ transfer_to_agent {"agent_name":"HaikuAgent"}')
 })
 
 it('to add a handler is one file, and every agent gets it', () => {
@@ -57,8 +57,8 @@ export const handler: MakeHandler = ({ config }) => ({
 })
 
 it('a file that is not an agent is named, and nothing starts', () => {
-  add('agents/poem.ts', 'export const agnet = 1\n')
+  add('agents/haiku.ts', 'export const agnet = 1\n')
   const { status, stderr, stdout } = spawnSync(process.execPath, ['src/main.ts', 'Hi'], { cwd: copy, encoding: 'utf8' })
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toBe('agents/poem.ts: export a function named agent that makes one, exports agnet\n')
+  expect(stderr).toBe('agents/haiku.ts: export a function named agent that makes one, exports agnet\n')
 })
