@@ -96,7 +96,7 @@ export class Caller {
     let end: Ended | undefined
     tell({ type: 'began', runId, what })
     try {
-      for await (const event of run) {
+      for await (const event of run.eventsWithoutThrowing()) {
         const message = messageOf(event)
         if (message) {
           messages.push(message)
@@ -113,6 +113,7 @@ export class Caller {
         }
         await log.take(event)
       }
+      if (!end) await run
     } catch (error) {
       tell({ type: 'refused', runId, code: KernelError.from(error, 'UNCODED').code })
     }

@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup'
 
 export default defineConfig({
-  entry: ['src/index.ts', 'src/markdown.ts'],
+  entry: ['src/index.ts', 'src/markdown.ts', 'src/node.ts'],
   format: 'esm',
   target: 'node22',
   dts: true,

@@ -1,4 +1,4 @@
-import { type AgUiServer, agUiServer } from '@troupe/ag-ui'
+import { type AgUiServer, agUiServer } from '@troupe/ag-ui/node'
 import { reconcile } from '@troupe/persistence'
 import { type AwilixContainer, asValue } from 'awilix'
 import type { App, RequestScope } from './app.ts'

@@ -32,15 +32,13 @@ async function main(): Promise<number> {
   let outcome: Outcome | undefined
   try {
     if (session) await reconcile({ store: app.cradle.store })
-    try {
-      for await (const event of runner.query(question, { signal: controller.signal, ...(session && { session }) })) {
-        print(event)
-        if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
-      }
-    } catch (error) {
-      // A run that came to its end has told its error in the transcript.
-      if (outcome === undefined) throw error
+    const run = runner.query(question, { signal: controller.signal, ...(session && { session }) })
+    for await (const event of run.eventsWithoutThrowing()) {
+      print(event)
+      if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
     }
+    // A run that came to its end has told its error in the transcript.
+    if (outcome === undefined) await run
     if (session) process.stdout.write(await threadSoFar(app.cradle, session))
   } finally {
     process.off('SIGINT', stop)

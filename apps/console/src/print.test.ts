@@ -19,7 +19,7 @@ async function printed(turns: Parameters<typeof scriptedModel>[0], color = false
     tools: [weatherTool()],
     retry: (_error, attempt) => (attempt < 2 ? 0 : undefined),
   })
-  for await (const event of startRun(agent, input)) {
+  for await (const event of startRun(agent, input).eventsWithoutThrowing()) {
     print(event)
     clock.advance(1)
   }

@@ -1,6 +1,7 @@
 /** The server of the soak, in a process of its own; started with --expose-gc by soaked-server.ts. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { AgUiAgent, agUiHandler, agUiServer, SessionManager } from '@troupe/ag-ui'
+import { AgUiAgent, agUiHandler, SessionManager } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import { runner } from '@troupe/flow'
 import type { KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'

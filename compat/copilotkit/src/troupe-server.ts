@@ -1,5 +1,6 @@
 /** Serves an agent of Troupe on loopback, once for each policy of disconnects; tells the addresses, and ends with its parent. */
-import { agUiHandler, agUiServer } from '../../../packages/ag-ui/src/index.ts'
+import { agUiHandler } from '../../../packages/ag-ui/src/index.ts'
+import { agUiServer } from '../../../packages/ag-ui/src/node.ts'
 import { chatModelAgent } from '../../../packages/chat-model/src/index.ts'
 import { agentTool, runner, setSubAgents } from '../../../packages/flow/src/index.ts'
 import { defineTool, type Json } from '../../../packages/kernel/src/index.ts'

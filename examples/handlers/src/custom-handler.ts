@@ -30,7 +30,7 @@ export class CachingHandler extends BaseAgentHandler {
     const cached = this.#cache.get(key)
     if (cached) return cached
     const result = await next(ctx, input)
-    if (!result.error) this.#cache.set(key, result)
+    if (!result.error && !ctx.acted) this.#cache.set(key, result)
     return result
   }
 }

@@ -94,7 +94,7 @@ describe('with the ChatModel agent as factory', () => {
       tools: registry.tools(),
     })
     const events = []
-    for await (const event of startRun(lead, { messages: [] })) events.push(event)
+    for await (const event of startRun(lead, { messages: [] }).eventsWithoutThrowing()) events.push(event)
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'a')).toMatchObject({
       data: { reason: 'goal', turns: 1 },
     })

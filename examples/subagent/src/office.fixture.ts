@@ -1,6 +1,17 @@
 import { type ChatModelAgentOptions, chatModelAgent } from '@troupe/chat-model'
 import { type FlowRunner, runner } from '@troupe/flow'
-import type { AgentEvent, Answers, KernelError, RunEnd, Store, Thread, ThreadRef, Tool, ToolEnd } from '@troupe/kernel'
+import type {
+  AgentEvent,
+  Answers,
+  KernelError,
+  Run,
+  RunEnd,
+  Store,
+  Thread,
+  ThreadRef,
+  Tool,
+  ToolEnd,
+} from '@troupe/kernel'
 import { defineTool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type AgentOptions, AgentRegistry, type AgentRegistryOptions, type SubagentStatus } from '@troupe/subagent'
@@ -59,9 +70,9 @@ export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOpt
   }
   let store = memoryStore()
   let current = open(store)
-  const hear = async (run: AsyncIterable<AgentEvent>): Promise<Act> => {
+  const hear = async (run: Run): Promise<Act> => {
     const events: AgentEvent[] = []
-    for await (const event of run) {
+    for await (const event of run.eventsWithoutThrowing()) {
       events.push(event)
       onEvent?.(event, self)
     }

@@ -1,4 +1,4 @@
-import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, ToolEnd } from '@troupe/kernel'
+import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, Run, ToolEnd } from '@troupe/kernel'
 import type { Recording } from '@troupe/testkit'
 
 /** What became of one run. */
@@ -18,11 +18,11 @@ export interface Act extends Recording {
 
 /** A run whose events somebody sees before the next one. */
 export async function* watched(
-  run: AsyncIterable<AgentEvent>,
+  run: Run,
   onEvent: (event: AgentEvent, index: number) => void,
 ): AsyncGenerator<AgentEvent> {
   let index = 0
-  for await (const event of run) {
+  for await (const event of run.eventsWithoutThrowing()) {
     onEvent(event, index++)
     yield event
   }

@@ -14,10 +14,11 @@ import {
   type RunContext,
   type RunResult,
   type Sink,
+  sinkTo,
   type ToolCall,
   textOf,
 } from '@troupe/kernel'
-import { openCalls, repairHistory } from '@troupe/kernel/history'
+import { messageOf, openCalls, repairHistory } from '@troupe/kernel/history'
 import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
@@ -36,12 +37,14 @@ export type LoopState = {
 /** One run of a ChatModel agent: model, tools, and again, until somebody has the last word. */
 export class Loop {
   readonly #plan: Plan
-  readonly #sink: Sink<EventDraft>
+  #sink: Sink<EventDraft>
   readonly #ctx: RunContext
   readonly #stamp: EventStamp
   #dialogue: Dialogue | undefined
   #turn = 0
   #interrupts: readonly Interrupt[] = []
+  /** What the run adds to the history, where a handler hears of it. */
+  readonly #added: Message[] = []
 
   constructor(plan: Plan, ctx: RunContext, sink: Sink<EventDraft>) {
     this.#plan = plan
@@ -57,6 +60,7 @@ export class Loop {
 
   async #framed(start: AgentInput | ResumeInfo, { config, toolbox }: Setup): Promise<void> {
     const { chain } = this.#plan
+    this.#sink = this.#gathering(this.#sink)
     let reached = 0
     let ctx = this.#ctx
     let thrown: { readonly error: unknown } | undefined
@@ -75,6 +79,14 @@ export class Loop {
       thrown ??= { error }
     }
     if (thrown) throw thrown.error
+  }
+
+  #gathering(sink: Sink<EventDraft>): Sink<EventDraft> {
+    return sinkTo(sink, (draft: EventDraft) => {
+      const message = messageOf({ ...this.#stamp, ...draft })
+      if (message) this.#added.push(message)
+      return sink.write(draft)
+    })
   }
 
   #work(start: AgentInput | ResumeInfo, setup: Setup, ctx: RunContext): Promise<void> {
@@ -240,14 +252,15 @@ export class Loop {
   }
 
   #result(thrown: unknown): RunResult<Json> {
-    const { text = '', usage = NO_USAGE, messages = [] } = this.#dialogue ?? {}
+    const { text = '', usage = NO_USAGE, messages: history = [] } = this.#dialogue ?? {}
+    const result = { text, usage, messages: this.#added }
     if (thrown !== undefined) {
       const error = this.#ctx.signal.aborted ? abortError(this.#ctx.signal.reason) : KernelError.from(thrown)
-      return { text, usage, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }
+      return { ...result, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }
     }
-    if (this.#interrupts.length > 0) return { text, usage, outcome: 'interrupted', interrupts: this.#interrupts }
-    const open = openCalls(messages).map(({ id }) => id)
-    return { text, usage, outcome: 'complete', ...(open.length > 0 && { openCallIds: open }) }
+    if (this.#interrupts.length > 0) return { ...result, outcome: 'interrupted', interrupts: this.#interrupts }
+    const open = openCalls(history).map(({ id }) => id)
+    return { ...result, outcome: 'complete', ...(open.length > 0 && { openCallIds: open }) }
   }
 }
 

@@ -3,6 +3,7 @@ export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite, HookName } f
 export { BaseAgentHandler, hookOf } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
 export { say } from './agent/say.ts'
+export type { NewMessage, StartInput } from './agent/start-input.ts'
 export type {
   InvokeTool,
   StreamTool,
@@ -17,6 +18,7 @@ export type {
   ToolOutput,
 } from './agent/tool.ts'
 export { defineTool, parseArguments, toolMetas } from './agent/tool.ts'
+export { isContent, toolResult } from './agent/tool-output.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,
@@ -45,7 +47,7 @@ export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
 export { APPROVAL_SCHEMA } from './data/action.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
-export { checkOption, got, KernelError } from './data/error.ts'
+export { got, KernelError } from './data/error.ts'
 export type {
   ActionEvent,
   AgentEnd,
@@ -90,6 +92,8 @@ export type {
   UserMessage,
 } from './data/message.ts'
 export { addUsage, NO_USAGE, textOf } from './data/message.ts'
+export type { OptionNames } from './data/option.ts'
+export { checkOption, checkOptionNames, nearest, suggestion } from './data/option.ts'
 export type {
   FromJsonSchema,
   Infer,

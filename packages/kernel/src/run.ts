@@ -1,3 +1,4 @@
+export { readInput } from './agent/start-input.ts'
 export { checkAgent, isSaidBy, observe } from './run/observe.ts'
 export { openSpan } from './run/open-span.ts'
 export { runNested } from './run/run-nested.ts'

@@ -160,6 +160,13 @@ describe('files', () => {
       { type: 'file', file: { type: 'file', mediaType: 'image/png', url: 'https://x.test/a.png' } },
     ])
   })
+
+  it('a file of any size and any bytes is kept, byte by byte', () => {
+    const bytes = Uint8Array.from({ length: 300_001 }, (_, i) => i % 251)
+    expect(said({ type: 'file', mediaType: 'image/png', data: { type: 'data', data: bytes } })).toEqual([
+      { type: 'file', file: { type: 'file', mediaType: 'image/png', data: Buffer.from(bytes).toString('base64') } },
+    ])
+  })
 })
 
 describe('tool calls', () => {

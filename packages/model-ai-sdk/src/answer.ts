@@ -122,5 +122,10 @@ function toFilePart({ mediaType, data, providerMetadata }: LanguageModelV4File):
 
 function toBase64(data: Uint8Array | string): string {
   if (typeof data === 'string') return data
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+  let text = ''
+  for (let at = 0; at < data.length; at += CHUNK) text += String.fromCharCode(...data.subarray(at, at + CHUNK))
+  return btoa(text)
 }
+
+/** A call takes no more arguments than the stack has room for. */
+const CHUNK = 8_192

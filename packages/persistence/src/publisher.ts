@@ -55,19 +55,19 @@ export class Publisher<Args extends readonly unknown[]> {
 
   #checkLater(): void {
     if (this.#reported) return
-    this.#cancelHangCheck ??= this.#clock.after(HANG_MS, () => {
+    const check = () => {
       this.#cancelHangCheck = undefined
       const [oldest] = this.#pending
       if (!oldest) return
       if (this.#clock.now() - oldest.since >= HANG_MS) this.#failed(`still pending after ${HANG_MS} ms`)
       else this.#checkLater()
-    })
+    }
+    this.#cancelHangCheck ??= this.#clock.after(HANG_MS, check, false)
   }
 
   #failed(cause: unknown): void {
     if (this.#reported) return
     this.#reported = true
-    const { message } = KernelError.from(cause)
-    this.#report(new KernelError('CALLBACK_FAILED', `${this.#name}: ${message}`, { cause }))
+    this.#report(KernelError.within(`${this.#name}: `, cause, 'CALLBACK_FAILED', { callback: this.#name }))
   }
 }

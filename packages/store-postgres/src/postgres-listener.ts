@@ -108,7 +108,7 @@ export class PostgresListener {
     }
     hears(false)
     // A server that does not answer must not hold up whoever closes the store.
-    const giveUp = systemClock.after(GOODBYE_MS, () => socket.destroy(), true)
+    const giveUp = systemClock.after(GOODBYE_MS, () => socket.destroy())
     if (!lost) await client.end().catch(() => {})
     giveUp()
     return heardOnce
@@ -121,7 +121,7 @@ export class PostgresListener {
         this.#wake = () => {}
         resolve()
       }
-      const cancel = systemClock.after(ms, done)
+      const cancel = systemClock.after(ms, done, false)
       this.#wake = done
       if (this.#closed) done()
     })

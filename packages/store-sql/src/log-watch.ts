@@ -100,8 +100,7 @@ export class LogWatch {
   #schedule(): void {
     if (!this.#polling || this.#closed || this.#cancelTimer || !this.awaited) return
     const { clock, everyMs } = this.#options
-    // It holds the process: somebody is waiting.
-    this.#cancelTimer = clock.after(everyMs, () => void this.#look(), true)
+    this.#cancelTimer = clock.after(everyMs, () => void this.#look())
   }
 
   #stopTimer(): void {

@@ -160,7 +160,7 @@ class SqliteConnection implements DatabaseConnection {
       } catch (error) {
         if (!isBusy(error) || this.#database.isTransaction || systemClock.now() >= deadline) throw error
       }
-      await new Promise<void>((resolve) => systemClock.after(pause, resolve, true))
+      await new Promise<void>((resolve) => systemClock.after(pause, resolve))
     }
   }
 

@@ -1,4 +1,4 @@
-import { type AgentEvent, type RunEnd, textOf } from '@troupe/kernel'
+import { type AgentEvent, type Run, type RunEnd, textOf } from '@troupe/kernel'
 
 /** What was heard of a run. */
 export interface Recording {
@@ -10,12 +10,15 @@ export interface Recording {
 }
 
 /**
- * Reads a run to its end.
+ * Reads a run to its end, also one that fails; `end` says how it ended.
+ * Contract: throws what a stream throws, and of a run only that it never began.
  * @example expect((await record(startRun(agent, input))).lines).toEqual(['greeter run-start', …])
  */
-export async function record(source: AsyncIterable<AgentEvent>): Promise<Recording> {
+export async function record(source: Run | AsyncIterable<AgentEvent>): Promise<Recording> {
   const events: AgentEvent[] = []
-  for await (const event of source) events.push(event)
+  const run = 'eventsWithoutThrowing' in source ? source : undefined
+  for await (const event of run?.eventsWithoutThrowing() ?? source) events.push(event)
+  if (run && events.length === 0) await run
   const last = events.at(-1)
   return { events, lines: transcript(events), end: last?.type === 'run-end' ? last : undefined }
 }

@@ -3,9 +3,9 @@ import {
   type AgUiHandler,
   type AgUiHandlerOptions,
   agUiHandler,
-  agUiServer,
   type RunAgentInput,
 } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import { runner } from '@troupe/flow'
 import { type Agent, defineTool, type KernelError, type Store, type Tool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'

@@ -1,4 +1,4 @@
-import { agUiServer } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
 import { random } from './random.ts'
 import { asking, talkerHandler } from './talker.ts'

@@ -1,5 +1,5 @@
-import { agUiServer } from '@troupe/ag-ui'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
+import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { random } from './random.ts'

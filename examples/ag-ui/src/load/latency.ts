@@ -1,4 +1,5 @@
-import { agUiHandler, agUiServer } from '@troupe/ag-ui'
+import { agUiHandler } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
 import type { Store } from '@troupe/kernel'

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { agUiServer } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
 import { asking, talkerHandler } from './talker.ts'
 

@@ -1,4 +1,4 @@
-import { agUiServer } from '@troupe/ag-ui'
+import { agUiServer } from '@troupe/ag-ui/node'
 import { postgresStore } from '@troupe/store-postgres'
 import { talkerHandler } from './talker.ts'
 

@@ -104,7 +104,12 @@ export class AgentRun {
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
       const start = await startPlanned(this.#parts, { input, plan, thread, runner, execution })
       const see = this.#seeing(this.#translator(input, state), execution, show)
-      await pastHolds(this.#parts.clock, () => pipe(start(), sinkTo(sink, see)))
+      await pastHolds(this.#parts.clock, async () => {
+        const run = start()
+        await pipe(run.eventsWithoutThrowing(), sinkTo(sink, see))
+        // A run that never began has shown nothing, and says why to those who await it.
+        if (this.#place !== 'run') await run
+      })
     } catch (error) {
       if (this.#place === 'run' || !isCancelled(execution.signal)) throw error
       await show(bareRun(this.#translator(input, stateOf(input)), input, name, undefined, true))

@@ -5,8 +5,12 @@ import type { AgUiEvent } from '../protocol.ts'
 import { agentOf, calm, collect, echo, endOf, request, stage, textIn, user } from './agent.fixture.ts'
 
 /** A Runner of somebody else. */
-function strange(run: () => AsyncIterable<AgentEvent>): Runner {
-  return { agent: echo, run: run as () => Run, resume: run as () => Run, cancel: async () => false }
+function strange(events: () => AsyncIterable<AgentEvent>): Runner {
+  const run = () => {
+    const source = events()
+    return { runId: 'r1', eventsWithoutThrowing: () => source } as Run
+  }
+  return { agent: echo, run, resume: run, cancel: async () => false }
 }
 const stamp = { runId: 'r1', agentName: 'desk', runPath: [] }
 const serve = async (run: () => AsyncIterable<AgentEvent>) => {

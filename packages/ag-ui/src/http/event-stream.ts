@@ -92,13 +92,11 @@ class EventReader {
   /** From here on it is the reader's turn. */
   watch(controller: Controller): void {
     const { clock, drainMs } = this.#options
-    this.#timers = [
-      clock.after(HELD_MS, () => this.#release()),
-      clock.after(drainMs, () => {
-        this.end(false)
-        controller.error(new KernelError('READER_STALLED', `stream: nothing was read for ${drainMs} ms`))
-      }),
-    ]
+    const stalled = () => {
+      this.end(false)
+      controller.error(new KernelError('READER_STALLED', `stream: nothing was read for ${drainMs} ms`))
+    }
+    this.#timers = [clock.after(HELD_MS, () => this.#release(), false), clock.after(drainMs, stalled, false)]
   }
 
   end(gone: boolean): void {

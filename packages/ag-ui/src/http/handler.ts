@@ -14,7 +14,7 @@ import { LiveRuns } from '../log/live-runs.ts'
 import type { ServedAgent } from '../log/served-agent.ts'
 import { isolated, reportToConsole } from '../report.ts'
 import { refusalOf, refuse } from './reply.ts'
-import { findRoute, type Route } from './routes.ts'
+import { findRoute, type Route, type RouteContext } from './routes.ts'
 import { runRoutes } from './run-routes.ts'
 import type { HandlerParts } from './serve-run.ts'
 import { threadRoutes } from './thread-routes.ts'
@@ -54,9 +54,13 @@ export interface HttpLimits {
   readonly lookMs?: number
 }
 
-/** A fetch-style handler. */
+/**
+ * A fetch-style handler.
+ * Contract: `context` is what a worker is given beside a request; if it has `waitUntil`, the worker is kept until the run that the request started
+ * has ended, even if its reader leaves. Anything else is ignored.
+ */
 export interface AgUiHandler extends AsyncDisposable {
-  (request: Request): Promise<Response>
+  (request: Request, context?: unknown): Promise<Response>
   readonly routes: readonly Route[]
   /** Whether it knows who sends a request; if not, it belongs on loopback. */
   readonly authenticates: boolean
@@ -65,7 +69,7 @@ export interface AgUiHandler extends AsyncDisposable {
 }
 
 /**
- * Serves an agent over HTTP: for node:http with `agUiServer`, and for anything that speaks fetch.
+ * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for anything that speaks fetch.
  * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
@@ -97,14 +101,15 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a text that is not empty')
   }
 
-  const handle = async (request: Request): Promise<Response> => {
+  const handle = async (request: Request, context?: unknown): Promise<Response> => {
     const requestId = requestIdOf(request)
+    const waitUntil = waitUntilOf(context)
     let response: Response
     try {
       const { pathname, searchParams } = new URL(request.url)
       const owner = await ownerOf(request)
       const { route, params } = findRoute(routes, path, request.method, pathname)
-      response = await route.handle({ owner, params, query: searchParams, request, requestId })
+      response = await route.handle({ owner, params, query: searchParams, request, requestId, waitUntil })
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal.code === 'AGENT_ERROR') report(KernelError.from(error), { requestId })
@@ -166,6 +171,11 @@ function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOp
 
 function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
+}
+
+function waitUntilOf(context: unknown): RouteContext['waitUntil'] {
+  const worker = context as { waitUntil?: (work: Promise<unknown>) => void } | null | undefined
+  return typeof worker?.waitUntil === 'function' ? (work) => worker.waitUntil?.(work) : () => undefined
 }
 
 /** The id that a proxy gave, if it is one; else one of our own. */

@@ -9,6 +9,8 @@ export interface RouteContext {
   readonly query: URLSearchParams
   readonly request: Request
   readonly requestId: string
+  /** Keeps a worker after its answer until some work is done. */
+  readonly waitUntil: (work: Promise<unknown>) => void
 }
 
 /** A route as data, so that a test can walk all of them. */

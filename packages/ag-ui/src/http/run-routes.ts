@@ -19,12 +19,14 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
       name: 'run',
       method: 'POST',
       path: '/',
-      async handle({ owner, request, requestId }) {
+      async handle({ owner, request, requestId, waitUntil }) {
         const type = acceptedBy(request)
         // The agent checks it; what is looked at here may be anything.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
         if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'server: stopping, try again')
-        const run = await runs.start(input, owner, requestId)
+        const starting = runs.start(input, owner, requestId)
+        waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
+        const run = await starting
         const version: unknown = input?.protocolVersion
         const reader = { type, protocolVersion: typeof version === 'string' ? version : undefined, requestId }
         if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, reader)
@@ -123,7 +125,7 @@ async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRe
     const after = Number.MAX_SAFE_INTEGER
     for await (const _ of store.runLog.follow(ref, runId, { after, signal: controller.signal }));
     while (!controller.signal.aborted && (await store.threads.get(ref))?.runId === runId) {
-      await new Promise<void>((resolve) => void clock.after(50, resolve, true))
+      await new Promise<void>((resolve) => void clock.after(50, resolve))
     }
   })()
   const ended = await runs.within(ELSEWHERE_MS, closed)

@@ -101,7 +101,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     if (this.tail.last === 0) return this.#begun.promise.then(() => this.write(event))
     if (isTerminal(event)) {
       this.#terminal = event
-      this.#letGo = this.#options.clock.after(LETTING_GO_MS, () => void this.#finish(), true)
+      this.#letGo = this.#options.clock.after(LETTING_GO_MS, () => void this.#finish())
       return
     }
     const wrong = this.#take(event)
@@ -214,7 +214,7 @@ export class LiveRun implements Sink<AgUiEvent> {
   async #gather(ms: number): Promise<void> {
     if (this.#hurried || ms <= 0) return
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.after(Math.min(ms, GATHER_MS), resolve, true)
+      const cancel = this.#options.clock.after(Math.min(ms, GATHER_MS), resolve)
       this.#goOn = () => {
         cancel()
         resolve()

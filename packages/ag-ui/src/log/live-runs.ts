@@ -106,7 +106,7 @@ export class LiveRuns {
   /** Whether a promise settles in time. */
   within(ms: number, promise: Promise<unknown>): Promise<boolean> {
     return new Promise((resolve) => {
-      const giveUp = this.#options.clock.after(ms, () => resolve(false), true)
+      const giveUp = this.#options.clock.after(ms, () => resolve(false))
       const settle = () => {
         giveUp()
         resolve(true)

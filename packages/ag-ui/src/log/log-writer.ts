@@ -31,7 +31,7 @@ export async function appendTo(
       }
       const pause = PAUSES_MS[attempt]
       if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
-      await new Promise<void>((resolve) => void clock.after(pause, resolve, true))
+      await new Promise<void>((resolve) => void clock.after(pause, resolve))
     }
   }
 }

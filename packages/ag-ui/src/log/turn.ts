@@ -1,7 +1,8 @@
 /** The next turn of the event loop, so that what happens in one goes out together. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    if (typeof setImmediate === 'function') setImmediate(resolve)
+    // A browser and a worker do not have it.
+    if (typeof globalThis.setImmediate === 'function') globalThis.setImmediate(resolve)
     else setTimeout(resolve, 0)
   })
 }

@@ -29,11 +29,7 @@ export async function forget(
 /** A memory that does not answer must not hold a thread, and all that expire after it, for ever. */
 async function inTime(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const cancel = clock.after(
-    ms,
-    () => late.reject(new KernelError('TIMEOUT', `memory: took longer than ${ms} ms`)),
-    true,
-  )
+  const cancel = clock.after(ms, () => late.reject(new KernelError('TIMEOUT', `memory: took longer than ${ms} ms`)))
   try {
     await Promise.race([work, late.promise])
   } finally {

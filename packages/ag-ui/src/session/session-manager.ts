@@ -170,7 +170,7 @@ export class SessionManager implements AsyncDisposable {
 
   /** Sweeps from now on, at the interval; until then nothing expires. */
   start(): void {
-    this.#cancelTimer ??= this.#parts.clock.after(this.#parts.sweepIntervalMs, () => {
+    const sweep = () => {
       this.#cancelTimer = undefined
       this.start()
       this.#sweeping = this.#sweeping
@@ -178,7 +178,8 @@ export class SessionManager implements AsyncDisposable {
         .catch((error: unknown) => {
           this.#parts.report(KernelError.from(error, 'STORE_FAILED'))
         })
-    })
+    }
+    this.#cancelTimer ??= this.#parts.clock.after(this.#parts.sweepIntervalMs, sweep, false)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

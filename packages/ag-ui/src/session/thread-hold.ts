@@ -33,7 +33,7 @@ export async function pastHolds<T>(clock: Clock, attempt: () => Promise<T>): Pro
       return await attempt()
     } catch (error) {
       if (!isHeldBetweenRuns(error) || clock.now() >= deadline) throw error
-      await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve, true))
+      await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve))
     }
   }
 }
@@ -82,11 +82,10 @@ export class ThreadHolds {
 
   #keep(ref: ThreadRef, token: number): () => void {
     let cancel = () => {}
+    // Whether it still holds is asked before what cannot be taken back.
+    const renew = () => void this.#leases.renew(ref, token, LEASE_MS).then(again, () => undefined)
     const again = () => {
-      cancel = this.#clock.after(RENEW_MS, () => {
-        // Whether it still holds is asked before what cannot be taken back.
-        this.#leases.renew(ref, token, LEASE_MS).then(again, () => undefined)
-      })
+      cancel = this.#clock.after(RENEW_MS, renew, false)
     }
     again()
     return () => cancel()

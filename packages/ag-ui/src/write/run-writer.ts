@@ -20,7 +20,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * Makes a writer for one run.
  * @example
  * const writer = runWriter()
- * for await (const event of run) send(writer.writeAll(translator.translate(event)))
+ * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
  * send(writer.end())
  */
 export function runWriter(options: RunWriterOptions = {}): RunWriter {

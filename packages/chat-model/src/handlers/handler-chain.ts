@@ -23,6 +23,7 @@ import { isModelError } from '../model/model-error.ts'
 import { isStop } from '../stop.ts'
 import { wrongResult } from '../tools/tool-call.ts'
 import { checkTools } from '../tools/toolbox.ts'
+import { isHandlerError, markHandlerError } from './handler-error.ts'
 import { borrowing, lending } from './lent-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
@@ -77,7 +78,7 @@ export class HandlerChain implements Innermost {
       if (!before) continue
       const returned = await attempt(current, before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
-      checkConfig(current, before.name, config)
+      checkConfig(before.name, config)
     }
     return current
   }
@@ -135,12 +136,16 @@ function isHistory(messages: unknown, before: readonly Message[]): messages is r
 
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
 
-function checkConfig(ctx: RunContext, name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
+function checkConfig(name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
   const wrong = (what: string) => nonsense(name, 'beforeAgent', what)
   if (typeof instruction !== 'string') throw wrong('config.instruction to be text')
   if (!Array.isArray(tools) || !tools.every((meta) => meta?.tool?.name))
     throw wrong('config.tools to be a list of { tool, returnDirectly }')
-  attempt(ctx, name, 'beforeAgent', () => checkTools(tools))
+  try {
+    checkTools(tools)
+  } catch (cause) {
+    throw nonsense(name, 'beforeAgent', `config.tools to be sound: ${KernelError.from(cause).message}`)
+  }
   if (!Array.isArray(input?.messages)) throw wrong('config.input.messages to be a list')
   if (typeof runOptions !== 'object' || runOptions === null) throw wrong('config.runOptions to be an object')
 }
@@ -247,17 +252,15 @@ function nonsense(name: string, hook: HookName, expected: string): KernelError {
   return failed(name, hook, new Error(`expected ${expected}`))
 }
 
-/** What a hook threw as the run's error; aborts, questions, limits of time and failures of the model pass as they are. */
+/** What a hook threw as the run's error; aborts, questions, limits of time and failures of the model or of another handler pass as they are. */
 function handlerError(ctx: RunContext, handler: string, hook: HookName, cause: unknown): KernelError {
   if (!KernelError.is(cause)) return failed(handler, hook, cause)
-  const passes = /^(TIMEOUT|HANDLER_FAILED)$/.test(cause.code) || isModelError(cause) || isStop(cause, ctx)
+  const passes = cause.code === 'TIMEOUT' || isHandlerError(cause) || isModelError(cause) || isStop(cause, ctx)
   return passes ? cause : failed(handler, hook, cause)
 }
 
+/** Contract: an error with a code of its own keeps it; handler and hook are added. */
 function failed(handler: string, hook: HookName, cause: unknown): KernelError {
-  const { message } = KernelError.from(cause)
-  return new KernelError('HANDLER_FAILED', `handler ${handler}: ${hook} failed, ${message}`, {
-    cause,
-    details: { handler, hook },
-  })
+  const prefix = `handler ${handler}: ${hook} failed, `
+  return markHandlerError(KernelError.within(prefix, cause, 'HANDLER_FAILED', { handler, hook }))
 }

@@ -96,8 +96,8 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     await expect(startRun(agent, hello)).rejects.toMatchObject({ code: 'HANDLER_FAILED', cause })
   })
 
-  test('a handler that fails with a coded error still is what failed', async () => {
-    const coded = new KernelError('NOT_FOUND', 'user: unknown')
+  test('an error with a code of its own keeps code and details; handler and hook are added', async () => {
+    const coded = new KernelError('NOT_FOUND', 'user: unknown', { details: { user: 'ann' } })
     const handlers = [
       withBeforeAgent(() => {
         throw coded
@@ -105,8 +105,9 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     ]
     const agent = chatModelAgent({ name: 'a', model: scriptedModel(['Hi.']), handlers })
     await expect(startRun(agent, hello)).rejects.toMatchObject({
-      code: 'HANDLER_FAILED',
-      details: { handler: 'withBeforeAgent', hook: 'beforeAgent' },
+      code: 'NOT_FOUND',
+      message: 'handler withBeforeAgent: beforeAgent failed, user: unknown',
+      details: { user: 'ann', handler: 'withBeforeAgent', hook: 'beforeAgent' },
       cause: coded,
     })
   })

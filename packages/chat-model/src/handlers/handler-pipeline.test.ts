@@ -73,7 +73,7 @@ describe('6.2 pipeline and conflicts', () => {
 
   test('tools: withTools of a name that is taken ends the run, naming handler and hook', async () => {
     const { errors } = await play(['Done.'], { tools: [tool('t')], handlers: [withTools(tool('t'))] })
-    expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'withTools', hook: 'beforeAgent' } }])
+    expect(errors).toMatchObject([{ code: 'CONFIG_INVALID', details: { handler: 'withTools', hook: 'beforeAgent' } }])
   })
 
   test('legacy tools get returnDirectly false, and a later handler may change that', async () => {

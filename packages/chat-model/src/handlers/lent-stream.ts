@@ -1,6 +1,5 @@
 import {
   contextKey,
-  KernelError,
   type Part,
   type PipeStream,
   pipe,
@@ -9,6 +8,7 @@ import {
   type StreamTool,
   stream,
 } from '@troupe/kernel'
+import { isHandlerError } from './handler-error.ts'
 
 type Chunk = string | Part
 
@@ -38,7 +38,7 @@ class LentStream implements Sink<Chunk> {
     try {
       await reading
     } catch (error) {
-      if (KernelError.is(error, 'HANDLER_FAILED')) throw error
+      if (isHandlerError(error)) throw error
       // Otherwise the result of the call says what went wrong.
     }
   }

@@ -18,6 +18,7 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
+import { isHandlerError } from '../handlers/handler-error.ts'
 import { keyOf, OUTER_KEY } from './call-key.ts'
 import { failedResult, isThrown, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
@@ -270,7 +271,7 @@ export class RunningCall implements CallScope {
     try {
       await pipe(chunks, { write })
     } catch (error) {
-      if (KernelError.is(error, 'HANDLER_FAILED')) throw error
+      if (isHandlerError(error)) throw error
       // Otherwise the result says what went wrong.
     }
     return result

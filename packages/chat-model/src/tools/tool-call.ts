@@ -1,6 +1,7 @@
 import {
   type Awaitable,
   type InvokeTool,
+  isContent,
   isPromise,
   type JsonSchemaValidator,
   KernelError,
@@ -14,6 +15,7 @@ import {
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
+  toolResult,
 } from '@troupe/kernel'
 import { isStop } from '../stop.ts'
 import { abortError, withinLimit } from '../time-limit.ts'
@@ -52,7 +54,7 @@ function invoke(ctx: RunContext, input: ToolCallInput, args: Awaitable<unknown>)
   if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed))
   ctx.throwIfAborted()
   const output = input.tool?.invoke?.(args, ctx, input)
-  return isPromise(output) ? output.then((value) => resultOf(input, value)) : resultOf(input, output)
+  return isPromise(output) ? output.then((value) => toolResult(input.name, value)) : toolResult(input.name, output)
 }
 
 type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
@@ -68,14 +70,17 @@ async function streamTool(
   for (;;) {
     const { done, value } = await iterator.next()
     if (done)
-      return resultOf(input, value ?? { content: said.every(isText) ? said.map(({ text }) => text).join('') : said })
+      return toolResult(
+        input.name,
+        value ?? { content: said.every(isText) ? said.map(({ text }) => text).join('') : said },
+      )
     // Its time may be up, and its end told.
     if (signal.aborted) {
       await iterator.return?.()
       throw signal.reason
     }
     const part: Part = typeof value === 'string' ? { type: 'text', text: value } : value
-    if (notJson(part) !== undefined || !PARTS.includes(part.type)) throw nonsense(input, 'streams text or parts')
+    if (notJson(part) !== undefined || !isContent([part])) throw nonsense(input, 'streams text or parts')
     said.push(part)
     try {
       const wait = write(value)
@@ -87,28 +92,15 @@ async function streamTool(
   }
 }
 
-const PARTS: readonly unknown[] = ['text', 'reasoning', 'file']
-
 function isText(part: Part): part is Part & { type: 'text' } {
   return part.type === 'text'
-}
-
-function resultOf(input: ToolCallInput, output: ToolOutput | void): ToolCallResult {
-  if (output === undefined) return { content: '' }
-  if (typeof output === 'string') return { content: output }
-  const wrong = wrongResult(output)
-  if (wrong !== undefined) throw nonsense(input, `returns ${wrong}`)
-  return output
 }
 
 /** What was expected of a result that is none. */
 export function wrongResult(result: ToolCallResult): string | undefined {
   const broken = notJson(result)
   if (broken !== undefined) return `plain JSON, but not at ${broken || 'its root'}`
-  const content: unknown = result?.content
-  const sound =
-    typeof content === 'string' || (Array.isArray(content) && content.every((part) => PARTS.includes(part?.type)))
-  return sound ? undefined : 'text, or a result with content'
+  return isContent(result?.content) ? undefined : 'text, or a result with content'
 }
 
 function nonsense({ name }: ToolCallInput, expected: string): KernelError {

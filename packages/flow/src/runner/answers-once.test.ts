@@ -108,13 +108,13 @@ test('a single run may drop what is pending', async () => {
   expect(await settled(world.runner().query('next', { ...session, pending: 'drop' }))).toBe('heard call ask:a | next')
 })
 
-test.each([
-  [{ messages: [{ role: 'user', content: 'no id' }] }, 'VALIDATION_FAILED'],
-  [{ messages: [user('hi')], state: { set: { constructor: 1 } } }, 'VALIDATION_FAILED'],
-])('bad input %j is refused without a session too', (input, code) => {
-  expect(() =>
-    stage()
-      .runner()
-      .run(input as never),
-  ).toThrow(expect.objectContaining({ code }))
-})
+test.each([[{ messages: [user('hi')], state: { set: { constructor: 1 } } }, 'VALIDATION_FAILED']])(
+  'bad input %j is refused without a session too',
+  (input, code) => {
+    expect(() =>
+      stage()
+        .runner()
+        .run(input as never),
+    ).toThrow(expect.objectContaining({ code }))
+  },
+)

@@ -82,7 +82,7 @@ async function start({ desk, store }: World, deed: Deed, request: RunRequest): P
 
 /** A run is thenable, so that an async function cannot hand it on as it is. */
 const wrapped = (run: Run): AsyncIterable<AgentEvent> => ({
-  [Symbol.asyncIterator]: () => run[Symbol.asyncIterator](),
+  [Symbol.asyncIterator]: () => run.eventsWithoutThrowing()[Symbol.asyncIterator](),
 })
 
 /** One deed and its trouble, read to the end. */

@@ -10,7 +10,6 @@ describe('an input that cannot be stored is refused before an agent has done any
     ['such a key with a plain value', { state: { set: JSON.parse('{ "__proto__": 1 }') } }],
     ['the state key constructor', { state: { set: { constructor: 1 } } }],
     ['a state that is no JSON', { state: { set: { when: new Date(0) } } }],
-    ['a message without an id', { messages: [{ role: 'user', content: 'call add:a' }] }],
     ['a processed id that is none', { processed: [''] }],
   ]
   test.each(bad)('%s', async (_, input) => {

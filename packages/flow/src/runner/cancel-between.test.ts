@@ -11,7 +11,7 @@ async function stopped(text: string, agent: RunnerOptions['agent'], where: strin
   const world = stage({ agent, limits: { runMs: 60_000 } })
   const desk = world.runner()
   const stop = new AbortController()
-  for await (const event of desk.query(text, { ...session, signal: stop.signal })) {
+  for await (const event of desk.query(text, { ...session, signal: stop.signal }).eventsWithoutThrowing()) {
     if (`${event.agentName} ${event.type}` !== where) continue
     if (how === 'leave') break
     if (how === 'abort') stop.abort()

@@ -107,7 +107,7 @@ export const settled = (run: PromiseLike<RunResult>): Promise<string> =>
 
 /** Reads a run until an event of this type, and stays there. */
 export async function readTo(run: Run, type: AgentEvent['type']): Promise<AsyncIterator<AgentEvent>> {
-  const iterator = run[Symbol.asyncIterator]()
+  const iterator = run.eventsWithoutThrowing()[Symbol.asyncIterator]()
   for (;;) {
     const { value, done } = await iterator.next()
     if (done) throw new Error(`the run ended without ${type}`)

@@ -11,12 +11,13 @@ import {
   type RunInput,
   type Runner,
   type RunRequest,
+  type StartInput,
   type Store,
   systemClock,
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { startRun } from '@troupe/kernel/run'
+import { readInput, startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 import { freeRun } from './free-run.ts'
@@ -50,7 +51,7 @@ export interface FlowRequest extends RunRequest {
 
 /** A Runner that can also be asked in words. */
 export interface FlowRunner<Output = unknown> extends Runner<Output> {
-  run(input: RunInput, request?: FlowRequest): Run<Output>
+  run(input: StartInput<RunInput>, request?: FlowRequest): Run<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
   query(text: string, request?: FlowRequest): Run<Output>
 }
@@ -96,13 +97,16 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       : freeRun(parts, input, runId, request)
     return startRun(flow, input, settings)
   }
+  const run: FlowRunner<Output>['run'] = (input, request = {}) => {
+    const runId = runIdOf(request)
+    return start({ input: readInput<RunInput>(input, runId, 'run') }, request, runId)
+  }
   return {
     agent: flow,
-    run: (input, request = {}) => start({ input }, request, runIdOf(request)),
-    query(text, request = {}) {
+    run,
+    query(text, request) {
       checkOption(typeof text === 'string', 'query', 'expected a text', text)
-      const runId = runIdOf(request)
-      return start({ input: { messages: [{ id: `${runId}/query`, role: 'user', content: text }] } }, request, runId)
+      return run(text, request)
     },
     resume(answers: Answers, { additions, options: runOptions, state, processed, ...request }) {
       checkOption(request.session !== undefined, 'resume', 'expected the session of the thread that asks', undefined)

@@ -136,7 +136,7 @@ function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<vo
       act()
     }
     const onAbort = settle(() => reject(signal.reason))
-    const cancelTimer = clock.after(ms, settle(resolve), true)
+    const cancelTimer = clock.after(ms, settle(resolve))
     signal.addEventListener('abort', onAbort)
     until?.then(settle(resolve))
   })

@@ -125,7 +125,7 @@ async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T>
       return await work()
     } catch (error) {
       if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
-      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve, true))
+      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve))
     }
   }
 }

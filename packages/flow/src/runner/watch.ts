@@ -67,12 +67,14 @@ export class Watch {
     if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
     const next = Math.min(this.#limits.pollMs, this.#deadline - now, this.#escalation - now)
-    this.#cancelTimer = this.#clock.after(Math.max(0, next), () => {
-      this.#look().catch((error: unknown) => {
+    const look = () =>
+      void this.#look().catch((error: unknown) => {
         this.lost ||= KernelError.is(error, 'LEASE_LOST')
         this.#run?.abort(error)
       })
-    })
+    // A run that nobody was reading at the last look does not hold the process.
+    const awaited = this.#parked === undefined || this.#seen?.write !== this.#parked
+    this.#cancelTimer = this.#clock.after(Math.max(0, next), look, awaited)
   }
 
   async #look(): Promise<void> {

@@ -33,7 +33,7 @@ function transferTool(names: readonly string[]): ToolMeta {
     description: 'Transfer the question to another agent.',
     parameters: transferParameters(names),
     kind: 'think',
-    effect: 'pure',
+    effect: 'idempotent',
     invoke({ agent_name: agentName }, ctx) {
       ctx.sendAction({ type: 'transfer-to-agent', agentName })
       return transferResult(agentName)

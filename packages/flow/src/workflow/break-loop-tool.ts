@@ -25,7 +25,7 @@ export function breakLoopTool({
       required: ['response'],
     },
     kind: 'think',
-    effect: 'pure',
+    effect: 'idempotent',
     invoke({ response }, ctx) {
       ctx.sendAction({ type: 'break-loop' })
       return { content: response, direct: true }

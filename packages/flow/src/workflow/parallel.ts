@@ -85,7 +85,7 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   const over = Promise.withResolvers<void>()
   let cancelTimer: (() => void) | undefined
   const giveGrace = () => {
-    cancelTimer ??= ctx.clock.after(GRACE_MS / ((ctx.depth + 1) * (ctx.runPath.length + 2)), over.resolve, true)
+    cancelTimer ??= ctx.clock.after(GRACE_MS / ((ctx.depth + 1) * (ctx.runPath.length + 2)), over.resolve)
   }
   const watch = async (branch: Branch) => {
     await branch.run()

@@ -209,7 +209,8 @@ test.each(places)(
       const agent = { onStart: ({ spanId }: RunInfo) => void open.push(spanId), onEnd, onError: onEnd }
       const settings = { canInterrupt: true, signal: controller.signal, callbacks: [{ name: 'spans', agent }] }
       const seen: string[] = []
-      for await (const { type } of startRun(make(), start, settings)) if (seen.push(type) === stop) controller.abort()
+      for await (const { type } of startRun(make(), start, settings).eventsWithoutThrowing())
+        if (seen.push(type) === stop) controller.abort()
       expect([seen.at(-1), open], `aborted after ${stop}`).toEqual(['run-end', []])
       expect(getEventListeners(controller.signal, 'abort')).toEqual([])
     }

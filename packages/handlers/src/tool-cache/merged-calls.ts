@@ -2,7 +2,7 @@ import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kerne
 
 type Outcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
 
-/** Makes one call of equal ones at the same time. Contract: only a success is shared; a caller leaves when its own run is aborted. */
+/** Makes one call of equal ones at the same time. Contract: only a success is shared, and only of a call that did nothing but answer; a caller leaves when its own run is aborted. */
 export class MergedCalls {
   readonly #running = new Map<string, Promise<Outcome>>()
 
@@ -26,7 +26,8 @@ export class MergedCalls {
     try {
       // A tool that does not hear the abort must not hold the others.
       const result = await unlessAborted(ctx.signal, run())
-      settle({ result })
+      // What it did beyond its result it did for itself alone.
+      settle(ctx.acted ? { aborted: false } : { result })
       return result
     } catch (error) {
       settle({ aborted: KernelError.is(error, 'ABORTED') })

@@ -1,4 +1,4 @@
-import { KernelError, type Tool, type ToolCallResult } from '@troupe/kernel'
+import { KernelError, type RunContext, type Tool, type ToolCallResult } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
 import { fakeClock, testHandler } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
@@ -100,10 +100,10 @@ describe('which tools', () => {
     ['a pure tool', {}, { effect: 'pure' }, 1],
     ['an idempotent one, which may read what changes', {}, { effect: 'idempotent' }, 2],
     ['one that says nothing', {}, {}, 2],
-    ['an idempotent one, if idempotent ones are asked for', { effects: ['idempotent'] }, { effect: 'idempotent' }, 1],
-    ['a named one', { tools: ['look'] }, { effect: 'once' }, 1],
+    ['a named one', { tools: ['look'] }, { effect: 'pure' }, 1],
+    ['a named one that is not pure', { tools: ['look'] }, { effect: 'idempotent' }, 2],
     ['a pure one beside a named one', { tools: ['other'] }, { effect: 'pure' }, 2],
-    ['a long-running one, which would never start', { tools: ['look'] }, { longRunning: true }, 2],
+    ['a long-running one, which would never start', {}, { effect: 'pure', longRunning: true }, 2],
   ] satisfies [string, ToolCacheOptions, Partial<Tool>, number][])('%s', async (_, options, says, runs) => {
     const { effect: __, ...plain } = LOOK
     const cache = counting(options)
@@ -122,7 +122,45 @@ describe('which tools', () => {
   })
 })
 
+describe('a named tool that is not pure', () => {
+  it('is refused when a run starts, with what to do', () => {
+    const { beforeAgent } = toolCache({ tools: ['look'] })
+    const { effect: _, ...unsaid } = LOOK
+    const config = (tool: Tool) => ({
+      instruction: '',
+      tools: [{ tool, returnDirectly: false }],
+      input: { messages: [] },
+      runOptions: {},
+    })
+    expect(() => beforeAgent?.(contextOf(), config(unsaid))).toThrow(
+      "toolCache: tool look is not pure: define it with effect: 'pure'",
+    )
+    expect(() => beforeAgent?.(contextOf(), config(LOOK))).not.toThrow()
+    expect(() => beforeAgent?.(contextOf(), config({ ...unsaid, name: 'other' }))).not.toThrow()
+  })
+})
+
 describe('what is not kept', () => {
+  const inCall = (user?: string) =>
+    contextOf(user).derive({ call: { callId: 'c', onAction() {}, onInterrupt() {}, answers: { 'c#1': true } } })
+  const deeds = {
+    'a call that sent an action': (ctx: RunContext) => ctx.sendAction({ type: 'transfer-to-agent', agentName: 'b' }),
+    'a call that asked a person': (ctx: RunContext) => ctx.interrupt({ reason: 'input' }),
+  }
+  it.each(Object.entries(deeds))('%s, whatever its tool says', async (_, deed) => {
+    let runs = 0
+    const call = wrapped(toolCache(), async (ctx) => {
+      await deed(ctx)
+      return { content: `${++runs}` }
+    })
+    await call(inCall(), callOf())
+    await call(inCall(), callOf())
+    expect(runs).toBe(2)
+    // At the same time, too.
+    await Promise.all([call(inCall(), callOf()), call(inCall(), callOf())])
+    expect(runs).toBe(4)
+  })
+
   it('a failure', async () => {
     let runs = 0
     const error = { code: 'TOOL_FAILED', message: 'no' }
@@ -238,7 +276,6 @@ it('does not let a streamed call wait for the reader of another', async () => {
 it.each([
   [{ tools: 'look' }, 'tools is a list of names, got "look"'],
   [{ tools: [''] }, 'tools is a list of names, got an array'],
-  [{ effects: ['once'] }, "effects is a list of 'pure' and 'idempotent', got an array"],
   [{ key: 'a' }, 'key is a function, got "a"'],
   [{ maxEntries: 0 }, 'maxEntries is a whole number from 1 on, got 0'],
   [{ maxEntries: 1.5 }, 'maxEntries is a whole number from 1 on, got 1.5'],

@@ -6,6 +6,7 @@ import {
   type Tool,
   type ToolCallInput,
   type ToolCallResult,
+  type ToolMeta,
 } from '@troupe/kernel'
 import { isWhole } from '../is-whole.ts'
 import { canonicalJson } from './canonical-json.ts'
@@ -14,10 +15,8 @@ import { MergedCalls } from './merged-calls.ts'
 
 /** What `toolCache` caches, for whom and for how long. */
 export interface ToolCacheOptions {
-  /** Names of the tools to cache, whatever they say of themselves. @default those whose `effect` is among `effects` */
+  /** The names of the tools to cache; each says `effect: 'pure'`. @default every tool that does */
   readonly tools?: readonly string[]
-  /** The effects of tools that are cached without being named. @default ['pure'] */
-  readonly effects?: readonly ('pure' | 'idempotent')[]
   /** What decides the result of a call; `undefined` leaves the call alone. Contract: tool name and owner are added to it. @default the tool object, its arguments and its options */
   readonly key?: (input: ToolCallInput, ctx: RunContext) => string | undefined
   /** The least recently used are forgotten. @default 1000 */
@@ -37,13 +36,12 @@ const WHO = 'toolCache'
 
 /**
  * Answers a tool call from an equal one before it, or at the same time.
- * Contract: only successes are kept; tools that ask a person or send actions are not pure and must not be cached.
+ * Contract: only successes of tools that say `effect: 'pure'` are kept, and never a call that sent an action or asked a person.
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCache({ ttlMs: 60_000 })] })
  */
 export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
-  const { tools, effects = ['pure'], key, maxEntries = 1000, ttlMs, clock, shared = false } = options
+  const { tools, key, maxEntries = 1000, ttlMs, clock, shared = false } = options
   checkOption(tools === undefined || isNames(tools), WHO, 'tools is a list of names', tools)
-  checkOption(isEffects(effects), WHO, "effects is a list of 'pure' and 'idempotent'", effects)
   checkOption(key === undefined || typeof key === 'function', WHO, 'key is a function', key)
   checkOption(isWhole(maxEntries, 1), WHO, 'maxEntries is a whole number from 1 on', maxEntries)
   checkOption(ttlMs === undefined || ttlMs > 0, WHO, 'ttlMs is a positive number of milliseconds', ttlMs)
@@ -55,10 +53,11 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
   const merged = new MergedCalls()
   const keyOf = key ? customKey(key) : callKey()
   const isCached = (name: string, tool: Tool) =>
-    !tool.longRunning && (names ? names.has(name) : effects.some((effect) => effect === tool.effect))
+    tool.effect === 'pure' && !tool.longRunning && (names?.has(name) ?? true)
 
   return {
     name: WHO,
+    ...(names && { beforeAgent: (_ctx, { tools: own }) => checkPure(names, own) }),
     async wrapInvokableToolCall(ctx, input, next) {
       const { tool, name, idempotencyKey } = input
       const call = tool && isCached(name, tool) ? keyOf(input, tool, ctx) : undefined
@@ -72,7 +71,7 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
       else if (entry && entry.madeBy !== idempotencyKey) return entry.result
       const run = async () => {
         const result = await next(ctx, input)
-        if (!result.error) entries.set(place, { result, at: now, madeBy: idempotencyKey })
+        if (!result.error && !ctx.acted) entries.set(place, { result, at: now, madeBy: idempotencyKey })
         return result
       }
       // A streamed call goes at the pace of its reader, for whom nobody else should wait.
@@ -111,6 +110,11 @@ function isNames(tools: unknown): boolean {
   return Array.isArray(tools) && tools.every((name) => typeof name === 'string' && name !== '')
 }
 
-function isEffects(effects: unknown): boolean {
-  return Array.isArray(effects) && effects.every((effect) => effect === 'pure' || effect === 'idempotent')
+/** Contract: a tool that was named and would never be cached is not passed over in silence. */
+function checkPure(names: ReadonlySet<string>, tools: readonly ToolMeta[]): void {
+  for (const { tool } of tools) {
+    if (!names.has(tool.name)) continue
+    const fix = `define it with effect: 'pure' if the same arguments always give the same result, or take it off the list`
+    checkOption(tool.effect === 'pure', WHO, `tool ${tool.name} is not pure: ${fix}`, tool.effect)
+  }
 }

@@ -36,6 +36,7 @@ describe('3.1 AgentHandler, hook by hook: hookOf', () => {
     await hookOf(handler, 'afterAgent')?.(createRunContext(), {
       outcome: 'complete',
       text: '',
+      messages: [],
       usage: { inputTokens: 0, outputTokens: 0 },
     })
     expect(handler.count).toBe(1)

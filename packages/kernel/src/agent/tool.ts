@@ -27,14 +27,14 @@ export interface Tool<Args = unknown> {
   readonly onError?: 'feedback' | 'throw'
   /** Contract: asked for every call of the turn before any of them starts; true raises an interrupt of reason `approval`. */
   needsApproval?(args: Args, ctx: RunContext): Awaitable<boolean>
-  /** Contract: `args` are validated; throwing is a tool failure, not a run failure. */
+  /** Contract: `args` are validated; throwing is a tool failure, not a run failure; what it returns is read by `toolResult`. */
   invoke?(args: Args, ctx: RunContext, call: ToolCallInput): Awaitable<ToolOutput | void>
   /** Contract: chunks are shown as they come; without a returned result their text is the result. */
   stream?(args: Args, ctx: RunContext, call: ToolCallInput): AsyncIterable<string | Part, ToolOutput | void>
 }
 
-/** What a tool may return: text for the model, or everything. */
-export type ToolOutput = string | ToolCallResult
+/** What a tool may return: text for the model, any JSON value, or a whole result. Contract: text stays text; any other value is given to the model as JSON and to programs as `data`; an object that has `content` and nothing but properties of a result is one. */
+export type ToolOutput = string | number | boolean | null | object
 
 /** What became of a call. */
 export type ToolCallResult = {

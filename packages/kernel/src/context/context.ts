@@ -70,6 +70,8 @@ export interface RunContext {
   emit(name: string, data: Json): void | Promise<void>
   /** Contract: inside a tool call only; taken into account when every call of the turn has settled. */
   sendAction(action: AgentAction): void
+  /** Whether this tool call has sent an action or asked a question so far: its result is then not all it did, and belongs in no cache. */
+  readonly acted: boolean
   /** Whether somebody can answer later; false in a run without a session. */
   readonly canInterrupt: boolean
   /** Asks a person. Contract: rejects with `INTERRUPTED` the first time and is recorded, so that catching it changes nothing; on resume the call starts again and gets the answer here. */

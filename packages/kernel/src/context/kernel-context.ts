@@ -87,6 +87,9 @@ export class KernelContext implements RunContext {
   get canInterrupt(): boolean {
     return this.core.canInterrupt
   }
+  get acted(): boolean {
+    return this.place.scope?.acted ?? false
+  }
   get ids(): Ids {
     return new StepIds(this.core, this.place.step)
   }

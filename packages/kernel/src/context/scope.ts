@@ -20,6 +20,7 @@ export class Scope {
   readonly #saved: JsonObject
   #runs: Record<string, Json> | undefined
   #asked = 0
+  #sent = false
   #nested = 0
   #active = 0
   #idle: PromiseWithResolvers<void> | undefined
@@ -36,6 +37,11 @@ export class Scope {
     if (!this.#source.onAction) throw onlyInCall('sendAction')
     checkAction(action)
     this.#source.onAction(action)
+    this.#sent = true
+  }
+
+  get acted(): boolean {
+    return this.#sent || this.#asked > 0
   }
 
   /** The answer if there is one; else the question is recorded and the call ends. */

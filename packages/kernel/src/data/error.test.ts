@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkOption, got, KernelError } from './error.ts'
+import { got, KernelError } from './error.ts'
+import { checkOption } from './option.ts'
 
 describe('KernelError', () => {
   it('is recognised across duplicate installs, by code too', async () => {
@@ -58,8 +59,37 @@ describe('KernelError', () => {
   })
 
   it('takes the code of a system error for its cause, not for its own', () => {
-    const error = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED' })
+    const error = Object.assign(new Error('connect refused'), { code: 'ECONNREFUSED', syscall: 'connect' })
     expect(KernelError.from(error, 'MODEL_FAILED').code).toBe('MODEL_FAILED')
+    const ofNode = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' })
+    expect(KernelError.from(ofNode, 'TOOL_FAILED').code).toBe('TOOL_FAILED')
+  })
+
+  it('keeps the code and the details that an application gave its error', () => {
+    const error = Object.assign(new Error('declined'), { code: 'PAYMENT_DECLINED', details: { bank: 'x' } })
+    expect(KernelError.from(error, 'TOOL_FAILED').toJSON()).toEqual({
+      code: 'PAYMENT_DECLINED',
+      message: 'declined',
+      details: { bank: 'x' },
+    })
+  })
+
+  it.each(['ABORTED', 'INTERRUPTED'])('lets no foreign error steer a run with the code %s', (code) => {
+    expect(KernelError.from(Object.assign(new Error('x'), { code }), 'TOOL_FAILED').code).toBe('TOOL_FAILED')
+  })
+
+  it('adds a frame without hiding code, details and retryable', () => {
+    const inner = new KernelError('RATE_LIMITED', 'too fast', { retryable: true, details: { limit: 3 } })
+    const framed = KernelError.within('handler a: ', inner, 'HANDLER_FAILED', { handler: 'a' })
+    expect(framed.toJSON()).toEqual({
+      code: 'RATE_LIMITED',
+      message: 'handler a: too fast',
+      retryable: true,
+      details: { limit: 3, handler: 'a' },
+    })
+    expect(framed.cause).toBe(inner)
+    expect(KernelError.within('m: ', new Error('x'), 'HANDLER_FAILED').code).toBe('HANDLER_FAILED')
+    expect(KernelError.within('m: ', new KernelError('ABORTED', 'x'), 'HANDLER_FAILED').code).toBe('HANDLER_FAILED')
   })
 })
 

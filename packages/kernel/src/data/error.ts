@@ -1,4 +1,8 @@
+import { checkNode } from './check-node.ts'
 import { type JsonObject, notJson } from './json.ts'
+
+// Everything imports this file, so that whatever is imported first says it.
+checkNode()
 
 /** The kernel's own codes; plugins add theirs as strings, all are listed in `docs/errors.md`. */
 export type KernelErrorCode =
@@ -66,13 +70,30 @@ export class KernelError extends Error implements ErrorInfo {
     return read(error, MARK) === true && (code === undefined || read(error, 'code') === code)
   }
 
-  /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for what has none. */
+  /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for an error that has none of its own. */
   static from(error: unknown, code: ErrorInfo['code'] = 'AGENT_FAILED'): KernelError {
     if (KernelError.is(error)) return error
     if (isErrorInfo(error)) return new KernelError(error.code, error.message, error)
     const message = read(error, 'message') ?? error
-    return new KernelError(code, typeof message === 'string' ? message : `thrown value, ${got(error)}`, {
+    return new KernelError(
+      ownCode(error) ?? code,
+      typeof message === 'string' ? message : `thrown value, ${got(error)}`,
+      { cause: error, ...ownDetails(error) },
+    )
+  }
+
+  /**
+   * Says where an error came from, without hiding what it is.
+   * Contract: an error with a code of its own keeps code, details and `retryable`; any other gets `code`; `details` are added.
+   * @example throw KernelError.within('handler cache: ', error, 'HANDLER_FAILED', { handler: 'cache' })
+   */
+  static within(prefix: string, error: unknown, code: ErrorInfo['code'], details: JsonObject = {}): KernelError {
+    const inner = KernelError.from(error, code)
+    const kept = STEERING.has(inner.code) ? code : inner.code
+    return new KernelError(kept, `${prefix}${inner.message}`, {
       cause: error,
+      retryable: inner.retryable,
+      details: { ...inner.details, ...details },
     })
   }
 
@@ -86,6 +107,8 @@ export class KernelError extends Error implements ErrorInfo {
     }
   }
 }
+// A bundler may rename the class, and a log shows the name of either.
+Object.defineProperty(KernelError, 'name', { value: 'KernelError' })
 Object.defineProperty(KernelError.prototype, 'name', { value: 'KernelError' })
 Object.defineProperty(KernelError.prototype, MARK, { value: true })
 
@@ -100,15 +123,6 @@ export function got(value: unknown): string {
   return typeof value === 'function' ? 'got a function' : `got ${String(value)}`
 }
 
-/**
- * Checks what somebody was configured with.
- * Contract: throws `CONFIG_INVALID` with `who: expected, got value` unless it is fine.
- * @example checkOption(typeof prefix === 'string', 'logging', 'prefix is a text', prefix)
- */
-export function checkOption(fine: boolean, who: string, expected: string, value: unknown): void {
-  if (!fine) throw new KernelError('CONFIG_INVALID', `${who}: ${expected}, ${got(value)}`)
-}
-
 export function isObject(value: unknown): value is Record<PropertyKey, unknown> {
   return typeof value === 'object' && value !== null
 }
@@ -120,6 +134,24 @@ export function read(value: unknown, key: PropertyKey): unknown {
   } catch {
     return undefined
   }
+}
+
+/** Codes that steer a run: only the kernel's own error says them. */
+const STEERING: ReadonlySet<unknown> = new Set(['ABORTED', 'INTERRUPTED'])
+
+/** The code that an application gave its error: `PAYMENT_DECLINED`. That of a system call (`ECONNREFUSED`) or of Node is a cause. */
+function ownCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || read(error, 'syscall') !== undefined) return undefined
+  const code = read(error, 'code')
+  if (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]+$/.test(code)) return undefined
+  return STEERING.has(code) || /^(UND_)?ERR_/.test(code) ? undefined : code
+}
+
+function ownDetails(error: unknown): { readonly details?: JsonObject } {
+  const details = ownCode(error) === undefined ? undefined : read(error, 'details')
+  return isObject(details) && !Array.isArray(details) && notJson(details) === undefined
+    ? { details: details as JsonObject }
+    : {}
 }
 
 function isErrorInfo(error: unknown): error is ErrorInfo {

@@ -1,7 +1,7 @@
 import type { AgentAction, Interrupt } from './action.ts'
 import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
-import type { AssistantMessage, Content, Part, ToolCall, ToolMessage, Usage } from './message.ts'
+import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
 /** Where an event comes from. */
 export type EventStamp = {
@@ -24,6 +24,9 @@ export type RunResult<Output = unknown> = {
   readonly text: string
   /** The structured output, the exit result; JSON. */
   readonly output?: Output
+  /** The messages that the run added to the history, in order: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
+  readonly messages: readonly Message[]
+  /** The tokens of this run and of the runs nested in it. A resumed run counts from its resume on; what was used before the question is in the result of the run that asked. */
   readonly usage: Usage
   readonly error?: ErrorInfo
   readonly interrupts?: readonly Interrupt[]
@@ -115,7 +118,7 @@ export type AgentEnd = EventStamp & {
   readonly error?: ErrorInfo
 }
 /** The run is over. Contract: exactly one, last, also when nobody reads any more. */
-export type RunEnd = EventStamp & RunResult<Json> & { readonly type: 'run-end' }
+export type RunEnd = EventStamp & Omit<RunResult<Json>, 'messages'> & { readonly type: 'run-end' }
 /** Everything a run tells, as plain JSON. Contract: `type` is closed for one kernel version; extend with `custom`. */
 export type AgentEvent =
   | RunStart

@@ -16,6 +16,35 @@ export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
 const MAX_DEPTH = 64
 
 /**
+ * A value as it is after a journey as JSON: what has `toJSON` (a Date) says itself, a property that is undefined is left out.
+ * Contract: throws what `broken` makes of the path where a value cannot be JSON: a function, a cycle, a Map, NaN, a bigint.
+ * @example jsonOf({ at: new Date(0), note: undefined }, fail) // { at: '1970-01-01T00:00:00.000Z' }
+ */
+export function jsonOf(
+  value: unknown,
+  broken: (path: string) => Error,
+  path = '',
+  around: readonly object[] = [],
+): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  if (typeof value !== 'object' || around.length >= MAX_DEPTH || around.includes(value)) throw broken(path)
+  const inside = [...around, value]
+  const { toJSON } = value as { readonly toJSON?: unknown }
+  if (typeof toJSON === 'function') return jsonOf(toJSON.call(value), broken, path, inside)
+  if (Array.isArray(value)) return value.map((item, i) => jsonOf(item, broken, `${path}[${i}]`, inside))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) throw broken(path)
+  const copy: Record<string, Json> = {}
+  for (const [key, item] of Object.entries(value)) {
+    // A later copy by assignment would change a prototype.
+    if (key === '__proto__') throw broken(`${path}.${key}`)
+    if (item !== undefined) copy[key] = jsonOf(item, broken, `${path}.${key}`, inside)
+  }
+  return copy
+}
+
+/**
  * Where a value stops being JSON, or undefined if it is JSON all through; deeper than 64 levels counts as not JSON.
  * @example notJson({ a: [1, new Date()] }) // '.a[1]'
  */

@@ -90,7 +90,7 @@ describe('an abort', () => {
       effects.push('tool')
     })
     const { run, controller } = watched(agent)
-    for await (const { type } of run) {
+    for await (const { type } of run.eventsWithoutThrowing()) {
       await idle()
       if (type === 'tool-start') controller.abort()
     }
@@ -103,7 +103,7 @@ describe('an abort', () => {
     })
     const { run, controller } = watched(agent)
     const events: AgentEvent[] = []
-    for await (const event of run) if (events.push(event) === 10) controller.abort()
+    for await (const event of run.eventsWithoutThrowing()) if (events.push(event) === 10) controller.abort()
     expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
     expect(events.length).toBeLessThan(20)
   })

@@ -1,13 +1,13 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
 import { internals, type KernelContext } from '../context/kernel-context.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
+import { KernelError } from '../data/error.ts'
 import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import { Channel } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
 import { report, reportToConsole } from './listeners.ts'
-import { checkAgent, observe } from './observe.ts'
+import { observe } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
 import type { RunCore } from './run-core.ts'
 import { RunRecorder } from './run-recorder.ts'
@@ -55,10 +55,6 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     runPath: readonly string[],
     context: MakeContext,
   ) {
-    checkAgent(agent)
-    if (!isObject(start) || !Array.isArray(start.messages)) {
-      throw new KernelError('CONFIG_INVALID', `run of ${agent.name}: expected { messages: [...] }, ${got(start)}`)
-    }
     this.runId = core.runId
     this.#agent = agent
     this.#start = start
@@ -69,16 +65,28 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
-    this.#take()
-    return new Channel<AgentEvent>(
-      (sink) => this.#deliver(sink),
-      () => this.#leave(),
-    )
+    return this.#channel((sink) => this.#deliver(sink))
   }
 
   async [PIPE](sink: Sink<AgentEvent>): Promise<void> {
     this.#take()
     await this.#deliver(sink)
+  }
+
+  eventsWithoutThrowing(): PipeStream<AgentEvent> {
+    const deliver = async (sink: Sink<AgentEvent>) => void (await this.#execute(sink))
+    return {
+      [Symbol.asyncIterator]: () => this.#channel(deliver),
+      [PIPE]: async (sink) => {
+        this.#take()
+        await deliver(sink)
+      },
+    }
+  }
+
+  #channel(deliver: (sink: Sink<AgentEvent>) => Promise<void>): Channel<AgentEvent> {
+    this.#take()
+    return new Channel(deliver, () => this.#leave())
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a run is awaited for its result
@@ -102,6 +110,14 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     })
   }
 
+  catch<A = never>(onError?: ((error: unknown) => A | PromiseLike<A>) | null): Promise<RunResult<Output> | A> {
+    return this.then(undefined, onError)
+  }
+
+  finally(onSettled?: (() => void) | null): Promise<RunResult<Output>> {
+    return this.then().finally(onSettled)
+  }
+
   #take(): void {
     if (this.#taken) {
       throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it`)
@@ -118,8 +134,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   async #deliver(out: Sink<AgentEvent>): Promise<void> {
-    const settled = await this.#execute(out)
-    if ('error' in settled) throw settled.error
+    this.#unwrap(await this.#execute(out))
   }
 
   /** Contract: never rejects. */
@@ -178,7 +193,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       }
       const giveUp = () =>
         fail(new KernelError('TIMEOUT', `run ${this.runId}: the host did not close within ${HOST_MS} ms`))
-      const cancel = this.#core.clock.after(HOST_MS, giveUp, true)
+      const cancel = this.#core.clock.after(HOST_MS, giveUp)
       const done = () => {
         cancel()
         resolve()
@@ -216,7 +231,9 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const nested = core.endNested()
     if (nested) await nested
     const result = recorder.finish(thrown, this.#stamp)
-    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...result }
+    // They have been told one by one.
+    const { messages: _, ...told } = result
+    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...told }
     core.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)

@@ -80,11 +80,12 @@ export class Listeners {
   /** Called once, when the root run is over: a hook that is still not done after a while is reported. */
   close(): void {
     if (this.#pending.size === 0) return
-    this.#cancelHangCheck = this.#clock.after(HANG_MS, () => {
+    const check = () => {
       for (const callback of this.#pending.keys()) {
         this.#failed(callback, `a hook is still pending ${HANG_MS} ms after the run ended`)
       }
-    })
+    }
+    this.#cancelHangCheck = this.#clock.after(HANG_MS, check, false)
   }
 
   #watch(callback: Callback, pending: unknown): void {
@@ -104,8 +105,8 @@ export class Listeners {
   #failed(callback: Callback, cause: unknown): void {
     if (this.#reported.has(callback)) return
     this.#reported.add(callback)
-    const { message } = KernelError.from(cause)
-    report(this.#report, new KernelError('CALLBACK_FAILED', `callback ${callback.name}: ${message}`, { cause }))
+    const { name } = callback
+    report(this.#report, KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
   }
 }
 

@@ -119,7 +119,7 @@ export class RunCore {
     return new Promise((resolve, reject) => {
       let cancelTimer: (() => void) | undefined
       const onAbort = () => {
-        cancelTimer = this.clock.after(graceMs, () => reject(this.abortError), true)
+        cancelTimer = this.clock.after(graceMs, () => reject(this.abortError))
       }
       const done = () => {
         remove(this.#onAbort, onAbort)

@@ -1,4 +1,5 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import { readInput, type StartInput } from '../agent/start-input.ts'
 import type { RunContext } from '../context/context.ts'
 import { internals, KernelContext } from '../context/kernel-context.ts'
 import { onlyInCall } from '../context/scope.ts'
@@ -9,6 +10,7 @@ import type { Message, ToolCall } from '../data/message.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { mapStream, pipe, type Sink } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
+import { checkAgent } from './observe.ts'
 import type { RunHost } from './run.ts'
 import { RunCore } from './run-core.ts'
 
@@ -28,14 +30,15 @@ type Attempt =
 /**
  * Runs an agent inside a tool call.
  * Contract: own run id and history, shared state; forwards events, counts depth, links abort; rejects when the run failed; an interrupt ends the outer call and `resume`s the inner agent when that call runs again; a nested run that had finished by then is not repeated.
- * @example const { text } = await runNested(researcher, { messages }, ctx)
+ * @example const { text } = await runNested(researcher, 'Who wrote it?', ctx)
  */
 export async function runNested<Output>(
   agent: Agent<Output>,
-  input: AgentInput,
+  input: StartInput,
   ctx: RunContext,
   options: NestedOptions = {},
 ): Promise<RunResult<Output>> {
+  checkAgent(agent)
   const outer = internals(ctx)
   const { scope } = outer.place
   if (scope?.callId === undefined) throw onlyInCall('runNested')
@@ -44,8 +47,9 @@ export async function runNested<Output>(
   let attempt: Attempt | undefined
   try {
     const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
+    const start = readInput<AgentInput>(input, core.runId, `run of ${agent.name}`)
     attempt = await outer.core.nest(
-      attemptRun(agent, input, saved as Attempt | undefined, scope.answers, outer, core, options),
+      attemptRun(agent, start, saved as Attempt | undefined, scope.answers, outer, core, options),
     )
   } finally {
     scope.endNested(number, attempt)

@@ -3,7 +3,7 @@ import { type ErrorInfo, KernelError } from '../data/error.ts'
 import { type AgentEvent, byKernelAlone, type EventStamp, type Outcome, type RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import { type Message, textOf } from '../data/message.ts'
-import { unanswered } from '../history.ts'
+import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
 import { CLOSING, type RunCore } from './run-core.ts'
@@ -15,6 +15,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
   readonly #out: Sink<AgentEvent>
   #unanswered: Set<string> | undefined
+  readonly #messages: Message[] = []
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
   #message = ''
@@ -72,6 +73,8 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #hear(event: AgentEvent): void {
     if (event.runId !== this.#core.runId) return
+    const message = messageOf(event)
+    if (message) this.#messages.push(message)
     this.#record(event)
     this.#core.part(event)
   }
@@ -108,7 +111,12 @@ export class RunRecorder implements Sink<AgentEvent> {
   #result(outcome: Outcome, error: ErrorInfo | undefined): RunResult<Json> {
     const open = outcome === 'complete' || outcome === 'interrupted' ? this.#open() : []
     const direct = outcome === 'complete' && open.length === 0 ? (this.#kept ?? this.#direct) : undefined
-    const result: Draft<RunResult<Json>> = { outcome, text: direct ?? this.#message, usage: this.#core.usage }
+    const result: Draft<RunResult<Json>> = {
+      outcome,
+      text: direct ?? this.#message,
+      messages: this.#messages,
+      usage: this.#core.usage,
+    }
     if (this.#output !== undefined) result.output = this.#output
     if (error) result.error = error
     if (outcome === 'interrupted') result.interrupts = this.#asked()

@@ -208,7 +208,7 @@ export function watched(agent: Agent): Watched {
     reports,
   })
   const begin = async (count: number) => {
-    const iterator = run[Symbol.asyncIterator]()
+    const iterator = run.eventsWithoutThrowing()[Symbol.asyncIterator]()
     for (let i = 0; i < count; i++) await iterator.next()
     return iterator
   }

@@ -1,4 +1,5 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { StartInput } from '../agent/start-input.ts'
 import type { Clock } from '../context/clock.ts'
 import type { CancelMode, CancelRequest, RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
@@ -8,16 +9,23 @@ import type { JsonObject } from '../data/json.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Callback } from './callback.ts'
 
-/** A run under way: `for await` for its events, `await` for its result, or both. Contract: iterable once; awaiting alone drains it; leaving the loop aborts it; awaiting rejects when it `failed` or was `cancelled`; iterating throws only if the run never began (`THREAD_BUSY`). */
-export interface Run<Output = unknown> extends AsyncIterable<AgentEvent>, PromiseLike<RunResult<Output>> {
+/**
+ * A run under way: `for await` for its events, `await` for its result, or both.
+ * Contract: iterable once; awaiting alone drains it. A run that `failed` or was `cancelled` throws its error: iterating does so after the last event, awaiting at once. Leaving the loop aborts the run and throws nothing.
+ */
+export interface Run<Output = unknown>
+  extends AsyncIterable<AgentEvent>,
+    Pick<Promise<RunResult<Output>>, 'then' | 'catch' | 'finally'> {
   readonly runId: string
+  /** The events alone, for those who read the outcome off `run-end`. Contract: never throws the run's error; a run that never began (`THREAD_BUSY`) has no events, and awaiting it says why. */
+  eventsWithoutThrowing(): AsyncIterable<AgentEvent>
 }
 
 /** Runs agents in conversations; what a server needs of `flow`. */
 export interface Runner<Output = unknown> {
   readonly agent: Agent<Output>
   /** Contract: user messages start a turn, tool messages answer open calls, in that agent that asked; `THREAD_BUSY` if the thread is taken. */
-  run(input: RunInput, options?: RunRequest): Run<Output>
+  run(input: StartInput<RunInput>, options?: RunRequest): Run<Output>
   /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
   resume(
     answers: Answers,

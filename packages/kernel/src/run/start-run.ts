@@ -1,4 +1,5 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import { readInput, type StartInput } from '../agent/start-input.ts'
 import { systemClock } from '../context/clock.ts'
 import type { RunContext } from '../context/context.ts'
 import { KernelContext } from '../context/kernel-context.ts'
@@ -7,19 +8,22 @@ import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
 import { kernelRun } from './kernel-run.ts'
 import { Listeners, reportToConsole } from './listeners.ts'
+import { checkAgent } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
 import { RunCore } from './run-core.ts'
 
 /**
  * Runs an agent: `run-start`, its events, exactly one `run-end`.
- * @example for await (const event of startRun(agent, { messages })) console.log(event.type)
+ * @example const { text } = await startRun(agent, 'How is the weather in Beijing?')
  */
 export function startRun<Output>(
   agent: Agent<Output>,
-  start: AgentInput | ResumeInfo,
+  input: StartInput | ResumeInfo,
   options: RunSettings & RunHost = {},
 ): Run<Output> {
+  checkAgent(agent)
   const core = createCore(options)
+  const start = readInput<AgentInput | ResumeInfo>(input, core.runId, `run of ${agent.name}`)
   return kernelRun(agent, start, core, options, [], (state) => rootContext(core, agent.name, state, options))
 }
 

@@ -8,12 +8,12 @@ import { action, agentOf, callOf, input, talker, toolStart } from './run.fixture
 beforeEach(noUnhandledRejection)
 
 describe('a run', () => {
-  test.each([undefined, null, 'messages', {}, { messages: 'hello' }])(
+  test.each([undefined, null, 7, ['hello'], {}, { messages: 'hello' }])(
     'of no messages is CONFIG_INVALID: %o',
     (start) => {
       const invalid = {
         code: 'CONFIG_INVALID',
-        message: expect.stringContaining('run of a: expected { messages: [...] }'),
+        message: expect.stringContaining('run of a: expected a text or { messages: [...] }'),
       }
       expect(() => startRun(talker('a'), start as AgentInput)).toThrow(expect.objectContaining(invalid))
     },

@@ -15,7 +15,7 @@ async function both(agent: Agent, settings: RunSettings = {}, after?: (event: Ag
   const heard: AgentEvent[] = []
   const listener = { name: 'listener', run: { onPart: (_: unknown, event: AgentEvent) => void heard.push(event) } }
   const shown: AgentEvent[] = []
-  for await (const event of startRun(agent, input, { callbacks: [listener], ...settings })) {
+  for await (const event of startRun(agent, input, { callbacks: [listener], ...settings }).eventsWithoutThrowing()) {
     shown.push(event)
     after?.(event)
   }

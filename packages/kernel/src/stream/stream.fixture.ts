@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { type PipeStream, stream } from '../index.ts'
+import type { Run } from '../run/run.ts'
 
 /** Lets everything run that can run without anybody doing anything. */
 export async function idle(): Promise<void> {
@@ -23,10 +24,12 @@ export function raise(value: unknown): never {
   throw value
 }
 
-/** Reads to the end. */
+/** Reads to the end; of a run its events, however it ends, unless it never began. */
 export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = []
-  for await (const value of source) values.push(value)
+  const run = 'eventsWithoutThrowing' in source ? (source as Run & AsyncIterable<T>) : undefined
+  for await (const value of run ? (run.eventsWithoutThrowing() as AsyncIterable<T>) : source) values.push(value)
+  if (run && values.length === 0) await run
   return values
 }
 

@@ -123,8 +123,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     const { flushMs } = this.#options
     const all = Promise.all(lanes.map((each) => each.flushed()))
     await new Promise<void>((resolve, reject) => {
-      // Whoever waits for this keeps the process alive.
-      const cancel = this.#parts.clock.after(flushMs, () => reject(this.#stillPending(lanes)), true)
+      const cancel = this.#parts.clock.after(flushMs, () => reject(this.#stillPending(lanes)))
       all.then(() => {
         cancel()
         resolve()
@@ -158,7 +157,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     return new Promise((resolve, reject) => {
       const late = () =>
         reject(new KernelError('TIMEOUT', `records: the store took longer than ${timeoutMs} ms`, { retryable: true }))
-      const cancelTimer = this.#parts.clock.after(timeoutMs, late)
+      const cancelTimer = this.#parts.clock.after(timeoutMs, late, false)
       const done = () => {
         cancelTimer()
         this.#limits.delete(done)
@@ -181,7 +180,9 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
 
   pause(failures: number, callback: () => void): () => void {
     const { retryMs, maxRetryMs } = this.#options
-    return this.#parts.clock.after(Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 30)), callback)
+    const ms = Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 30))
+    // Those who wait for the records flush, and hold the process by that.
+    return this.#parts.clock.after(ms, callback, false)
   }
 
   added(): void {
@@ -214,11 +215,12 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
 
   #wait(lane: Lane): void {
     this.#due.add(lane)
-    this.#cancelTick ??= this.#parts.clock.after(this.#options.delayMs, () => {
+    const write = () => {
       this.#cancelTick = undefined
       for (const each of this.#due) each.soon()
       this.#due.clear()
-    })
+    }
+    this.#cancelTick ??= this.#parts.clock.after(this.#options.delayMs, write, false)
   }
 
   /** Contract: a run is recorded whole or not at all. */

@@ -95,7 +95,7 @@ describe('the audit of a call', () => {
     [
       'returns nonsense',
       { invoke: () => ({ error: { code: 'X', message: 'x', details: boom } }) as never },
-      'failed X',
+      'failed TOOL_FAILED',
     ],
     [
       'asks by itself',

@@ -5,6 +5,7 @@ import {
   type ToolCallInput,
   type ToolKind,
   type ToolOutput,
+  toolResult,
 } from '@troupe/kernel'
 import { jsonOf } from './arguments.ts'
 import type { MessageBus } from './bus.ts'
@@ -91,7 +92,7 @@ export class Trail {
 
   /** The call has a result: its own, or what the model is told instead. */
   returned(output: ToolOutput | void, refused: boolean): void {
-    const error = typeof output === 'object' ? output?.error : undefined
+    const { error } = toolResult(this.#seat.tool, output)
     this.#finish(refused ? 'denied' : error ? 'failed' : 'complete', error)
   }
 

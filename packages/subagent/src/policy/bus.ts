@@ -151,8 +151,7 @@ export class MessageBus implements Bus {
   failed(type: string, subscription: Subscription, cause: unknown): void {
     if (subscription.failed) return
     subscription.failed = true
-    const { message } = KernelError.from(cause)
-    const error = new KernelError('LISTENER_FAILED', `bus: a listener of ${type} failed, ${message}`, { cause })
+    const error = KernelError.within(`bus: a listener of ${type} failed, `, cause, 'LISTENER_FAILED', { event: type })
     try {
       this.#report(error)
     } catch {

@@ -53,11 +53,20 @@ async function answerOf(
 ): Promise<ApprovalAnswer | undefined> {
   try {
     const answer: unknown = await (subscription.listener as ApprovalListener)(request)
-    return answer === undefined ? undefined : readAnswer(answer)
+    return answer === undefined ? undefined : readListened(answer)
   } catch (error) {
     // Whoever gives up because the question was closed has not failed.
     if (!request.signal.aborted) bus.failed('approval', subscription, error)
     return undefined
+  }
+}
+
+/** An answer that cannot be read is the failure of its listener. */
+function readListened(answer: unknown): ApprovalAnswer {
+  try {
+    return readAnswer(answer)
+  } catch (cause) {
+    throw new KernelError('LISTENER_FAILED', KernelError.from(cause).message, { cause })
   }
 }
 

@@ -14,6 +14,7 @@ import {
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
+  toolResult,
 } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator } from '@troupe/testkit'
@@ -114,7 +115,7 @@ async function settle(
 }
 
 function resultOf(output: ToolOutput | void): ToolCallResult {
-  return typeof output === 'object' ? output : { content: output ?? '' }
+  return toolResult('t', output)
 }
 
 /** The code of what the model is told instead of a result. */

@@ -5,6 +5,7 @@ import type { KernelError } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { AgentRegistry, type AgentRegistryOptions } from '../index.ts'
+import { loadAgents } from '../node.ts'
 import { agent, calling, completing, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
@@ -208,14 +209,14 @@ test('loads a folder: bad files are reported with file and line, the others are 
     await writeFile(join(folder, 'twice.md'), file('a'))
     await writeFile(join(folder, 'notes.txt'), 'no agent')
     const { registry, reports } = registryOf({ overrides: { over: { prompt: '${x}' } } })
-    await registry.loadAgents(folder)
+    registry.registerLoaded(await loadAgents(folder))
     expect(namesOf(registry.getAllDefinitions())).toEqual(['a', 'b'])
     expect(reports).toMatchObject([
       { code: 'SUBAGENT_FILE_INVALID', details: { file: join(folder, 'bad.md'), line: 5 } },
       { code: 'CONFIG_INVALID' },
       { code: 'SUBAGENT_DUPLICATE' },
     ])
-    await registry.loadAgents(join(folder, 'nowhere'))
+    registry.registerLoaded(await loadAgents(join(folder, 'nowhere')))
     expect(reports.at(-1)).toMatchObject({ code: 'SUBAGENT_FILE_INVALID' })
   } finally {
     await rm(folder, { recursive: true })

@@ -20,6 +20,13 @@ export interface AgentRegistryOptions extends Omit<SubagentEnvironment, 'agents'
   readonly overrides?: { readonly [name: string]: AgentOverride }
 }
 
+/** The agents that were read from files, and what was wrong with the other files. */
+export interface LoadedAgents {
+  readonly definitions: readonly AgentDefinition[]
+  /** One for each file that is not an agent, with file and line. */
+  readonly errors: readonly KernelError[]
+}
+
 /**
  * The agents of an app.
  * Contract: register before the first run; an agent that is not allowed, or excluded, is neither listed nor found nor declared.
@@ -63,11 +70,8 @@ export class AgentRegistry {
     return true
   }
 
-  /** Adds the agents in the Markdown files of a folder. Contract: a file that is none is reported, and the others go on. */
-  async loadAgents(folder: string): Promise<void> {
-    // Only who loads files needs a file system and a YAML parser.
-    const { loadAgents } = await import('./load-agents.ts')
-    const { definitions, errors } = await loadAgents(folder)
+  /** Adds agents that were read from files, by `loadAgents` of `@troupe/subagent/node`. Contract: a file that is not an agent is reported, and the others are added. */
+  registerLoaded({ definitions, errors }: LoadedAgents): void {
     for (const error of errors) this.#env.report(error)
     for (const definition of definitions) this.#reporting(() => this.registerAgent(definition))
   }

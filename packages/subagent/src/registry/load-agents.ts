@@ -2,19 +2,13 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KernelError } from '@troupe/kernel'
 import type { AgentDefinition } from '../define/define-agent.ts'
+import type { LoadedAgents } from './agent-registry.ts'
 import { parseAgent } from './parse-agent.ts'
-
-/** What a folder of agents came to. */
-export interface LoadedAgents {
-  readonly definitions: readonly AgentDefinition[]
-  /** One per file that is no agent, with file and line. */
-  readonly errors: readonly KernelError[]
-}
 
 /**
  * Reads the Markdown files of a folder, in the order of their names.
  * Contract: one bad file does not stop the others; a folder that cannot be read is one error.
- * @example const { definitions, errors } = await loadAgents('agents')
+ * @example registry.registerLoaded(await loadAgents('agents'))
  */
 export async function loadAgents(folder: string): Promise<LoadedAgents> {
   const definitions: AgentDefinition[] = []

@@ -223,7 +223,7 @@ class Stage {
   }
 
   async read(after?: (seen: number) => unknown): Promise<this> {
-    for await (const event of this.#run) {
+    for await (const event of this.#run.eventsWithoutThrowing()) {
       this.events.push(event)
       after?.(this.events.length)
     }
@@ -231,7 +231,7 @@ class Stage {
   }
 
   async leave(stop: number): Promise<void> {
-    for await (const event of this.#run) if (this.events.push(event) === stop) break
+    for await (const event of this.#run.eventsWithoutThrowing()) if (this.events.push(event) === stop) break
   }
 
   /** Everything that began has ended, whether or not it was read. */

@@ -53,13 +53,9 @@ const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unkn
     caught: 'accepts its example arguments',
   },
   'it takes anything': { change: { parameters: { type: 'object' } }, caught: 'refuses arguments that are not valid' },
-  'it returns a number': { change: { invoke: () => 21 }, caught: 'gives text or a result made of plain JSON' },
+  'it returns a function': { change: { invoke: () => () => 1 }, caught: 'gives text or a result made of plain JSON' },
   'its data is no JSON': {
-    change: { invoke: () => ({ content: 'Sunny', data: { at: new Date(0) } }) },
-    caught: 'gives text or a result made of plain JSON',
-  },
-  'it has no content': {
-    change: { invoke: () => ({ data: 1 }) },
+    change: { invoke: () => ({ content: 'Sunny', data: { at: new Map() } }) },
     caught: 'gives text or a result made of plain JSON',
   },
   'it streams a part of an unknown type': {

@@ -11,6 +11,7 @@ import {
   textOf,
   toJsonSchema,
   toolMetas,
+  toolResult,
 } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
@@ -194,8 +195,7 @@ function checkPart(part: Part): void {
 }
 
 function checkOutput(output: ToolOutput | void): void {
-  if (output === undefined || typeof output === 'string') return
-  checkResult(output)
+  checkResult(toolResult('tool', output))
 }
 
 /** Contract: a result has content for the model, and everything in it is plain JSON. */

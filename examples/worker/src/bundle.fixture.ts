@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { type BuildFailure, build } from 'esbuild'
+
+/** One file for a browser or a worker, and what it lacks. */
+export interface Bundle {
+  readonly code: string
+  /** Imports that lead to nothing there: a browser has neither Node's modules nor a folder of packages. */
+  readonly missing: readonly string[]
+  /** The files that it was made of. */
+  readonly sources: readonly string[]
+}
+
+/** Bundles a package's entry, or a file of this folder, for a browser. Contract: nothing is left out and nothing is replaced, so what is missing there is told. */
+export async function bundle(entry: string): Promise<Bundle> {
+  try {
+    const { outputFiles, metafile } = await build({
+      entryPoints: [entry],
+      absWorkingDir: import.meta.dirname,
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2022',
+      outdir: 'out',
+      write: false,
+      metafile: true,
+      logLevel: 'silent',
+    })
+    const sources = Object.keys(metafile.inputs)
+    const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path))
+    // What a package's `browser` field turns off becomes an empty module, which breaks when it is used.
+    const emptied = sources.filter((path) => path.startsWith('(disabled):'))
+    return {
+      code: outputFiles[0]?.text ?? '',
+      missing: [...left, ...emptied],
+      sources: sources.map((path) => resolve(import.meta.dirname, path)),
+    }
+  } catch (cause) {
+    const { errors } = cause as Partial<BuildFailure>
+    if (!errors) throw cause
+    return { code: '', missing: errors.map(({ text, location }) => `${text} in ${location?.file}`), sources: [] }
+  }
+}

@@ -1,0 +1,37 @@
+/** An AG-UI event, as far as it is looked at here. */
+export interface SeenEvent {
+  readonly type: string
+  readonly delta?: string
+  readonly toolCallName?: string
+  readonly content?: string
+}
+
+/** The request that asks a question over AG-UI. */
+export function questionOf(url: string, threadId: string, content: string, signal?: AbortSignal): Request {
+  const runId = crypto.randomUUID()
+  return new Request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({
+      threadId,
+      runId,
+      messages: [{ id: `${runId}-question`, role: 'user', content }],
+      tools: [],
+      context: [],
+    }),
+    ...(signal && { signal }),
+  })
+}
+
+/** The events of an answer, read to its end. */
+export async function eventsOf(response: Response): Promise<readonly SeenEvent[]> {
+  return (await response.text()).split('\n\n').flatMap((frame) => {
+    const data = /^data: (.*)$/m.exec(frame)?.[1]
+    return data ? [JSON.parse(data)] : []
+  })
+}
+
+/** What is said in events. */
+export function saidIn(events: readonly SeenEvent[]): string {
+  return events.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? delta : '')).join('')
+}

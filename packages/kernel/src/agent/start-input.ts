@@ -1,0 +1,68 @@
+import { got, isObject, KernelError } from '../data/error.ts'
+import type { Message } from '../data/message.ts'
+import { suggestion } from '../data/option.ts'
+import type { AgentInput } from './agent.ts'
+
+/** A message as a caller may write it. Contract: without an `id` it gets one. */
+export type NewMessage = Message extends infer M
+  ? M extends Message
+    ? Omit<M, 'id'> & { readonly id?: string }
+    : never
+  : never
+
+/** What a run is started with: the words of a user, or messages with whatever else an input has. */
+export type StartInput<Input extends AgentInput = AgentInput> =
+  | string
+  | (Omit<Input, 'messages'> & { readonly messages: readonly NewMessage[] })
+
+/**
+ * Reads what a run is started with.
+ * Contract: gives ids to messages that have none, named after the run; throws `CONFIG_INVALID` for what is not an input and `VALIDATION_FAILED` for what is not a message.
+ * @example const { messages } = readInput('Hi', 'run-1', 'startRun')
+ */
+export function readInput<Input extends AgentInput>(input: StartInput<Input>, runId: string, who: string): Input {
+  const given: unknown = typeof input === 'string' ? { messages: [{ role: 'user', content: input }] } : input
+  if (!isObject(given) || !Array.isArray(given.messages)) {
+    throw new KernelError('CONFIG_INVALID', `${who}: expected a text or { messages: [...] }, ${got(input)}`)
+  }
+  const { messages } = given
+  let complete = true
+  for (let i = 0; i < messages.length; i++) {
+    checkMessage(messages[i], i, who)
+    if (messages[i].id === undefined) complete = false
+  }
+  if (complete) return given as unknown as Input
+  const named = messages.map((message, i) =>
+    message.id === undefined ? { ...message, id: `${runId}/input:${i}` } : message,
+  )
+  return { ...given, messages: named } as unknown as Input
+}
+
+const ROLES = ['system', 'user', 'assistant', 'tool'] satisfies Message['role'][]
+const PARTS = ['text', 'reasoning', 'file']
+
+function checkMessage(message: unknown, index: number, who: string): void {
+  if (!isObject(message)) throw wrong(who, index, `is a message like { role: 'user', content: 'Hi' }, ${got(message)}`)
+  const { role, content, id } = message
+  if (!(ROLES as unknown[]).includes(role)) {
+    const hint = typeof role === 'string' ? suggestion(role, ROLES) : `known are ${ROLES.join(', ')}`
+    throw wrong(who, index, `has an unknown role, ${got(role)}; ${hint}`)
+  }
+  if (typeof content !== 'string') {
+    if (!Array.isArray(content)) throw wrong(who, index, `needs content, a text or a list of parts, ${got(content)}`)
+    for (const part of content) {
+      const type: unknown = part?.type
+      if (!(PARTS as unknown[]).includes(type))
+        throw wrong(who, index, `has a part of unknown type, ${got(type)}; known are ${PARTS.join(', ')}`)
+    }
+  }
+  if (id !== undefined && (typeof id !== 'string' || id === ''))
+    throw wrong(who, index, `has an id that is not a text, ${got(id)}`)
+  if (role === 'tool' && typeof message.callId !== 'string') {
+    throw wrong(who, index, `is a tool result and needs the callId of its call, ${got(message.callId)}`)
+  }
+}
+
+function wrong(who: string, index: number, what: string): KernelError {
+  return new KernelError('VALIDATION_FAILED', `${who}: messages[${index}] ${what}`, { details: { index } })
+}

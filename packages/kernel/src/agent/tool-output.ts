@@ -1,0 +1,49 @@
+import { isObject, KernelError } from '../data/error.ts'
+import { jsonOf, notJson } from '../data/json.ts'
+import type { Content, Part } from '../data/message.ts'
+import type { ToolCallResult, ToolOutput } from './tool.ts'
+
+const PROPERTIES = { content: true, display: true, data: true, error: true, direct: true } satisfies Record<
+  keyof ToolCallResult,
+  true
+>
+const PARTS: Record<Part['type'], true> = { text: true, reasoning: true, file: true }
+
+/**
+ * Makes a result of what a tool returned.
+ * Contract: nothing is empty text; throws `TOOL_FAILED` for what is not JSON, with the tool and the path.
+ * @example toolResult('get_weather', { celsius: 24 }) // { content: '{"celsius":24}', data: { celsius: 24 } }
+ */
+export function toolResult(tool: string, output: ToolOutput | void): ToolCallResult {
+  if (output === undefined) return EMPTY
+  if (typeof output === 'string') return { content: output }
+  const fail = (path: string) => notJsonAt(tool, path)
+  if (isResult(output)) return notJson(output) === undefined ? output : (jsonOf(output, fail) as ToolCallResult)
+  const data = jsonOf(output, fail)
+  return { content: JSON.stringify(data), data }
+}
+
+const EMPTY: ToolCallResult = { content: '' }
+
+function notJsonAt(tool: string, path: string): KernelError {
+  const where = path === '' ? 'its result' : `its result at ${path}`
+  return new KernelError(
+    'TOOL_FAILED',
+    `tool ${tool}: ${where} is not JSON; return text, a JSON value or { content }`,
+    {
+      details: { tool, path },
+    },
+  )
+}
+
+/** Whether a value is what becomes of a call, and not data that happens to be called content. */
+function isResult(value: unknown): value is ToolCallResult {
+  if (!isObject(value) || Array.isArray(value) || !isContent(value.content)) return false
+  return Object.keys(value).every((key) => Object.hasOwn(PROPERTIES, key))
+}
+
+/** Whether a value is text or a list of parts. */
+export function isContent(value: unknown): value is Content {
+  if (typeof value === 'string') return true
+  return Array.isArray(value) && value.every((part) => isObject(part) && Object.hasOwn(PARTS, part.type as string))
+}

@@ -1,0 +1,20 @@
+/** The first Node that has everything; `engines` of every package says the same. */
+const NEEDED: readonly [major: number, minor: number] = [22, 18]
+
+/** Contract: throws on a Node that is too old, and says which one is needed; other runtimes are left alone. */
+export function checkNode(versions: Versions | undefined = here()): void {
+  if (!versions?.node || versions.bun || versions.deno) return
+  const [major = 0, minor = 0] = versions.node.split('.').map(Number)
+  if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) return
+  throw new Error(`@troupe/kernel needs Node ${NEEDED.join('.')} or later; this is Node ${versions.node}.`)
+}
+
+interface Versions {
+  readonly node?: string
+  readonly bun?: string
+  readonly deno?: string
+}
+
+function here(): Versions | undefined {
+  return (globalThis as { readonly process?: { readonly versions?: Versions } }).process?.versions
+}

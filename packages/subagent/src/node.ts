@@ -1,0 +1,1 @@
+export { loadAgents } from './registry/load-agents.ts'
