@@ -60,5 +60,5 @@ it('a file that is not an agent is named, and nothing starts', () => {
   add('agents/haiku.ts', 'export const agnet = 1\n')
   const { status, stderr, stdout } = spawnSync(process.execPath, ['src/main.ts', 'Hi'], { cwd: copy, encoding: 'utf8' })
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
-  expect(stderr).toBe('agents/haiku.ts: export a function named agent that makes one, exports agnet\n')
+  expect(stderr).toBe('agents/haiku.ts: expected an exported function named agent, the file exports agnet\n')
 })

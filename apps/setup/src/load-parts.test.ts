@@ -35,9 +35,9 @@ it('finds nothing in a folder that is missing', async () => {
 })
 
 it.each([
-  ['export const agnet = () => 1', 'agents/poem.ts: export a function named agent that makes one, exports agnet'],
-  ['const agent = () => 1', 'agents/poem.ts: export a function named agent that makes one, exports nothing'],
-  ['export const agent = { name: 1 }', 'agents/poem.ts: export a function named agent that makes one, got object'],
+  ['export const agnet = () => 1', 'agents/poem.ts: expected an exported function named agent, the file exports agnet'],
+  ['const agent = () => 1', 'agents/poem.ts: expected an exported function named agent, the file exports nothing'],
+  ['export const agent = { name: 1 }', 'agents/poem.ts: expected an exported function named agent, got object'],
   ["throw new Error('no ink')", 'agents/poem.ts: cannot be loaded: no ink'],
   ["import 'nowhere-at-all'", 'agents/poem.ts: cannot be loaded: '],
 ])('names the file that cannot be used: %s', async (text, message) => {

@@ -32,11 +32,12 @@ async function filesIn(folder: URL): Promise<readonly string[]> {
 
 async function loadPart<Make>(file: URL, name: string): Promise<Make> {
   const shown = `${basename(fileURLToPath(new URL('.', file)))}/${basename(fileURLToPath(file))}`
-  const found = await load(file, shown)
-  const make = found[name]
+  const exports = await load(file, shown)
+  const make = exports[name]
   if (typeof make === 'function') return make as Make
-  const got = make === undefined ? `exports ${Object.keys(found).join(', ') || 'nothing'}` : `got ${typeof make}`
-  throw new KernelError('CONFIG_INVALID', `${shown}: export a function named ${name} that makes one, ${got}`)
+  const found =
+    make === undefined ? `the file exports ${Object.keys(exports).join(', ') || 'nothing'}` : `got ${typeof make}`
+  throw new KernelError('CONFIG_INVALID', `${shown}: expected an exported function named ${name}, ${found}`)
 }
 
 async function load(file: URL, shown: string): Promise<Record<string, unknown>> {
