@@ -57,6 +57,20 @@ export default {
       to: { path: '^apps/' },
     },
     {
+      name: 'apps-share-setup-only',
+      comment: 'An app can be copied with apps/setup and nothing else of the repository.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: ['^apps/$1/', '^apps/setup/'] },
+    },
+    {
+      name: 'setup-knows-no-container',
+      comment: 'What apps share are plain functions; wiring is what an app shows.',
+      severity: 'error',
+      from: { path: '^apps/setup/' },
+      to: { path: 'awilix' },
+    },
+    {
       name: 'no-cycles',
       comment: 'Files that need each other are one file. Types may point back.',
       severity: 'error',

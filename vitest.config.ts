@@ -30,7 +30,16 @@ export default defineConfig({
       },
       { test: { name: 'faults', include: ['faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 } },
       { test: { name: 'workspace', include: ['scripts/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
-      { test: { name: 'publish', include: ['scripts/publish/*.test.ts'], testTimeout: 240_000, hookTimeout: 240_000 } },
+      {
+        test: {
+          name: 'publish',
+          include: ['scripts/publish/*.test.ts'],
+          // One release, which all of these tests install from.
+          globalSetup: 'scripts/publish/release-once.ts',
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
+      },
     ],
   },
 })

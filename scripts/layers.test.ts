@@ -75,6 +75,9 @@ describe('layering', () => {
     ['kernel-tests-need-no-testkit', { 'packages/kernel/src/a.test.ts': "import '../../testkit/src/index.ts'\n" }],
     ['awilix-in-apps-only', { 'packages/flow/src/index.ts': "import 'awilix'\n" }],
     ['nobody-imports-apps', { 'packages/flow/src/index.ts': "import '../../../apps/console/src/main.ts'\n" }],
+    ['apps-share-setup-only', { 'apps/assistant/src/main.ts': "import '../../console/src/main.ts'\n" }],
+    ['apps-share-setup-only', { 'apps/setup/src/index.ts': "import '../../console/src/main.ts'\n" }],
+    ['setup-knows-no-container', { 'apps/setup/src/index.ts': "import 'awilix'\n" }],
     ['no-cycles', { 'packages/flow/src/a.ts': "import './b.ts'\n", 'packages/flow/src/b.ts': "import './a.ts'\n" }],
     ['resolvable', { 'packages/flow/src/index.ts': "import 'nowhere'\n" }],
   ])('%s bites: %o', (rule, files) => {
@@ -82,8 +85,10 @@ describe('layering', () => {
     expect(broken()).toContain(rule)
   })
 
-  it('lets a test use the testkit, and the stores bundle store-sql', () => {
+  it('lets a test use the testkit, the stores bundle store-sql, and apps share apps/setup', () => {
     plant({
+      'apps/setup/src/index.ts': "export { kernel } from '../../../packages/kernel/src/index.ts'\n",
+      'apps/console/src/config.ts': "import '../../setup/src/index.ts'\n",
       'packages/flow/src/a.test.ts': "import '../../testkit/src/index.ts'\nimport 'zod'\n",
       'packages/store-sqlite/src/index.ts': "import '../../store-sql/src/index.ts'\n",
     })

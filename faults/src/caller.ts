@@ -63,7 +63,7 @@ export class Caller {
   say(script: string, asked: Interrupt[] = []): Promise<Ended | undefined> {
     const runId = this.#nextId()
     const run = this.#runner.query(script, { session: this.#parts.ref, runId })
-    return this.#listen(run, script, [{ id: `${runId}/query`, role: 'user', content: script }], asked)
+    return this.#listen(run, script, [{ id: `${runId}/input:0`, role: 'user', content: script }], asked)
   }
 
   answer(asked: readonly Pick<Interrupt, 'id'>[]): Promise<Ended | undefined> {

@@ -12,39 +12,23 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type Machine, plainMachine } from './machine.ts'
-import { type Registry, startRegistry } from './registry.ts'
-import { type Manifest, nextVersion, type Released, release, releasedPackages } from './release.ts'
+import { type Manifest, manifestOf, type Released } from './release.ts'
 
 const PLUGIN = '@acme/troupe-handler-whisper'
 const root = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'troupe-publish-'))
-const tree = join(folder, 'tree')
+const { tree, url, npmrc, packages, manifests } = inject('release')
 const app = join(folder, 'app')
-let registry: Registry
 let user: Machine
-let packages: readonly Released[]
-let manifests: readonly string[]
 
-beforeAll(async () => {
-  registry = await startRegistry(join(folder, 'registry'))
-  await nextVersion(tree)
-  packages = releasedPackages(tree)
-  manifests = packages.map(manifestOf)
-  await release(tree, join(folder, 'publisher'), registry)
-  user = plainMachine(join(folder, 'user'), registry.npmrc)
+beforeAll(() => {
+  user = plainMachine(join(folder, 'user'), npmrc)
   startProject(app)
 })
 
-afterAll(async () => {
-  await registry?.stop()
-  rmSync(folder, { recursive: true })
-})
-
-function manifestOf({ folder }: Released): string {
-  return readFileSync(join(folder, 'package.json'), 'utf8')
-}
+afterAll(() => rmSync(folder, { recursive: true }))
 
 function startProject(folder: string): void {
   mkdirSync(folder)
@@ -85,7 +69,7 @@ async function archives(): Promise<{ name: string; files: string[] }[]> {
 
 /** What the registry says of the latest version of a package. */
 async function published(name: string): Promise<Manifest> {
-  const response = await fetch(`${registry.url}${name.replace('/', '%2f')}/latest`)
+  const response = await fetch(`${url}${name.replace('/', '%2f')}/latest`)
   return (await response.json()) as Manifest
 }
 

@@ -51,3 +51,8 @@ export function releasedPackages(tree: string): Released[] {
     .map((path) => ({ ...JSON.parse(readFileSync(join(tree, path), 'utf8')), folder: join(tree, dirname(path)) }))
     .filter((manifest) => manifest.private !== true)
 }
+
+/** The text of a package's manifest. */
+export function manifestOf({ folder }: Released): string {
+  return readFileSync(join(folder, 'package.json'), 'utf8')
+}

@@ -1,7 +1,7 @@
 import { type AgUiServer, agUiServer } from '@troupe/ag-ui/node'
 import { reconcile } from '@troupe/persistence'
 import { type AwilixContainer, asValue } from 'awilix'
-import type { App, RequestScope } from './container.ts'
+import type { App, RequestScope } from './app.ts'
 
 /** The app as it runs. */
 export interface Assistant extends AsyncDisposable {
@@ -16,7 +16,7 @@ export async function startAssistant(app: AwilixContainer<App>): Promise<Assista
   const answer = async (request: Request): Promise<Response> => {
     const scope = app.createScope<RequestScope>().register({ request: asValue(request) })
     try {
-      return await scope.cradle.response
+      return await scope.cradle.respond()
     } finally {
       await scope.dispose()
     }

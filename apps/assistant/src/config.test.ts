@@ -29,8 +29,6 @@ it.each([
   [{ PORT: '70000' }, 'PORT: expected a whole number of at most 65535, got "70000"'],
   [{ PORT: 'http' }, 'PORT: expected'],
   [{ TROUPE_WORD_DELAY_MS: '-1' }, 'TROUPE_WORD_DELAY_MS: expected'],
-  [{ TROUPE_MODEL: 'gpt-5' }, 'TROUPE_MODEL: expected <vendor>:<model> with one of openai,'],
-  [{ TROUPE_MODEL: 'openai:' }, 'TROUPE_MODEL: expected'],
   [{ TROUPE_MODEL: 'openai:gpt-5' }, 'openai needs a key; set OPENAI_API_KEY, or unset TROUPE_MODEL'],
 ])('%o is refused, with what to do', (env, message) => {
   expect(() => readConfig(env)).toThrow(

@@ -9,7 +9,7 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 /** Builds the page if need be, serves it and prints where; ends with the signal that a terminal or a supervisor sends. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
-  const app = createApp(config, await buildPage(print))
+  const app = await createApp(config, await buildPage(print))
   const assistant = await startAssistant(app)
   const stopped = new Promise<void>((resolve, reject) => {
     const stop = () => {

@@ -1,31 +1,10 @@
 import { parseArgs } from 'node:util'
 import { KernelError } from '@troupe/kernel'
-
-/** Vendors that the console knows, and the variables their keys come from. */
-const KEYS = {
-  openai: 'OPENAI_API_KEY',
-  anthropic: 'ANTHROPIC_API_KEY',
-  google: 'GOOGLE_GENERATIVE_AI_API_KEY',
-  ollama: undefined,
-} as const
-
-/** A vendor's model; without one the demo model answers. */
-export interface VendorModel {
-  readonly vendor: keyof typeof KEYS
-  readonly model: string
-  /** Where an Ollama server listens. */
-  readonly ollamaUrl: string
-}
-
-/** Where conversations are kept. */
-export type Database =
-  | { readonly type: 'sqlite'; readonly path: string }
-  | { readonly type: 'postgres'; readonly url: string }
+import { readSettings, type Settings } from '@troupe-apps/setup'
 
 /** Everything the app is told from outside. */
-export interface Config {
+export interface Config extends Settings {
   readonly question: string
-  readonly vendor: VendorModel | undefined
   /** A pause between words of the demo model, so that a person sees it stream. */
   readonly wordDelayMs: number
   readonly color: boolean
@@ -34,9 +13,6 @@ export interface Config {
   readonly agents: boolean
   /** Which conversation; without one nothing is kept. */
   readonly thread: string | undefined
-  readonly database: Database
-  /** What agents may look into. */
-  readonly folder: string
 }
 
 /** What `--help` prints. */
@@ -62,17 +38,13 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
   const { values, positionals } = parse(args)
   const color = env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : terminal && !env.NO_COLOR
   return {
+    ...readSettings(env),
     question: positionals.join(' ').trim() || "What's the weather in Beijing?",
-    vendor: env.TROUPE_MODEL ? readVendor(env.TROUPE_MODEL, env) : undefined,
     wordDelayMs: terminal ? 25 : 0,
     color,
     help: values.help ?? false,
     agents: values.agents ?? false,
     thread: readThread(values.thread),
-    database: env.DATABASE_URL
-      ? { type: 'postgres', url: env.DATABASE_URL }
-      : { type: 'sqlite', path: env.TROUPE_DB ?? 'troupe.db' },
-    folder: env.TROUPE_FOLDER ?? '.',
   }
 }
 
@@ -96,25 +68,4 @@ function parse(args: readonly string[]): {
   } catch (cause) {
     throw new KernelError('CONFIG_INVALID', `demo: ${KernelError.from(cause).message}; try --help`, { cause })
   }
-}
-
-function readVendor(text: string, env: NodeJS.ProcessEnv): VendorModel {
-  const [vendor = '', ...rest] = text.split(':')
-  const model = rest.join(':')
-  if (!isVendor(vendor) || model === '') {
-    const expected = `<vendor>:<model> with a vendor of ${Object.keys(KEYS).join(', ')}`
-    throw new KernelError('CONFIG_INVALID', `TROUPE_MODEL: expected ${expected}, got "${text}"`)
-  }
-  const key = KEYS[vendor]
-  if (key && !env[key]) {
-    throw new KernelError(
-      'CONFIG_INVALID',
-      `TROUPE_MODEL: ${vendor} needs a key; set ${key}, or unset TROUPE_MODEL for the demo model`,
-    )
-  }
-  return { vendor, model, ollamaUrl: env.OLLAMA_BASE_URL ?? 'http://localhost:11434/v1' }
-}
-
-function isVendor(text: string): text is VendorModel['vendor'] {
-  return Object.hasOwn(KEYS, text)
 }

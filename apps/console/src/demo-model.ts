@@ -39,8 +39,8 @@ function partsOf({ messages, tools }: ModelRequest): ModelPart[] {
   if (city && has('get_weather')) {
     return call('get_weather', { city }, messages, `Let me look up the weather in ${city}.`)
   }
-  const target = /weather/i.test(question) ? 'WeatherAgent' : 'ChatAgent'
-  if (targetsIn(tools).includes(target)) return call('transfer_to_agent', { agent_name: target }, messages)
+  const target = targetFor(question, targetsIn(tools))
+  if (target) return call('transfer_to_agent', { agent_name: target }, messages)
   return say('I am a demo model and know nothing but the weather: ask me about the weather in a city.', messages)
 }
 
@@ -62,6 +62,19 @@ function search(text: string, messages: readonly Message[]): ModelPart[] {
 function questionIn(messages: readonly Message[]): string {
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
   return asked.findLast((text) => !text.startsWith('For context:')) ?? ''
+}
+
+/** The agent whose name is in the question (PoemAgent for "Write me a poem"), or else the one for small talk. */
+function targetFor(question: string, targets: readonly Json[]): Json | undefined {
+  const words: readonly string[] = question.toLowerCase().match(/\p{L}+/gu) ?? []
+  const named = targets.find((name) =>
+    words.includes(
+      String(name)
+        .replace(/Agent$/, '')
+        .toLowerCase(),
+    ),
+  )
+  return named ?? targets.find((name) => name === 'ChatAgent')
 }
 
 /** Whom the model may hand over to, as the tool advertises it. */

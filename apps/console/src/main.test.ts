@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sqliteStore } from '@troupe/store-sqlite'
@@ -84,11 +86,10 @@ it('goes on with a conversation in another process, in a SQLite file', async () 
 
 it('leaves a cancelled record when it is stopped', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-console-'))
-  const { createServer } = await import('node:http')
   const server = createServer(() => undefined).listen(0, '127.0.0.1')
   try {
     await once(server, 'listening')
-    const { port } = server.address() as { port: number }
+    const { port } = server.address() as AddressInfo
     const env = { TROUPE_MODEL: 'ollama:silent', OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` }
     const database = { TROUPE_DB: join(folder, 'chat.db') }
     const { child, ended } = demo(['--thread', 't', 'Hi'], { ...env, ...database })
@@ -131,11 +132,33 @@ it('says which key is missing, without a stack', async () => {
   })
 })
 
+it('a model that fails is told once, and the app ends with 1', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"Bad key."}}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const env = {
+    TROUPE_MODEL: 'openai:gpt-5',
+    OPENAI_API_KEY: 'wrong',
+    OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
+  }
+  try {
+    const { code, out, err } = await demo(['Hi'], env).ended
+    expect([code, err]).toEqual([1, ''])
+    const told = /✗ MODEL_AUTH_FAILED: .*the vendor refuses the key or the account, got 401; check OPENAI_API_KEY\n/g
+    expect(out.match(told)).toHaveLength(1)
+    expect(out).toMatch(/✗ failed · .*\n$/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
 it('stops cleanly on Ctrl-C, while a vendor is silent', async () => {
-  const { createServer } = await import('node:http')
   const server = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as { port: number }
+  const { port } = server.address() as AddressInfo
   const env = { TROUPE_MODEL: 'ollama:silent', OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1` }
   const { child, ended } = demo(['Hi'], env)
   await once(server, 'request')

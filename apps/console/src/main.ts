@@ -1,8 +1,9 @@
 import { describe } from '@troupe/flow'
-import { KernelError, systemClock, type ThreadRef } from '@troupe/kernel'
+import { KernelError, type Outcome, systemClock, type ThreadRef } from '@troupe/kernel'
 import { reconcile } from '@troupe/persistence'
+import type { App } from './app.ts'
 import { readConfig, USAGE } from './config.ts'
-import { type App, createApp } from './container.ts'
+import { createApp } from './container.ts'
 import { printer } from './print.ts'
 import { printAgents } from './print-agents.ts'
 
@@ -13,7 +14,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${USAGE}\n`)
     return 0
   }
-  const app = createApp(config)
+  const app = await createApp(config)
   const { agent, runner, model } = app.cradle
   if (config.agents) {
     process.stdout.write(printAgents(describe(agent)))
@@ -22,21 +23,22 @@ async function main(): Promise<number> {
   const controller = new AbortController()
   const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped'))
   process.once('SIGINT', stop)
-  // Whoever read us has gone: `pnpm demo | head`.
+  // The reader has gone: `pnpm demo | head`.
   process.stdout.on('error', stop)
   const { thread, question } = config
   const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
   process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
   const print = printer(process.stdout, { color: config.color, clock: systemClock })
-  let outcome = 'unknown'
+  let outcome: Outcome | undefined
   try {
     if (session) await reconcile({ store: app.cradle.store })
     const run = runner.query(question, { signal: controller.signal, ...(session && { session }) })
     for await (const event of run.eventsWithoutThrowing()) {
       print(event)
-      if (event.type === 'run-end') outcome = event.outcome
+      if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
     }
-    if (outcome === 'unknown') await run
+    // A run that came to its end has told its error in the transcript.
+    if (outcome === undefined) await run
     if (session) process.stdout.write(await threadSoFar(app.cradle, session))
   } finally {
     process.off('SIGINT', stop)

@@ -8,6 +8,7 @@ import {
   type Json,
   KernelError,
   type Message,
+  type Run,
   type Schema,
   type Store,
   type Thread,
@@ -89,7 +90,7 @@ export function theatre<const Name extends string>(
   const thread = () => store.threads.get(ANN)
   const history = async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message)
 
-  const hear = async (run: AsyncIterable<AgentEvent>): Promise<Act> => {
+  const hear = async (run: Run): Promise<Act> => {
     const recording = await record(options.onEvent ? watched(run, options.onEvent) : run)
     seen.push(...recording.events)
     const wrong = [

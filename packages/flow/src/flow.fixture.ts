@@ -24,6 +24,7 @@ import {
   type ToolMessage,
   type ToolMeta,
   textOf,
+  toolResult,
   type UserMessage,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
@@ -148,8 +149,8 @@ class Part {
       try {
         const parsed = await parseArguments(meta.tool, args, jsonSchemaValidator)
         const call = { name, arguments: args, callId, step: ctx.step, idempotencyKey: callId }
-        const output = (await meta.tool.invoke?.(parsed, ctx, call)) ?? ''
-        const { direct = meta.returnDirectly, ...result } = typeof output === 'string' ? { content: output } : output
+        const output = await meta.tool.invoke?.(parsed, ctx, call)
+        const { direct = meta.returnDirectly, ...result } = toolResult(name, output)
         await this.#tell({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status: 'complete', ...result })
         return direct
       } catch (error) {

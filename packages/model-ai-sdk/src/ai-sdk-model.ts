@@ -12,6 +12,8 @@ import { abortableStream } from './abortable-stream.ts'
 import { Answer } from './answer.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
+import { DIALECTS, type DialectName, dialectOf } from './schema/dialect.ts'
+import { responseFormat } from './schema/response-format.ts'
 
 /** How an AI SDK model is used. */
 export interface AiSdkModelOptions {
@@ -21,6 +23,8 @@ export interface AiSdkModelOptions {
   readonly defaults?: CallDefaults
   /** The role in which a system message inside a conversation is sent. @default 'user' for Google, whose provider refuses the other, else 'system' */
   readonly lateSystemRole?: 'system' | 'user'
+  /** The vendor whose part of JSON Schema structured output is written in. @default by provider: 'anthropic' for Anthropic and Bedrock, 'google' for Google, else 'openai' */
+  readonly schemaDialect?: DialectName
   /** Tells how far away the date is that a vendor asks to wait for. @default systemClock */
   readonly clock?: Clock
 }
@@ -36,8 +40,13 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
     name = `${vendor}:${model.modelId}`,
     defaults = {},
     lateSystemRole = vendor === 'google' ? 'user' : 'system',
+    schemaDialect = dialectOf(model.provider),
     clock = systemClock,
   } = options
+  if (!Object.hasOwn(DIALECTS, schemaDialect)) {
+    const known = Object.keys(DIALECTS).join(', ')
+    throw new KernelError('CONFIG_INVALID', `aiSdkModel: schemaDialect is one of ${known}, got ${schemaDialect}`)
+  }
   const toError = (error: unknown) => modelError(name, error, clock)
   return {
     name,
@@ -45,8 +54,13 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
       abortableStream<ModelPart>(
         () => call.signal,
         (sink, scope) => {
-          const ask = () => model.doStream(toCallOptions(request, defaults, lateSystemRole, scope.signal))
-          return answerInto(sink, scope, ask, new Answer(name, vendor), toError)
+          const { responseSchema } = request.options
+          const format = responseSchema && responseFormat(responseSchema, schemaDialect)
+          const ask = () =>
+            model.doStream(
+              toCallOptions(request, defaults, lateSystemRole, scope.signal, format, [schemaDialect, vendor]),
+            )
+          return answerInto(sink, scope, ask, new Answer(name, vendor, format), toError)
         },
       ),
   }

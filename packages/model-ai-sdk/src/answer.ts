@@ -7,6 +7,8 @@ import type {
 import { type FilePart, type FinishReason, KernelError, type ModelPart, type Usage } from '@troupe/kernel'
 import { Blocks } from './blocks.ts'
 import { toMetadata } from './metadata.ts'
+import type { ResponseFormat } from './schema/response-format.ts'
+import { RestoredText } from './schema/restored-text.ts'
 import { ToolCalls } from './tool-calls.ts'
 
 /** One answer of a provider, translated part by part. */
@@ -16,12 +18,16 @@ export class Answer {
   readonly #out: ModelPart[] = []
   readonly #blocks = new Blocks(this.#out)
   readonly #calls = new ToolCalls(this.#out)
+  readonly #format: ResponseFormat | undefined
+  readonly #texts = new Map<string, RestoredText>()
   #answeredBy: string | undefined
   finished = false
 
-  constructor(model: string, vendor: string) {
+  /** Contract: with a `format` that has to be undone, texts come in the user's shape. */
+  constructor(model: string, vendor: string, format?: ResponseFormat) {
     this.#model = model
     this.#vendor = vendor
+    this.#format = format && (format.plan || format.wrapped) ? format : undefined
   }
 
   /** Contract: the list is good until the next call; throws what the provider reports as an error; after `finish` nothing more comes. */
@@ -44,10 +50,17 @@ export class Answer {
         this.#blocks.start(part)
         break
       case 'text-delta':
+        this.#blocks.delta(
+          this.#format ? { ...part, delta: this.#textOf(part.id, this.#format).write(part.delta) } : part,
+        )
+        break
       case 'reasoning-delta':
         this.#blocks.delta(part)
         break
       case 'text-end':
+        this.#endText(part.id)
+        this.#blocks.end(part)
+        break
       case 'reasoning-end':
         this.#blocks.end(part)
         break
@@ -79,8 +92,21 @@ export class Answer {
     }
   }
 
+  #textOf(id: string, format: ResponseFormat): RestoredText {
+    const text = this.#texts.get(id) ?? new RestoredText(format)
+    this.#texts.set(id, text)
+    return text
+  }
+
+  #endText(id: string): void {
+    const delta = this.#texts.get(id)?.end() ?? ''
+    this.#texts.delete(id)
+    if (delta !== '') this.#blocks.delta({ type: 'text-delta', id, delta })
+  }
+
   #finish({ unified }: LanguageModelV4FinishReason, usage: LanguageModelV4Usage, providerMetadata: unknown): void {
     if (unified === 'interrupted') this.breakOff()
+    for (const id of [...this.#texts.keys()]) this.#endText(id)
     this.#blocks.finish()
     this.#calls.finish()
     const metadata = toMetadata(providerMetadata)

@@ -3,6 +3,7 @@ import type { ModelOptions, ModelRequest } from '@troupe/kernel'
 import { expect, it } from 'vitest'
 import { request, WEATHER } from './ask.fixture.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'
+import type { ResponseFormat } from './schema/response-format.ts'
 
 const { signal } = new AbortController()
 
@@ -10,8 +11,16 @@ function options(
   asked: ModelOptions,
   more: Partial<ModelRequest> = {},
   defaults: CallDefaults = {},
+  format?: ResponseFormat,
 ): Partial<LanguageModelV4CallOptions> {
-  const { prompt: _, ...rest } = toCallOptions(request([], { options: asked, ...more }), defaults, 'system', signal)
+  const { prompt: _, ...rest } = toCallOptions(
+    request([], { options: asked, ...more }),
+    defaults,
+    'system',
+    signal,
+    format,
+    ['openai', 'groq'],
+  )
   return rest
 }
 
@@ -21,21 +30,23 @@ it('sends nothing that was not asked for', () => {
 
 it('sends every setting', () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } }
-  expect(
-    options({
-      temperature: 0,
-      maxOutputTokens: 9,
-      stopSequences: ['.'],
-      responseSchema: schema,
-      provider: { openai: { store: false } },
-    }),
-  ).toStrictEqual({
+  const asked = { temperature: 0, maxOutputTokens: 9, stopSequences: ['.'], provider: { openai: { store: false } } }
+  const format = { schema, loose: undefined, wrapped: false, plan: undefined }
+  expect(options(asked, {}, {}, format)).toStrictEqual({
     abortSignal: signal,
     temperature: 0,
     maxOutputTokens: 9,
     stopSequences: ['.'],
     responseFormat: { type: 'json', schema },
     providerOptions: { openai: { store: false } },
+  })
+})
+
+it('sends what a schema needs of the provider, and the user has the last word', () => {
+  const format = { schema: {}, loose: { strictJsonSchema: false, store: true }, wrapped: false, plan: undefined }
+  expect(options({ provider: { openai: { store: false } } }, {}, {}, format).providerOptions).toEqual({
+    openai: { strictJsonSchema: false, store: false },
+    groq: { strictJsonSchema: false, store: true },
   })
 })
 

@@ -6,6 +6,8 @@ import type {
 import type { ModelOptions, ModelRequest, ToolSpec } from '@troupe/kernel'
 import { mergeMetadata } from './metadata.ts'
 import { toPrompt } from './prompt.ts'
+import type { ResponseFormat } from './schema/response-format.ts'
+import { toolSchema } from './schema/tool-schema.ts'
 
 /** What may be set once for every call of a model. */
 export type CallDefaults = Omit<
@@ -13,16 +15,23 @@ export type CallDefaults = Omit<
   'prompt' | 'tools' | 'toolChoice' | 'responseFormat' | 'abortSignal' | 'includeRawChunks'
 >
 
-/** A request as the AI SDK wants it; what the request says wins over the defaults. */
+/** A request as the AI SDK wants it; what the request says wins over the defaults. Contract: `namespaces` are those in which the provider reads its options. */
 export function toCallOptions(
   request: ModelRequest,
   defaults: CallDefaults,
   lateSystemRole: 'system' | 'user',
   abortSignal: AbortSignal,
+  format?: ResponseFormat,
+  namespaces: readonly string[] = [],
 ): LanguageModelV4CallOptions {
-  const { temperature, maxOutputTokens, stopSequences, toolChoice, responseSchema, provider } = request.options
+  const { temperature, maxOutputTokens, stopSequences, toolChoice, provider } = request.options
   const { providerOptions: standing, ...rest } = defaults
-  const providerOptions = mergeMetadata(standing as ModelOptions['provider'], provider)
+  const asked = mergeMetadata(standing as ModelOptions['provider'], provider)
+  const { loose } = format ?? {}
+  const providerOptions = mergeMetadata(
+    loose && Object.fromEntries(namespaces.map((namespace) => [namespace, loose])),
+    asked,
+  )
   return {
     ...rest,
     prompt: toPrompt(request, lateSystemRole),
@@ -30,7 +39,7 @@ export function toCallOptions(
     ...(temperature !== undefined && { temperature }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(stopSequences && { stopSequences: [...stopSequences] }),
-    ...(responseSchema && { responseFormat: { type: 'json', schema: responseSchema } }),
+    ...(format && { responseFormat: { type: 'json', schema: format.schema } }),
     ...(providerOptions && { providerOptions }),
     // A choice without tools is refused by vendors.
     ...(request.tools.length > 0 && {
@@ -41,7 +50,7 @@ export function toCallOptions(
 }
 
 function toTool({ name, description, parameters }: ToolSpec): LanguageModelV4FunctionTool {
-  return { type: 'function', name, description, inputSchema: parameters }
+  return { type: 'function', name, description, inputSchema: toolSchema(parameters) }
 }
 
 function toChoice(choice: NonNullable<ModelOptions['toolChoice']>): LanguageModelV4ToolChoice {

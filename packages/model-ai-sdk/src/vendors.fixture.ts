@@ -29,7 +29,7 @@ export interface LocalServer extends AsyncDisposable {
 }
 
 export async function serve(
-  answer: (response: ServerResponse, request: IncomingMessage) => void,
+  answer: (response: ServerResponse, request: IncomingMessage, body: unknown) => void,
 ): Promise<LocalServer> {
   const bodies: unknown[] = []
   const hungUp = Promise.withResolvers<void>()
@@ -38,7 +38,7 @@ export async function serve(
     let body = ''
     for await (const chunk of request) body += chunk
     bodies.push(JSON.parse(body))
-    answer(response, request)
+    answer(response, request, bodies.at(-1))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -236,7 +236,12 @@ describe('messageLifecycle', () => {
     const info = { component: 'run', name: 'a', runId: 'r', spanId: 'r/run', session: ANN } as const
     const stranger = { ...info, runId: 'stranger' }
     const stamp = { runId: 'r', agentName: 'a', runPath: [] }
-    const result = { outcome: 'complete', text: 'Hi', usage: { inputTokens: 0, outputTokens: 0 } } as const
+    const result = {
+      outcome: 'complete',
+      text: 'Hi',
+      messages: [],
+      usage: { inputTokens: 0, outputTokens: 0 },
+    } as const
     messages.run?.onPart?.(stranger, { type: 'text-delta', messageId: 'm', delta: 'x', ...stamp })
     messages.run?.onEnd?.(stranger, result)
     messages.model?.onEnd?.(stranger, {

@@ -101,7 +101,7 @@ function play(step: Step, models: readonly Model[], callbacks: readonly Callback
       return
     }
     case 'end': {
-      const result = { outcome: step.outcome, text: model.text, usage: NO_USAGE }
+      const result = { outcome: step.outcome, text: model.text, messages: [], usage: NO_USAGE }
       each(({ run }) => run?.onEnd?.(info, result))
       if (live) model.status = step.outcome
     }

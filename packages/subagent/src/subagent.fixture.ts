@@ -25,6 +25,7 @@ import {
   type ToolCall,
   type ToolCallResult,
   toJsonSchema,
+  toolResult,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
 import { jsonSchemaValidator } from '@troupe/testkit'
@@ -193,7 +194,7 @@ const callTool: InvokeTool = async (ctx, { tool, name, arguments: text, ...rest 
     if (!tool) throw new KernelError('TOOL_UNKNOWN', `tool ${name}: this agent has no such tool`)
     const args = await parseArguments(tool, text, jsonSchemaValidator)
     const output = await tool.invoke?.(args, ctx, { tool, name, arguments: text, ...rest })
-    return typeof output === 'string' ? { content: output } : (output ?? { content: '' })
+    return toolResult(name, output)
   } catch (cause) {
     ctx.throwIfAborted()
     const error = KernelError.from(cause, 'TOOL_FAILED')

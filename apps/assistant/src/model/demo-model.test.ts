@@ -44,6 +44,15 @@ describe('the demo model', () => {
     expect(nextMove(request('How is the weather?', WEATHER)).text).toContain('In which city?')
   })
 
+  it('hands over to an agent that the question names, and an agent does not give back what it was just given', () => {
+    const router = [transfer('ChatAgent', 'PoemAgent', 'WeatherAgent')]
+    const target = { name: 'transfer_to_agent', args: { agent_name: 'PoemAgent' } }
+    expect(nextMove(request('Write me a poem', router)).call).toEqual(target)
+    const context: Message = { id: 'c', role: 'user', content: 'For context: [RouterAgent] called tool: …' }
+    const given = request('Write me a poem', [transfer('RouterAgent')], context)
+    expect(nextMove(given).text).toContain('demo model')
+  })
+
   it('tells the result of a call, and calls nothing twice', () => {
     const move = nextMove(request('Make the page dark', ROUTER, result('set_theme', 'The page is dark now.')))
     expect(move).toEqual({ text: 'The page is dark now.' })

@@ -16,6 +16,9 @@ interface Intent {
   readonly move: (question: string) => Move
 }
 
+/** How the words of other agents begin. */
+const CONTEXT = 'For context:'
+
 const INTENTS: readonly Intent[] = [
   {
     fits: /\b(code|codebase|file|files|function|class)\b/i,
@@ -71,7 +74,10 @@ export function nextMove({ messages, tools }: ModelRequest): Move {
   const intent = INTENTS.find(({ fits }) => fits.test(question)) as Intent
   if (has(intent.tool)) return intent.move(question)
   const targets = targetsIn(tools)
-  const target = [intent.agent, 'RouterAgent'].find((name) => targets.includes(name))
+  // An agent that was just given the question does not give it back.
+  const router = isContext(last) ? undefined : 'RouterAgent'
+  const wanted = [namedIn(question, targets), intent.agent, router]
+  const target = wanted.find((name) => name !== undefined && targets.includes(name))
   return target ? calling('transfer_to_agent', { agent_name: target }) : { text: HELP }
 }
 
@@ -113,7 +119,11 @@ function calling(name: string, args: JsonObject, text?: string): Move {
 /** What the user asked last; what other agents said stands between as context. */
 function questionIn(messages: readonly Message[]): string {
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
-  return asked.findLast((text) => !text.startsWith('For context:')) ?? ''
+  return asked.findLast((text) => !text.startsWith(CONTEXT)) ?? ''
+}
+
+function isContext(message: Message | undefined): boolean {
+  return message?.role === 'user' && textOf(message.content).startsWith(CONTEXT)
 }
 
 /** Whom the model may hand over to, as the tool advertises it. */
@@ -121,6 +131,12 @@ function targetsIn(tools: readonly ToolSpec[]): readonly unknown[] {
   const tool = tools.find(({ name }) => name === 'transfer_to_agent')
   const parameters = tool?.parameters as { properties?: { agent_name?: { enum?: readonly unknown[] } } } | undefined
   return parameters?.properties?.agent_name?.enum ?? []
+}
+
+/** The agent whose name is in the question: PoemAgent for "Write me a poem". */
+function namedIn(question: string, targets: readonly unknown[]): string | undefined {
+  const words: readonly string[] = question.toLowerCase().match(/\p{L}+/gu) ?? []
+  return targets.map(String).find((name) => words.includes(name.replace(/Agent$/, '').toLowerCase()))
 }
 
 function placeIn(question: string): string | undefined {

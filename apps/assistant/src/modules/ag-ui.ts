@@ -1,23 +1,17 @@
-import { AgUiAgent, type AgUiHandler, agUiHandler, type SessionManager } from '@troupe/ag-ui'
-import type { FlowRunner } from '@troupe/flow'
-import { type Owner, type Store, systemClock } from '@troupe/kernel'
-import { asFunction, asValue, type Resolver } from 'awilix'
+import { AgUiAgent, agUiHandler } from '@troupe/ag-ui'
+import { systemClock } from '@troupe/kernel'
+import { asValue } from 'awilix'
+import { type Registrations, singleton } from '../app.ts'
 import { timedAgent } from '../server/timed-agent.ts'
 
-export const agUiModule: {
-  readonly owner: Resolver<Owner>
-  readonly agUiAgent: Resolver<AgUiAgent>
-  readonly sessions: Resolver<SessionManager>
-  readonly agUi: Resolver<AgUiHandler>
-} = {
+export const agUiModule: Registrations<'owner' | 'agUiAgent' | 'sessions' | 'agUi'> = {
   // On this machine everybody is the same visitor.
   owner: asValue({ app: 'assistant', user: 'visitor' }),
-  agUiAgent: asFunction(
-    ({ runner, store, owner }: { runner: FlowRunner; store: Store; owner: Owner }) =>
-      new AgUiAgent({ runner, store, appName: owner.app, userId: owner.user }),
-  ).singleton(),
-  sessions: asFunction(({ agUiAgent }: { agUiAgent: AgUiAgent }) => agUiAgent.sessions).singleton(),
-  agUi: asFunction(({ agUiAgent, store, owner }: { agUiAgent: AgUiAgent; store: Store; owner: Owner }) =>
+  agUiAgent: singleton(
+    ({ runner, store, owner }) => new AgUiAgent({ runner, store, appName: owner.app, userId: owner.user }),
+  ),
+  sessions: singleton(({ agUiAgent }) => agUiAgent.sessions),
+  agUi: singleton(({ agUiAgent, store, owner }) =>
     agUiHandler({ agent: timedAgent(agUiAgent, systemClock), store, owner, path: '/agent' }),
-  ).singleton(),
+  ),
 }

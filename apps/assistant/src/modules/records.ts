@@ -1,15 +1,8 @@
-import type { Callback, Store } from '@troupe/kernel'
-import { type MessageLifecycle, messageLifecycle, toolLifecycle } from '@troupe/persistence'
-import { asFunction, type Resolver } from 'awilix'
+import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
+import { type Registrations, singleton } from '../app.ts'
 
 /** The records of conversations: runs, their calls and tokens. */
-export const recordsModule: {
-  readonly messages: Resolver<MessageLifecycle>
-  readonly callbacks: Resolver<readonly Callback[]>
-} = {
-  messages: asFunction(({ store }: { store: Store }) => messageLifecycle({ store })).singleton(),
-  callbacks: asFunction(({ messages }: { messages: MessageLifecycle }): readonly Callback[] => [
-    messages,
-    toolLifecycle({ messages }),
-  ]).singleton(),
+export const recordsModule: Registrations<'messages' | 'callbacks'> = {
+  messages: singleton(({ store }) => messageLifecycle({ store })),
+  callbacks: singleton(({ messages }) => [messages, toolLifecycle({ messages })]),
 }

@@ -1,12 +1,10 @@
-import { asFunction, type Resolver } from 'awilix'
-import { type Api, type ApiParts, api } from '../server/api.ts'
-import { type RespondParts, respond } from '../server/respond.ts'
+import { perRequest, type Registrations, singleton } from '../app.ts'
+import { api } from '../server/api.ts'
+import { respond } from '../server/respond.ts'
 
-export const serverModule: {
-  readonly api: Resolver<Api>
-  readonly response: Resolver<Promise<Response>>
-} = {
-  api: asFunction((parts: ApiParts) => api(parts)).singleton(),
-  // One per request, in the scope of that request.
-  response: asFunction((parts: RespondParts) => respond(parts)).scoped(),
+export const serverModule: Registrations<'api' | 'respond'> = {
+  api: singleton(api),
+  respond: perRequest(({ request, agUi, api, pageFolder }) => {
+    return () => respond({ request, agUi, api, pageFolder })
+  }),
 }

@@ -1,13 +1,7 @@
-import type { Store } from '@troupe/kernel'
-import { postgresStore } from '@troupe/store-postgres'
-import { sqliteStore } from '@troupe/store-sqlite'
-import { asFunction, type Resolver } from 'awilix'
-import type { Config } from '../config.ts'
+import { databaseStore } from '@troupe-apps/setup'
+import { type Registrations, singleton } from '../app.ts'
 
-/** Contract: whoever ends the app closes it last; see `Assistant`. */
-export const storeModule: { readonly store: Resolver<Store> } = {
-  store: asFunction(
-    ({ config: { database } }: { config: Config }): Store =>
-      database.type === 'sqlite' ? sqliteStore({ path: database.path }) : postgresStore({ url: database.url }),
-  ).singleton(),
+/** Contract: `Assistant.stop` closes it, last of all. */
+export const storeModule: Registrations<'store'> = {
+  store: singleton(({ config }) => databaseStore(config.database)),
 }

@@ -1,8 +1,5 @@
-import { chatModelAgent } from '@troupe/chat-model'
-import type { ChatModel } from '@troupe/kernel'
 import { AgentRegistry, defineAgent } from '@troupe/subagent'
-import { asFunction, type Resolver } from 'awilix'
-import type { Config } from '../config.ts'
+import { type Registrations, singleton } from '../app.ts'
 import { projectFileTools } from '../tools/project-files.ts'
 
 const investigator = defineAgent({
@@ -16,10 +13,10 @@ const investigator = defineAgent({
 })
 
 /** Agents that are called like tools. */
-export const subagentsModule: { readonly subagents: Resolver<AgentRegistry> } = {
-  subagents: asFunction(({ model, config }: { model: ChatModel; config: Config }) => {
-    const registry = new AgentRegistry({ factory: chatModelAgent, model, tools: projectFileTools(config.folder) })
+export const subagentsModule: Registrations<'subagents'> = {
+  subagents: singleton(({ model, newAgent, config }) => {
+    const registry = new AgentRegistry({ factory: newAgent, model, tools: projectFileTools(config.folder) })
     registry.registerAgent(investigator)
     return registry
-  }).singleton(),
+  }),
 }

@@ -1,32 +1,11 @@
-import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import {
-  type Agent,
-  type ChatModel,
-  type JsonObject,
-  KernelError,
-  type Owner,
-  type Store,
-  type Thread,
-  textOf,
-} from '@troupe/kernel'
-import type { MessageLifecycle } from '@troupe/persistence'
-import type { AgentRegistry } from '@troupe/subagent'
-import type { Config } from '../config.ts'
+import { type JsonObject, KernelError, type Store, type Thread, textOf } from '@troupe/kernel'
+import type { App } from '../app.ts'
 import { historyOf } from './history.ts'
 import { tokensByMessage } from './tokens.ts'
 
-/** What the routes of the page need. */
-export interface ApiParts {
-  readonly config: Config
-  readonly model: ChatModel
-  readonly agent: Agent
-  readonly subagents: AgentRegistry
-  readonly store: Store
-  readonly messages: MessageLifecycle
-  readonly sessions: SessionManager
-  readonly owner: Owner
-}
+/** The parts that the routes of the page need. */
+type ApiParts = Pick<App, 'config' | 'model' | 'agent' | 'subagents' | 'store' | 'messages' | 'sessions' | 'owner'>
 
 /** What the page asks beside the AG-UI routes: who is there, old conversations, tokens, and the state between runs. */
 export type Api = (request: Request) => Promise<Response>

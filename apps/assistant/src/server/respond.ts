@@ -1,14 +1,8 @@
-import type { AgUiHandler } from '@troupe/ag-ui'
-import type { Api } from './api.ts'
+import type { RequestScope } from '../app.ts'
 import { pageFile } from './page-files.ts'
 
-/** Who answers what. */
-export interface RespondParts {
-  readonly request: Request
-  readonly agUi: AgUiHandler
-  readonly api: Api
-  readonly pageFolder: string
-}
+/** The parts that an answer needs. */
+type RespondParts = Pick<RequestScope, 'request' | 'agUi' | 'api' | 'pageFolder'>
 
 /** Answers one request: the AG-UI routes, the routes of the page, or a file of it. */
 export async function respond({ request, agUi, api, pageFolder }: RespondParts): Promise<Response> {

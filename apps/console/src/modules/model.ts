@@ -1,11 +1,7 @@
-import type { ChatModel } from '@troupe/kernel'
-import { asFunction, type Resolver } from 'awilix'
-import type { Config } from '../config.ts'
+import { vendorModel } from '@troupe-apps/setup'
+import { type Registrations, singleton } from '../app.ts'
 import { demoModel } from '../demo-model.ts'
-import { vendorModel } from '../vendor-model.ts'
 
-export const modelModule: { readonly model: Resolver<ChatModel> } = {
-  model: asFunction(({ config }: { config: Config }) =>
-    config.vendor ? vendorModel(config.vendor) : demoModel(config),
-  ).singleton(),
+export const modelModule: Registrations<'model'> = {
+  model: singleton(({ config }) => (config.vendor ? vendorModel(config.vendor) : demoModel(config))),
 }

@@ -1,8 +1,5 @@
-import { chatModelAgent } from '@troupe/chat-model'
-import type { ChatModel } from '@troupe/kernel'
 import { AgentRegistry, defineAgent } from '@troupe/subagent'
-import { asFunction, type Resolver } from 'awilix'
-import type { Config } from '../config.ts'
+import { type Registrations, singleton } from '../app.ts'
 import { fileTools } from '../files/file-tools.ts'
 import { Folder } from '../files/folder.ts'
 
@@ -26,14 +23,10 @@ const investigator = defineAgent({
 })
 
 /** Agents that are called like tools. */
-export const subagentsModule: { readonly subagents: Resolver<AgentRegistry> } = {
-  subagents: asFunction(({ model, config }: { model: ChatModel; config: Config }) => {
-    const registry = new AgentRegistry({
-      factory: chatModelAgent,
-      model,
-      tools: fileTools(new Folder(config.folder)),
-    })
+export const subagentsModule: Registrations<'subagents'> = {
+  subagents: singleton(({ model, newAgent, config }) => {
+    const registry = new AgentRegistry({ factory: newAgent, model, tools: fileTools(new Folder(config.folder)) })
     registry.registerAgent(investigator)
     return registry
-  }).singleton(),
+  }),
 }

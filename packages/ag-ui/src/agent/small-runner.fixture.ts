@@ -18,7 +18,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { messageOf, unanswered } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { readInput, startRun } from '@troupe/kernel/run'
 import type { FakeClock } from '@troupe/testkit'
 
 type Wish = RunInput & { readonly answers?: Answers }
@@ -73,7 +73,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
   }
   return {
     agent,
-    run: (input, request = {}) => start(input, request),
+    run: (input, request = {}) => start(readInput<RunInput>(input, request.runId ?? 'run', 'run'), request),
     resume: (answers, { additions, options, ...request }) =>
       start({ messages: [], answers, ...(additions && { additions }), ...(options && { options }) }, request),
     cancel: (ref, request = {}) => store.leases.requestCancel(ref, request),

@@ -69,7 +69,7 @@ describe('an agent', () => {
     const { handler, lines, clock, ctx } = recording()
     const run = (await handler.beforeAgent?.(ctx, config())) ?? ctx
     clock.advance(250)
-    await handler.afterAgent?.(run, { outcome: 'complete', text: SECRET, usage })
+    await handler.afterAgent?.(run, { outcome: 'complete', text: SECRET, messages: [], usage })
     expect(lines).toEqual([
       { level: 'info', time: 1000, ...stamp, event: 'agent-start', messages: 1, tools: 0 },
       { level: 'info', time: 1250, ...stamp, event: 'agent-end', outcome: 'complete', durationMs: 250, usage },
@@ -80,7 +80,7 @@ describe('an agent', () => {
     const { handler, lines, ctx } = recording()
     const details = { handler: 'broken', hook: 'beforeAgent', more: SECRET }
     const error = new KernelError('HANDLER_FAILED', SECRET, { details }).toJSON()
-    await handler.afterAgent?.(ctx, { outcome: 'failed', text: SECRET, usage, error })
+    await handler.afterAgent?.(ctx, { outcome: 'failed', text: SECRET, messages: [], usage, error })
     expect(lines).toMatchObject([
       { level: 'error', event: 'agent-end', error: { code: 'HANDLER_FAILED', handler: 'broken', hook: 'beforeAgent' } },
     ])
@@ -91,7 +91,7 @@ describe('an agent', () => {
   it('is logged with its texts where that is asked for', async () => {
     const { handler, lines, ctx } = recording({ content: true })
     await handler.beforeAgent?.(ctx, config())
-    await handler.afterAgent?.(ctx, { outcome: 'complete', text: SECRET, usage })
+    await handler.afterAgent?.(ctx, { outcome: 'complete', text: SECRET, messages: [], usage })
     expect(lines).toMatchObject([{ input: SECRET }, { text: SECRET }])
   })
 })
@@ -183,7 +183,7 @@ it('writes only what matters enough', async () => {
   const { handler, lines, ctx } = recording({ level: 'warn' })
   await ask(handler, ctx, answer(finish))
   await wrapped(handler, async () => ({ content: '', error: { code: 'TOOL_FAILED', message: '' } }))(ctx, callOf())
-  await handler.afterAgent?.(ctx, { outcome: 'failed', text: '', usage })
+  await handler.afterAgent?.(ctx, { outcome: 'failed', text: '', messages: [], usage })
   expect(lines.map(({ level }) => level)).toEqual(['warn', 'error'])
 })
 
@@ -191,7 +191,7 @@ it('writes plain JSON', async () => {
   const { handler, lines, ctx } = recording({ content: true })
   await ask(handler, ctx, answer(finish))
   await wrapped(handler, async () => ({ content: '' }))(ctx, callOf())
-  await handler.afterAgent?.(ctx, { outcome: 'complete', text: '', usage })
+  await handler.afterAgent?.(ctx, { outcome: 'complete', text: '', messages: [], usage })
   expect(JSON.parse(JSON.stringify(lines))).toStrictEqual(lines)
 })
 

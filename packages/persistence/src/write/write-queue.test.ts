@@ -15,7 +15,13 @@ function told(callback: Callback, runId: string, session = ANN) {
       text += delta
       callback.run?.onPart?.(info, { type: 'text-delta', messageId: 'm', delta, ...stamp })
     },
-    end: () => callback.run?.onEnd?.(info, { outcome: 'complete', text, usage: { inputTokens: 0, outputTokens: 0 } }),
+    end: () =>
+      callback.run?.onEnd?.(info, {
+        outcome: 'complete',
+        text,
+        messages: [],
+        usage: { inputTokens: 0, outputTokens: 0 },
+      }),
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   Interrupt,
   Message,
   ResumeInfo,
+  Run,
   RunContext,
   RunSettings,
 } from '@troupe/kernel'
@@ -199,7 +200,7 @@ class Stage {
   readonly heard: AgentEvent[] = []
   ctx: RunContext | undefined
   readonly #open = { run: 0, agent: 0 }
-  readonly #run: AsyncIterable<AgentEvent>
+  readonly #run: Run
 
   constructor(agent: Agent, input: AgentInput | ResumeInfo, settings: RunSettings) {
     const count = (component: 'run' | 'agent') => ({

@@ -197,7 +197,7 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
         const usage = { inputTokens: 0, outputTokens: 0 }
         for (const outcome of ['complete', 'failed', 'cancelled', 'interrupted'] satisfies RunResult['outcome'][]) {
           await configure(handler)
-          await hookOf(handler, 'afterAgent')?.(context(), frozen({ outcome, text: '', usage }))
+          await hookOf(handler, 'afterAgent')?.(context(), frozen({ outcome, text: '', messages: [], usage }))
         }
       },
     },

@@ -180,7 +180,7 @@ function inputOf(tool: Tool, args: Json, callId: string): ToolCallInput {
 
 function texts(used: readonly Used[]): string[] {
   return used.map(({ chunks, output }) => {
-    const result = output === undefined ? chunks : typeof output === 'object' ? output.content : output
+    const result = output === undefined ? chunks : toolResult('tool', output).content
     return JSON.stringify(result)
   })
 }

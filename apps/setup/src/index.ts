@@ -1,0 +1,7 @@
+export type { Database } from './database.ts'
+export { databaseStore } from './database.ts'
+export { loadParts } from './load-parts.ts'
+export type { Settings } from './settings.ts'
+export { readSettings } from './settings.ts'
+export type { VendorChoice } from './vendor.ts'
+export { vendorModel } from './vendor-model.ts'

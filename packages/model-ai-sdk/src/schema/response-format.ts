@@ -1,0 +1,75 @@
+import type { Json, JsonObject, JsonSchema } from '@troupe/kernel'
+import { DIALECTS, type DialectName } from './dialect.ts'
+import type { Plan } from './plan.ts'
+import { isPlainRoot } from './tool-schema.ts'
+import { vendorSchema } from './vendor-schema.ts'
+import { isSchema } from './walk.ts'
+
+/** What a vendor is asked for, and how its answer becomes what the user asked for. */
+export interface ResponseFormat {
+  readonly schema: JsonSchema
+  /** What the provider is told if the vendor's subset cannot express the schema. */
+  readonly loose: JsonObject | undefined
+  /** Whether the value stands in an object as its `value`. */
+  readonly wrapped: boolean
+  readonly plan: Plan | undefined
+}
+
+const FORMATS: Record<DialectName, WeakMap<JsonSchema, ResponseFormat>> = {
+  openai: new WeakMap(),
+  anthropic: new WeakMap(),
+  google: new WeakMap(),
+}
+
+/** The format for a schema. Contract: made once for each schema object and subset. */
+export function responseFormat(schema: JsonSchema, dialect: DialectName): ResponseFormat {
+  let format = FORMATS[dialect].get(schema)
+  if (!format) {
+    format = makeFormat(schema, dialect)
+    FORMATS[dialect].set(schema, format)
+  }
+  return format
+}
+
+function makeFormat(schema: JsonSchema, name: DialectName): ResponseFormat {
+  const dialect = DIALECTS[name]
+  const whole = vendorSchema(schema, dialect)
+  if (whole?.schema.type === 'object') return { ...whole, wrapped: false, loose: undefined }
+  const outer = wrap(schema)
+  const inner = whole && vendorSchema(outer, dialect)
+  // The plan is that of the value, without the object around it.
+  if (inner) return { schema: inner.schema, plan: valuePlan(inner.plan), wrapped: true, loose: undefined }
+  const bare = schema.type === 'object' && isPlainRoot(schema)
+  return { schema: bare ? schema : outer, plan: undefined, wrapped: !bare, loose: dialect.loose }
+}
+
+function valuePlan(plan: Plan | undefined): Plan | undefined {
+  return plan?.kind === 'object' ? plan.members.get('value') : undefined
+}
+
+/** Vendors want an object at the root. */
+function wrap({ $defs, definitions, ...schema }: JsonSchema): JsonSchema {
+  const moved = (part: Json): Json => {
+    if (Array.isArray(part)) return part.map(moved)
+    if (!isSchema(part)) return part
+    return Object.fromEntries(
+      Object.entries(part).map(([key, value]) => [
+        key,
+        key === '$ref' && typeof value === 'string' ? movedPointer(value) : moved(value),
+      ]),
+    )
+  }
+  return {
+    type: 'object',
+    properties: { value: moved(schema) },
+    required: ['value'],
+    additionalProperties: false,
+    ...($defs !== undefined && { $defs: moved($defs) }),
+    ...(definitions !== undefined && { definitions: moved(definitions) }),
+  }
+}
+
+function movedPointer(pointer: string): string {
+  if (!/^#(\/|$)/.test(pointer) || /^#\/(\$defs|definitions)(\/|$)/.test(pointer)) return pointer
+  return `#/properties/value${pointer.slice(1)}`
+}

@@ -1,0 +1,193 @@
+import { type Plan, restore, settled } from './plan.ts'
+import type { ResponseFormat } from './response-format.ts'
+import { isSpace, ValueText } from './value-text.ts'
+
+interface Frame {
+  readonly plan: Extract<Plan, { kind: 'object' | 'array' }>
+  /** Members that were let through. */
+  count: number
+  key: string
+  /** Where in a member the text is; a list only has values. */
+  at: 'key' | 'inside-key' | 'colon' | 'value'
+}
+
+const OPENING = '{"value":'
+
+/**
+ * Rewrites the JSON of one answer into the user's shape while it streams.
+ * Contract: `write` gives what is certain by then and `end` the rest; values that need no change keep their text, and text that is not JSON passes as it is.
+ */
+export class RestoredText {
+  readonly #plan: Plan | undefined
+  readonly #wrapped: boolean
+  readonly #frames: Frame[] = []
+  #out = ''
+  /** Text whose fate is open: the way to the value, a comma with its key, or a value that may be `null`. */
+  #held = ''
+  /** A value that passes, or one that is kept until it is complete. */
+  #value: ValueText | undefined
+  #state: 'opening' | 'inside' | 'after' | 'verbatim'
+
+  constructor({ plan, wrapped }: Pick<ResponseFormat, 'plan' | 'wrapped'>) {
+    this.#plan = plan
+    this.#wrapped = wrapped
+    this.#state = wrapped ? 'opening' : 'inside'
+  }
+
+  write(text: string): string {
+    for (const char of text) this.#take(char)
+    return this.#flushed()
+  }
+
+  end(): string {
+    if (this.#value) this.#finishValue()
+    this.#out += this.#held
+    this.#held = ''
+    return this.#flushed()
+  }
+
+  #flushed(): string {
+    const text = this.#out
+    this.#out = ''
+    return text
+  }
+
+  #take(char: string): void {
+    if (this.#state === 'verbatim') this.#out += char
+    else if (this.#state === 'opening') this.#open(char)
+    else if (this.#state === 'after') this.#out += this.#wrapped ? '' : char
+    else if (this.#value) this.#continue(this.#value, char)
+    else this.#inFrame(char)
+  }
+
+  #open(char: string): void {
+    this.#held += char
+    const so = this.#held.replaceAll(/\s/g, '')
+    if (so === OPENING) {
+      this.#held = ''
+      this.#state = 'inside'
+    } else if (!OPENING.startsWith(so)) this.#giveUp('')
+  }
+
+  #inFrame(char: string): void {
+    const frame = this.#frames.at(-1)
+    if (!frame) {
+      if (isSpace(char)) this.#out += char
+      else this.#begin(char, this.#plan)
+    } else if (frame.plan.kind === 'array') this.#inArray(frame.plan, char)
+    else this.#inObject(frame, frame.plan, char)
+  }
+
+  #inArray({ items }: Extract<Plan, { kind: 'array' }>, char: string): void {
+    if (char === ']') this.#close(char)
+    else if (char === ',' || isSpace(char)) this.#out += char
+    else this.#begin(char, items)
+  }
+
+  #inObject(frame: Frame, { drops, members }: Extract<Plan, { kind: 'object' }>, char: string): void {
+    if (frame.at === 'key') {
+      if (char === '}') this.#close(char)
+      else if (char === ',' || isSpace(char)) this.#held += char
+      else if (char === '"') {
+        this.#held += char
+        Object.assign(frame, { at: 'inside-key', key: char })
+      } else this.#giveUp(char)
+    } else if (frame.at === 'inside-key') {
+      this.#held += char
+      frame.key += char
+      if (char === '"' && !/(^|[^\\])(\\\\)*\\"$/.test(frame.key)) frame.at = 'colon'
+    } else if (frame.at === 'colon') {
+      if (char === ':') frame.at = 'value'
+      if (char === ':' || isSpace(char)) this.#held += char
+      else this.#giveUp(char)
+    } else if (isSpace(char)) this.#held += char
+    else {
+      frame.at = 'key'
+      const name = nameOf(frame.key)
+      if (char === 'n' && drops.has(name)) this.#value = new ValueText(char, 'null')
+      else {
+        this.#show(frame)
+        this.#begin(char, members.get(name))
+      }
+    }
+  }
+
+  /** Lets the held comma and key through; the first member that is shown has no comma before it. */
+  #show(frame: Frame): void {
+    this.#out += frame.count++ > 0 ? this.#held : this.#held.replace(/^\s*,/, '')
+    this.#held = ''
+  }
+
+  #close(char: string): void {
+    this.#out += this.#held + char
+    this.#held = ''
+    this.#frames.pop()
+    this.#ended()
+  }
+
+  #begin(char: string, plan: Plan | undefined): void {
+    const to = settled(plan)
+    const opens = (to?.kind === 'object' && char === '{') || (to?.kind === 'array' && char === '[')
+    if (opens) {
+      this.#out += char
+      this.#frames.push({ plan: to, count: 0, key: '', at: 'key' })
+      return
+    }
+    this.#value = new ValueText(char, to?.kind === 'union' || to?.kind === 'tuple' ? to : undefined)
+    if (!this.#value.keeps) this.#out += char
+  }
+
+  #continue(value: ValueText, char: string): void {
+    if (value.endsBefore(char)) {
+      this.#finishValue()
+      this.#take(char)
+      return
+    }
+    const done = value.add(char)
+    if (!value.keeps) this.#out += char
+    if (done) this.#finishValue()
+  }
+
+  #finishValue(): void {
+    const { text = '', keeps } = this.#value ?? {}
+    this.#value = undefined
+    const frame = this.#frames.at(-1)
+    if (keeps === 'null') {
+      if (text === 'null') this.#held = ''
+      else if (frame) {
+        this.#show(frame)
+        this.#out += text
+      }
+    } else if (keeps) this.#out += restoredJson(keeps, text)
+    this.#ended()
+  }
+
+  #ended(): void {
+    if (this.#frames.length === 0) this.#state = 'after'
+  }
+
+  /** The text is not the JSON that was asked for. */
+  #giveUp(char: string): void {
+    this.#out += this.#held + char
+    this.#held = ''
+    this.#state = 'verbatim'
+  }
+}
+
+function nameOf(quoted: string): string {
+  try {
+    return JSON.parse(quoted)
+  } catch {
+    return quoted
+  }
+}
+
+function restoredJson(plan: Plan, text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    const restored = restore(plan, value)
+    return restored === value ? text : JSON.stringify(restored)
+  } catch {
+    return text
+  }
+}

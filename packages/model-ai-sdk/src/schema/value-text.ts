@@ -1,0 +1,45 @@
+import type { Plan } from './plan.ts'
+
+const SPACE = new Set([' ', '\n', '\r', '\t'])
+
+/** Whether JSON allows a character between values. */
+export function isSpace(char: string): boolean {
+  return SPACE.has(char)
+}
+
+/** The text of one value, and where it ends. */
+export class ValueText {
+  /** Why it is not shown yet, if so. */
+  readonly keeps: Plan | 'null' | undefined
+  text: string
+  readonly #nests: boolean
+  #depth: number
+  #quoted: boolean
+  #escaped = false
+
+  constructor(first: string, keeps: Plan | 'null' | undefined) {
+    this.keeps = keeps
+    this.text = first
+    this.#quoted = first === '"'
+    this.#nests = first === '{' || first === '['
+    this.#depth = this.#nests ? 1 : 0
+  }
+
+  /** A number or a word ends with what follows it. */
+  endsBefore(char: string): boolean {
+    return !this.#nests && !this.#quoted && (',}]'.includes(char) || isSpace(char))
+  }
+
+  /** Whether the value is complete with this. */
+  add(char: string): boolean {
+    if (this.keeps) this.text += char
+    if (this.#escaped) this.#escaped = false
+    else if (this.#quoted && char === '\\') this.#escaped = true
+    else if (char === '"') {
+      this.#quoted = !this.#quoted
+      return !this.#quoted && !this.#nests
+    } else if (!this.#quoted && '{['.includes(char)) this.#depth++
+    else if (!this.#quoted && '}]'.includes(char)) return --this.#depth === 0
+    return false
+  }
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { type Registry, startRegistry } from './registry.ts'
+import { manifestOf, nextVersion, type Released, release, releasedPackages } from './release.ts'
+
+/** A release that the tests of publishing share. */
+export interface SharedRelease {
+  /** The copy of this tree that was released, with its next version. */
+  readonly tree: string
+  /** The registry that has it. */
+  readonly url: string
+  readonly npmrc: string
+  readonly packages: readonly Released[]
+  /** The manifests of these packages as they were before the release. */
+  readonly manifests: readonly string[]
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly release: SharedRelease
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'troupe-release-'))
+let registry: Registry | undefined
+
+/** Releases this tree to a registry on loopback, once for all tests of publishing. */
+export async function setup(project: TestProject): Promise<void> {
+  try {
+    project.provide('release', await releaseIn(folder))
+  } catch (error) {
+    await teardown()
+    throw error
+  }
+}
+
+/** Ends the registry and removes the release. */
+export async function teardown(): Promise<void> {
+  await registry?.stop()
+  registry = undefined
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function releaseIn(folder: string): Promise<SharedRelease> {
+  registry = await startRegistry(join(folder, 'registry'))
+  const { url, npmrc } = registry
+  const tree = join(folder, 'tree')
+  await nextVersion(tree)
+  const packages = releasedPackages(tree)
+  const manifests = packages.map(manifestOf)
+  await release(tree, join(folder, 'publisher'), registry)
+  return { tree, url, npmrc, packages, manifests }
+}
