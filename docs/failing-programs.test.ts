@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -59,7 +60,11 @@ function lay(page: string): string {
 }
 
 /** Runs a program to its end. */
-function run(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<{ code: unknown; printed: string }> {
+function run(
+  cwd: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ code: unknown; printed: string }> {
   const options = { cwd, env: { PATH: process.env.PATH, ...env }, timeout: 15_000 }
   return new Promise((resolve) => {
     execFile(process.execPath, ['--no-warnings', ...args], options, (error, stdout, stderr) =>
@@ -77,11 +82,18 @@ describe('with a model that fails, a program ends with an exit code and the caus
   it('there are programs in most guides', () => {
     expect(programs.length).toBeGreaterThan(15)
     const pages = new Set(programs.map(({ page }) => page))
-    for (const page of ['README.md', 'docs/getting-started.md', 'docs/two-hundred-lines.md']) expect(pages).toContain(page)
+    for (const page of ['README.md', 'docs/getting-started.md', 'docs/two-hundred-lines.md'])
+      expect(pages).toContain(page)
   })
 
   it.each(programs)('$page: $file', async ({ page, file }) => {
-    const { code, printed } = await run(join(folder, page.replaceAll(/\W/g, '_')), ['--import', FAILING, file, 'Hello'])
+    const { code, printed } = await run(join(folder, page.replaceAll(/\W/g, '_')), [
+      '--import',
+      FAILING,
+      file,
+      'Hello',
+      'again',
+    ])
     expect({ code, printed }).toEqual({ code: 1, printed: expect.stringContaining('the model is down') })
     expect(printed).toContain('MODEL_FAILED')
   })
@@ -92,6 +104,35 @@ describe('with a model that fails, a program ends with an exit code and the caus
   it.each(examples)('%s', async (path) => {
     const { code, printed } = await run(root, ['--import', FAILING, path])
     expect({ code, printed }).toEqual({ code: 1, printed: expect.stringContaining('the model is down') })
+  })
+})
+
+describe('a server goes on, tells its client and writes the cause to its log', () => {
+  it.each(['docs/getting-started.md', 'docs/ag-ui.md'])('%s', async (page) => {
+    const place = lay(page)
+    const source = readFileSync(join(place, 'server.ts'), 'utf8').replace('port: 8000', 'port: 0')
+    writeFileSync(join(place, 'server.ts'), source)
+    const args = ['--no-warnings', '--import', FAILING, 'server.ts']
+    const env = { PATH: process.env.PATH, PORT: '0', OPENAI_API_KEY: 'key' }
+    const server = spawn(process.execPath, args, { cwd: place, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    try {
+      let log = ''
+      server.stderr.on('data', (chunk) => (log += chunk))
+      const [line] = (await once(server.stdout, 'data')) as [Buffer]
+      const url = String(line).trim()
+      const client = readFileSync(join(place, 'client.ts'), 'utf8')
+      writeFileSync(join(place, 'client.ts'), client.replace('http://127.0.0.1:8000/agent', url))
+      const { code, printed } = await run(place, ['client.ts'])
+      expect({ code, printed }).toEqual({
+        code: 1,
+        printed: expect.stringContaining('MODEL_FAILED: The model could not answer.'),
+      })
+      expect(log).toContain('the model is down')
+      expect(log).toContain('MODEL_FAILED')
+      expect(server.exitCode).toBeNull()
+    } finally {
+      server.kill('SIGKILL')
+    }
   })
 })
 

@@ -1,43 +1,35 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { blocksOf, root } from '../../docs/guide.fixture.ts'
 import { refusingVendor } from '../../docs/refusing-vendor.fixture.ts'
 import { GuideReader } from './guide-reader.ts'
-import { type Machine, plainMachine } from './machine.ts'
-import { type Registry, startRegistry } from './registry.ts'
-import { nextVersion, release } from './release.ts'
+import { plainMachine } from './machine.ts'
 
+const { npmrc } = inject('release')
 const folder = mkdtempSync(join(tmpdir(), 'troupe-journeys-'))
-let registry: Registry
-let user: Machine
-let weather: Server
-let weatherUrl = ''
+const user = plainMachine(join(folder, 'user'), npmrc)
 
-beforeAll(async () => {
-  registry = await startRegistry(join(folder, 'registry'))
-  const tree = join(folder, 'tree')
-  await nextVersion(tree)
-  await release(tree, join(folder, 'publisher'), registry)
-  user = plainMachine(join(folder, 'user'), registry.npmrc)
-  weather = createServer(
-    ({ url }, response) => void response.end(url?.includes('Rome') ? 'Sunny +24°C' : 'Light rain +9°C'),
-  )
-  await once(weather.listen(0, '127.0.0.1'), 'listening')
-  weatherUrl = `http://127.0.0.1:${(weather.address() as AddressInfo).port}`
-})
+afterAll(() => rmSync(folder, { recursive: true }))
 
-afterAll(async () => {
-  await registry?.stop()
-  weather?.closeAllConnections()
-  weather?.close()
-  rmSync(folder, { recursive: true })
-})
+/** A weather service on this machine. */
+async function startWeather(): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer(({ url }, response) => void response.end(url?.includes('Rome') ? SUNNY : RAINY))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+const [SUNNY, RAINY] = ['Sunny +24°C', 'Light rain +9°C']
 
 /** How many packages npm has installed in a project, and their size in megabytes. */
 function installed(project: string): { readonly packages: number; readonly megabytes: number } {
@@ -98,7 +90,13 @@ describe('install only what you need', () => {
 describe('an application in two hundred lines', () => {
   const page = 'docs/two-hundred-lines.md'
   const code = blocksOf(page).filter(({ kind, file }) => kind === 'ts' && file)
+  let weather: Awaited<ReturnType<typeof startWeather>>
   let reader: GuideReader
+
+  beforeAll(async () => {
+    weather = await startWeather()
+  })
+  afterAll(() => weather?.[Symbol.asyncDispose]())
 
   it('has about two hundred lines, without its tests', () => {
     const lines = code.filter(({ file }) => !file?.includes('.test.')).flatMap(({ code }) => code.trim().split('\n'))
@@ -107,14 +105,14 @@ describe('an application in two hundred lines', () => {
   })
 
   it('does what the guide says, and its tests pass', async () => {
-    reader = new GuideReader(user, join(folder, 'application'), [`WEATHER_URL=${weatherUrl}`, 'NODE_NO_WARNINGS=1'])
+    reader = new GuideReader(user, join(folder, 'application'), [`WEATHER_URL=${weather.url}`, 'NODE_NO_WARNINGS=1'])
     await reader.read(page)
     expect(await reader.type('npm test')).toMatch(/Tests +3 passed/)
     expect(readFileSync(join(reader.folder, 'notes.txt'), 'utf8')).toBe('to buy a map\n')
   })
 
   it('killed at a question, it asks again and goes on', async () => {
-    const env = { PATH: '/usr/bin:/bin', WEATHER_URL: weatherUrl }
+    const env = { PATH: '/usr/bin:/bin', WEATHER_URL: weather.url }
     const args = ['--no-warnings', 'main.ts', 'killed', 'Please remember the tickets']
     const child = spawn(process.execPath, args, { cwd: reader.folder, env, stdio: ['pipe', 'pipe', 'inherit'] })
     const ended = once(child, 'exit')
