@@ -15,7 +15,8 @@ export interface Clause {
 /** Runs a clause. Contract: rejects with an error that says in words what is wrong and what to do, also if the plugin hangs. */
 export async function check({ name, todo, seen, run }: Clause, limitMs: number): Promise<string | void> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Fault(`The plugin did not settle within ${limitMs} ms`)), limitMs)
+  const hangs = `The plugin did not settle within ${limitMs} ms, so this does not hold: ${name}`
+  const timer = setTimeout(() => reject(new Fault(hangs)), limitMs)
   try {
     return await Promise.race([run(), late])
   } catch (error) {

@@ -55,7 +55,7 @@ function told(error: unknown, promise: string): { readonly wrong: string; readon
       advice: MAKE_A_COPY,
     }
   }
-  if (isAssertion(error)) return { wrong: `This does not hold: ${promise}. ${difference(error)}` }
+  if (isAssertion(error)) return { wrong: `This does not hold: ${promise}. ${comparison(error)}` }
   return { wrong: `The plugin failed with ${errorText(error)}, so this does not hold: ${promise}` }
 }
 
@@ -87,6 +87,12 @@ function isAssertion(error: unknown): error is Error & Assertion {
   return error instanceof Error && 'actual' in error && 'expected' in error
 }
 
+/** What an assertion compared; where it was not for equality, in its own words. */
+function comparison(error: Error & Assertion): string {
+  const words = /^expected (.*\b(?:less than|greater than|not|defined)\b.*)$/.exec(error.message)?.[1]
+  return words === undefined ? difference(error) : `Expected ${words}`
+}
+
 /** The first place where two values differ, in words. */
 function difference({ actual, expected }: Assertion): string {
   const path: string[] = []
@@ -111,17 +117,15 @@ function at(value: unknown, key: string): unknown {
 }
 
 /** A value on one line, cut where it gets long. */
-export function shown(value: unknown): string {
+export function shown(value: unknown, longest = 300): string {
   const text = typeof value === 'function' ? 'a function' : jsonOf(value)
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+  return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 
 function jsonOf(value: unknown): string {
   try {
-    return JSON.stringify(value) ?? String(value)
+    return JSON.stringify(value, (_, inner) => (inner instanceof Set ? [...inner] : inner)) ?? String(value)
   } catch {
     return String(value)
   }
 }
-
-const LONGEST = 300

@@ -17,10 +17,10 @@ export class StoreTrace {
   }
 
   toString(): string {
-    return this.#calls
-      .slice(-SHOWN)
-      .map(({ asked, answer }, i) => `${i === 0 ? 'The last calls' : '              '}: ${asked} ${answer}`)
-      .join('\n')
+    if (this.#calls.length === 0) return ''
+    return ['The last calls:', ...this.#calls.slice(-SHOWN).map(({ asked, answer }) => `  ${asked} ${answer}`)].join(
+      '\n',
+    )
   }
 
   #port<Name extends 'threads' | 'records' | 'runLog' | 'leases'>(store: Store, name: Name): Store[Name] {
@@ -47,9 +47,10 @@ export class StoreTrace {
 }
 
 const SHOWN = 4
+const LONGEST = 160
 
 function told(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return shown(value)
-  const { app, user, threadId } = value as Record<string, unknown>
-  return threadId !== undefined && Object.keys(value).length === 3 ? shown(`${app}/${user}/${threadId}`) : shown(value)
+  const { app, user, threadId, ...rest } = (value ?? {}) as Record<string, unknown>
+  const isRef = threadId !== undefined && Object.keys(rest).length === 0
+  return shown(isRef ? `${app}/${user}/${threadId}` : value, LONGEST)
 }

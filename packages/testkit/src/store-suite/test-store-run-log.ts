@@ -88,45 +88,48 @@ export const runLogScenes: StoreScenes = {
       },
     },
   ),
-  ...advised('Keep each event as it was, numbered from 1 by run, and begin a follower after its cursor.', {
-    'events come back as they were, numbered from 1': async ({ store, ref }) => {
-      await store.threads.open(ref)
-      const events: Json[] = [{ type: 'text-delta', delta: AWKWARD }, null, [1, { a: [] }], 'text', 0, false]
-      await store.runLog.append(ref, 'run-1', 0, events, true)
-      const { signal } = new AbortController()
-      const seen = await collect(store.runLog.follow(ref, 'run-1', { signal }))
-      expect(seen).toEqual(events.map((event, i) => ({ seq: i + 1, event })))
+  ...advised(
+    'Keep each event as it was, numbered from 1 by run; begin a follower after its cursor, and end one without `live` with what is there.',
+    {
+      'events come back as they were, numbered from 1': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        const events: Json[] = [{ type: 'text-delta', delta: AWKWARD }, null, [1, { a: [] }], 'text', 0, false]
+        await store.runLog.append(ref, 'run-1', 0, events, true)
+        const { signal } = new AbortController()
+        const seen = await collect(store.runLog.follow(ref, 'run-1', { signal }))
+        expect(seen).toEqual(events.map((event, i) => ({ seq: i + 1, event })))
+      },
+      'logs of two runs are apart': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        await store.runLog.append(ref, 'run-1', 0, ['one'], true)
+        await store.runLog.append(ref, 'run-2', 0, ['two'])
+        expect(await logged(store, ref, 'run-1')).toEqual(['one'])
+        expect(await logged(store, ref, 'run-2')).toEqual(['two'])
+      },
+      'follow begins after its cursor': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        await store.runLog.append(ref, 'run-1', 0, ['a', 'b', 'c'], true)
+        const { signal } = new AbortController()
+        const seqs = async (after: number) =>
+          (await collect(store.runLog.follow(ref, 'run-1', { after, signal }))).map(({ seq }) => seq)
+        expect(await seqs(0)).toEqual([1, 2, 3])
+        expect(await seqs(-1)).toEqual([1, 2, 3])
+        expect(await seqs(1.5)).toEqual([2, 3])
+        expect(await seqs(2)).toEqual([3])
+        expect(await seqs(3)).toEqual([])
+        expect(await seqs(4)).toEqual([])
+      },
+      'follow without live ends with what is there': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        await store.runLog.append(ref, 'run-1', 0, ['a'])
+        const { signal } = new AbortController()
+        expect(await collect(store.runLog.follow(ref, 'run-1', { live: false, signal }))).toEqual([
+          { seq: 1, event: 'a' },
+        ])
+        expect(await collect(store.runLog.follow(ref, 'run-1', { live: false, after: 1, signal }))).toEqual([])
+      },
     },
-    'logs of two runs are apart': async ({ store, ref }) => {
-      await store.threads.open(ref)
-      await store.runLog.append(ref, 'run-1', 0, ['one'], true)
-      await store.runLog.append(ref, 'run-2', 0, ['two'])
-      expect(await logged(store, ref, 'run-1')).toEqual(['one'])
-      expect(await logged(store, ref, 'run-2')).toEqual(['two'])
-    },
-    'follow begins after its cursor': async ({ store, ref }) => {
-      await store.threads.open(ref)
-      await store.runLog.append(ref, 'run-1', 0, ['a', 'b', 'c'], true)
-      const { signal } = new AbortController()
-      const seqs = async (after: number) =>
-        (await collect(store.runLog.follow(ref, 'run-1', { after, signal }))).map(({ seq }) => seq)
-      expect(await seqs(0)).toEqual([1, 2, 3])
-      expect(await seqs(-1)).toEqual([1, 2, 3])
-      expect(await seqs(1.5)).toEqual([2, 3])
-      expect(await seqs(2)).toEqual([3])
-      expect(await seqs(3)).toEqual([])
-      expect(await seqs(4)).toEqual([])
-    },
-    'follow without live ends with what is there': async ({ store, ref }) => {
-      await store.threads.open(ref)
-      await store.runLog.append(ref, 'run-1', 0, ['a'])
-      const { signal } = new AbortController()
-      expect(await collect(store.runLog.follow(ref, 'run-1', { live: false, signal }))).toEqual([
-        { seq: 1, event: 'a' },
-      ])
-      expect(await collect(store.runLog.follow(ref, 'run-1', { live: false, after: 1, signal }))).toEqual([])
-    },
-  }),
+  ),
   ...advised(
     'Let a live follower read what is there, wait for a change, and read again from the last sequence it has shown, until the log is closed.',
     {

@@ -101,7 +101,7 @@ export const threadScenes: StoreScenes = {
     },
   ),
   ...advised(
-    'Check the whole commit before the first write (isJson, no prototype keys, ids that are not empty), and keep text as it is, NUL and lone surrogates too.',
+    'Check the whole commit before the first write (`notJson` of the kernel, no prototype keys, ids that are not empty), and keep text as it is, NUL and lone surrogates too.',
     {
       'state keeps every kind of JSON value': async ({ store, ref }) => {
         const token = await hold(store, ref)

@@ -61,9 +61,10 @@ describe('testStore', () => {
     )
     expect(told.get(name)?.split('\n')).toEqual([
       'This does not hold: the holder itself cannot take its lease twice. Expected "THREAD_BUSY", got undefined.',
-      expect.stringMatching(/^The last calls: threads\.open\("app\/anna\/thread-1"\) gave \{"ref":/),
-      '              : leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
-      '              : leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
+      'The last calls:',
+      expect.stringMatching(/^ {2}threads\.open\("app\/anna\/thread-1"\) gave \{"ref":/),
+      '  leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
+      '  leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
       expect.stringMatching(/^What to do: Take a lease in one step: if one is held/),
     ])
   })

@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { AgentAction, RunContext, RunSettings } from '@troupe/kernel'
+import { type AgentAction, notJson, type RunContext, type RunSettings } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
 import { demand, Fault, shown } from '../fault.ts'
 
@@ -38,10 +37,10 @@ export function callContext(
 
 /** Contract: what crosses a border is plain JSON. */
 export function demandJson(value: unknown, what: string): void {
-  const text = JSON.stringify(value)
+  const path = notJson(value)
   demand(
-    text !== undefined && isDeepStrictEqual(JSON.parse(text), value),
-    `${what} is not plain JSON: ${shown(value)}`,
+    path === undefined,
+    `${what} is not plain JSON${path ? ` at ${path}` : ''}: ${shown(value)}`,
     'Give text, numbers, booleans, null, lists and plain objects only: no Date, Map, class, function or undefined. A Date becomes text with toISOString().',
   )
 }

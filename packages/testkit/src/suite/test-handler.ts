@@ -142,7 +142,7 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
       run: async () => {
         const wrap = hookOf(make(), 'wrapInvokableToolCall')
         if (!wrap) return 'the handler has no wrapInvokableToolCall'
-        const ids = Array.from({ length: 50 }, (_, i) => `call-${i}.`)
+        const ids = Array.from({ length: 50 }, (_, i) => `call-${i}-of-50`)
         const results = await Promise.allSettled(
           ids.map((id, i) =>
             wrap(context(), callOf(id), async (_ctx, input) => {

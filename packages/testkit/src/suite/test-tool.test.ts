@@ -79,6 +79,7 @@ const mutants: Record<string, Mutant> = {
   'its data is no JSON': {
     change: { invoke: () => ({ content: 'Sunny', data: { at: new Date(0) } }) },
     caught: 'gives text or a result made of plain JSON',
+    says: /^The result is not plain JSON at \.data\.at: .*\nWhat to do: Give text, numbers/,
   },
   'it has no content': {
     change: { invoke: () => ({ data: 1 }) },
