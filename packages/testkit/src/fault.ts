@@ -17,7 +17,10 @@ export class Fault extends Error {
  * @example demand(handler.name !== '', 'The handler has no name')
  */
 export function demand(holds: boolean, wrong: string, todo?: string): asserts holds {
-  if (!holds) throw new Fault(wrong, todo)
+  if (holds) return
+  const fault = new Fault(wrong, todo)
+  Error.captureStackTrace(fault, demand)
+  throw fault
 }
 
 /** Demands equal values, and tells both. Contract: `wrong` is a sentence that they can follow. */
@@ -41,6 +44,9 @@ export function inWords(error: unknown, { promise, todo, seen }: BrokenClause): 
   const lines = [`${wrong}.`, ...(seen ? [seen] : []), `What to do: ${advice}`]
   const words = new Error(lines.join('\n'), { cause: error instanceof Fault ? error.cause : error })
   words.name = 'ContractError'
+  // The place of the assertion, not of the frame around it.
+  const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => /^ {4}at /.test(line)) : undefined
+  words.stack = [`${words.name}: ${words.message}`, ...(frames ?? [])].join('\n')
   if (isAssertion(error)) Object.assign(words, { actual: error.actual, expected: error.expected })
   return words
 }

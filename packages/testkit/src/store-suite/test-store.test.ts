@@ -78,6 +78,7 @@ describe('testStore', () => {
       await expectBroken(
         clauses.filter(({ name }) => caught.includes(name)),
         caught,
+        3_000,
       )
     })
   }

@@ -35,7 +35,7 @@ export class AgentStage {
       run: { ...count('run'), onPart: (_info, event) => void this.heard.push(event) },
       agent: count('agent'),
     }
-    this.#run = startRun(agent, input, {
+    const run = startRun(agent, input, {
       ...settings,
       callbacks: [...(settings.callbacks ?? []), callback],
       prepare: (ctx) => {
@@ -43,6 +43,7 @@ export class AgentStage {
         return this.ctx
       },
     })
+    this.#run = eventsOf(run)
   }
 
   async read(after?: (seen: number) => unknown): Promise<this> {
@@ -105,4 +106,10 @@ export class AgentStage {
   kinds(): string[] {
     return this.events.map(({ type, agentName }) => `${agentName} ${type}`)
   }
+}
+
+/** Every event of a run, also of one that fails; a run that has a way without exceptions is read that way. */
+function eventsOf(run: AsyncIterable<AgentEvent>): AsyncIterable<AgentEvent> {
+  const quiet = run as { eventsWithoutThrowing?(): AsyncIterable<AgentEvent> }
+  return quiet.eventsWithoutThrowing?.() ?? run
 }

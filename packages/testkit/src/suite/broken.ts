@@ -5,12 +5,12 @@ import { type Clause, check } from '../clause.ts'
 const LIMIT_MS = 8_000
 
 /** What the clauses that do not hold say, by their names; one that hangs does not hold. */
-async function complaints(clauses: readonly Clause[]): Promise<Map<string, string>> {
+async function complaints(clauses: readonly Clause[], limitMs = LIMIT_MS): Promise<Map<string, string>> {
   const told = new Map<string, string>()
   await Promise.all(
     clauses.map(async (clause) => {
       try {
-        await check(clause, LIMIT_MS)
+        await check(clause, limitMs)
       } catch (error) {
         told.set(clause.name, (error as Error).message)
       }
@@ -25,8 +25,12 @@ export async function broken(clauses: readonly Clause[]): Promise<string[]> {
 }
 
 /** Expects that these clauses do not hold, and that each says in words what is wrong and what to do. */
-export async function expectBroken(clauses: readonly Clause[], names: readonly string[]): Promise<Map<string, string>> {
-  const told = await complaints(clauses)
+export async function expectBroken(
+  clauses: readonly Clause[],
+  names: readonly string[],
+  limitMs?: number,
+): Promise<Map<string, string>> {
+  const told = await complaints(clauses, limitMs)
   expect([...told.keys()]).toEqual(expect.arrayContaining([...names]))
   for (const [name, message] of told) expectWords(name, message)
   return told
