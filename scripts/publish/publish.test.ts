@@ -1,30 +1,26 @@
 import { execFileSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { blocksOf } from '../../docs/guide.fixture.ts'
 import { type Machine, plainMachine } from './machine.ts'
-import { type Manifest, manifestOf, type Released } from './release.ts'
+import { extrasOf, type Manifest, manifestOf, type Released } from './release.ts'
 
-const PLUGIN = '@acme/troupe-handler-whisper'
+/** The kinds of plugins that a third party makes, by the commands of the guide. */
+const KINDS = ['handler', 'tool', 'model', 'agent', 'store', 'callback']
+const [JOURNEY = '', USE = ''] = blocksOf('docs/publish-a-plugin.md').flatMap(({ kind, code }) =>
+  kind === 'sh' ? [code] : [],
+)
 const root = resolve(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'troupe-publish-'))
-const { tree, url, npmrc, packages, manifests } = inject('release')
+const { tree, url, npmrc, packages, manifests, extras } = inject('release')
 const app = join(folder, 'app')
 let user: Machine
 
 beforeAll(() => {
-  user = plainMachine(join(folder, 'user'), npmrc)
+  // What was installed once is not asked for again.
+  user = plainMachine(join(folder, 'user'), `${npmrc}prefer-offline=true\n`)
   startProject(app)
 })
 
@@ -105,7 +101,7 @@ describe('a release', () => {
         name,
         files: expect.arrayContaining(['README.md', 'LICENSE', 'package.json']),
       })
-      const own = files.filter((file) => !file.startsWith('dist/template/'))
+      const own = files.filter((file) => !file.startsWith('dist/templates/'))
       expect(
         own.filter((file) => !/^(README\.md|LICENSE|package\.json|dist\/[\w-]+(\.d)?\.(js|ts))$/.test(file)),
       ).toEqual([])
@@ -115,9 +111,7 @@ describe('a release', () => {
 
   it('leaves the tree as it was', () => {
     expect(packages.map(manifestOf)).toEqual(manifests)
-    for (const { folder } of packages) {
-      expect(['LICENSE', 'package.json.backup'].filter((file) => existsSync(join(folder, file)))).toEqual([])
-    }
+    expect(packages.flatMap(extrasOf)).toEqual(extras)
   })
 })
 
@@ -187,27 +181,74 @@ describe('an app on a machine with Node and npm', () => {
 })
 
 describe('a third party', () => {
-  const plugin = join(folder, 'troupe-handler-whisper')
+  const make = join(folder, 'plugins')
 
-  it('makes a plugin, tests it, builds it and publishes it from its folder', async () => {
-    const printed = await user.run(folder, 'npm', 'create', 'troupe-plugin', PLUGIN)
-    expect(printed).toContain(`Made ${PLUGIN} in troupe-handler-whisper`)
-    await user.run(plugin, 'npm', 'install')
-    expect(await user.run(plugin, 'npm', 'test')).toMatch(/Tests +\d+ passed/)
-    await user.run(plugin, 'npm', 'run', 'build')
+  /** The commands of the guide for a plugin of one kind: everything that it prints, with what each printed. */
+  async function follow(commands: string, kind: string, start: string): Promise<Map<string, string>> {
+    const lines = commands.trim().split('\n')
+    const printed = new Map<string, string>()
+    let cwd = start
+    for (const line of lines) {
+      const own = line.replaceAll('my-clock', `my-${kind}`).replace('--kind tool', `--kind ${kind}`)
+      const [command = '', ...args] = own.split(' ')
+      if (command === 'cd') cwd = join(cwd, args[0] ?? '')
+      else printed.set(line, await user.run(cwd, command, ...args))
+    }
+    return printed
+  }
+
+  async function makeAndPublish(kind: string): Promise<void> {
+    const printed = await follow(JOURNEY, kind, make)
+    const outputs = [...printed.values()].join('\n')
+    expect(outputs).toContain(`Made @acme/my-${kind} in my-${kind}: `)
+    expect(printed.get('npm test')).toMatch(/Tests +\d+ passed/)
+    const plugin = join(make, `my-${kind}`)
     expect(filesIn(join(plugin, 'dist')).sort()).toEqual(['index.d.ts', 'index.js'])
-    await user.run(plugin, 'npm', 'publish', '--dry-run')
-    rmSync(join(plugin, 'dist'), { recursive: true })
-    await user.run(plugin, 'npm', 'publish')
-    const { peerDependencies } = await published(PLUGIN)
+    expect(readFileSync(join(plugin, 'LICENSE'), 'utf8')).toContain(`the authors of @acme/my-${kind}`)
+    const { peerDependencies } = await published(`@acme/my-${kind}`)
     expect(peerDependencies).toEqual({ '@troupe/kernel': `^${packages[0]?.version}` })
+  }
+
+  it('has a guide with commands that make, test, build and publish, to this registry alone', async () => {
+    mkdirSync(make)
+    expect(JOURNEY.split('\n')).toEqual(
+      expect.arrayContaining(['npm install', 'npm test', 'npm run build', 'npm publish']),
+    )
+    expect(USE).toMatch(/^npm install .*@acme\/my-clock\n$/)
+    expect((await user.run(make, 'npm', 'config', 'get', 'registry')).trim()).toBe(url)
   })
 
-  it('changes what an app does that installs the plugin', async () => {
-    await user.run(app, 'npm', 'install', PLUGIN)
-    expect(await runProgram('third-party.ts')).toBe('says HELLO!!!\n')
-    expect(installedIn(app)).toContain(PLUGIN)
-    expect(installedIn(app)).toHaveLength(5)
+  it('follows the guide for a handler', async () => {
+    await makeAndPublish('handler')
+    const printed = await user.run(join(make, 'my-handler'), 'npm', 'pack', '--dry-run', '--json')
+    const [{ files }] = Object.values(JSON.parse(printed)) as [{ files: { path: string }[] }]
+    expect(files.map(({ path }) => path).sort()).toEqual(
+      ['LICENSE', 'README.md', 'dist/index.d.ts', 'dist/index.js', 'package.json'].sort(),
+    )
+  })
+
+  it('follows the guide for every other kind', async () => {
+    await Promise.all(KINDS.filter((kind) => kind !== 'handler').map(makeAndPublish))
+  })
+
+  it('may leave the -- out, with a warning of npm', async () => {
+    await user.run(make, 'npm', 'create', 'troupe-plugin', 'my-other-clock', '--kind', 'callback')
+    expect(readFileSync(join(make, 'my-other-clock/src/index.ts'), 'utf8')).toContain('): Callback {')
+  })
+
+  it('changes what an app does that installs the plugins', async () => {
+    const [command = '', ...args] = USE.trim().split(' ')
+    const plugins = KINDS.map((kind) => `@acme/my-${kind}`)
+    await user.run(app, command, ...args.filter((arg) => arg !== '@acme/my-clock'), ...plugins)
+    expect((await runProgram('third-party.ts')).split('\n')).toEqual([
+      'says SUNNY IN BEIJING.!!!',
+      'used 40 tokens in 2 calls',
+      'kept 4 messages',
+      'knows We are open from 9 to 5.',
+      '',
+    ])
+    expect(installedIn(app)).toEqual(expect.arrayContaining(plugins))
+    expect(installedIn(app)).toHaveLength(4 + plugins.length)
   })
 })
 

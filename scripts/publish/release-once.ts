@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { type Registry, startRegistry } from './registry.ts'
-import { manifestOf, nextVersion, type Released, release, releasedPackages } from './release.ts'
+import { extrasOf, manifestOf, nextVersion, type Released, release, releasedPackages } from './release.ts'
 
 /** A release that the tests of publishing share. */
 export interface SharedRelease {
@@ -15,6 +15,8 @@ export interface SharedRelease {
   readonly packages: readonly Released[]
   /** The manifests of these packages as they were before the release. */
   readonly manifests: readonly string[]
+  /** Files that packing may bring, and that were there before. */
+  readonly extras: readonly string[]
 }
 
 declare module 'vitest' {
@@ -50,6 +52,7 @@ async function releaseIn(folder: string): Promise<SharedRelease> {
   await nextVersion(tree)
   const packages = releasedPackages(tree)
   const manifests = packages.map(manifestOf)
+  const extras = packages.flatMap(extrasOf)
   await release(tree, join(folder, 'publisher'), registry)
-  return { tree, url, npmrc, packages, manifests }
+  return { tree, url, npmrc, packages, manifests, extras }
 }

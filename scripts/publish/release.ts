@@ -1,4 +1,4 @@
-import { cpSync, globSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { execute, machine } from './machine.ts'
 import type { Registry } from './registry.ts'
@@ -50,6 +50,11 @@ export function releasedPackages(tree: string): Released[] {
   return globSync('{packages,examples,apps}/*/package.json', { cwd: tree })
     .map((path) => ({ ...JSON.parse(readFileSync(join(tree, path), 'utf8')), folder: join(tree, dirname(path)) }))
     .filter((manifest) => manifest.private !== true)
+}
+
+/** Files that packing brings and takes away again, unless the package has them itself. */
+export function extrasOf({ folder }: Released): string[] {
+  return ['LICENSE', 'package.json.backup'].map((file) => join(folder, file)).filter((file) => existsSync(file))
 }
 
 /** The text of a package's manifest. */

@@ -4,6 +4,7 @@ import { testHandler } from '@troupe/testkit'
 import { expect, it } from 'vitest'
 import { shout } from './index.ts'
 
+// The conformance suite: what an agent expects of a handler.
 testHandler('shout', () => shout())
 
 it('adds its request to the instruction', async () => {

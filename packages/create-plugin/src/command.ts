@@ -1,10 +1,15 @@
 import { parseArgs } from 'node:util'
 import { type CreatedPlugin, type CreatePluginOptions, createPlugin } from './create-plugin.ts'
+import { KINDS, type Kind, kindOf } from './kind.ts'
 
 /** What the command line knows before it has read its arguments. */
-export interface CommandOptions extends Omit<CreatePluginOptions, 'name' | 'folder'> {
+export interface CommandOptions extends Omit<CreatePluginOptions, 'name' | 'kind' | 'folder'> {
   /** How people call it. */
   readonly command: string
+  /** What stands before options, where the package manager would take them for its own. @default '' */
+  readonly separator?: string
+  /** What the package manager made of a `--kind` that it took for its own: its value, or 'true' and the value is an argument. */
+  readonly takenKind?: string | undefined
   /** The commands that come next. */
   readonly next: (plugin: CreatedPlugin) => readonly string[]
 }
@@ -16,42 +21,69 @@ export interface CommandResult {
 }
 
 /** Makes the plugin that the arguments ask for. */
-export function runCommand(args: readonly string[], { command, next, ...options }: CommandOptions): CommandResult {
+export function runCommand(args: readonly string[], options: CommandOptions): CommandResult {
+  const { command, separator = '', takenKind, next, ...rest } = options
+  const explained = usage(command, separator)
   try {
-    const { help, name, folder } = read(args)
-    if (help) return { exitCode: 0, output: usage(command) }
-    if (name === undefined) return { exitCode: 1, output: `The plugin needs a name.\n\n${usage(command)}` }
-    const plugin = createPlugin({ ...options, name, ...(folder !== undefined && { folder }) })
+    const { help, kind, name, folder } = read(args, takenKind)
+    if (help) return { exitCode: 0, output: explained }
+    if (name === undefined) return { exitCode: 1, output: `The plugin needs a name.\n\n${explained}` }
+    const plugin = createPlugin({ ...rest, kind, name, ...(folder !== undefined && { folder }) })
     return { exitCode: 0, output: made(plugin, next(plugin)) }
   } catch (error) {
     return { exitCode: 1, output: error instanceof Error ? error.message : String(error) }
   }
 }
 
-function read(args: readonly string[]): { help: boolean; name?: string; folder?: string } {
+interface Arguments {
+  readonly help: boolean
+  readonly kind: Kind
+  readonly name?: string
+  readonly folder?: string
+}
+
+function read(args: readonly string[], takenKind: string | undefined): Arguments {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h', default: false } },
+    options: { help: { type: 'boolean', short: 'h', default: false }, kind: { type: 'string', short: 'k' } },
   })
-  const [name, folder, extra] = positionals
+  const { kind, words } =
+    values.kind === undefined ? given(positionals, takenKind) : { kind: values.kind, words: positionals }
+  const [name, folder, extra] = words
   if (extra !== undefined) throw new Error(`A name and a folder are enough, but there is '${extra}' too. See --help.`)
-  return { ...values, ...(name !== undefined && { name }), ...(folder !== undefined && { folder }) }
+  return {
+    help: values.help,
+    kind: kindOf(kind),
+    ...(name !== undefined && { name }),
+    ...(folder !== undefined && { folder }),
+  }
 }
 
-function made({ name, folder }: CreatedPlugin, next: readonly string[]): string {
-  return `Made ${name} in ${folder}: a handler that works, its test, and what npm publishes.
+/** `npm create troupe-plugin my-clock --kind tool` gives us `my-clock tool`, and tells that there was a `--kind`. */
+function given(words: readonly string[], takenKind: string | undefined): { kind: string; words: readonly string[] } {
+  if (takenKind === undefined) return { kind: 'handler', words }
+  if (takenKind !== 'true') return { kind: takenKind, words }
+  const [at, another] = words.flatMap((word, i) => ((KINDS as readonly string[]).includes(word) ? [i] : []))
+  const kind = at === undefined || another !== undefined ? undefined : words[at]
+  if (kind === undefined) throw new Error(`The kind is not clear. Put it last: -- --kind ${KINDS.join('|')}.`)
+  return { kind, words: words.toSpliced(at ?? 0, 1) }
+}
+
+function made({ name, kind, folder }: CreatedPlugin, next: readonly string[]): string {
+  return `Made ${name} in ${folder}: ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} that works, its test, and what npm publishes.
 Write your own in ${folder}/src/index.ts. Next:
 
 ${next.map((line) => `  ${line}`).join('\n')}`
 }
 
-function usage(command: string): string {
-  return `Usage: ${command} <name> [folder]
+function usage(command: string, separator: string): string {
+  return `Usage: ${command} <name> [folder] ${separator}[--kind ${KINDS.join('|')}]
 
-Makes a Troupe plugin: an npm package with one handler, its conformance test, types and a build.
+Makes a Troupe plugin: an npm package with one plugin that works, its conformance test, types, a licence and a build.
 
-  name     of the npm package: troupe-handler-whisper, @acme/whisper
+  name     of the npm package: my-clock, @acme/my-clock; it does not decide what is made
   folder   an empty one, or one to be made; by default it is called like the package
+  --kind   what the plugin is; a handler unless you say otherwise
   --help   prints this`
 }

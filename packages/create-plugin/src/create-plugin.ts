@@ -1,29 +1,36 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Kind } from './kind.ts'
 import { type PluginNames, pluginNames } from './names.ts'
 
 /** What is made, and of what. */
 export interface CreatePluginOptions {
   /** The name of the npm package, with or without a scope. */
   readonly name: string
+  readonly kind: Kind
   /** Where to make it. @default a folder in `parent`, called like the package without its scope */
   readonly folder?: string
   /** @default '.' */
   readonly parent?: string
   /** The folder of the plugin to begin with. */
-  readonly template: string
+  readonly template: (kind: Kind) => string
   /** Which kernel and testkit it is written for: `^0.1.0`. */
   readonly range: string
+  /** Who holds the rights; undefined says "the authors of" the package. */
+  readonly holder: string | undefined
+  readonly year: number
 }
 
 /** A plugin that was made, and where. */
 export interface CreatedPlugin {
   readonly name: string
+  readonly kind: Kind
   readonly folder: string
 }
 
 /** What a template consists of. */
 export const TEMPLATE_FILES: readonly string[] = [
+  'LICENSE',
   'README.md',
   'package.json',
   'src/index.test.ts',
@@ -32,41 +39,68 @@ export const TEMPLATE_FILES: readonly string[] = [
   'tsconfig.json',
 ]
 
-/** Makes a plugin in a folder of its own: the template with its names replaced. */
-export function createPlugin({ name, folder, parent = '.', template, range }: CreatePluginOptions): CreatedPlugin {
-  const texts = TEMPLATE_FILES.map((file) => ({ file, text: readFileSync(join(template, file), 'utf8') }))
-  const names = pluginNames(name, wordsOf(texts.filter(({ file }) => file.endsWith('.ts')).map(({ text }) => text)))
+/** Makes a plugin in a folder of its own: the template of its kind with its names replaced. */
+export function createPlugin(options: CreatePluginOptions): CreatedPlugin {
+  const { name, kind, folder, parent = '.', template, range, holder = `the authors of ${name}`, year } = options
+  const texts = TEMPLATE_FILES.map((file) => ({ file, text: readFileSync(join(template(kind), file), 'utf8') }))
+  const before = namesOf(texts, kind)
+  const taken = wordsOf(texts.filter(({ file }) => file.endsWith('.ts')).map(({ text }) => text))
+  taken.delete(before.factory)
+  const names = pluginNames(name, kind, taken)
   const target = folder ?? join(parent, names.folder)
   refuseOccupied(target)
   // npm leaves a .gitignore out of what it publishes, so the template cannot bring one.
   const files = [...texts, { file: '.gitignore', text: 'node_modules/\ndist/\n' }]
   for (const { file, text } of files) {
     mkdirSync(dirname(join(target, file)), { recursive: true })
-    writeFileSync(join(target, file), rename(text, names, range))
+    const renamed = rename(text, before, names)
+    writeFileSync(join(target, file), release(renamed, file, { range, copyright: `Copyright (c) ${year} ${holder}` }))
   }
-  return { name, folder: target }
+  return { name, kind, folder: target }
 }
 
-function rename(text: string, { name, handler, factory, options }: PluginNames, range: string): string {
-  const replacements: Record<string, string> = {
-    'troupe-handler-shout': name,
-    "'shout'": `'${handler}'`,
-    shout: factory,
-    ShoutOptions: options,
-    'workspace:^': range,
-  }
+interface TemplateFile {
+  readonly file: string
+  readonly text: string
+}
+
+/** What the parts of the template are called: its package has the name of the others. */
+function namesOf(texts: readonly TemplateFile[], kind: Kind): PluginNames {
+  const manifest = texts.find(({ file }) => file === 'package.json')?.text ?? '{}'
+  return pluginNames(JSON.parse(manifest).name, kind, new Set())
+}
+
+/** Contract: the longest name first, so that no name is replaced inside of another, and none twice. */
+function rename(text: string, before: PluginNames, after: PluginNames): string {
+  const words = new Map([
+    [before.name, after.name],
+    [before.options, after.options],
+    [`'${before.label}'`, `'${after.label}'`],
+    [before.factory, after.factory],
+    // A name of one word is the same in every style, and in a sentence it is the function's.
+    ...(before.label === before.factory
+      ? []
+      : ([
+          [before.label, after.label],
+          [before.snake, after.snake],
+        ] as const)),
+  ])
+  const patterns = [...words.keys()].map((word) => (/^\w+$/.test(word) ? `\\b${word}\\b` : word))
+  return text.replaceAll(new RegExp(patterns.join('|'), 'g'), (word) => words.get(word) ?? word)
+}
+
+/** Turns a file of this repository into one of somebody else's. */
+function release(text: string, file: string, { range, copyright }: { range: string; copyright: string }): string {
+  if (file === 'LICENSE') return text.replace(/^Copyright .*$/m, () => copyright)
+  if (file !== 'package.json') return text
   return text
-    .replaceAll(
-      /troupe-handler-shout|'shout'|\bshout\b|\bShoutOptions\b|workspace:\^/g,
-      (word) => replacements[word] ?? word,
-    )
+    .replaceAll('workspace:^', range)
     .replace(/"version": ".*"/, '"version": "0.1.0"')
+    .replace(/ *"private": true,\n/, '')
 }
 
 function wordsOf(texts: readonly string[]): Set<string> {
-  const words = new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
-  words.delete('shout')
-  return words
+  return new Set(texts.flatMap((text) => text.match(/\w+/g) ?? []))
 }
 
 function refuseOccupied(folder: string): void {

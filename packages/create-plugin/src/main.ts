@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './command.ts'
@@ -7,10 +8,24 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../packag
 
 const { exitCode, output } = runCommand(process.argv.slice(2), {
   command: 'npm create troupe-plugin',
-  template: join(import.meta.dirname, 'template'),
+  separator: '-- ',
+  takenKind: process.env.npm_config_kind,
+  template: (kind) => join(import.meta.dirname, 'templates', kind),
   // All of Troupe has one version.
   range: `^${version}`,
+  holder: gitName(),
+  year: new Date().getFullYear(),
   next: ({ folder }) => [`cd ${folder}`, 'npm install', 'npm test', 'npm publish'],
 })
 process.exitCode = exitCode
 process[exitCode === 0 ? 'stdout' : 'stderr'].write(`${output}\n`)
+
+/** Who makes it, as far as git knows. */
+function gitName(): string | undefined {
+  try {
+    const stdio = ['ignore', 'pipe', 'ignore'] as const
+    return execFileSync('git', ['config', 'user.name'], { encoding: 'utf8', stdio: [...stdio] }).trim() || undefined
+  } catch {
+    return undefined
+  }
+}

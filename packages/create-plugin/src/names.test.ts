@@ -5,29 +5,38 @@ const none = new Set<string>()
 
 describe('the names of a plugin', () => {
   it.each([
-    ['whisper', 'whisper', 'whisper', 'whisper', 'WhisperOptions'],
-    ['my-handler', 'my-handler', 'my-handler', 'myHandler', 'MyHandlerOptions'],
-    ['troupe-handler-low-voice', 'troupe-handler-low-voice', 'low-voice', 'lowVoice', 'LowVoiceOptions'],
-    ['@acme/troupe-whisper', 'troupe-whisper', 'whisper', 'whisper', 'WhisperOptions'],
-    ['a.b_c-', 'a.b_c-', 'a-b-c', 'aBC', 'ABCOptions'],
-    ['troupe-handler-', 'troupe-handler-', 'troupe-handler', 'troupeHandler', 'TroupeHandlerOptions'],
+    ['whisper', 'whisper', 'whisper', 'whisper', 'whisper', 'WhisperOptions'],
+    ['my-clock', 'my-clock', 'my-clock', 'my_clock', 'myClock', 'MyClockOptions'],
+    ['troupe-handler-low-voice', 'troupe-handler-low-voice', 'low-voice', 'low_voice', 'lowVoice', 'LowVoiceOptions'],
+    ['troupe-tool-low-voice', 'troupe-tool-low-voice', 'low-voice', 'low_voice', 'lowVoice', 'LowVoiceOptions'],
+    ['@acme/troupe-whisper', 'troupe-whisper', 'whisper', 'whisper', 'whisper', 'WhisperOptions'],
+    ['tool-whisper', 'tool-whisper', 'tool-whisper', 'tool_whisper', 'toolWhisper', 'ToolWhisperOptions'],
+    ['a.b_c-', 'a.b_c-', 'a-b-c', 'a_b_c', 'aBC', 'ABCOptions'],
+    ['troupe-handler-', 'troupe-handler-', 'troupe-handler', 'troupe_handler', 'troupeHandler', 'TroupeHandlerOptions'],
     [
       'troupe-handler-2fast',
       'troupe-handler-2fast',
       'troupe-handler-2fast',
+      'troupe_handler_2fast',
       'troupeHandler2fast',
       'TroupeHandler2fastOptions',
     ],
-  ])('%s', (name, folder, handler, factory, options) => {
-    expect(pluginNames(name, none)).toEqual({ name, folder, handler, factory, options })
+  ])('%s', (name, folder, label, snake, factory, options) => {
+    for (const kind of ['handler', 'tool', 'store'] as const) {
+      expect(pluginNames(name, kind, none)).toEqual({ name, folder, label, snake, factory, options })
+    }
   })
 
   it.each(['new', 'await', 'static', 'eval'])('a factory cannot be called %s', (word) => {
-    expect(pluginNames(`troupe-handler-${word}`, none)).toMatchObject({ handler: word, factory: `${word}Handler` })
+    expect(pluginNames(`troupe-handler-${word}`, 'handler', none)).toMatchObject({
+      label: word,
+      factory: `${word}Handler`,
+    })
+    expect(pluginNames(word, 'tool', none)).toMatchObject({ label: word, factory: `${word}Tool` })
   })
 
   it('a factory is not called like something else in its files', () => {
-    expect(pluginNames('expect', new Set(['expect'])).factory).toBe('expectHandler')
+    expect(pluginNames('expect', 'model', new Set(['expect'])).factory).toBe('expectModel')
   })
 
   it.each([
@@ -46,6 +55,8 @@ describe('the names of a plugin', () => {
     'é',
     'a'.repeat(215),
   ])('%o is refused, with what to do', (name) => {
-    expect(() => pluginNames(name, none)).toThrow(`'${name}' cannot be the name of an npm package. Use small letters`)
+    expect(() => pluginNames(name, 'handler', none)).toThrow(
+      `'${name}' cannot be the name of an npm package. Use small letters`,
+    )
   })
 })

@@ -28,8 +28,9 @@ const empty = async () => {
 
 testStore('postgresStore on a pool of the app', async (clock) => {
   await empty()
-  const [pool] = pools as [Pool]
-  return postgresStore({ pool, schema, clock })
+  const [first, second] = pools as [Pool, Pool]
+  const open = (pool: Pool) => postgresStore({ pool, schema, clock })
+  return { store: open(first), keeps: 'for-many-instances', reopen: () => open(second) }
 })
 
 testStore('two postgresStores on one schema, asked in turn', async ({ now }) => {

@@ -11,9 +11,13 @@ const folder = mkdtempSync(join(tmpdir(), 'troupe-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const file = () => join(folder, `${++files}.db`)
+const openOn = (path: string, clock: Clock) => () => sqliteStore({ path, clock })
 
-testStore('sqliteStore in memory', (clock) => sqliteStore({ path: ':memory:', clock }))
-testStore('sqliteStore in a file', (clock) => sqliteStore({ path: file(), clock }))
+testStore('sqliteStore in memory', (clock) => ({ store: sqliteStore({ path: ':memory:', clock }), keeps: 'nothing' }))
+testStore('sqliteStore in a file', (clock) => {
+  const open = openOn(file(), clock)
+  return { store: open(), keeps: 'for-many-instances', reopen: open }
+})
 testStore('two sqliteStores on one file, asked in turn', ({ now }) => {
   // Followers of one store learn what the other wrote by looking, in real time.
   const clock: Clock = { now, after: systemClock.after }

@@ -17,10 +17,26 @@ export interface StoreStage {
   readonly store: Store
   readonly clock: FakeClock
   readonly ref: ThreadRef
+  /** Another store on the same data. Contract: for clauses of stores that keep what they are given. */
+  readonly reopen: () => Promise<Store>
+}
+
+/** One clause of the store suite, and what the store's author does if it does not hold. */
+export interface StoreScene {
+  readonly todo: string
+  readonly play: (stage: StoreStage) => Promise<void>
 }
 
 /** Clauses of the store suite by their names. */
-export type StoreScenes = { readonly [name: string]: (stage: StoreStage) => Promise<void> }
+export type StoreScenes = { readonly [name: string]: StoreScene }
+
+/** Clauses that fail for the same reason and are mended in the same place. */
+export function advised(
+  todo: string,
+  scenes: { readonly [name: string]: (stage: StoreStage) => Promise<void> },
+): StoreScenes {
+  return Object.fromEntries(Object.entries(scenes).map(([name, play]) => [name, { todo, play }]))
+}
 
 /** How long leases are in the suite. */
 export const TTL = 30_000
@@ -66,6 +82,11 @@ export function start(runId: string, more: Partial<RunRecord> = {}): RecordComma
 /** The command that finishes a run. */
 export function finish(runId: string, status: Outcome = 'complete'): RecordCommand {
   return { type: 'run-finish', runId, status, endedAt: 2 }
+}
+
+/** The command that writes text of a run. */
+export function textAt(offset: number, text: string, runId = 'run-1'): RecordCommand {
+  return { type: 'run-text', runId, offset, text }
 }
 
 /** The command that writes a tool call. */

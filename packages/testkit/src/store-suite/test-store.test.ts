@@ -1,20 +1,40 @@
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
-import { broken } from '../suite/broken.ts'
+import { check } from '../clause.ts'
+import { broken, expectBroken } from '../suite/broken.ts'
+import { sharedMemory } from './shared-memory.fixture.ts'
+import { instanceMutants } from './store-mutants-instances.ts'
 import { leaseMutants } from './store-mutants-leases.ts'
 import { recordMutants } from './store-mutants-records.ts'
 import { threadMutants } from './store-mutants-threads.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
 
-const sound: StoreFactory = (clock) => memoryStore({ clock })
+const sound: StoreFactory = (clock) => ({ store: memoryStore({ clock }), keeps: 'nothing' })
+const shared: StoreFactory = (clock) => {
+  const open = sharedMemory(clock)
+  return { store: open(), keeps: 'for-many-instances', reopen: open }
+}
 
 testStore('memoryStore', sound)
+testStore('stores that share their data', shared)
 
 describe('testStore', () => {
   it('has clauses with names of their own, which a sound store keeps', async () => {
-    const clauses = storeClauses(sound)
+    const clauses = storeClauses(shared)
     expect(new Set(clauses.map(({ name }) => name)).size).toBe(clauses.length)
     expect(await broken(clauses)).toEqual([])
+  })
+
+  it.each<[string, StoreFactory, string]>([
+    ['says so', sound, 'the factory says that the store keeps nothing'],
+    ['is given bare', (clock) => memoryStore({ clock }), "the factory gave a bare store; give { store, keeps: '"],
+  ])('passes over what a store that %s is not tested for, and says why', async (_, open, why) => {
+    const clauses = storeClauses(open)
+    expect(await broken(clauses)).toEqual([])
+    const passedOver = await Promise.all(clauses.map((clause) => check(clause, 3_000)))
+    const names = clauses.filter((_, i) => passedOver[i]?.startsWith(why)).map(({ name }) => name)
+    expect(names.every((name) => /^(two instances|closed and opened again|while it is open)/.test(name))).toBe(true)
+    expect(names).toHaveLength(17)
   })
 
   it('disposes the store of a clause that fails', async () => {
@@ -29,14 +49,46 @@ describe('testStore', () => {
     expect(disposed).toBe(1)
   })
 
+  it('tells the last calls, what was expected and what came, and what to do', async () => {
+    const clauses = storeClauses((clock) => {
+      const { leases, ...store } = memoryStore({ clock })
+      return { ...store, leases: { ...leases, acquire: async () => ({ token: 1 }) } }
+    })
+    const name = 'the holder itself cannot take its lease twice'
+    const told = await expectBroken(
+      clauses.filter((clause) => clause.name === name),
+      [name],
+    )
+    expect(told.get(name)?.split('\n')).toEqual([
+      'This does not hold: the holder itself cannot take its lease twice. Expected "THREAD_BUSY", got undefined.',
+      'The last calls:',
+      expect.stringMatching(/^ {2}threads\.open\("app\/anna\/thread-1"\) gave \{"ref":/),
+      '  leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
+      '  leases.acquire("app/anna/thread-1", {"runId":"run-1","ttlMs":30000}) gave {"token":1}',
+      expect.stringMatching(/^What to do: Take a lease in one step: if one is held/),
+    ])
+  })
+
   for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants]) {
     it(`notices that ${wrong}`, async () => {
       const clauses = storeClauses((clock) => {
         const store = memoryStore({ clock })
         return { ...store, ...ports(store, clock) }
       })
-      expect(await broken(clauses.filter(({ name }) => caught.includes(name)))).toEqual(
-        expect.arrayContaining([...caught]),
+      await expectBroken(
+        clauses.filter(({ name }) => caught.includes(name)),
+        caught,
+        3_000,
+      )
+    })
+  }
+
+  for (const { wrong, caught, open } of instanceMutants) {
+    it(`notices that ${wrong}`, async () => {
+      const clauses = storeClauses(open)
+      await expectBroken(
+        clauses.filter(({ name }) => caught.includes(name)),
+        caught,
       )
     })
   }

@@ -1,20 +1,46 @@
-import type { Clause } from '../clause.ts'
+import { expect } from 'vitest'
+import { type Clause, check } from '../clause.ts'
 
-/** The names of clauses that do not hold; one that hangs does not. */
-export async function broken(clauses: readonly Clause[]): Promise<string[]> {
-  const names = await Promise.all(
-    clauses.map(async ({ name, run }) => {
-      const { promise: late, reject } = Promise.withResolvers<void>()
-      const timer = setTimeout(() => reject(new Error('hangs')), 3_000)
+/** Long enough for a busy machine; a hang of most kinds is noticed much earlier. */
+const LIMIT_MS = 8_000
+
+/** What the clauses that do not hold say, by their names; one that hangs does not hold. */
+async function complaints(clauses: readonly Clause[], limitMs = LIMIT_MS): Promise<Map<string, string>> {
+  const told = new Map<string, string>()
+  await Promise.all(
+    clauses.map(async (clause) => {
       try {
-        await Promise.race([run(), late])
-        return []
-      } catch {
-        return [name]
-      } finally {
-        clearTimeout(timer)
+        await check(clause, limitMs)
+      } catch (error) {
+        told.set(clause.name, (error as Error).message)
       }
     }),
   )
-  return names.flat()
+  return told
+}
+
+/** The names of clauses that do not hold. */
+export async function broken(clauses: readonly Clause[]): Promise<string[]> {
+  return [...(await complaints(clauses)).keys()]
+}
+
+/** Expects that these clauses do not hold, and that each says in words what is wrong and what to do. */
+export async function expectBroken(
+  clauses: readonly Clause[],
+  names: readonly string[],
+  limitMs?: number,
+): Promise<Map<string, string>> {
+  const told = await complaints(clauses, limitMs)
+  expect([...told.keys()]).toEqual(expect.arrayContaining([...names]))
+  for (const [name, message] of told) expectWords(name, message)
+  return told
+}
+
+/** A sentence about the plugin, perhaps what was seen, and advice; not what an assertion library prints. */
+function expectWords(name: string, message: string): void {
+  const [wrong = '', ...rest] = message.split('\n')
+  const advice = rest.at(-1) ?? ''
+  expect(wrong, name).toMatch(/^[A-Za-z]\S*( \S+){3,}\.$/)
+  expect(advice, name).toMatch(/^What to do: [A-Z]\S*( \S+){3,}[.…]$/)
+  expect(wrong, name).not.toMatch(/^expected .* to /)
 }

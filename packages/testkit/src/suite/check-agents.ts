@@ -1,5 +1,5 @@
 import type { AgentEvent } from '@troupe/kernel'
-import { expect } from 'vitest'
+import { demand } from '../fault.ts'
 
 /** Who speaks when: the rules for runs in which several agents take part. */
 export function checkAgents(events: readonly AgentEvent[]): void {
@@ -11,17 +11,21 @@ export function checkAgents(events: readonly AgentEvent[]): void {
     if (type === 'agent-start') {
       const [by] = runPath.slice(-1)
       const from = by === undefined || known.has(placeOf(runId, runPath.slice(0, -1), by))
-      expect(from || event.parentRunId !== undefined, `${key} was led to by an agent of the run`).toBe(true)
+      demand(
+        from || event.parentRunId !== undefined,
+        `The agent ${agentName} starts with the path [${runPath.join(', ')}], but no such agent ran before it`,
+      )
       known.add(key)
       speaking.set(key, (speaking.get(key) ?? 0) + 1)
     } else if (type === 'agent-end') {
-      expect(speaking.get(key) ?? 0, `${key} had begun before it ended`).toBeGreaterThan(0)
+      demand((speaking.get(key) ?? 0) > 0, `The agent ${agentName} ends (agent-end) without having started`)
       speaking.set(key, (speaking.get(key) ?? 0) - 1)
     } else if (!isOfTheRun(event)) {
-      expect(speaking.get(key) ?? 0, `${key} speaks (${type}) between its start and its end`).toBeGreaterThan(0)
+      const speaks = (speaking.get(key) ?? 0) > 0
+      demand(speaks, `The agent ${agentName} shows ${type} outside of its agent-start and agent-end`)
     }
   }
-  expect([...speaking].filter(([, count]) => count > 0)).toEqual([])
+  for (const [key, count] of speaking) demand(count === 0, `An agent (${key}) starts and never ends`)
 }
 
 /** A transfer shows in the path of the one who takes over. */
@@ -41,8 +45,11 @@ export function checkTransfers(events: readonly AgentEvent[]): void {
       ({ type, agentName, runPath }) =>
         type === 'agent-end' && agentName === event.agentName && runPath.join('\0') === event.runPath.join('\0'),
     )
-    expect(ended, `${event.agentName} ends before ${target} takes over`).toBeGreaterThanOrEqual(0)
-    expect(ended).toBeLessThan(taken)
+    const inTime = ended >= 0 && ended < taken
+    demand(
+      inTime,
+      `The agent ${event.agentName} hands over to ${target}, which starts before ${event.agentName} has ended`,
+    )
   }
 }
 

@@ -1,16 +1,18 @@
 import type { AgentEvent } from '@troupe/kernel'
-import { expect } from 'vitest'
+import { demand, demandEqual } from '../fault.ts'
 
 /** A run has its brackets, and each agent in it. */
 export function checkRun(events: readonly AgentEvent[]): void {
   const runId = events[0]?.runId
   const own = events.filter((event) => event.runId === runId).map(({ type }) => type)
-  expect(own[0]).toBe('run-start')
-  expect(own.at(-1)).toBe('run-end')
-  expect(own.filter((type) => type === 'run-start' || type === 'run-end')).toHaveLength(2)
+  const brackets = own.filter((type) => type === 'run-start' || type === 'run-end')
+  demandEqual(brackets, ['run-start', 'run-end'], 'The run does not start and end once')
+  demand(own[0] === 'run-start', `The run begins with ${own[0]}, not with run-start`)
+  demand(own.at(-1) === 'run-end', `The run ends with ${own.at(-1)}, not with run-end`)
   const starts = own.filter((type) => type === 'agent-start').length
-  expect(starts).toBeGreaterThan(0)
-  expect(own.filter((type) => type === 'agent-end')).toHaveLength(starts)
+  const ends = own.filter((type) => type === 'agent-end').length
+  demand(starts > 0, 'The run shows no agent-start')
+  demand(ends === starts, `The run shows ${starts} agent-start and ${ends} agent-end, where each start has its end`)
 }
 
 /** Each message begins, grows and ends once. */
@@ -19,20 +21,22 @@ export function checkMessages(events: readonly AgentEvent[]): void {
   const ended = new Set<string>()
   for (const event of events) {
     if (event.type === 'message-start') {
-      expect(open.has(event.messageId) || ended.has(event.messageId), `message ${event.messageId} begins once`).toBe(
-        false,
-      )
+      const begun = open.has(event.messageId) || ended.has(event.messageId)
+      demand(!begun, `The agent begins message ${event.messageId} twice`)
       open.add(event.messageId)
     }
     if (event.type === 'text-delta' || event.type === 'reasoning-delta' || event.type === 'tool-call-start') {
-      expect(open.has(event.messageId), `${event.type} belongs to an open message`).toBe(true)
+      demand(
+        open.has(event.messageId),
+        `The agent shows ${event.type} for message ${event.messageId}, which is not open`,
+      )
     }
     if (event.type === 'message-end') {
-      expect(open.delete(event.message.id), `message ${event.message.id} was open`).toBe(true)
+      demand(open.delete(event.message.id), `The agent ends message ${event.message.id}, which is not open`)
       ended.add(event.message.id)
     }
   }
-  expect([...open], 'messages left open').toEqual([])
+  demand(open.size === 0, `The agent never ends message ${[...open].join(', ')}`)
 }
 
 /** Each call is asked for, started and answered once, unless it is excused. */
@@ -46,18 +50,21 @@ export function checkToolCalls(events: readonly AgentEvent[]): void {
       for (const { id } of event.message.toolCalls ?? []) asked.add(id)
     if (event.type === 'tool-call-end') unasked.add(event.call.id)
     if (event.type === 'tool-start') {
-      expect(asked.has(event.callId), `call ${event.callId} was asked for`).toBe(true)
-      expect(started.has(event.callId), `call ${event.callId} starts once`).toBe(false)
+      demand(asked.has(event.callId), `The agent starts call ${event.callId}, which no message of it asked for`)
+      demand(!started.has(event.callId), `The agent starts call ${event.callId} twice`)
       started.add(event.callId)
     }
     if (event.type === 'tool-end') {
-      expect(answered.has(event.callId), `call ${event.callId} is answered once`).toBe(false)
-      expect(asked.has(event.callId) || (event.status === 'dropped' && unasked.has(event.callId))).toBe(true)
+      demand(!answered.has(event.callId), `The agent answers call ${event.callId} twice`)
+      const known = asked.has(event.callId) || (event.status === 'dropped' && unasked.has(event.callId))
+      demand(known, `The agent answers call ${event.callId}, which no message of it asked for`)
       answered.add(event.callId)
     }
     if (event.type === 'run-end' && event.parentCallId === undefined) {
       const excused = [...(event.openCallIds ?? []), ...(event.interrupts ?? []).flatMap(({ callId }) => callId ?? [])]
-      for (const id of asked) if (!excused.includes(id)) expect(answered.has(id), `call ${id} is answered`).toBe(true)
+      for (const id of asked) {
+        demand(answered.has(id) || excused.includes(id), `The agent ends its run without an answer to call ${id}`)
+      }
     }
   }
 }

@@ -1,16 +1,19 @@
-import { getEventListeners } from 'node:events'
-import type { RunContext, RunSettings } from '@troupe/kernel'
+import { type AgentAction, notJson, type RunContext, type RunSettings } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
-import { expect } from 'vitest'
+import { demand, Fault, shown } from '../fault.ts'
 
 /** How long a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
 export const PATIENCE_MS = 750
 
-/** Waits for work that should settle at once; what it rejects with is a value here. */
-export async function promptly<T>(what: string, work: PromiseLike<T>): Promise<{ value: T } | { error: unknown }> {
+/** Waits for work that should settle at once; what it rejects with is a value here. Contract: `wrong` says what is the matter if it does not. */
+export async function promptly<T>(
+  wrong: string,
+  work: PromiseLike<T>,
+  todo?: string,
+): Promise<{ value: T } | { error: unknown }> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: did not settle within ${PATIENCE_MS} ms`)), PATIENCE_MS)
+    timer = setTimeout(() => reject(new Fault(`${wrong} within ${PATIENCE_MS} ms`, todo)), PATIENCE_MS)
   })
   const settled = Promise.resolve(work).then(
     (value) => ({ value }),
@@ -23,29 +26,32 @@ export async function promptly<T>(what: string, work: PromiseLike<T>): Promise<{
   }
 }
 
-/** Contract: whoever listens to a signal stops listening when done. */
-export function expectNoListeners(signal: AbortSignal): void {
-  expect(getEventListeners(signal, 'abort'), 'abort listeners left behind').toHaveLength(0)
-}
-
-/** The same for a stream that was left: its producer hears of it with its next write. */
-export async function expectListenersGone(signal: AbortSignal): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < PATIENCE_MS; ) {
-    if (getEventListeners(signal, 'abort').length === 0) return
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  expectNoListeners(signal)
-}
-
 /** A context as a tool or a handler meets it: inside a call, in a run where somebody can answer. */
-export function callContext(settings: RunSettings = {}): RunContext {
-  const call = { callId: 'call', onAction() {}, onInterrupt() {} }
+export function callContext(
+  settings: RunSettings = {},
+  onAction: (action: AgentAction) => void = () => {},
+): RunContext {
+  const call = { callId: 'call', onAction, onInterrupt() {} }
   return createRunContext({ runId: 'test', canInterrupt: true, ...settings }).derive({ step: 'tool:0:0', call })
 }
 
 /** Contract: what crosses a border is plain JSON. */
-export function expectJson(value: unknown): void {
-  expect(JSON.parse(JSON.stringify(value)), 'plain JSON').toStrictEqual(value)
+export function demandJson(value: unknown, what: string): void {
+  const path = notJson(value)
+  demand(
+    path === undefined,
+    `${what} is not plain JSON${path ? ` at ${path}` : ''}: ${shown(value)}`,
+    'Give text, numbers, booleans, null, lists and plain objects only: no Date, Map, class, function or undefined. A Date becomes text with toISOString().',
+  )
+}
+
+/** Contract: whatever has a name has one that people can read. */
+export function demandName(name: unknown, who: string): void {
+  demand(
+    typeof name === 'string' && /\S/.test(name),
+    `The ${who} has no name: got ${shown(name)}`,
+    `Give the ${who} a name: it stands in errors and logs.`,
+  )
 }
 
 /** Freezes all through, so that a change in place throws. */

@@ -1,7 +1,7 @@
 import { type Agent, type AgentInput, type EventDraft, type RunContext, say } from '@troupe/kernel'
 import { observe } from '@troupe/kernel/run'
 import { describe, expect, it } from 'vitest'
-import { broken } from './broken.ts'
+import { broken, expectBroken } from './broken.ts'
 import { agentClauses, testAgent } from './test-agent.ts'
 
 const call = { id: 'c1', name: 'look', arguments: '{}' }
@@ -97,7 +97,7 @@ const flow = (path: readonly string[], early: boolean) => (): Agent => ({
 
 testAgent('a flow of two agents', flow(['lead'], false))
 
-const mutants: Record<string, { readonly make: () => Agent; readonly caught: string }> = {
+const mutants: Record<string, { readonly make: () => Agent; readonly caught: string; readonly says?: RegExp }> = {
   'it has no name': { make: () => ({ ...looking()(), name: '' }), caught: 'has a name and a description' },
   'it changes its input': {
     make: running(async function* (input, ctx) {
@@ -105,6 +105,7 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
       yield* say(ctx, 'Hi')
     }),
     caught: wellFormed,
+    says: /^The run ended as failed with .*read only.*\nWhat to do: Make a copy and change that/,
   },
   'it throws': {
     make: running(() => {
@@ -204,9 +205,9 @@ describe('testAgent', () => {
       draft.type === 'tool-end'
         ? [{ type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' } as const, draft]
         : [draft]
-    expect(await broken(agentClauses(asking(twice), { answer }))).toContain(
+    await expectBroken(agentClauses(asking(twice), { answer }), [
       'resumed with answers, it announces no call again and repeats none that was answered',
-    )
+    ])
   })
 
   it('notices that it breaks on additions', async () => {
@@ -218,12 +219,13 @@ describe('testAgent', () => {
         yield* say(ctx, 'Hi')
       },
     })
-    expect(await broken(agentClauses(make))).toContain('takes additions without harm, if it says that it takes them')
+    await expectBroken(agentClauses(make), ['takes additions without harm, if it says that it takes them'])
   })
 
-  for (const [wrong, { make, caught }] of Object.entries(mutants)) {
+  for (const [wrong, { make, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      expect(await broken(agentClauses(make))).toContain(caught)
+      const told = await expectBroken(agentClauses(make), [caught])
+      expect(told.get(caught)).toMatch(says)
     })
   }
 })

@@ -1,24 +1,11 @@
-import type {
-  Agent,
-  AgentAction,
-  AgentEvent,
-  AgentInput,
-  Answers,
-  Callback,
-  Interrupt,
-  Message,
-  ResumeInfo,
-  Run,
-  RunContext,
-  RunSettings,
-} from '@troupe/kernel'
-import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
-import { expect } from 'vitest'
+import type { Agent, AgentInput, Answers, Interrupt, RunSettings } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
+import { demand, demandEqual, shown } from '../fault.ts'
+import { AgentStage } from './agent-stage.ts'
 import { checkAgents, checkTransfers } from './check-agents.ts'
 import { checkMessages, checkRun, checkToolCalls } from './check-run.ts'
-import { expectJson, expectNoListeners, frozen, promptly } from './patience.ts'
+import { demandNoListeners } from './listeners.ts'
+import { demandJson, demandName, frozen, promptly } from './patience.ts'
 
 /** What an agent is run on during its suite. */
 export interface TestAgentOptions {
@@ -41,55 +28,61 @@ export function testAgent(name: string, make: () => Agent, options: TestAgentOpt
 export function agentClauses(make: () => Agent, options: TestAgentOptions = {}): readonly Clause[] {
   const input = options.input ?? { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] }
   const play = (agent: Agent, settings: RunSettings = {}) =>
-    new Stage(agent, { ...input, messages: frozen(input.messages.slice()) }, { ...options.settings, ...settings })
+    new AgentStage(agent, { ...input, messages: frozen(input.messages.slice()) }, { ...options.settings, ...settings })
   const clauses: Clause[] = [
     {
       name: 'has a name and a description',
+      todo: 'Describe the agent in a sentence: other agents choose by it whom they hand over to.',
       run: async () => {
         const { name, description } = make()
-        expect(name).toEqual(expect.stringMatching(/\S/))
-        expect(typeof description).toBe('string')
+        demandName(name, 'agent')
+        demand(typeof description === 'string', `The agent has no description: got ${shown(description)}`)
       },
     },
     {
       name: 'a run on untouchable input is well formed and does not fail',
+      todo: 'Mend what the error says. If it needs another input or values in the context, give `input` or `settings` to testAgent.',
       run: async () => {
-        const { events } = await play(make()).read()
-        checkRun(events)
-        expect(events.at(-1)).toMatchObject({ type: 'run-end', outcome: expect.stringMatching(/complete|interrupted/) })
+        const stage = await play(make()).read()
+        checkRun(stage.events)
+        stage.demandSuccess()
       },
     },
     {
       name: 'every event is plain JSON and says where it comes from',
+      todo: 'Yield drafts and let `observe` stamp them; an agent that says `observesItself` passes on what `observe` gave it.',
       run: async () => {
         for (const event of (await play(make()).read()).events) {
-          expectJson(event)
-          expect(event).toMatchObject({
-            runId: expect.any(String),
-            agentName: expect.any(String),
-            runPath: expect.any(Array),
-          })
+          demandJson(event, `The event ${event.type}`)
+          const stamped =
+            typeof event.runId === 'string' && typeof event.agentName === 'string' && Array.isArray(event.runPath)
+          demand(stamped, `The event ${event.type} has no runId, agentName or runPath: ${shown(event)}`)
         }
       },
     },
     {
       name: 'each message begins, grows and ends once',
+      todo: 'Yield message-start, the deltas and one message-end under one id of `ctx.ids.next()`; `say(ctx, text)` does all three.',
       run: async () => checkMessages((await play(make()).read()).events),
     },
     {
       name: 'each tool call is answered exactly once',
+      todo: 'For each call in the `toolCalls` of a message yield one tool-start and one tool-end under the id of the call.',
       run: async () => checkToolCalls((await play(make()).read()).events),
     },
     {
       name: 'an agent speaks between its start and its end, and its path says who led to it',
+      todo: 'Run each inner agent through `observe(agent, input, ctx.derive({ step, runPath }))`, with the path of those who led to it.',
       run: async () => checkAgents((await play(make()).read()).events),
     },
     {
       name: 'who hands over ends before the other takes over',
+      todo: 'Read the agent that hands over to its end before you run the one it names.',
       run: async () => checkTransfers((await play(make()).read()).events),
     },
     {
       name: 'two runs at once do not mix',
+      todo: 'Take message ids from `ctx.ids.next()`, and keep what belongs to a run in variables of `run`, not in the agent.',
       run: async () => {
         const agent = make()
         const [first, second] = await Promise.all([play(agent).read(), play(agent).read()])
@@ -97,23 +90,26 @@ export function agentClauses(make: () => Agent, options: TestAgentOptions = {}):
           checkRun(events)
           checkMessages(events)
         }
-        expect(new Set([...first.ids(), ...second.ids()]).size).toBe(first.ids().length + second.ids().length)
+        const shared = first.ids().filter((id) => second.ids().includes(id))
+        demand(shared.length === 0, `Two runs gave their messages the same id: ${shared.join(', ')}`)
       },
     },
     {
       name: 'a second run does not build on the first',
+      todo: 'Keep nothing in the agent between runs: what belongs to a run is in its context, what belongs to a thread in `ctx.state`.',
       run: async () => {
         const agent = make()
         const first = await play(agent).read()
         const second = await play(agent).read()
-        expect(second.kinds()).toEqual(first.kinds())
+        demandEqual(second.kinds(), first.kinds(), 'On the same input the second run of one agent went another way')
       },
     },
     {
       name: 'takes additions without harm, if it says that it takes them',
+      todo: 'Use `input.additions` (instruction, tools), or do not say `acceptsAdditions`.',
       run: async () => {
         const agent = make()
-        if (!agent.acceptsAdditions) return
+        if (!agent.acceptsAdditions) return 'the agent does not say that it accepts additions'
         const tool = {
           name: 'added',
           description: '',
@@ -122,148 +118,89 @@ export function agentClauses(make: () => Agent, options: TestAgentOptions = {}):
           invoke: () => '',
         } as const
         const additions = { instruction: 'Be kind.', tools: [{ tool, returnDirectly: false }] }
-        const stage = await new Stage(agent, { ...input, additions }, { ...options.settings }).read()
+        const stage = await new AgentStage(agent, { ...input, additions }, { ...options.settings }).read()
         checkRun(stage.events)
-        expect(stage.events.at(-1)).toMatchObject({ outcome: expect.stringMatching(/complete|interrupted/) })
+        stage.demandSuccess()
       },
     },
     {
       name: 'resumed with answers, it announces no call again and repeats none that was answered',
+      todo: 'In `resume` yield only what is new: the results of calls that were open, and what follows.',
       run: async () => {
-        if (!options.answer) return
+        if (!options.answer) return 'testAgent was given no `answer`'
         const agent = make()
         const settings = { canInterrupt: true, ...options.settings }
-        const first = await new Stage(agent, input, settings).read()
+        const first = await new AgentStage(agent, input, settings).read()
         const start = first.resumption(input.messages, options.answer)
-        const second = await new Stage(agent, start, settings).read()
+        const second = await new AgentStage(agent, start, settings).read()
         checkRun(second.events)
         const started = new Set(first.callIds('tool-start'))
         const answered = new Set(first.callIds('tool-end'))
-        for (const id of second.callIds('tool-start')) expect(started.has(id), `call ${id} starts once`).toBe(false)
-        for (const id of second.callIds('tool-end')) expect(answered.has(id), `call ${id} is answered once`).toBe(false)
-        expect(second.events.at(-1)).toMatchObject({ type: 'run-end', outcome: 'complete' })
+        for (const id of second.callIds('tool-start')) {
+          demand(!started.has(id), `The resumed run announces call ${id} again (tool-start)`)
+        }
+        for (const id of second.callIds('tool-end')) {
+          demand(!answered.has(id), `The resumed run answers call ${id} again (tool-end)`)
+        }
+        second.demandSuccess(['complete'])
       },
     },
     {
       name: 'leaves no listener behind',
+      todo: 'Remove each listener in a `finally`.',
       run: async () => {
         const { signal } = new AbortController()
         const stage = await play(make(), { signal }).read()
-        expectNoListeners(signal)
-        if (stage.ctx) expectNoListeners(stage.ctx.signal)
+        await demandNoListeners(signal, 'The run')
+        if (stage.ctx) await demandNoListeners(stage.ctx.signal, 'The agent')
       },
     },
     {
       name: 'does nothing in a run that was aborted before it began',
+      todo: 'Start nothing in the constructor or before the first `yield` that does not look at `ctx.signal`.',
       run: async () => {
         const controller = new AbortController()
         controller.abort()
         const { events } = await play(make(), { signal: controller.signal }).read()
-        expect(events.map(({ type }) => type)).toEqual(['run-start', 'run-end'])
+        const types = events.map(({ type }) => type)
+        demandEqual(types, ['run-start', 'run-end'], 'A run that was aborted before it began shows other events')
       },
     },
     {
       name: 'ends at once, and once, when it is aborted after any event',
+      todo: 'Give `ctx.signal` to everything that takes time, and wait for nothing in a `finally` that an abort does not end.',
       run: async () => {
         const { length } = (await play(make()).read()).events
         for (let stop = 1; stop < length; stop++) {
           const controller = new AbortController()
           const stage = play(make(), { signal: controller.signal })
           const reading = stage.read((seen) => seen === stop && controller.abort())
-          expect(await promptly(`a run aborted after event ${stop}`, reading)).toHaveProperty('value')
-          stage.checkEnded()
-          expectNoListeners(controller.signal)
+          const outcome = await promptly(`The run was aborted after event ${stop} and did not end`, reading)
+          if ('error' in outcome) throw outcome.error
+          stage.demandEnded(`aborted after event ${stop}`)
+          await demandNoListeners(controller.signal, 'An aborted run')
         }
       },
     },
     {
       name: 'ends at once, and once, when its consumer leaves after any event; no tool starts after that',
+      todo: 'Give `ctx.signal` to everything that takes time, wait for nothing in a `finally` that an abort does not end, and start a tool only after its tool-start was taken.',
       run: async () => {
         const { length } = (await play(make()).read()).events
         for (let stop = 1; stop < length; stop++) {
           const stage = play(make())
-          expect(await promptly(`leaving after event ${stop}`, stage.leave(stop))).toHaveProperty('value')
-          stage.checkEnded()
+          const outcome = await promptly(
+            `The consumer left after event ${stop}, and the run did not end`,
+            stage.leave(stop),
+          )
+          if ('error' in outcome) throw outcome.error
+          stage.demandEnded(`left by its consumer after event ${stop}`)
           const starts = stage.heard.filter(({ type }) => type === 'tool-start').length
-          const shown = stage.events.filter(({ type }) => type === 'tool-start').length
-          expect(starts, 'tools started').toBeLessThanOrEqual(shown)
+          const seen = stage.events.filter(({ type }) => type === 'tool-start').length
+          demand(starts <= seen, `The consumer left after event ${stop}, and ${starts - seen} more tools started`)
         }
       },
     },
   ]
   return clauses
-}
-
-/** One run of an agent, seen by a consumer and by a callback. */
-class Stage {
-  readonly events: AgentEvent[] = []
-  readonly heard: AgentEvent[] = []
-  ctx: RunContext | undefined
-  readonly #open = { run: 0, agent: 0 }
-  readonly #run: Run
-
-  constructor(agent: Agent, input: AgentInput | ResumeInfo, settings: RunSettings) {
-    const count = (component: 'run' | 'agent') => ({
-      onStart: () => void this.#open[component]++,
-      onEnd: () => void this.#open[component]--,
-      onError: () => void this.#open[component]--,
-    })
-    const callback: Callback = {
-      name: 'stage',
-      run: { ...count('run'), onPart: (_info, event) => void this.heard.push(event) },
-      agent: count('agent'),
-    }
-    this.#run = startRun(agent, input, {
-      ...settings,
-      callbacks: [...(settings.callbacks ?? []), callback],
-      prepare: (ctx) => {
-        this.ctx = settings.prepare?.(ctx) ?? ctx
-        return this.ctx
-      },
-    })
-  }
-
-  async read(after?: (seen: number) => unknown): Promise<this> {
-    for await (const event of this.#run.eventsWithoutThrowing()) {
-      this.events.push(event)
-      after?.(this.events.length)
-    }
-    return this
-  }
-
-  async leave(stop: number): Promise<void> {
-    for await (const event of this.#run.eventsWithoutThrowing()) if (this.events.push(event) === stop) break
-  }
-
-  /** Everything that began has ended, whether or not it was read. */
-  checkEnded(): void {
-    expect(this.#open, 'spans left open').toEqual({ run: 0, agent: 0 })
-    expect(this.heard.filter(({ type }) => type === 'run-end')).toHaveLength(1)
-    expect(this.heard.at(-1)?.type).toBe('run-end')
-  }
-
-  ids(): string[] {
-    return this.events.flatMap((event) => (event.type === 'message-end' ? [event.message.id] : []))
-  }
-
-  callIds(type: 'tool-start' | 'tool-end'): string[] {
-    return this.events.flatMap((event) => (event.type === type ? [event.callId] : []))
-  }
-
-  /** What an interrupted run goes on with. */
-  resumption(before: readonly Message[], answer: (interrupts: readonly Interrupt[]) => Answers): ResumeInfo {
-    const messages = [...before]
-    let interrupt: (AgentAction & { type: 'interrupt' }) | undefined
-    for (const event of this.events) {
-      const message = messageOf(event)
-      if (message) messages.push(message)
-      if (event.type === 'action' && event.action.type === 'interrupt') interrupt = event.action
-    }
-    if (!interrupt) throw new Error('expected a run that is interrupted, got none')
-    return { messages, state: interrupt.state ?? null, answers: answer(interrupt.interrupts) }
-  }
-
-  kinds(): string[] {
-    return this.events.map(({ type, agentName }) => `${agentName} ${type}`)
-  }
 }

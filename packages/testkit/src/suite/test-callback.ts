@@ -1,8 +1,8 @@
 import { type Agent, type AgentEvent, type Callback, KernelError, type SpanHooks, say } from '@troupe/kernel'
 import { openSpan, runNested, startRun } from '@troupe/kernel/run'
-import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
-import { frozen, promptly } from './patience.ts'
+import { demand, errorText, Fault, isFrozenChange, shown } from '../fault.ts'
+import { demandName, frozen, promptly } from './patience.ts'
 
 /**
  * The contract of `Callback` as tests: it hears every kind of run and is never in the way.
@@ -16,16 +16,20 @@ export function callbackClauses(make: () => Callback): readonly Clause[] {
   const clauses: Clause[] = [
     {
       name: 'has a name, and hooks that are functions',
+      todo: 'Write hooks as functions: `tool: { onEnd(info, output) { … } }`.',
       run: async () => {
         const callback = make()
-        expect(callback.name).toEqual(expect.stringMatching(/\S/))
+        demandName(callback.name, 'callback')
         for (const component of COMPONENTS) {
-          for (const hook of Object.values(callback[component] ?? {})) expect(typeof hook).toBe('function')
+          for (const [name, hook] of Object.entries(callback[component] ?? {})) {
+            demand(typeof hook === 'function', `The hook ${component}.${name} is ${shown(hook)}, not a function`)
+          }
         }
       },
     },
     ...Object.entries(SCENES).map(([scene, play]) => ({
       name: `hears ${scene} without a failure`,
+      todo: `Let the hook take ${scene}: catch what may fail in it, change nothing it is given, and do not wait forever.`,
       run: async () => {
         const callback = watched(make())
         await play([callback.callback])
@@ -34,6 +38,7 @@ export function callbackClauses(make: () => Callback): readonly Clause[] {
     })),
     {
       name: 'hears 50 runs at once without a failure',
+      todo: 'Keep what belongs to a run in a Map by `info.runId` (or `info.spanId`), not in one variable.',
       run: async () => {
         const callback = watched(make())
         const all = Array.from({ length: 10 }, () => Object.values(SCENES)).flat()
@@ -43,6 +48,7 @@ export function callbackClauses(make: () => Callback): readonly Clause[] {
     },
     {
       name: 'takes the end of a run whose start it has not heard',
+      todo: 'Treat an end without a start as a run of which nothing is known: a callback may be added while runs are under way.',
       run: async () => {
         const { callback, settled } = watched(make())
         const heard: [keyof SpanHooks<never, never>, unknown, unknown][] = []
@@ -63,8 +69,8 @@ const COMPONENTS = ['run', 'agent', 'model', 'tool'] as const
 
 /** Stands in front of a callback: freezes what it is given and keeps what goes wrong in it. */
 function watched(inner: Callback): { readonly callback: Callback; settled(): Promise<void> } {
-  const pending: Promise<void>[] = []
-  const failures: unknown[] = []
+  const pending: { readonly hook: string; readonly returned: Promise<void> }[] = []
+  const failures: { readonly hook: string; readonly error: unknown }[] = []
   const hooksOf = (component: (typeof COMPONENTS)[number]) => {
     const hooks = inner[component]
     if (!hooks) return {}
@@ -74,9 +80,13 @@ function watched(inner: Callback): { readonly callback: Callback; settled(): Pro
         try {
           const call = hooks[hook as keyof typeof hooks] as (info: unknown, payload: unknown) => void | Promise<void>
           const returned = call.call(hooks, frozen(info), guarded(payload))
-          if (returned) pending.push(Promise.resolve(returned))
+          if (returned) {
+            const settled = Promise.resolve(returned)
+            settled.catch(() => undefined)
+            pending.push({ hook: `${component}.${hook}`, returned: settled })
+          }
         } catch (error) {
-          failures.push(error)
+          failures.push({ hook: `${component}.${hook}`, error })
         }
       },
     ])
@@ -86,9 +96,15 @@ function watched(inner: Callback): { readonly callback: Callback; settled(): Pro
   return {
     callback,
     async settled() {
-      const outcome = await promptly(`the hooks of ${inner.name}`, Promise.all(pending))
-      if ('error' in outcome) failures.push(outcome.error)
-      expect(failures, 'failures of hooks').toEqual([])
+      for (const { hook, returned } of pending) {
+        const outcome = await promptly(`The hook ${hook} did not settle`, returned)
+        if ('error' in outcome) failures.push({ hook, error: outcome.error })
+      }
+      const [failure] = failures
+      if (!failure) return
+      if (isFrozenChange(failure.error)) throw failure.error
+      const { hook, error } = failure
+      throw new Fault(`The hook ${hook} failed with ${errorText(error)}`, undefined, { cause: error })
     },
   }
 }
@@ -155,7 +171,7 @@ const SCENES = {
     await startRun(greeter, input, { callbacks })
   },
   'a failed run': async (callbacks: readonly Callback[]) => {
-    await promptly('a failed run', startRun(failing, input, { callbacks }))
+    await promptly('A failed run did not end', startRun(failing, input, { callbacks }))
   },
   'a run that its consumer left': async (callbacks: readonly Callback[]) => {
     for await (const event of startRun(greeter, input, { callbacks })) if (isText(event)) break

@@ -2,6 +2,7 @@ import {
   type AgentHandler,
   BaseAgentHandler,
   KernelError,
+  type Message,
   type ModelPart,
   mapStream,
   type RunContext,
@@ -12,7 +13,7 @@ import {
   withInvokableToolWrapper,
 } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { broken } from './broken.ts'
+import { broken, expectBroken } from './broken.ts'
 import { handlerClauses, testHandler } from './test-handler.ts'
 
 class Everything extends BaseAgentHandler {
@@ -53,7 +54,13 @@ const swallow = async <T>(work: Promise<T>, otherwise: T): Promise<T> => work.ca
 const oneFinish = 'wrapModelCall ends with exactly one finish'
 const configured = 'beforeAgent leaves a configuration that an agent can run with'
 
-const mutants: Record<string, { readonly handler: () => Partial<AgentHandler>; readonly caught: string }> = {
+interface Mutant {
+  readonly handler: () => Partial<AgentHandler>
+  readonly caught: string
+  readonly says?: RegExp
+}
+
+const mutants: Record<string, Mutant> = {
   'it has no name': { handler: () => ({ name: '' }), caught: 'has a name, and hooks that are functions' },
   'a hook is no function': {
     handler: () => ({ afterAgent: 'later' as never }),
@@ -94,7 +101,56 @@ const mutants: Record<string, { readonly handler: () => Partial<AgentHandler>; r
         },
       }
     },
-    caught: 'beforeAgent of a second run does not build on the first',
+    caught: 'a second run does not build on the first',
+  },
+  'it counts runs in its instruction': {
+    handler: () => {
+      let runs = 0
+      return {
+        beforeAgent(_ctx, config) {
+          config.instruction += ` This is question ${++runs}.`
+        },
+      }
+    },
+    caught: 'a second run does not build on the first',
+    says: /^The handler keeps state between runs: after other runs, beforeAgent gave something else\. At 0, expected .*question 1.*, got .*question 4.*\nWhat to do: Keep nothing in the handler that belongs to a run: make a key with `contextKey`/,
+  },
+  'its limit counts the calls of all runs': {
+    handler: () => {
+      let calls = 0
+      return {
+        wrapInvokableToolCall: async (ctx, input, next) =>
+          ++calls > 9 ? { content: 'Enough.' } : await next(ctx, input),
+      }
+    },
+    caught: 'a second run does not build on the first',
+  },
+  'it shows a run what the run before it asked': {
+    handler: () => {
+      const asked: Message[] = []
+      return {
+        beforeModelRewriteHistory: (_ctx, messages) => {
+          asked.push(...messages.filter(({ role }) => role === 'user').slice(-1))
+          return [...asked.slice(0, -1), ...messages]
+        },
+      }
+    },
+    caught: 'a second run does not build on the first',
+  },
+  'it keeps the run in a field': {
+    handler: () => {
+      let current = ''
+      return {
+        beforeAgent(ctx) {
+          current = ctx.runId
+        },
+        wrapInvokableToolCall: async (ctx, input, next) => {
+          const { content } = await next(ctx, input)
+          return { content: `${current}: ${content}` }
+        },
+      }
+    },
+    caught: 'two runs at once do not mix',
   },
   'it changes the history in place': {
     handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => void (messages as unknown[]).pop() }),
@@ -147,6 +203,7 @@ const mutants: Record<string, { readonly handler: () => Partial<AgentHandler>; r
   'it swallows an interrupt': {
     handler: () => ({ wrapInvokableToolCall: (ctx, input, next) => swallow(next(ctx, input), { content: 'no' }) }),
     caught: 'wrapInvokableToolCall passes INTERRUPTED on',
+    says: /^wrapInvokableToolCall caught INTERRUPTED and went on\.\nWhat to do: Rethrow it: if \(KernelError\.is\(error, 'INTERRUPTED'\)\) throw error\./,
   },
   'it swallows an abort': {
     handler: () => ({ wrapInvokableToolCall: (ctx, input, next) => swallow(next(ctx, input), { content: 'no' }) }),
@@ -204,9 +261,13 @@ describe('testHandler', () => {
     expect(await broken(handlerClauses(sound))).toEqual([])
   })
 
-  for (const [wrong, { handler, caught }] of Object.entries(mutants)) {
+  for (const [wrong, { handler, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      expect(await broken(handlerClauses(() => ({ name: 'broken', ...handler() })))).toContain(caught)
+      const told = await expectBroken(
+        handlerClauses(() => ({ name: 'broken', ...handler() })),
+        [caught],
+      )
+      expect(told.get(caught)).toMatch(says)
     })
   }
 })

@@ -9,18 +9,18 @@ import {
   type ModelPart,
   type RunContext,
   type RunResult,
-  type StreamToolCallResult,
   stream,
   type Tool,
-  type ToolCallInput,
   type ToolMeta,
   toolMetas,
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
-import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
-import { callContext, frozen, promptly } from './patience.ts'
-import { checkResult } from './test-tool.ts'
+import { demand, demandEqual, errorText, shown } from '../fault.ts'
+import { playRun } from './handler-run.ts'
+import { answer, callOf, drain, ECHO, failingStream, HISTORY, REQUEST, stop, streamOf } from './handler-stage.ts'
+import { callContext, demandName, frozen, promptly } from './patience.ts'
+import { demandResult } from './test-tool.ts'
 
 /** What a handler's hooks are called with during its suite. */
 export interface TestHandlerOptions {
@@ -43,77 +43,106 @@ export function testHandler(name: string, make: () => AgentHandler, options: Tes
 export function handlerClauses(make: () => AgentHandler, options: TestHandlerOptions = {}): readonly Clause[] {
   const messages = frozen(structuredClone(options.messages ?? HISTORY))
   const metas = toolMetas(options.tools ?? [ECHO]).map((meta) => Object.freeze(meta))
-  const context = () => (options.prepare ?? ((ctx) => ctx))(callContext())
+  const prepare = options.prepare ?? ((ctx) => ctx)
+  const context = () => prepare(callContext())
+  const play = (handler: AgentHandler, runId: string) => playRun(handler, { runId, messages, tools: metas, prepare })
   const configure = async (handler: AgentHandler): Promise<AgentConfig> => {
     const config: AgentConfig = { instruction: 'Help.', tools: metas.slice(), input: { messages }, runOptions: {} }
-    const returned = await hookOf(handler, 'beforeAgent')?.(context(), config)
-    if (returned !== undefined) expect(returned.get, 'beforeAgent returns a context or nothing').toBeTypeOf('function')
+    const returned: unknown = await hookOf(handler, 'beforeAgent')?.(context(), config)
+    demand(
+      returned === undefined || (typeof returned === 'object' && returned !== null && 'get' in returned),
+      `beforeAgent returns ${shown(returned)}, which is not a context`,
+      'Return the context that `ctx.with(…)` gave you, or nothing. Change `config` in place.',
+    )
     return config
   }
   return [
     {
       name: 'has a name, and hooks that are functions',
+      todo: 'Write each hook as a method of the handler.',
       run: async () => {
         const handler = make()
-        expect(handler.name).toEqual(expect.stringMatching(/\S/))
+        demandName(handler.name, 'handler')
         for (const hook of HOOKS) hookOf(handler, hook)
       },
     },
     {
       name: 'beforeAgent leaves a configuration that an agent can run with',
+      todo: 'Leave in `config` what an agent needs: text as instruction, tools with names of their own, and messages.',
       run: async () => {
-        const config = await configure(make())
-        expect(typeof config.instruction).toBe('string')
-        toolMetas(config.tools)
-        expect(Array.isArray(config.input.messages)).toBe(true)
-        expect(repairHistory(config.input.messages), 'calls and results in pairs').toBe(config.input.messages)
-        expect(typeof config.runOptions).toBe('object')
+        const { instruction, tools, input, runOptions } = await configure(make())
+        demand(
+          typeof instruction === 'string',
+          `beforeAgent left ${shown(instruction)} as config.instruction, not text`,
+        )
+        toolMetas(tools)
+        demandPaired(input.messages, 'beforeAgent left in config.input.messages')
+        const options: unknown = runOptions
+        const isObject = typeof options === 'object' && options !== null
+        demand(isObject, `beforeAgent left ${shown(options)} as config.runOptions, not an object`)
       },
     },
     {
-      name: 'beforeAgent of a second run does not build on the first',
+      name: 'a second run does not build on the first',
+      todo: KEEP_NOTHING,
       run: async () => {
+        const alone = await play(make(), 'run-b')
         const handler = make()
-        const names = ({ tools }: AgentConfig) => tools.map(({ tool }) => tool.name)
-        const first = names(await configure(handler))
-        expect(names(await configure(handler))).toEqual(first)
+        for (let i = 0; i < 3; i++) await play(handler, 'run-a')
+        demandSameRun(await play(handler, 'run-b'), alone, 'after other runs')
+      },
+    },
+    {
+      name: 'two runs at once do not mix',
+      todo: KEEP_NOTHING,
+      run: async () => {
+        const runs = ['run-a', 'run-b', 'run-c']
+        const alone = await Promise.all(runs.map((run) => play(make(), run)))
+        const handler = make()
+        const together = await Promise.all(runs.map((run) => play(handler, run)))
+        together.forEach((told, i) => {
+          demandSameRun(told, alone[i] ?? {}, 'beside other runs')
+        })
       },
     },
     ...(['beforeModelRewriteHistory', 'afterModelRewriteHistory'] as const).map((hook) => ({
       name: `${hook} gives a history with calls and results in pairs, and changes none in place`,
+      todo: 'Return a new list in which each tool call keeps its result; `repairHistory` of @troupe/kernel/history does that.',
       run: async () => {
         const rewrite = hookOf(make(), hook)
-        if (!rewrite) return
+        if (!rewrite) return `the handler has no ${hook}`
         const endings = hook === 'beforeModelRewriteHistory' ? [messages, messages.slice(0, 1), []] : [messages]
         for (const history of endings) {
           const rewritten = messagesOf(await rewrite(context(), frozen(history)), history)
-          expect(Array.isArray(rewritten), 'messages').toBe(true)
-          expect(repairHistory(rewritten), 'calls and results in pairs').toBe(rewritten)
+          demandPaired(rewritten, `${hook} gave, of ${history.length} messages,`)
         }
       },
     })),
     {
       name: 'wrapInvokableToolCall gives a result for a call that succeeds and for one that fails',
+      todo: 'Return what `next` gave, or a result of your own. A failed tool is `result.error`: pass it on, do not throw it.',
       run: async () => {
         const wrap = hookOf(make(), 'wrapInvokableToolCall')
-        if (!wrap) return
+        if (!wrap) return 'the handler has no wrapInvokableToolCall'
         const error = { code: 'TOOL_FAILED', message: 'no' }
         for (const result of [{ content: 'fine' }, { content: 'no', error }]) {
-          const outcome = await promptly(
-            'a wrapped call',
-            wrap(context(), callOf('c1'), async () => result),
-          )
-          if ('value' in outcome) checkResult(outcome.value)
-          else if (!KernelError.is(outcome.error, 'INTERRUPTED')) throw outcome.error
+          const call = wrap(context(), callOf('c1'), async () => result)
+          const outcome = await promptly('wrapInvokableToolCall did not settle', call)
+          if ('value' in outcome) demandResult(outcome.value, 'wrapInvokableToolCall')
+          else if (!KernelError.is(outcome.error, 'INTERRUPTED')) {
+            const which = 'error' in result ? 'failed' : 'succeeded'
+            demand(false, `wrapInvokableToolCall threw ${errorText(outcome.error)} for a tool call that ${which}`)
+          }
         }
       },
     },
     {
       name: 'wrapInvokableToolCall does not mix calls at the same time',
+      todo: 'Keep what belongs to a call in variables of the wrap: a model calls several tools at once.',
       run: async () => {
         const wrap = hookOf(make(), 'wrapInvokableToolCall')
-        if (!wrap) return
-        const ids = Array.from({ length: 50 }, (_, i) => `call-${i}.`)
+        if (!wrap) return 'the handler has no wrapInvokableToolCall'
+        const ids = Array.from({ length: 50 }, (_, i) => `call-${i}-of-50`)
         const results = await Promise.allSettled(
           ids.map((id, i) =>
             wrap(context(), callOf(id), async (_ctx, input) => {
@@ -123,75 +152,81 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
           ),
         )
         results.forEach((result, i) => {
-          const text = JSON.stringify(result)
-          for (const id of ids) if (id !== ids[i]) expect(text, `the result of ${ids[i]}`).not.toContain(id)
+          const mixed = ids.find((id) => id !== ids[i] && JSON.stringify(result).includes(id))
+          demand(mixed === undefined, `wrapInvokableToolCall gave ${ids[i]} the result of ${mixed}`)
         })
       },
     },
     ...(['INTERRUPTED', 'ABORTED'] as const).flatMap((code) => [
       {
         name: `wrapInvokableToolCall passes ${code} on`,
+        todo: rethrow(code),
         run: async () => {
           const wrap = hookOf(make(), 'wrapInvokableToolCall')
-          if (wrap)
-            await expectPassed(
-              code,
-              wrap(context(), callOf('c1'), () => Promise.reject(stop(code))),
-            )
+          if (!wrap) return 'the handler has no wrapInvokableToolCall'
+          const call = wrap(context(), callOf('c1'), () => Promise.reject(stop(code)))
+          await demandPassed(code, 'wrapInvokableToolCall', call)
         },
       },
       {
         name: `wrapStreamableToolCall passes ${code} on`,
+        todo: rethrow(code),
         run: async () => {
           const wrap = hookOf(make(), 'wrapStreamableToolCall')
-          if (!wrap) return
-          await expectPassed(
-            code,
-            wrap(context(), callOf('c1'), () => Promise.reject(stop(code))),
-          )
+          if (!wrap) return 'the handler has no wrapStreamableToolCall'
+          const refused = wrap(context(), callOf('c1'), () => Promise.reject(stop(code)))
+          await demandPassed(code, 'wrapStreamableToolCall', refused)
           const { stream: chunks, result } = await wrap(context(), callOf('c2'), async () => failingStream(stop(code)))
           result.catch(() => undefined)
-          await promptly('the stream', drain(chunks))
-          await expectPassed(code, result)
+          await promptly('The stream of wrapStreamableToolCall did not end', drain(chunks))
+          await demandPassed(code, 'The result of wrapStreamableToolCall', result)
         },
       },
     ]),
     {
       name: 'wrapStreamableToolCall gives a result once its stream has ended or was left',
+      todo: 'Return the `result` that `next` gave, or settle your own in the `finally` of the stream.',
       run: async () => {
         const wrap = hookOf(make(), 'wrapStreamableToolCall')
-        if (!wrap) return
+        if (!wrap) return 'the handler has no wrapStreamableToolCall'
         for (const leave of [false, true]) {
           const call = await wrap(context(), callOf(`c-${leave}`), async () => streamOf('a', 'b', 'c'))
           for await (const _ of call.stream) if (leave) break
-          const outcome = await promptly('the result of a streamed call', call.result)
+          const how = leave ? 'was left' : 'has ended'
+          const wrong = `The stream of wrapStreamableToolCall ${how}, and its result did not settle`
+          const outcome = await promptly(wrong, call.result)
           if ('error' in outcome) throw outcome.error
-          checkResult(outcome.value)
+          demandResult(outcome.value, 'wrapStreamableToolCall')
         }
       },
     },
     {
       name: 'wrapModelCall ends with exactly one finish',
+      todo: 'Pass the finish of `next` on as the last part, exactly once.',
       run: async () => {
         const wrap = hookOf(make(), 'wrapModelCall')
-        if (!wrap) return
+        if (!wrap) return 'the handler has no wrapModelCall'
         const parts: ModelPart[] = []
         for await (const part of wrap(context(), REQUEST, () => answer())) parts.push(part)
-        expect(parts.at(-1)?.type).toBe('finish')
-        expect(parts.filter(({ type }) => type === 'finish')).toHaveLength(1)
+        const finishes = parts.filter(({ type }) => type === 'finish').length
+        demand(finishes === 1, `wrapModelCall gave ${finishes} parts of type finish, where exactly one is right`)
+        const last = parts.at(-1)?.type
+        demand(last === 'finish', `wrapModelCall gave a part of type ${last} after the finish`)
       },
     },
     {
       name: 'wrapModelCall passes ABORTED on',
+      todo: rethrow('ABORTED'),
       run: async () => {
         const wrap = hookOf(make(), 'wrapModelCall')
-        if (!wrap) return
+        if (!wrap) return 'the handler has no wrapModelCall'
         const next = () => stream<ModelPart>(() => Promise.reject(stop('ABORTED')))
-        await expectPassed('ABORTED', drain(wrap(context(), REQUEST, next)))
+        await demandPassed('ABORTED', 'wrapModelCall', drain(wrap(context(), REQUEST, next)))
       },
     },
     {
       name: 'afterAgent takes every outcome',
+      todo: 'Let afterAgent take runs that are complete, failed, cancelled or interrupted, and change nothing in the result.',
       run: async () => {
         const handler = make()
         const usage = { inputTokens: 0, outputTokens: 0 }
@@ -204,6 +239,9 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
   ]
 }
 
+const KEEP_NOTHING =
+  'Keep nothing in the handler that belongs to a run: make a key with `contextKey`, put the value into the context in beforeAgent (`return ctx.with(KEY, …)`) and read it with `ctx.get(KEY)`.'
+
 const HOOKS: readonly HookName[] = [
   'beforeAgent',
   'beforeModelRewriteHistory',
@@ -214,71 +252,33 @@ const HOOKS: readonly HookName[] = [
   'afterAgent',
 ]
 
-const ECHO: Tool = {
-  name: 'echo',
-  description: 'Gives back what it gets.',
-  parameters: { type: 'object', properties: { text: { type: 'string' } } },
-  kind: 'think',
-  effect: 'pure',
-  invoke: () => 'echo',
+function rethrow(code: string): string {
+  const why = code === 'INTERRUPTED' ? 'a person has been asked, and the run stops there' : 'the run is being stopped'
+  return `Rethrow it: if (KernelError.is(error, '${code}')) throw error. It means that ${why}.`
 }
 
-const HISTORY: readonly Message[] = [
-  { id: 'm1', role: 'user', content: 'Say it again.' },
-  { id: 'm2', role: 'assistant', content: '', toolCalls: [{ id: 'c0', name: 'echo', arguments: '{"text":"it"}' }] },
-  { id: 'm3', role: 'tool', callId: 'c0', name: 'echo', content: 'it' },
-  { id: 'm4', role: 'assistant', content: 'It.' },
-]
-
-const REQUEST = { instruction: '', messages: HISTORY, tools: [], options: {}, step: 'model:0', idempotencyKey: 'k' }
-
-function callOf(callId: string): ToolCallInput {
-  const step = `tool:0:${callId}`
-  return { name: 'echo', arguments: `{"text":"${callId}"}`, callId, step, idempotencyKey: callId, tool: ECHO }
+async function demandPassed(code: string, who: string, work: PromiseLike<unknown>): Promise<void> {
+  const outcome = await promptly(`${who} did not settle after ${code}`, work)
+  const became = 'error' in outcome ? `threw ${errorText(outcome.error)} instead` : 'went on'
+  const passed = 'error' in outcome && KernelError.is(outcome.error, code)
+  demand(passed, `${who} caught ${code} and ${became}`)
 }
 
-function stop(code: string): KernelError {
-  return new KernelError(code, 'test: stop')
+function demandPaired(messages: readonly Message[], who: string): void {
+  demand(Array.isArray(messages), `${who} ${shown(messages)}, not a list of messages`)
+  const paired = repairHistory(messages) === messages
+  demand(paired, `${who} a history in which a tool call lacks its result, or a result its call: ${shown(messages)}`)
 }
 
-async function expectPassed(code: string, work: PromiseLike<unknown>): Promise<void> {
-  const outcome = await promptly(`passing ${code} on`, work)
-  expect('error' in outcome && KernelError.is(outcome.error, code), `rejects with ${code}`).toBe(true)
+function demandSameRun(run: Told, alone: Told, when: string): void {
+  for (const [hook, told] of Object.entries(alone)) {
+    demandEqual(run[hook], told, `The handler keeps state between runs: ${when}, ${hook} gave something else`)
+  }
 }
+
+type Told = { readonly [hook: string]: unknown }
 
 function messagesOf(rewrite: HistoryRewrite, before: readonly Message[]): readonly Message[] {
   if (rewrite === undefined) return before
   return 'messages' in rewrite ? rewrite.messages : rewrite
-}
-
-function streamOf(...chunks: readonly string[]): StreamToolCallResult {
-  const { promise: result, resolve } = Promise.withResolvers<{ content: string }>()
-  const text = async function* () {
-    try {
-      yield* chunks
-    } finally {
-      resolve({ content: chunks.join('') })
-    }
-  }
-  return { stream: text(), result }
-}
-
-function failingStream(error: KernelError): StreamToolCallResult {
-  const result = Promise.reject(error)
-  result.catch(() => undefined)
-  const chunks = async function* () {
-    yield 'a'
-    throw error
-  }
-  return { stream: chunks(), result }
-}
-
-async function* answer(): AsyncGenerator<ModelPart> {
-  yield { type: 'text-delta', delta: 'It' }
-  yield { type: 'text-delta', delta: '.' }
-  yield { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
-}
-
-async function drain(source: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of source);
 }

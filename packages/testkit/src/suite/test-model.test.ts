@@ -1,7 +1,9 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type ChatModel, KernelError, type ModelPart } from '@troupe/kernel'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptedModel } from '../scripted-model.ts'
-import { broken } from './broken.ts'
+import { broken, expectBroken } from './broken.ts'
 import { modelClauses, testModel } from './test-model.ts'
 
 const answer = {
@@ -13,6 +15,31 @@ const sound = () => scriptedModel([answer], { repeat: true })
 const failing = () => scriptedModel([{ error: { at: 'mid', error: new KernelError('MODEL_FAILED', 'test: no') } }])
 
 testModel('scriptedModel', sound, { failing })
+
+const finish: ModelPart = { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
+
+const server = createServer((_request, response) => {
+  for (const word of ['Hel', 'lo', '.']) response.write(word)
+  response.end()
+})
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** A model that gives the signal to fetch and streams what comes. */
+const fetching = (): ChatModel => ({
+  name: 'fetching',
+  async *stream(_request, { signal }) {
+    const { port } = server.address() as AddressInfo
+    const { body } = await fetch(`http://127.0.0.1:${port}/`, { signal })
+    for await (const bytes of body ?? []) yield { type: 'text-delta', delta: new TextDecoder().decode(bytes) }
+    yield finish
+  },
+})
+
+testModel('a model that gives the signal to fetch', fetching)
 
 /** A model that changes the parts of a sound one. */
 function altered(change: (parts: readonly ModelPart[]) => readonly ModelPart[]): () => ChatModel {
@@ -28,8 +55,6 @@ function altered(change: (parts: readonly ModelPart[]) => readonly ModelPart[]):
     },
   })
 }
-
-const finish: ModelPart = { type: 'finish', reason: 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
 
 const mutants: Record<
   string,
@@ -84,6 +109,16 @@ const mutants: Record<
       stream(request, { signal }) {
         signal.addEventListener('abort', () => undefined)
         return sound().stream(request, { signal })
+      },
+    }),
+    caught: 'leaves no listener on the signal',
+  },
+  'it leaves a listener on the signal and calls fetch': {
+    make: () => ({
+      name: 'leaky',
+      stream(request, { signal }) {
+        signal.addEventListener('abort', () => undefined)
+        return fetching().stream(request, { signal })
       },
     }),
     caught: 'leaves no listener on the signal',
@@ -156,7 +191,7 @@ describe('testModel', () => {
 
   for (const [wrong, mutant] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      expect(await broken(modelClauses(mutant.make, { failing: mutant.failing ?? failing }))).toContain(mutant.caught)
+      await expectBroken(modelClauses(mutant.make, { failing: mutant.failing ?? failing }), [mutant.caught])
     })
   }
 })

@@ -1,6 +1,8 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { defineTool, type RunContext, type Tool } from '@troupe/kernel'
-import { describe, expect, it } from 'vitest'
-import { broken } from './broken.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { broken, expectBroken } from './broken.ts'
 import { type TestToolOptions, testTool, toolClauses } from './test-tool.ts'
 
 const options: TestToolOptions = { args: { city: 'Beijing' }, invalid: [{}, { city: 1 }] }
@@ -39,9 +41,29 @@ testTool(
   options,
 )
 
+const server = createServer((_request, response) => response.end('Sunny'))
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+const fetching = calling(async (_args, { signal }) => {
+  const { port } = server.address() as AddressInfo
+  const response = await fetch(`http://127.0.0.1:${port}/`, { signal })
+  return response.text()
+})
+
+testTool('a tool that gives the signal to fetch', fetching, options)
+
 const never = () => new Promise<never>(() => undefined)
 
-const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unknown>>; readonly caught: string }> = {
+interface Mutant {
+  readonly change: Partial<Record<keyof Tool, unknown>>
+  readonly caught: string
+  readonly says?: RegExp
+}
+
+const mutants: Record<string, Mutant> = {
   'it has no name': { change: { name: '' }, caught: 'is a valid definition' },
   'its schema is no schema': { change: { parameters: { type: 'objekt' } }, caught: 'is a valid definition' },
   'its schema describes no object': {
@@ -56,6 +78,11 @@ const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unkn
   'it returns a function': { change: { invoke: () => () => 1 }, caught: 'gives text or a result made of plain JSON' },
   'its data is no JSON': {
     change: { invoke: () => ({ content: 'Sunny', data: { at: new Map() } }) },
+    caught: 'gives text or a result made of plain JSON',
+    says: /its result at \.data\.at is not JSON/,
+  },
+  'it returns a map': {
+    change: { invoke: () => new Map() },
     caught: 'gives text or a result made of plain JSON',
   },
   'it streams a part of an unknown type': {
@@ -78,6 +105,29 @@ const mutants: Record<string, { readonly change: Partial<Record<keyof Tool, unkn
       },
     },
     caught: 'leaves no listener on the signal',
+  },
+  'it leaves a listener on the signal and calls fetch': {
+    change: {
+      effect: 'once',
+      stream: undefined,
+      async invoke(args: unknown, ctx: RunContext, call: never) {
+        const text = await fetching().invoke?.(args, ctx, call)
+        ctx.signal.addEventListener('abort', () => text)
+        return text
+      },
+    },
+    caught: 'leaves no listener on the signal',
+    says: /^The tool left 5 abort listeners on the signal after 5 calls\.\nWhat to do: Remove each listener in a `finally`/,
+  },
+  'it is pure and sends an action': {
+    change: {
+      invoke(_args: unknown, ctx: RunContext) {
+        ctx.sendAction({ type: 'transfer-to-agent', agentName: 'weather' })
+        return 'Over to you.'
+      },
+    },
+    caught: 'sends no action if it is pure',
+    says: /^The tool says that it is pure, and sends the action .*transfer-to-agent.*\.\nWhat to do: Say `effect: 'once'`/,
   },
   'it hangs when it is aborted': {
     change: {
@@ -132,9 +182,13 @@ describe('testTool', () => {
     expect(await broken(toolClauses(sound, options))).toEqual([])
   })
 
-  for (const [wrong, { change, caught }] of Object.entries(mutants)) {
+  for (const [wrong, { change, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      expect(await broken(toolClauses(() => ({ ...sound(), ...change }) as Tool, options))).toContain(caught)
+      const told = await expectBroken(
+        toolClauses(() => ({ ...sound(), ...change }) as Tool, options),
+        [caught],
+      )
+      expect(told.get(caught)).toMatch(says)
     })
   }
 })

@@ -1,4 +1,5 @@
 import {
+  type AgentAction,
   type Json,
   KernelError,
   type Part,
@@ -8,15 +9,15 @@ import {
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
-  textOf,
   toJsonSchema,
   toolMetas,
   toolResult,
 } from '@troupe/kernel'
-import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
+import { demand, demandEqual, shown } from '../fault.ts'
 import { jsonSchemaValidator } from '../validator.ts'
-import { callContext, expectJson, expectNoListeners, frozen, promptly } from './patience.ts'
+import { demandNoListeners } from './listeners.ts'
+import { callContext, demandJson, frozen, promptly } from './patience.ts'
 
 /** What a tool is called with during its suite. */
 export interface TestToolOptions {
@@ -39,60 +40,80 @@ export function testTool(name: string, make: () => Tool, options: TestToolOption
 export function toolClauses(make: () => Tool, options: TestToolOptions): readonly Clause[] {
   const { args, invalid = [[]], prepare = (ctx) => ctx } = options
   const parse = async (tool: Tool, value: Json) => parseArguments(tool, JSON.stringify(value), jsonSchemaValidator)
-  const call = async (tool: Tool, signal: AbortSignal, callId = 'call-1') => {
-    const ctx = prepare(callContext({ signal }))
+  const call = async (tool: Tool, signal: AbortSignal, callId = 'call-1', onAction?: (action: AgentAction) => void) => {
+    const ctx = prepare(callContext({ signal }, onAction))
     return use(tool, frozen(await parse(tool, args)), ctx, inputOf(tool, args, callId))
   }
   const clauses: Clause[] = [
     {
       name: 'is a valid definition',
+      todo: 'Make it with `defineTool`, which says what is missing where you write it.',
       run: async () => {
         toolMetas([make()])
       },
     },
     {
       name: 'shows the model a JSON Schema of an object',
+      todo: 'Describe the arguments as an object: `parameters: { type: "object", properties: { … } }`, or a zod object.',
       run: async () => {
         const schema = toJsonSchema(make().parameters)
-        expectJson(schema)
-        expect(schema.type).toBe('object')
+        demandJson(schema, 'The schema of the arguments')
+        demand(schema.type === 'object', `The schema of the arguments describes ${shown(schema.type)}, not an object`)
       },
     },
     {
       name: 'accepts its example arguments',
+      todo: 'Correct `parameters` of the tool, or `args` in the options of testTool: one does not fit the other.',
       run: async () => {
         await parse(make(), args)
       },
     },
     {
       name: 'refuses arguments that are not valid',
+      todo: 'Say in `parameters` what the tool needs (`required`, types), so that a model hears at once what it did wrong.',
       run: async () => {
         for (const value of invalid) {
-          const outcome = await promptly('parsing', parse(make(), value))
+          const outcome = await promptly('The schema did not judge the arguments', parse(make(), value))
           const error: unknown = 'error' in outcome ? outcome.error : undefined
-          expect(KernelError.is(error, 'VALIDATION_FAILED'), `refuses ${JSON.stringify(value)}`).toBe(true)
+          demand(KernelError.is(error, 'VALIDATION_FAILED'), `The tool takes the arguments ${shown(value)}`)
         }
       },
     },
     {
       name: 'gives text or a result made of plain JSON',
+      todo: 'Return text, or { content, data } of plain JSON, for the example arguments.',
       run: async () => {
         for (const { chunks, output } of await answered(call(make(), new AbortController().signal))) {
-          for (const chunk of chunks) checkChunk(chunk)
-          checkOutput(output)
+          for (const chunk of chunks) if (typeof chunk !== 'string') demandPart(chunk, 'A chunk of the stream')
+          demandResult(toolResult('tool', output), 'The tool')
         }
       },
     },
     {
+      name: 'sends no action if it is pure',
+      todo: "Say `effect: 'once'` (or leave `effect` out): a cache answers a pure call without making it, and then nothing happens.",
+      run: async () => {
+        const tool = make()
+        if (tool.effect !== 'pure') return 'the tool does not say that it is pure'
+        const sent: AgentAction[] = []
+        const { signal } = new AbortController()
+        await answered(call(tool, signal, 'call-1', (action) => void sent.push(action)))
+        demand(sent.length === 0, `The tool says that it is pure, and sends the action ${shown(sent[0])}`)
+      },
+    },
+    {
       name: 'leaves no listener on the signal',
+      todo: 'Remove each listener in a `finally`.',
       run: async () => {
         const { signal } = new AbortController()
-        await answered(call(make(), signal))
-        expectNoListeners(signal)
+        const tool = make()
+        await Promise.all(Array.from({ length: CALLS }, (_, i) => answered(call(tool, signal, `call-${i}`))))
+        await demandNoListeners(signal, 'The tool', CALLS)
       },
     },
     {
       name: 'settles at once when it is aborted',
+      todo: 'Give `ctx.signal` to everything that takes time: fetch(url, { signal: ctx.signal }), ctx.signal.throwIfAborted() in loops.',
       run: async () => {
         for (const turns of [0, 1, 3]) {
           const controller = new AbortController()
@@ -100,49 +121,58 @@ export function toolClauses(make: () => Tool, options: TestToolOptions): readonl
           running.catch(() => undefined)
           for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve))
           controller.abort(new KernelError('ABORTED', 'test: stop'))
-          await promptly('an aborted call', running)
-          expectNoListeners(controller.signal)
+          await promptly('The tool was aborted and did not settle', running)
+          await demandNoListeners(controller.signal, 'An aborted call')
         }
       },
     },
     {
       name: 'says yes or no when asked whether it needs approval',
+      todo: 'Return true or false from `needsApproval`.',
       run: async () => {
         const tool = make()
-        if (!tool.needsApproval) return
-        const needed = await tool.needsApproval(await parse(tool, args), prepare(callContext()))
-        expect(typeof needed).toBe('boolean')
+        if (!tool.needsApproval) return 'the tool has no needsApproval'
+        const needed: unknown = await tool.needsApproval(await parse(tool, args), prepare(callContext()))
+        demand(typeof needed === 'boolean', `needsApproval answers ${shown(needed)}, which is neither true nor false`)
       },
     },
     {
       name: 'gives calls at the same time the results they would have alone, if it is pure',
+      todo: "Keep nothing between calls, or do not say `effect: 'pure'`: a pure tool gives the same for the same arguments.",
       run: async () => {
         const tool = make()
-        if (tool.effect !== 'pure') return
+        if (tool.effect !== 'pure') return 'the tool does not say that it is pure'
         const { signal } = new AbortController()
         const alone = texts(await call(make(), signal, 'alone'))
         const together = await Promise.all(Array.from({ length: 20 }, (_, i) => call(tool, signal, `call-${i}`)))
-        for (const outcome of together) expect(texts(outcome)).toEqual(alone)
+        const wrong =
+          'The tool says that it is pure, and gives the same arguments another result when calls run at once'
+        for (const outcome of together) demandEqual(texts(outcome), alone, wrong)
       },
     },
     {
       name: 'can be left while it streams',
+      todo: 'Wait for nothing in the `finally` of `stream` that only comes when the stream is read to its end.',
       run: async () => {
         const tool = make()
-        if (!tool.stream) return
+        if (!tool.stream) return 'the tool has no stream'
         const { signal } = new AbortController()
         const ctx = prepare(callContext({ signal }))
         const chunks = tool.stream(frozen(await parse(tool, args)), ctx, inputOf(tool, args, 'call-1'))
         const leave = async () => {
           for await (const _ of chunks) break
         }
-        expect(await promptly('leaving', leave())).toEqual({ value: undefined })
-        expectNoListeners(signal)
+        const outcome = await promptly('The reader left the stream, which did not end', leave())
+        if ('error' in outcome) throw outcome.error
+        await demandNoListeners(signal, 'A stream that was left')
       },
     },
   ]
   return clauses
 }
+
+/** Calls at once on one signal: enough to tell a leak from a listener that goes later. */
+const CALLS = 5
 
 /** What a call came to; one that asks a person came to nothing yet. */
 async function answered(work: Promise<readonly Used[]>): Promise<readonly Used[]> {
@@ -185,24 +215,19 @@ function texts(used: readonly Used[]): string[] {
   })
 }
 
-function checkChunk(chunk: string | Part): void {
-  if (typeof chunk !== 'string') checkPart(chunk)
-}
-
-function checkPart(part: Part): void {
-  expectJson(part)
-  expect(['text', 'reasoning', 'file']).toContain(part.type)
-}
-
-function checkOutput(output: ToolOutput | void): void {
-  checkResult(toolResult('tool', output))
+function demandPart(part: Part, what: string): void {
+  demandJson(part, what)
+  const known = ['text', 'reasoning', 'file']
+  demand(known.includes(part.type), `${what} has the type ${shown(part.type)}`, `Use one of ${known.join(', ')}.`)
 }
 
 /** Contract: a result has content for the model, and everything in it is plain JSON. */
-export function checkResult(result: ToolCallResult): void {
-  expectJson(result)
-  expect(typeof result).toBe('object')
+export function demandResult(result: ToolCallResult, who: string): void {
+  const advice = 'Return text, or an object with `content` for the model.'
+  demand(typeof result === 'object' && result !== null, `${who} gave ${shown(result)} as a result`, advice)
+  demandJson(result, 'The result')
   const { content } = result
-  if (typeof content !== 'string') for (const part of content) checkPart(part)
-  expect(typeof textOf(content)).toBe('string')
+  if (typeof content === 'string') return
+  demand(Array.isArray(content), `${who} gave a result without content: ${shown(result)}`, advice)
+  for (const part of content) demandPart(part, 'A part of the result')
 }

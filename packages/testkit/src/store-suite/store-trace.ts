@@ -1,0 +1,56 @@
+import type { Store } from '@troupe/kernel'
+import { errorText, shown } from '../fault.ts'
+
+/** The last calls of one clause, whichever store took them. */
+export class StoreTrace {
+  readonly #calls: { readonly asked: string; answer: string }[] = []
+
+  /** Stands in front of a store. Contract: the calls go to the ports themselves, which may be objects with secrets. */
+  watch(store: Store): Store {
+    return {
+      threads: this.#port(store, 'threads'),
+      records: this.#port(store, 'records'),
+      runLog: this.#port(store, 'runLog'),
+      leases: this.#port(store, 'leases'),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }
+  }
+
+  toString(): string {
+    if (this.#calls.length === 0) return ''
+    return ['The last calls:', ...this.#calls.slice(-SHOWN).map(({ asked, answer }) => `  ${asked} ${answer}`)].join(
+      '\n',
+    )
+  }
+
+  #port<Name extends 'threads' | 'records' | 'runLog' | 'leases'>(store: Store, name: Name): Store[Name] {
+    return new Proxy({} as Store[Name], {
+      get: (_, method) => {
+        const port = store[name] as unknown as Record<PropertyKey, unknown>
+        const found = port[method]
+        if (typeof found !== 'function') return found
+        return (...args: readonly unknown[]) => {
+          const call = { asked: `${name}.${String(method)}(${args.map(told).join(', ')})`, answer: 'has not answered' }
+          this.#calls.push(call)
+          const returned: unknown = found.apply(port, args)
+          if (returned instanceof Promise) {
+            returned.then(
+              (value) => (call.answer = `gave ${told(value)}`),
+              (error) => (call.answer = `failed with ${errorText(error)}`),
+            )
+          } else call.answer = 'began'
+          return returned
+        }
+      },
+    })
+  }
+}
+
+const SHOWN = 4
+const LONGEST = 160
+
+function told(value: unknown): string {
+  const { app, user, threadId, ...rest } = (value ?? {}) as Record<string, unknown>
+  const isRef = threadId !== undefined && Object.keys(rest).length === 0
+  return shown(isRef ? `${app}/${user}/${threadId}` : value, LONGEST)
+}

@@ -1,0 +1,87 @@
+import {
+  type AgentConfig,
+  type AgentHandler,
+  type HistoryRewrite,
+  hookOf,
+  KernelError,
+  type Message,
+  type ModelPart,
+  type RunContext,
+  type ToolMeta,
+} from '@troupe/kernel'
+import { fakeClock } from '../fake-clock.ts'
+import { answer, callOf, REQUEST, streamOf } from './handler-stage.ts'
+import { callContext, frozen, promptly } from './patience.ts'
+
+/** What a run of the suite is made of. */
+export interface PlayedRun {
+  readonly runId: string
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolMeta[]
+  readonly prepare: (ctx: RunContext) => RunContext
+}
+
+/**
+ * Leads a handler through a whole run and tells, hook by hook, what came of it.
+ * Contract: what the run asks, answers and calls has its id in it, so that what comes from another run shows.
+ */
+export async function playRun(
+  handler: AgentHandler,
+  { runId, messages, tools, prepare }: PlayedRun,
+): Promise<{ readonly [hook: string]: unknown }> {
+  const told: { [hook: string]: unknown } = {}
+  let ctx = prepare(callContext({ runId, clock: fakeClock() }))
+  const asked: Message = { id: `${runId}-question`, role: 'user', content: `A question of ${runId}.` }
+  const config: AgentConfig = {
+    instruction: `Help ${runId}.`,
+    tools: tools.slice(),
+    input: { messages: frozen([...messages, asked]) },
+    runOptions: {},
+  }
+  ctx = (await hookOf(handler, 'beforeAgent')?.(ctx, config)) ?? ctx
+  const names = config.tools.map(({ tool, returnDirectly }) => [tool.name, returnDirectly])
+  told.beforeAgent = [config.instruction, names, config.input.messages, config.runOptions]
+  let history: readonly Message[] = config.input.messages
+  const rewrite = async (hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory') => {
+    const rewritten: HistoryRewrite = await hookOf(handler, hook)?.(ctx, frozen(history.slice()))
+    if (rewritten !== undefined && 'messages' in rewritten) ({ messages: history, ctx } = rewritten)
+    else history = rewritten ?? history
+    told[hook] = history
+  }
+  await rewrite('beforeModelRewriteHistory')
+  told.wrapModelCall = await settled(async () => {
+    const next = () => answer(`An answer to ${runId}`)
+    const parts: ModelPart[] = []
+    const request = { ...REQUEST, messages: history, idempotencyKey: `${runId}/model:0` }
+    for await (const part of hookOf(handler, 'wrapModelCall')?.(ctx, request, next) ?? next()) parts.push(part)
+    return parts
+  })
+  history = [...history, { id: `${runId}-answer`, role: 'assistant', content: `An answer to ${runId}.` }]
+  await rewrite('afterModelRewriteHistory')
+  const calls = [1, 2, 3].map((n) => callOf(`${runId}-call-${n}`, `${runId} ${n}`))
+  told.wrapInvokableToolCall = []
+  told.wrapStreamableToolCall = []
+  for (const call of calls) {
+    const content = `result of ${call.arguments}`
+    const result = settled(() => hookOf(handler, 'wrapInvokableToolCall')?.(ctx, call, async () => ({ content })))
+    ;(told.wrapInvokableToolCall as unknown[]).push(await result)
+    const streamed = settled(async () => {
+      const wrapped = await hookOf(handler, 'wrapStreamableToolCall')?.(ctx, call, async () => streamOf(content))
+      if (!wrapped) return undefined
+      const chunks: unknown[] = []
+      for await (const chunk of wrapped.stream) chunks.push(chunk)
+      return { chunks, result: await wrapped.result }
+    })
+    ;(told.wrapStreamableToolCall as unknown[]).push(await streamed)
+  }
+  const usage = { inputTokens: 1, outputTokens: 1 }
+  await hookOf(handler, 'afterAgent')?.(ctx, frozen({ outcome: 'complete', text: `${runId} is done.`, usage }))
+  return JSON.parse(JSON.stringify(told))
+}
+
+/** What a hook came to; one that asks a person, or refuses, came to an error. */
+async function settled(work: () => PromiseLike<unknown> | undefined): Promise<unknown> {
+  const running = (async () => await work())()
+  const outcome = await promptly('A hook of the handler did not settle', running)
+  return 'error' in outcome ? { error: KernelError.from(outcome.error).code } : outcome.value
+}
