@@ -77,7 +77,7 @@ async function refused(
   }
   if (code !== 'THREAD_BUSY') return refuse({ code, message }, reader.requestId)
   // An agent may leave it out; by now that run may be over.
-  const runId: unknown = metadata?.holder?.runId ?? runningIn(await store.threads.get(ref))
+  const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
   return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, reader.requestId)
 }
 
