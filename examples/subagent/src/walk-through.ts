@@ -37,7 +37,7 @@ console.log(tool?.name, JSON.stringify(tool?.parameters))
 
 // 4. The main agent has it among its tools. 5. It calls it, and what happens inside is in the same stream.
 const lead = chatModelAgent({ name: 'lead', model, tools: agents.tools() })
-const run = startRun(lead, { messages: [{ id: '1', role: 'user', content: 'Where do people log in?' }] })
+const run = startRun(lead, 'Where do people log in?')
 for await (const event of run) {
   const indent = '  '.repeat(event.runPath.length)
   if (event.type === 'tool-start') console.log(`${indent}${event.agentName} → ${event.name} ${event.arguments}`)

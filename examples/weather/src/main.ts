@@ -13,5 +13,5 @@ const weather = defineTool({
 })
 
 const agent = chatModelAgent({ name: 'weather', model: aiSdkModel(openai('gpt-5')), tools: [weather] })
-const run = startRun(agent, { messages: [{ id: '1', role: 'user', content: 'How is the weather in Beijing?' }] })
+const run = startRun(agent, 'How is the weather in Beijing?')
 for await (const event of run) if (event.type === 'text-delta') process.stdout.write(event.delta)

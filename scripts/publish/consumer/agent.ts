@@ -11,7 +11,7 @@ const weather = defineTool({
 })
 
 const agent = chatModelAgent({ name: 'weather', model: standIn, tools: [weather] })
-const run = startRun(agent, { messages: [{ id: '1', role: 'user', content: 'How is the weather?' }] })
+const run = startRun(agent, 'How is the weather?')
 for await (const event of run) {
   if (event.type === 'tool-start') console.log('calls', event.name)
   if (event.type === 'text-delta') console.log('says', event.delta)

@@ -47,5 +47,5 @@ await using again = myStore({ path: 'chat.jsonl' })
 console.log('kept', (await again.threads.messages(session)).length, 'messages')
 
 const desk = myAgent({ answers: [{ words: ['open'], say: 'We are open from 9 to 5.' }] })
-const answer = await startRun(desk, { messages: [{ id: '1', role: 'user', content: 'When are you open?' }] })
+const answer = await startRun(desk, 'When are you open?')
 console.log('knows', answer.text)

@@ -42,7 +42,7 @@ export function withInstructionFunc(
 
 /**
  * Appends tools.
- * Contract: a name that the agent has already ends the run with `CONFIG_INVALID` as cause; to replace a tool use `withToolsFunc`.
+ * Contract: a name that the agent has already ends the run with `CONFIG_INVALID`; to replace a tool use `withToolsFunc`.
  * @example withTools(weather, { tool: finalAnswer, returnDirectly: true })
  */
 export function withTools(...tools: readonly (Tool | ToolMeta)[]): AgentHandler {
