@@ -14,7 +14,7 @@ import {
 } from '@troupe/kernel'
 import { parseRunAgentInput } from '../input/parse-run-input.ts'
 import type { AgUiEvent, Translator } from '../protocol.ts'
-import { pastHolds } from '../session/thread-hold.ts'
+import { pastHolds, runningIn } from '../session/thread-hold.ts'
 import { eventTranslator } from '../translate/event-translator.ts'
 import { runError } from '../translate/run-error.ts'
 import { runWriter } from '../write/run-writer.ts'
@@ -64,7 +64,8 @@ export class AgentRun {
     } catch (cause) {
       if (sink.closed) return
       const error = KernelError.from(cause)
-      await outlet.write(writer.end(runError(this.#tell(error), { ...this.#requestId, retryable: error.retryable })))
+      const more = { ...this.#requestId, ...holderOf(error), retryable: error.retryable }
+      await outlet.write(writer.end(runError(this.#tell(error), more)))
     }
   }
 
@@ -204,6 +205,12 @@ export class AgentRun {
     const { requestId } = this.#options
     return requestId === undefined ? {} : { requestId }
   }
+}
+
+/** The run that a busy thread is held by; it may be over when somebody asks the store. */
+function holderOf(error: KernelError): { readonly holder?: string } {
+  const holder = KernelError.is(error, 'THREAD_BUSY') ? runningIn(error.details) : undefined
+  return holder === undefined ? {} : { holder }
 }
 
 /** What a client has, where the thread has nothing else to say. */

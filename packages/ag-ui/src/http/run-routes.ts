@@ -75,11 +75,10 @@ async function refused(
   if (statusOf(code) === undefined) {
     return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
   }
-  const holder = code === 'THREAD_BUSY' ? runningIn(await store.threads.get(ref)) : undefined
-  return refuse(
-    { code, message, ...(holder !== undefined && { more: { holder: { runId: holder } } }) },
-    reader.requestId,
-  )
+  if (code !== 'THREAD_BUSY') return refuse({ code, message }, reader.requestId)
+  // An agent may leave it out; by now that run may be over.
+  const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
+  return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, reader.requestId)
 }
 
 /** From where a reader goes on: `Last-Event-ID`, which a browser repeats by itself, before `after`. */

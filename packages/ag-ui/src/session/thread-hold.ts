@@ -1,4 +1,4 @@
-import { type Clock, KernelError, type LeaseStore, type Thread, type ThreadRef } from '@troupe/kernel'
+import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
 import { threadKey } from './thread-key.ts'
 
 /** How long a hold outlives a process that is gone, and how often it is renewed. */
@@ -16,8 +16,9 @@ export function isHold(holder: unknown): boolean {
 }
 
 /** The run that holds a thread, if a run does. */
-export function runningIn(thread: Pick<Thread, 'runId'> | undefined): string | undefined {
-  return isHold(thread?.runId) ? undefined : thread?.runId
+export function runningIn(thread: { readonly runId?: unknown } | undefined): string | undefined {
+  const runId = thread?.runId
+  return typeof runId !== 'string' || isHold(runId) ? undefined : runId
 }
 
 /** Whether a thread is busy because somebody writes to it between runs, which is soon over. */

@@ -46,6 +46,8 @@ export interface RunErrorOptions {
   /** What the operator finds it by. */
   readonly requestId?: string
   readonly retryable?: boolean
+  /** The run that holds the thread. */
+  readonly holder?: string
   readonly usage?: Usage
 }
 
@@ -54,15 +56,18 @@ export interface RunErrorOptions {
  * @example runError(publicError(error), { requestId })
  */
 export function runError({ code, message }: PublicError, options: RunErrorOptions = {}): RunErrorEvent {
-  const { requestId, retryable = false, usage } = options
+  const { requestId, retryable, holder, usage } = options
   const tokens = usage && usageOf(usage)
+  const metadata = {
+    ...(requestId !== undefined && { requestId }),
+    ...(retryable && { retryable }),
+    ...(holder !== undefined && { holder: { runId: holder } }),
+  }
   return {
     type: EventType.RUN_ERROR,
     message,
     code,
     ...(tokens && { usage: tokens }),
-    ...((requestId !== undefined || retryable) && {
-      metadata: { ...(requestId !== undefined && { requestId }), ...(retryable && { retryable }) },
-    }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
   }
 }

@@ -27,7 +27,8 @@ export function jsonOf(
   around: readonly object[] = [],
 ): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number' && Number.isFinite(value)) return value
+  // JSON has no negative zero.
+  if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value
   if (typeof value !== 'object' || around.length >= MAX_DEPTH || around.includes(value)) throw broken(path)
   const inside = [...around, value]
   const { toJSON } = value as { readonly toJSON?: unknown }

@@ -75,7 +75,10 @@ export async function playRun(
     ;(told.wrapStreamableToolCall as unknown[]).push(await streamed)
   }
   const usage = { inputTokens: 1, outputTokens: 1 }
-  await hookOf(handler, 'afterAgent')?.(ctx, frozen({ outcome: 'complete', text: `${runId} is done.`, usage }))
+  await hookOf(handler, 'afterAgent')?.(
+    ctx,
+    frozen({ outcome: 'complete', messages: [], text: `${runId} is done.`, usage }),
+  )
   return JSON.parse(JSON.stringify(told))
 }
 
