@@ -1,5 +1,5 @@
 import type { AssistantMessage, Awaitable, Content, FilePart, Message, RunContext, ToolMessage } from '@troupe/kernel'
-import { textOf } from '@troupe/kernel'
+import { checkOptionNames, textOf } from '@troupe/kernel'
 import { TRANSFER_TOOL } from './transfer-tool.ts'
 
 /** Makes the history that one agent sees of what all have said; `ctx.agentName` is that agent. */
@@ -19,8 +19,10 @@ export interface RewriteOptions {
 export function rewriteHistory(
   messages: readonly Message[],
   agentName: string,
-  { skipTransferMessages = false }: RewriteOptions = {},
+  options: RewriteOptions = {},
 ): readonly Message[] {
+  checkOptionNames('rewriteHistory', options, { skipTransferMessages: true })
+  const { skipTransferMessages = false } = options
   let rewritten: (Message | undefined)[] | undefined
   let shorter = false
   for (let i = 0; i < messages.length; i++) {

@@ -1,3 +1,4 @@
+import { got, isObject, KernelError } from '../data/error.ts'
 import type { FinishReason } from '../data/event.ts'
 import type { AssistantMessage, FilePart, Message, ProviderMetadata, Usage } from '../data/message.ts'
 import type { JsonSchema } from '../data/schema.ts'
@@ -63,4 +64,27 @@ export type ModelResult = {
   readonly usage: Usage
   readonly finishReason: FinishReason
   readonly model: string
+}
+
+/**
+ * Checks that something is a chat model.
+ * Contract: throws `CONFIG_INVALID`; a model of the AI SDK, or its name, is told how to become one.
+ * @example checkModel('agent weather', 'model', model)
+ */
+export function checkModel(who: string, option: string, model: unknown): asserts model is ChatModel {
+  if (isObject(model) && typeof model.stream === 'function' && typeof model.name === 'string') return
+  throw new KernelError('CONFIG_INVALID', `${who}: ${option} ${wrongWith(model)}`)
+}
+
+function wrongWith(model: unknown): string {
+  if (isAiSdkModel(model)) return 'is an AI SDK model; wrap it: aiSdkModel(model) from @troupe/model-ai-sdk'
+  if (typeof model !== 'string') return `is a ChatModel, an object with a name and stream(), ${got(model)}`
+  return `is a ChatModel and not its name, ${got(model)}; wrap a provider's model: aiSdkModel(openai('gpt-5')) from @troupe/model-ai-sdk`
+}
+
+function isAiSdkModel(model: unknown): boolean {
+  if (!isObject(model)) return false
+  return (
+    'specificationVersion' in model || typeof model.doStream === 'function' || typeof model.doGenerate === 'function'
+  )
 }

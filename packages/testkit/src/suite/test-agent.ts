@@ -11,6 +11,7 @@ import type {
   RunContext,
   RunSettings,
 } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { expect } from 'vitest'
@@ -34,6 +35,7 @@ export interface TestAgentOptions {
  * @example testAgent('chatModelAgent', () => chatModelAgent({ name: 'a', model: scriptedModel(['Hi']) }))
  */
 export function testAgent(name: string, make: () => Agent, options: TestAgentOptions = {}): void {
+  checkOptionNames('testAgent', options, { input: true, settings: true, answer: true })
   register(name, agentClauses(make, options))
 }
 

@@ -1,6 +1,7 @@
 import {
   type AgentConfig,
   type AgentHandler,
+  checkOptionNames,
   type HistoryRewrite,
   type HookName,
   hookOf,
@@ -37,6 +38,7 @@ export interface TestHandlerOptions {
  * @example testHandler('shout', () => shout())
  */
 export function testHandler(name: string, make: () => AgentHandler, options: TestHandlerOptions = {}): void {
+  checkOptionNames('testHandler', options, { messages: true, tools: true, prepare: true })
   register(name, handlerClauses(make, options))
 }
 

@@ -1,4 +1,5 @@
 import {
+  checkOptionNames,
   type Json,
   KernelError,
   type Part,
@@ -33,6 +34,7 @@ export interface TestToolOptions {
  * @example testTool('weather', () => weatherTool(), { args: { city: 'Beijing' } })
  */
 export function testTool(name: string, make: () => Tool, options: TestToolOptions): void {
+  checkOptionNames('testTool', options, { args: true, invalid: true, prepare: true }, { arguments: 'args' })
   register(name, toolClauses(make, options))
 }
 
