@@ -5,6 +5,7 @@ import {
   type ChatModel,
   checkHandler,
   checkModel,
+  checkModelOptions,
   checkOption,
   checkOptionNames,
   type EventDraft,
@@ -128,15 +129,6 @@ const ALIASES = {
   temperature: 'modelOptions',
   maxRetries: 'retry',
 } as const
-const MODEL_OPTIONS: OptionNames<ModelOptions> = {
-  temperature: true,
-  maxOutputTokens: true,
-  stopSequences: true,
-  toolChoice: true,
-  responseSchema: true,
-  provider: true,
-}
-const MODEL_ALIASES = { maxTokens: 'maxOutputTokens', stop: 'stopSequences', providerOptions: 'provider' } as const
 
 function compile(options: ChatModelAgentOptions): Plan {
   checkOption(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
@@ -172,7 +164,7 @@ function compile(options: ChatModelAgentOptions): Plan {
   }
   checkOption(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
   checkOption(typeof validator === 'function', who, 'validator is a function', validator)
-  checkOptionNames(`${who}: modelOptions`, modelOptions, MODEL_OPTIONS, MODEL_ALIASES)
+  checkModelOptions(`${who}: modelOptions`, modelOptions)
   checkModel(who, 'model', model)
   for (const [i, fallback] of fallbacks.entries()) checkModel(who, `fallbacks[${i}]`, fallback)
   const counts = { maxIterations, toolConcurrency }

@@ -2,7 +2,7 @@ export type { Additions, Agent, AgentFactory, AgentInput, AgentSpec, ResumeInfo,
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite, HookName } from './agent/handler.ts'
 export { BaseAgentHandler, checkHandler, hookOf } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
-export { checkModel } from './agent/model.ts'
+export { checkModel, checkModelOptions } from './agent/model.ts'
 export { say } from './agent/say.ts'
 export type { NewMessage, StartInput } from './agent/start-input.ts'
 export type {

@@ -108,7 +108,9 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const run: FlowRunner<Output>['run'] = (input, request = {}) => {
     checkOptionNames('run', request, REQUEST, REQUEST_ALIASES)
     const runId = runIdOf(request)
-    return start({ input: readInput<RunInput>(input, runId, 'run') }, request, runId)
+    const read = readInput<RunInput>(input, runId, 'run')
+    checkOptionNames('run', read, INPUT)
+    return start({ input: read }, request, runId)
   }
   return {
     agent: flow,
@@ -167,13 +169,14 @@ const REQUEST: OptionNames<FlowRequest> = {
   busy: true,
 }
 const REQUEST_ALIASES = { abortSignal: 'signal', thread: 'session', threadId: 'session', id: 'runId' } as const
-const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = {
-  ...REQUEST,
+const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
   additions: true,
   options: true,
   state: true,
   processed: true,
 }
+const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
+const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = { ...REQUEST, ...SETTINGS }
 const CANCEL: OptionNames<CancelRequest> = { mode: true, runId: true }
 const CANCEL_MODES = ['now', 'after-model', 'after-tools'] satisfies CancelMode[]
 const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]

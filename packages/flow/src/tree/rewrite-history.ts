@@ -22,7 +22,15 @@ export function rewriteHistory(
   options: RewriteOptions = {},
 ): readonly Message[] {
   checkOptionNames('rewriteHistory', options, { skipTransferMessages: true })
-  const { skipTransferMessages = false } = options
+  return seenBy(messages, agentName, options)
+}
+
+/** The same without a look at what else the options have. */
+export function seenBy(
+  messages: readonly Message[],
+  agentName: string,
+  { skipTransferMessages = false }: RewriteOptions,
+): readonly Message[] {
   let rewritten: (Message | undefined)[] | undefined
   let shorter = false
   for (let i = 0; i < messages.length; i++) {

@@ -1,6 +1,7 @@
 import { got, isObject, KernelError } from '../data/error.ts'
 import type { FinishReason } from '../data/event.ts'
 import type { AssistantMessage, FilePart, Message, ProviderMetadata, Usage } from '../data/message.ts'
+import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import type { JsonSchema } from '../data/schema.ts'
 
 /** A language model. */
@@ -64,6 +65,25 @@ export type ModelResult = {
   readonly usage: Usage
   readonly finishReason: FinishReason
   readonly model: string
+}
+
+const MODEL_OPTIONS: OptionNames<ModelOptions> = {
+  temperature: true,
+  maxOutputTokens: true,
+  stopSequences: true,
+  toolChoice: true,
+  responseSchema: true,
+  provider: true,
+}
+const ALIASES = { maxTokens: 'maxOutputTokens', stop: 'stopSequences', providerOptions: 'provider' } as const
+
+/**
+ * Checks the settings of model calls.
+ * Contract: throws `CONFIG_INVALID` for a setting that does not exist.
+ * @example checkModelOptions('agent weather: modelOptions', { temperature: 0 })
+ */
+export function checkModelOptions(who: string, options: ModelOptions): void {
+  checkOptionNames(who, options, MODEL_OPTIONS, ALIASES)
 }
 
 /**

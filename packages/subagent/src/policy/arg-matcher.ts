@@ -1,4 +1,4 @@
-import { got, type Json, notJson, suggestion } from '@troupe/kernel'
+import { got, type Json, notJson } from '@troupe/kernel'
 import { compileGlob, LONGEST_PATTERN } from '../glob.ts'
 import type { Wrong } from './agent-path.ts'
 
@@ -90,9 +90,9 @@ export function checkLength(pattern: string, wrong: Wrong): void {
 }
 
 /** Contract: throws what `wrong` makes of it if a record has other keys than these: a misspelt one would widen a rule. */
-export function checkKeys(record: Record<string, unknown>, known: readonly string[], wrong: Wrong): void {
+function checkKeys(record: Record<string, unknown>, known: readonly string[], wrong: Wrong): void {
   const unknown = Object.keys(record).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw wrong(`has an unknown option ${unknown}; ${suggestion(unknown, known)}`)
+  if (unknown !== undefined) throw wrong(`knows ${known.join(', ')}, ${got(unknown)}`)
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
