@@ -5,6 +5,7 @@ import {
   checkOptionNames,
   type InvokeTool,
   type Message,
+  nearest,
   type OptionNames,
   type RunContext,
   type StreamTool,
@@ -48,7 +49,7 @@ export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is Ag
 /** A middleware as the handler it is. */
 export function middlewareHandler(middleware: AgentMiddleware, who: string): AgentHandler {
   checkOption(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
-  checkOptionNames(`${who}: middleware`, middleware, NAMES, ALIASES)
+  checkNames(middleware, `${who}: middleware`)
   const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
   const { invokable, streamable } = wrapToolCall ?? {}
   checkOption(
@@ -78,6 +79,14 @@ export function middlewareHandler(middleware: AgentMiddleware, who: string): Age
     ...(invokable && { wrapInvokableToolCall: wrapping(invokable) }),
     ...(streamable && { wrapStreamableToolCall: wrapping(streamable) }),
   }
+}
+
+/** Contract: what cannot be meant as a field is the middleware's own. */
+function checkNames(middleware: AgentMiddleware, who: string): void {
+  const fields = Object.entries(middleware).filter(
+    ([name]) => /^(before|after|wrap|on)[A-Z_]/.test(name) || nearest(name, FIELDS) !== undefined,
+  )
+  checkOptionNames<AgentMiddleware>(who, Object.fromEntries(fields), NAMES, ALIASES)
 }
 
 function rewriting(
