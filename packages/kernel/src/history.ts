@@ -1,9 +1,5 @@
-import { checkNode } from './data/check-node.ts'
 import type { AgentEvent, ToolEnd } from './data/event.ts'
 import type { Message, ToolCall, ToolMessage } from './data/message.ts'
-
-// It needs nothing of the kernel that would say it.
-checkNode()
 
 /**
  * The calls of the last assistant message that have no result yet; none once a user message has followed.

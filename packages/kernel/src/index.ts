@@ -106,7 +106,6 @@ export type {
 } from './data/schema.ts'
 export { toJsonSchema, validate } from './data/schema.ts'
 export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
-export { checkCallback } from './run/callback.ts'
 export type { Run, RunControl, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
 export type { NestedOptions } from './run/run-nested.ts'
 export type {

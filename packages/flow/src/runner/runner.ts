@@ -5,7 +5,6 @@ import {
   type CancelMode,
   type CancelRequest,
   type Clock,
-  checkCallback,
   checkOption,
   checkOptionNames,
   type KernelError,
@@ -20,7 +19,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { readInput, startRun } from '@troupe/kernel/run'
+import { checkCallback, readInput, startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 import { freeRun } from './free-run.ts'

@@ -109,16 +109,11 @@ const NAMES: OptionNames<ToolDefinition<Schema>> = {
 const ALIASES = {
   execute: 'invoke',
   func: 'invoke',
-  function: 'invoke',
   handler: 'invoke',
   run: 'invoke',
-  call: 'invoke',
   inputSchema: 'parameters',
   schema: 'parameters',
-  args: 'parameters',
-  input: 'parameters',
   title: 'displayName',
-  requireApproval: 'needsApproval',
 } as const
 
 /**

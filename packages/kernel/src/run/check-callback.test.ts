@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { type Callback, checkCallback } from '../index.ts'
-import { startRun } from '../run.ts'
+import type { Callback } from '../index.ts'
+import { checkCallback, startRun } from '../run.ts'
 import { agentOf, input } from './run.fixture.ts'
 
 const fine = () => undefined
