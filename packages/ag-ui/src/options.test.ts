@@ -2,6 +2,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock, testOptions } from '@troupe/testkit'
 import { expect, test } from 'vitest'
 import { smallRunner } from './agent/small-runner.fixture.ts'
+import { type ResumableFetchOptions, ResumableHttpAgent, resumableFetch } from './client.ts'
 import {
   AgUiAgent,
   type AgUiAgentOptions,
@@ -114,6 +115,11 @@ testOptions<TranslatorOptions>('eventTranslator', eventTranslator, translator)
 testOptions<RunWriterOptions>('runWriter', runWriter, { onRefused: () => {} })
 testOptions('runError', (options: RunErrorOptions) => runError({ code: 'X', message: 'x' }, options), error)
 testOptions('toAgUiMessages', (options: MessageOptions) => toAgUiMessages([], options), { showToolErrors: true })
+testOptions<ResumableFetchOptions>('resumableFetch', resumableFetch, {
+  fetch: async () => new Response(),
+  attempts: 1,
+  pauseMs: () => 0,
+} satisfies Required<ResumableFetchOptions>)
 testOptions('strictVerifier', strictVerifier, { messages: [] })
 testOptions(
   'agUiServer',
@@ -123,6 +129,10 @@ testOptions(
 
 test.each<[() => unknown, string]>([
   [() => agUiHandler({ ...handler, userId: 'ann' } as never), 'agUiHandler: unknown option userId; known are'],
+  [
+    () => new ResumableHttpAgent({ url: '/agent', reconnect: { attempt: 3 } as never }),
+    'resumableFetch: unknown option attempt; did you mean attempts?',
+  ],
   [() => new AgUiAgent(undefined as never), 'AgUiAgent: expected an object of options, got undefined'],
 ])('%s', (work, message) => {
   expect(work).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }))

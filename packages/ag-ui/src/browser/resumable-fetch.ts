@@ -1,3 +1,4 @@
+import { checkOptionNames } from '@troupe/kernel'
 import { WholeFrames } from './whole-frames.ts'
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>
@@ -35,6 +36,7 @@ interface Reading {
  * @example new HttpAgent({ url, fetch: resumableFetch() })
  */
 export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFetch {
+  checkOptionNames('resumableFetch', options, { fetch: true, attempts: true, pauseMs: true }, { retries: 'attempts' })
   const { fetch: send = (url, init) => fetch(url, init), attempts = 8, pauseMs = pause } = options
   const current = new Map<string, Reading>()
   const stopping = new Map<string, Promise<unknown>>()

@@ -1,5 +1,5 @@
 import { type Agent, type AgentEvent, type Callback, KernelError, type SpanHooks, say } from '@troupe/kernel'
-import { openSpan, runNested, startRun } from '@troupe/kernel/run'
+import { checkCallback, openSpan, runNested, startRun } from '@troupe/kernel/run'
 import { expect } from 'vitest'
 import { type Clause, register } from '../clause.ts'
 import { frozen, promptly } from './patience.ts'
@@ -22,6 +22,7 @@ export function callbackClauses(make: () => Callback): readonly Clause[] {
         for (const component of COMPONENTS) {
           for (const hook of Object.values(callback[component] ?? {})) expect(typeof hook).toBe('function')
         }
+        checkCallback(callback)
       },
     },
     ...Object.entries(SCENES).map(([scene, play]) => ({

@@ -55,6 +55,10 @@ const configured = 'beforeAgent leaves a configuration that an agent can run wit
 
 const mutants: Record<string, { readonly handler: () => Partial<AgentHandler>; readonly caught: string }> = {
   'it has no name': { handler: () => ({ name: '' }), caught: 'has a name, and hooks that are functions' },
+  'a hook is misspelt': {
+    handler: () => ({ beforeModel: () => undefined }) as never,
+    caught: 'has a name, and hooks that are functions',
+  },
   'a hook is no function': {
     handler: () => ({ afterAgent: 'later' as never }),
     caught: 'has a name, and hooks that are functions',

@@ -1,9 +1,9 @@
 import {
   type AgentConfig,
   type AgentHandler,
+  checkHandler,
   checkOptionNames,
   type HistoryRewrite,
-  type HookName,
   hookOf,
   KernelError,
   type Message,
@@ -58,7 +58,7 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
       run: async () => {
         const handler = make()
         expect(handler.name).toEqual(expect.stringMatching(/\S/))
-        for (const hook of HOOKS) hookOf(handler, hook)
+        checkHandler(handler)
       },
     },
     {
@@ -205,16 +205,6 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
     },
   ]
 }
-
-const HOOKS: readonly HookName[] = [
-  'beforeAgent',
-  'beforeModelRewriteHistory',
-  'afterModelRewriteHistory',
-  'wrapInvokableToolCall',
-  'wrapStreamableToolCall',
-  'wrapModelCall',
-  'afterAgent',
-]
 
 const ECHO: Tool = {
   name: 'echo',
