@@ -134,6 +134,8 @@ describe('what was meant', () => {
       () => sequential({ name: 'w', steps: agents() } as never),
       'sequential w: unknown option steps; did you mean agents?',
     ],
+    [() => loop(undefined as never), 'loop: expected an object of options, got undefined'],
+    [() => planExecute({ planer: 1 } as never), 'planExecute: unknown option planer; did you mean planner?'],
     [() => runner(undefined as never), 'runner: expected an object of options, got undefined'],
     [() => supervisor(undefined as never), 'supervisor: expected an object of options, got undefined'],
   ])('%s', (work, message) => {

@@ -21,7 +21,7 @@ export interface PlanExecuteOptions {
  * @example planExecute({ name: 'travel', planner, executor, replanner })
  */
 export function planExecute(given: PlanExecuteOptions): Agent {
-  checkOptionNames(`planExecute ${given?.name}`, given, {
+  checkOptionNames(given?.name ? `planExecute ${given.name}` : 'planExecute', given, {
     name: true,
     description: true,
     planner: true,

@@ -41,7 +41,7 @@ export function checkWorkflow<Options extends WorkflowOptions>(
   known: OptionNames<Options>,
   aliases: OptionAliases<Options> = { subAgents: 'agents', steps: 'agents', branches: 'agents' },
 ): void {
-  checkOptionNames(`${kind} ${options?.name}`, options, known, aliases)
+  checkOptionNames(options?.name ? `${kind} ${options.name}` : kind, options, known, aliases)
 }
 
 /** One performance of a workflow. */

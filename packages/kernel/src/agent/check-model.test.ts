@@ -74,6 +74,7 @@ describe('a tool of another framework is told about defineTool', () => {
   it('and a definition that mixes both gets the name of ours', () => {
     const define = (more: object) => () => defineTool({ ...text, parameters: { type: 'object' }, ...more } as never)
     expect(define({ execute: () => 'Sunny.' })).toThrow('tool weather: unknown option execute; did you mean invoke?')
+    expect(() => defineTool({ run() {} } as never)).toThrow('defineTool: unknown option run; did you mean invoke?')
     expect(define({ inputSchema: {}, invoke() {} })).toThrow('unknown option inputSchema; did you mean parameters?')
   })
 })

@@ -130,8 +130,8 @@ const ALIASES = {
  */
 export function defineTool<const S extends Schema>(definition: ToolDefinition<S>): Tool<Infer<S>> {
   const tool = { kind: 'execute' as const, ...definition }
-  if (isObject(definition))
-    checkOptionNames<ToolDefinition<Schema>>(`tool ${definition.name}`, definition, NAMES, ALIASES)
+  const who = definition?.name ? `tool ${definition.name}` : 'defineTool'
+  checkOptionNames<ToolDefinition<Schema>>(who, definition, NAMES, ALIASES)
   checkTool(tool)
   return tool
 }
