@@ -1,11 +1,12 @@
 import type { AgentConfig } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
-import { testHandler } from '@troupe/testkit'
+import { testHandler, testOptions } from '@troupe/testkit'
 import { expect, it } from 'vitest'
 import { shout } from './index.ts'
 
 // The conformance suite: what an agent expects of a handler.
 testHandler('shout', () => shout())
+testOptions('shout', shout, { suffix: '?' })
 
 it('adds its request to the instruction', async () => {
   const config: AgentConfig = { instruction: 'Help.', tools: [], input: { messages: [] }, runOptions: {} }

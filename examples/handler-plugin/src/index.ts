@@ -1,4 +1,4 @@
-import type { AgentHandler } from '@troupe/kernel'
+import { type AgentHandler, checkOptionNames } from '@troupe/kernel'
 
 /** How loud it gets. */
 export interface ShoutOptions {
@@ -10,7 +10,9 @@ export interface ShoutOptions {
  * Asks the model to answer in capitals.
  * @example shout({ suffix: '!!!' })
  */
-export function shout({ suffix = '!' }: ShoutOptions = {}): AgentHandler {
+export function shout(options: ShoutOptions = {}): AgentHandler {
+  checkOptionNames('shout', options, { suffix: true })
+  const { suffix = '!' } = options
   return {
     name: 'shout',
     beforeAgent(_ctx, config) {

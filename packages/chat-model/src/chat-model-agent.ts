@@ -3,11 +3,16 @@ import {
   type AgentHandler,
   type AgentInput,
   type ChatModel,
+  checkHandler,
+  checkModel,
+  checkModelOptions,
   checkOption,
+  checkOptionNames,
   type EventDraft,
   type Infer,
   type JsonSchemaValidator,
   type ModelOptions,
+  type OptionNames,
   type ResumeInfo,
   type RunContext,
   type Schema,
@@ -91,6 +96,40 @@ export function chatModelAgent<const S extends Schema = never>(
 /** How long a run that took too long may take to end properly. */
 const GRACE_MS = 1_000
 
+const NAMES: OptionNames<ChatModelAgentOptions> = {
+  name: true,
+  description: true,
+  model: true,
+  fallbacks: true,
+  instruction: true,
+  tools: true,
+  handlers: true,
+  middlewares: true,
+  exit: true,
+  output: true,
+  outputCorrections: true,
+  maxIterations: true,
+  toolConcurrency: true,
+  modelOptions: true,
+  retry: true,
+  modelTimeoutMs: true,
+  toolTimeoutMs: true,
+  runTimeoutMs: true,
+  validator: true,
+}
+const ALIASES = {
+  prompt: 'instruction',
+  system: 'instruction',
+  systemPrompt: 'instruction',
+  maxSteps: 'maxIterations',
+  maxTurns: 'maxIterations',
+  stopWhen: 'maxIterations',
+  outputSchema: 'output',
+  responseFormat: 'output',
+  temperature: 'modelOptions',
+  maxRetries: 'retry',
+} as const
+
 function compile(options: ChatModelAgentOptions): Plan {
   checkOption(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
   const {
@@ -116,6 +155,7 @@ function compile(options: ChatModelAgentOptions): Plan {
   } = options
   checkOption(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
   const who = `agent ${name}`
+  checkOptionNames(who, options, NAMES, ALIASES)
   for (const [option, value] of Object.entries({ description, instruction })) {
     checkOption(typeof value === 'string', who, `${option} is a text`, value)
   }
@@ -124,9 +164,9 @@ function compile(options: ChatModelAgentOptions): Plan {
   }
   checkOption(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
   checkOption(typeof validator === 'function', who, 'validator is a function', validator)
-  for (const one of [model, ...fallbacks]) {
-    checkOption(typeof one?.stream === 'function' && typeof one.name === 'string', who, 'expected a ChatModel', one)
-  }
+  checkModelOptions(`${who}: modelOptions`, modelOptions)
+  checkModel(who, 'model', model)
+  for (const [i, fallback] of fallbacks.entries()) checkModel(who, `fallbacks[${i}]`, fallback)
   const counts = { maxIterations, toolConcurrency }
   for (const [option, value] of Object.entries(counts)) {
     checkOption(Number.isInteger(value) && value >= 1, who, `${option} is a whole number from 1 on`, value)
@@ -150,6 +190,7 @@ function compile(options: ChatModelAgentOptions): Plan {
   checkOption(typeof policy === 'function', who, 'retry is a policy or false', retry)
   const legacy = middlewares.map((entry) => middlewareHandler(entry, who))
   const list = [...legacy, ...handlers.map((entry) => (isMiddleware(entry) ? middlewareHandler(entry, who) : entry))]
+  for (const handler of list) checkHandler(handler)
   const exits = exit === false ? [] : [exit === true ? exitTool() : exit]
   // They come on top of the agent's own in every run.
   toolMetas([...tools, ...exits, ...middlewares.flatMap(({ additionalTools = [] }) => additionalTools)])

@@ -1,4 +1,12 @@
-import { type Agent, defineTool, type Schema, type Tool, type ToolCallInput, toJsonSchema } from '@troupe/kernel'
+import {
+  type Agent,
+  checkOptionNames,
+  defineTool,
+  type Schema,
+  type Tool,
+  type ToolCallInput,
+  toJsonSchema,
+} from '@troupe/kernel'
 import { checkAgent, runNested } from '@troupe/kernel/run'
 
 /** How an agent shows itself as a tool. */
@@ -26,6 +34,12 @@ const REQUEST = {
  */
 export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
   checkAgent(agent)
+  checkOptionNames(`agentTool of ${agent.name}`, options, {
+    name: true,
+    description: true,
+    parameters: true,
+    forward: true,
+  })
   const { name = agent.name, description = agent.description, parameters = REQUEST, forward = false } = options
   toJsonSchema(parameters)
   return defineTool({

@@ -1,6 +1,7 @@
 import {
   type AgentHandler,
   checkOption,
+  checkOptionNames,
   contextKey,
   KernelError,
   type Message,
@@ -24,7 +25,9 @@ const EXCEEDED = 'TOOL_LIMIT_EXCEEDED'
  * Contract: counts the calls of one agent since the last user message, also over a resume.
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCallLimit({ perRun: 20, perTool: { search: 5 } })] })
  */
-export function toolCallLimit({ perRun, perTool }: ToolCallLimitOptions): AgentHandler {
+export function toolCallLimit(options: ToolCallLimitOptions): AgentHandler {
+  checkOptionNames(WHO, options, { perRun: true, perTool: true })
+  const { perRun, perTool } = options
   checkOption(perRun === undefined || isWhole(perRun, 0), WHO, 'perRun is a whole number', perRun)
   checkOption(perTool === undefined || isObject(perTool), WHO, 'perTool is an object of limits by tool name', perTool)
   checkOption(perRun !== undefined || perTool !== undefined, WHO, 'expected perRun or perTool', undefined)

@@ -1,4 +1,4 @@
-import { type AgentHandler, type Content, checkOption, type Part, textOf } from '@troupe/kernel'
+import { type AgentHandler, type Content, checkOption, checkOptionNames, type Part, textOf } from '@troupe/kernel'
 import { isWhole } from './is-whole.ts'
 
 /** How much of a tool result `truncateResults` leaves. */
@@ -16,7 +16,9 @@ const SHARES = { both: 0.5, head: 1, tail: 0 }
  * Shortens what the model sees of large tool results; `display`, `data` and files stay as they are.
  * @example chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [truncateResults({ keep: 'tail' })] })
  */
-export function truncateResults({ maxChars = 20_000, keep = 'both' }: TruncateResultsOptions = {}): AgentHandler {
+export function truncateResults(options: TruncateResultsOptions = {}): AgentHandler {
+  checkOptionNames(WHO, options, { maxChars: true, keep: true })
+  const { maxChars = 20_000, keep = 'both' } = options
   checkOption(isWhole(maxChars, 100), WHO, 'maxChars is a whole number from 100 on', maxChars)
   checkOption(Object.hasOwn(SHARES, keep), WHO, "keep is 'both', 'head' or 'tail'", keep)
   return {

@@ -1,7 +1,8 @@
 export type { Additions, Agent, AgentFactory, AgentInput, AgentSpec, ResumeInfo, RunOptions } from './agent/agent.ts'
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite, HookName } from './agent/handler.ts'
-export { BaseAgentHandler, hookOf } from './agent/handler.ts'
+export { BaseAgentHandler, checkHandler, hookOf } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
+export { checkModel, checkModelOptions } from './agent/model.ts'
 export { say } from './agent/say.ts'
 export type { NewMessage, StartInput } from './agent/start-input.ts'
 export type {
@@ -92,7 +93,7 @@ export type {
   UserMessage,
 } from './data/message.ts'
 export { addUsage, NO_USAGE, textOf } from './data/message.ts'
-export type { OptionNames } from './data/option.ts'
+export type { OptionAliases, OptionNames } from './data/option.ts'
 export { checkOption, checkOptionNames, nearest, suggestion } from './data/option.ts'
 export type {
   FromJsonSchema,

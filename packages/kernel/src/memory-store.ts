@@ -1,4 +1,5 @@
 import type { Clock } from './context/clock.ts'
+import { checkOptionNames } from './data/option.ts'
 import { allThreads, endLogs, type MemoryData } from './store/memory-data.ts'
 import { memoryLeases } from './store/memory-leases.ts'
 import { memoryRecords } from './store/memory-records.ts'
@@ -13,7 +14,9 @@ export interface MemoryStoreOptions {
 }
 
 /** All store ports in memory: for tests, demos and runs that nobody has to find again; what comes out is shared, do not change it. */
-export function memoryStore({ clock = Date }: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptionNames('memoryStore', options, { clock: true })
+  const { clock = Date } = options
   const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0 }
   return {
     threads: memoryThreads(data),

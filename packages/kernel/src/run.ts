@@ -1,4 +1,5 @@
 export { readInput } from './agent/start-input.ts'
+export { checkCallback } from './run/callback.ts'
 export { checkAgent, isSaidBy, observe } from './run/observe.ts'
 export { openSpan } from './run/open-span.ts'
 export { runNested } from './run/run-nested.ts'

@@ -3,6 +3,7 @@ import {
   type AbortScope,
   type ChatModel,
   type Clock,
+  checkOptionNames,
   KernelError,
   type ModelPart,
   type Sink,
@@ -29,12 +30,25 @@ export interface AiSdkModelOptions {
   readonly clock?: Clock
 }
 
+const ALIASES = {
+  temperature: 'defaults',
+  maxOutputTokens: 'defaults',
+  providerOptions: 'defaults',
+  headers: 'defaults',
+} as const
+
 /**
  * Makes a chat model of any AI SDK provider model of specification v4.
  * @example const model = aiSdkModel(openai('gpt-5'), { defaults: { reasoning: 'low' } })
  */
 export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = {}): ChatModel {
   checkSpecification(model)
+  checkOptionNames(
+    'aiSdkModel',
+    options,
+    { name: true, defaults: true, lateSystemRole: true, schemaDialect: true, clock: true },
+    ALIASES,
+  )
   const [vendor = ''] = model.provider.split('.', 1)
   const {
     name = `${vendor}:${model.modelId}`,
@@ -131,10 +145,15 @@ async function open(
 function checkSpecification(model: LanguageModelV4): void {
   const { specificationVersion, doStream } = Object(model) as Partial<LanguageModelV4>
   if (specificationVersion === 'v4' && typeof doStream === 'function') return
-  const got = specificationVersion === undefined ? typeof model : `specification ${specificationVersion}`
+  if (typeof (Object(model) as Partial<ChatModel>).stream === 'function') {
+    throw new KernelError('CONFIG_INVALID', 'aiSdkModel: this is a ChatModel already; use it as it is')
+  }
+  const needs = 'aiSdkModel: needs a model of an AI SDK provider with specification v4'
   throw new KernelError(
     'CONFIG_INVALID',
-    `aiSdkModel: needs a model of an AI SDK provider with specification v4, got ${got}`,
+    specificationVersion === undefined
+      ? `${needs}, got ${typeof model}; pass one like openai('gpt-5') of @ai-sdk/openai`
+      : `${needs}, got specification ${specificationVersion}; update the provider: npm install @ai-sdk/openai@latest, or the one you use`,
   )
 }
 

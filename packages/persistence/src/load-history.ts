@@ -1,4 +1,4 @@
-import { checkOption, type Message, type Store, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type Message, type Store, type ThreadRef } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 
 /** How a history is read. */
@@ -18,6 +18,7 @@ export async function loadHistory(
   ref: ThreadRef,
   options: HistoryOptions = {},
 ): Promise<readonly Message[]> {
+  checkOptionNames('loadHistory', options, { pageSize: true, last: true }, { limit: 'last' })
   const { last } = options
   checkOption(
     last === undefined || (Number.isInteger(last) && last >= 1),
@@ -42,6 +43,7 @@ export async function* streamHistory(
   ref: ThreadRef,
   options: Pick<HistoryOptions, 'pageSize'> = {},
 ): AsyncGenerator<Message, undefined> {
+  checkOptionNames('streamHistory', options, { pageSize: true })
   const awaiting = await awaited(store, ref)
   let held: Message[] = []
   const open = new Set<string>()

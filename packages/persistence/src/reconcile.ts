@@ -1,6 +1,7 @@
 import {
   type Clock,
   checkOption,
+  checkOptionNames,
   KernelError,
   type RecordCommand,
   type RunRecord,
@@ -46,6 +47,7 @@ const PARKED: readonly string[] = ['awaiting', 'interrupted'] satisfies ToolCall
  * @example await reconcile({ store }) // when a server starts, and now and then
  */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciled> {
+  checkOptionNames('reconcile', options, { store: true, before: true, threads: true, pageSize: true, clock: true })
   const { store, clock = systemClock, pageSize = 100, threads = [] } = options
   const { before = clock.now() - GRACE_MS } = options
   checkOption(

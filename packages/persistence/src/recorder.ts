@@ -2,7 +2,9 @@ import {
   type Awaitable,
   type Clock,
   checkOption,
+  checkOptionNames,
   KernelError,
+  type OptionNames,
   type RunRecord,
   type Store,
   systemClock,
@@ -42,6 +44,16 @@ export interface LifecycleOptions {
   readonly write?: WriteOptions
 }
 
+const NAMES: OptionNames<LifecycleOptions> = {
+  store: true,
+  publish: true,
+  onDone: true,
+  mode: true,
+  clock: true,
+  report: true,
+  write: true,
+}
+
 /** Puts the pure part, the queue and the receivers together. */
 export class Recorder implements AsyncDisposable {
   readonly mode: LifecycleMode
@@ -54,6 +66,7 @@ export class Recorder implements AsyncDisposable {
   readonly #onDone: Publisher<[FinishedRun, KernelError?]>
 
   constructor(options: LifecycleOptions) {
+    checkOptionNames('persistence', options, NAMES)
     const { store, publish, onDone, mode = 'on', clock = systemClock, report = reportToConsole, write } = options
     checkOption(typeof store?.records?.apply === 'function', 'persistence', 'store has records', store)
     checkOption(MODES.includes(mode), 'persistence', `mode is one of ${MODES.join(', ')}`, mode)

@@ -1,4 +1,4 @@
-import { type Callback, checkOption } from '@troupe/kernel'
+import { type Callback, checkOption, checkOptionNames } from '@troupe/kernel'
 import { type MessageLifecycle, RECORDER } from './message-lifecycle.ts'
 import { CallBook } from './record/call-book.ts'
 
@@ -13,7 +13,9 @@ export interface ToolLifecycleOptions {
  * Contract: works beside the message lifecycle it is given, in any order; a failed tool does not fail the message.
  * @example runner(agent, { store, callbacks: [messages, toolLifecycle({ messages })] })
  */
-export function toolLifecycle({ messages }: ToolLifecycleOptions): Callback {
+export function toolLifecycle(options: ToolLifecycleOptions): Callback {
+  checkOptionNames('toolLifecycle', options, { messages: true }, { lifecycle: 'messages' })
+  const { messages } = options
   const recorder = messages?.[RECORDER]
   checkOption(recorder !== undefined, 'toolLifecycle', 'messages is a messageLifecycle()', messages)
   const book = new CallBook(recorder.ledger, recorder.queue, recorder.now)

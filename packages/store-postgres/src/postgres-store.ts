@@ -1,4 +1,4 @@
-import { type Clock, checkOption, type Store, systemClock } from '@troupe/kernel'
+import { type Clock, checkOption, checkOptionNames, type OptionNames, type Store, systemClock } from '@troupe/kernel'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { Kysely, sql } from 'kysely'
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
@@ -28,6 +28,18 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock
 }
 
+const NAMES: OptionNames<PostgresStoreOptions> = {
+  url: true,
+  pool: true,
+  schema: true,
+  listen: true,
+  pollMs: true,
+  timeoutMs: true,
+  maxConnections: true,
+  clock: true,
+}
+const ALIASES = { connectionString: 'url', max: 'maxConnections' } as const
+
 /** A store on a server. */
 export interface PostgresStore extends Store {
   /** Contract: connects and brings the tables up to date now, instead of at the first use; safe to call again. */
@@ -49,6 +61,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
 /** What the store stands on. */
 export function postgresEngine(options: PostgresStoreOptions): Engine {
+  checkOptionNames('postgresStore', options, NAMES, ALIASES)
   const { url, pool, schema = 'public', listen = true, clock = systemClock } = options
   const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10 } = options
   const who = 'postgresStore'

@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { systemClock } from '@troupe/kernel'
 import {
   CompiledQuery,
@@ -78,6 +78,8 @@ class SqliteDriver implements Driver {
 
   async init(): Promise<void> {
     const { path, busyTimeoutMs, synchronous } = this.#options
+    // Where it is imported, a Node without it fails before the kernel can say which one is needed.
+    const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
     // SQLite's own waiting would block the process, and another store in it could never finish what it is waited for.
     const database = new DatabaseSync(path, { timeout: 0 })
     const connection = new SqliteConnection(database, busyTimeoutMs)

@@ -1,4 +1,4 @@
-import { type Clock, checkOption, type Store, systemClock } from '@troupe/kernel'
+import { type Clock, checkOption, checkOptionNames, type OptionNames, type Store, systemClock } from '@troupe/kernel'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { Kysely } from 'kysely'
 import { SqliteDialect } from './sqlite-dialect.ts'
@@ -18,6 +18,15 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock
 }
 
+const NAMES: OptionNames<SqliteStoreOptions> = {
+  path: true,
+  busyTimeoutMs: true,
+  pollMs: true,
+  synchronous: true,
+  clock: true,
+}
+const ALIASES = { file: 'path', filename: 'path', url: 'path', database: 'path' } as const
+
 /** A store in a file. */
 export interface SqliteStore extends Store {
   /** Contract: opens the file and brings its tables up to date now, instead of at the first use; safe to call again. */
@@ -35,6 +44,7 @@ export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
 
 /** What the store stands on. */
 export function sqliteEngine(options: SqliteStoreOptions): Engine {
+  checkOptionNames('sqliteStore', options, NAMES, ALIASES)
   const { path, busyTimeoutMs = 5000, pollMs = 100, synchronous = 'full', clock = systemClock } = options
   checkOption(typeof path === 'string' && path !== '', 'sqliteStore', 'path is a file name or :memory:', path)
   checkOption(busyTimeoutMs >= 0, 'sqliteStore', 'busyTimeoutMs is a number from 0', busyTimeoutMs)

@@ -1,5 +1,7 @@
 import {
   type ChatModel,
+  checkOption,
+  checkOptionNames,
   type FinishReason,
   type Json,
   KernelError,
@@ -58,8 +60,11 @@ export interface ScriptedModel extends ChatModel {
  */
 export function scriptedModel(
   turns: readonly (ScriptedTurn | ((request: ModelRequest) => ScriptedTurn))[],
-  { name = 'scripted', repeat = false }: ScriptedModelOptions = {},
+  options: ScriptedModelOptions = {},
 ): ScriptedModel {
+  checkOption(Array.isArray(turns), 'scriptedModel', 'turns is a list', turns)
+  checkOptionNames('scriptedModel', options, { name: true, repeat: true })
+  const { name = 'scripted', repeat = false } = options
   const requests: ModelRequest[] = []
   let calls = 0
   return {

@@ -3,7 +3,9 @@ import {
   type Awaitable,
   type Clock,
   checkOption,
+  checkOptionNames,
   KernelError,
+  type OptionNames,
   type Owner,
   type PipeStream,
   type Runner,
@@ -12,7 +14,7 @@ import {
   systemClock,
   type ThreadRef,
 } from '@troupe/kernel'
-import type { InputLimits } from '../input/parse-run-input.ts'
+import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { isolated, type Report, reportToConsole } from '../report.ts'
@@ -59,6 +61,28 @@ export interface AgUiAgentOptions {
   readonly report?: Report
 }
 
+/** The options of an AgUiAgent by name. */
+export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
+  runner: true,
+  resolveRunner: true,
+  store: true,
+  appName: true,
+  appNameExtractor: true,
+  userId: true,
+  userIdExtractor: true,
+  runConfigFactory: true,
+  executionTimeoutMs: true,
+  toolTimeoutMs: true,
+  maxConcurrentExecutions: true,
+  toolResults: true,
+  pending: true,
+  hidden: true,
+  limits: true,
+  sessions: true,
+  clock: true,
+  report: true,
+}
+
 /** What a single run is given beyond its input. */
 export interface AgUiRunOptions {
   /** Aborting cancels the run. */
@@ -92,6 +116,8 @@ export class AgUiAgent {
   readonly #parts: AgUiAgentParts
 
   constructor(options: AgUiAgentOptions) {
+    checkOptionNames('AgUiAgent', options, AGENT_OPTIONS)
+    checkOptionNames('AgUiAgent: limits', options.limits ?? {}, INPUT_LIMITS)
     const { store, clock = systemClock, hidden = () => false, report = reportToConsole } = options
     const { executionTimeoutMs = 600_000, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
     checkOptions(options)

@@ -2,14 +2,16 @@ import type { AgentCapabilities } from '@ag-ui/core'
 import {
   type Awaitable,
   checkOption,
+  checkOptionNames,
   KernelError,
+  type OptionNames,
   type Owner,
   type Store,
   systemClock,
   type ThreadRef,
 } from '@troupe/kernel'
-import { AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
-import type { InputLimits } from '../input/parse-run-input.ts'
+import { AGENT_OPTIONS, AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
+import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import { LiveRuns } from '../log/live-runs.ts'
 import type { ServedAgent } from '../log/served-agent.ts'
 import { isolated, reportToConsole } from '../report.ts'
@@ -73,6 +75,8 @@ export interface AgUiHandler extends AsyncDisposable {
  * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
+  checkOptionNames(WHO, options, NAMES)
+  checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
   const { capabilities = {}, runner } = options
   const report = isolated(options.report ?? reportToConsole)
@@ -151,6 +155,23 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
 }
 
 const WHO = 'agUiHandler'
+const { userId: _1, userIdExtractor: _2, appNameExtractor: _3, ...SHARED } = AGENT_OPTIONS
+const NAMES: OptionNames<AgUiHandlerOptions> = {
+  ...SHARED,
+  agent: true,
+  authenticate: true,
+  owner: true,
+  path: true,
+  capabilities: true,
+  onDisconnect: true,
+}
+const LIMITS: OptionNames<InputLimits & HttpLimits> = {
+  ...INPUT_LIMITS,
+  bodyBytes: true,
+  keepAliveMs: true,
+  drainMs: true,
+  lookMs: true,
+}
 /** What would be without effect, and hide nothing, beside an agent that is there already. */
 const OF_THE_AGENT = [
   'hidden',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { KernelError } from '@troupe/kernel'
+import { checkOptionNames, KernelError } from '@troupe/kernel'
 import type { AgUiHandler } from './handler.ts'
 import { toNodeListener } from './node.ts'
 
@@ -29,6 +29,7 @@ export interface AgUiServer extends AsyncDisposable {
  * @example await using server = await agUiServer(handler, { port: 8000 })
  */
 export async function agUiServer(handler: AgUiHandler, options: AgUiServerOptions = {}): Promise<AgUiServer> {
+  checkOptionNames('agUiServer', options, { port: true, host: true, requestMs: true }, { hostname: 'host' })
   const { port = 0, host = '127.0.0.1', requestMs = 30_000 } = options
   if (!handler.authenticates && !/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
     throw new KernelError(

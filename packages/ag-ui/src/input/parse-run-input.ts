@@ -1,6 +1,6 @@
 import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
-import { got } from '@troupe/kernel'
+import { got, type OptionNames } from '@troupe/kernel'
 import { checkTools } from '../client-tools/check-tools.ts'
 import { isHold } from '../session/thread-hold.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
@@ -19,6 +19,15 @@ export interface InputLimits {
   readonly tools?: number
   /** Characters of a `pattern` in the parameters of a client tool. @default 512 */
   readonly patternLength?: number
+}
+
+/** The limits of an input by name. */
+export const INPUT_LIMITS: OptionNames<InputLimits> = {
+  stateBytes: true,
+  depth: true,
+  idLength: true,
+  tools: true,
+  patternLength: true,
 }
 
 const DEFAULTS: Required<InputLimits> = {

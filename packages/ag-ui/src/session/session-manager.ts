@@ -1,11 +1,13 @@
 import {
   type Clock,
   checkOption,
+  checkOptionNames,
   got,
   type Json,
   type JsonObject,
   KernelError,
   type Memory,
+  type OptionNames,
   type Owner,
   type Store,
   systemClock,
@@ -50,6 +52,19 @@ export interface SessionParts extends Required<Omit<SessionManagerOptions, 'memo
   readonly holds: ThreadHolds
 }
 
+const NAMES: OptionNames<SessionManagerOptions> = {
+  store: true,
+  sessionTimeoutMs: true,
+  maxPendingMs: true,
+  sweepIntervalMs: true,
+  maxSessionsPerUser: true,
+  apps: true,
+  memory: true,
+  memoryTimeoutMs: true,
+  clock: true,
+  report: true,
+}
+
 /**
  * Sessions by app, user and thread: their state and processed messages between runs, and their end.
  * Contract: everything is in the store, so that any number of managers in any number of processes may work on it; it writes under a short lease of
@@ -64,6 +79,7 @@ export class SessionManager implements AsyncDisposable {
   #sweeping: Promise<unknown> = Promise.resolve()
 
   constructor(options: SessionManagerOptions) {
+    checkOptionNames('SessionManager', options, NAMES)
     const {
       store,
       sessionTimeoutMs = 1_200_000,

@@ -1,10 +1,12 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import {
   type AgentEvent,
+  checkOptionNames,
   type ErrorInfo,
   type EventStamp,
   type JsonObject,
   KernelError,
+  type OptionNames,
   type RunEnd,
   type RunStart,
 } from '@troupe/kernel'
@@ -43,6 +45,20 @@ export interface TranslatorOptions {
   readonly report?: (error: KernelError) => void
 }
 
+const NAMES: OptionNames<TranslatorOptions> = {
+  threadId: true,
+  runId: true,
+  parentRunId: true,
+  input: true,
+  history: true,
+  state: true,
+  hidden: true,
+  clientTools: true,
+  publicError: true,
+  requestId: true,
+  showToolErrors: true,
+  report: true,
+}
 const NOTHING: readonly AgUiEvent[] = []
 
 /**
@@ -52,6 +68,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
  */
 export function eventTranslator(options: TranslatorOptions): Translator {
+  checkOptionNames('eventTranslator', options, NAMES)
   return new EventTranslator(options)
 }
 

@@ -1,5 +1,5 @@
 import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui/core'
-import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
+import { checkOptionNames, type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
 import type { AgUiMessage } from '../protocol.ts'
 import { contentOf, filesOf, resultOf, segmentId, segmentsOf } from './content.ts'
 
@@ -14,10 +14,9 @@ export interface MessageOptions {
  * Contract: ids and texts are those that the clients saw while it was streamed.
  * @example toAgUiMessages([{ id: 'u1', role: 'user', content: 'Hi' }]) // [{ id: 'u1', role: 'user', content: 'Hi' }]
  */
-export function toAgUiMessages(
-  messages: readonly Message[],
-  { showToolErrors = false }: MessageOptions = {},
-): AgUiMessage[] {
+export function toAgUiMessages(messages: readonly Message[], options: MessageOptions = {}): AgUiMessage[] {
+  checkOptionNames('toAgUiMessages', options, { showToolErrors: true })
+  const { showToolErrors = false } = options
   return messages.flatMap((message) => shown(message, showToolErrors))
 }
 

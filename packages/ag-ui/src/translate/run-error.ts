@@ -1,5 +1,5 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
-import type { ErrorInfo, Usage } from '@troupe/kernel'
+import { checkOptionNames, type ErrorInfo, type Usage } from '@troupe/kernel'
 import { usageOf } from './outcome.ts'
 
 /** What the outside may know of an error. */
@@ -56,6 +56,7 @@ export interface RunErrorOptions {
  * @example runError(publicError(error), { requestId })
  */
 export function runError({ code, message }: PublicError, options: RunErrorOptions = {}): RunErrorEvent {
+  checkOptionNames('runError', options, { requestId: true, retryable: true, holder: true, usage: true })
   const { requestId, retryable, holder, usage } = options
   const tokens = usage && usageOf(usage)
   const metadata = {

@@ -1,4 +1,5 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
+import { checkOptionNames } from '@troupe/kernel'
 import type { AgUiEvent, RunWriter } from '../protocol.ts'
 import { OpenEntities } from './open-entities.ts'
 import { isTerminal, type Terminal } from './open-kind.ts'
@@ -24,6 +25,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * send(writer.end())
  */
 export function runWriter(options: RunWriterOptions = {}): RunWriter {
+  checkOptionNames('runWriter', options, { onRefused: true })
   return new Writer(options)
 }
 

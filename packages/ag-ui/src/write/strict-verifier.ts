@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import { got, type Json, KernelError } from '@troupe/kernel'
+import { checkOptionNames, got, type Json, KernelError } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { equal } from '../translate/json-patch.ts'
 import { applyPatch } from './apply-patch.ts'
@@ -26,6 +26,7 @@ export interface StrictVerifierOptions {
  * verifier.end()
  */
 export function strictVerifier(options: StrictVerifierOptions = {}): StrictVerifier {
+  checkOptionNames('strictVerifier', options, { messages: true })
   return new Verifier(options)
 }
 

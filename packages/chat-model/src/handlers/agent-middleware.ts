@@ -2,8 +2,11 @@ import {
   type AgentHandler,
   type Awaitable,
   checkOption,
+  checkOptionNames,
   type InvokeTool,
   type Message,
+  nearest,
+  type OptionNames,
   type RunContext,
   type StreamTool,
   type Tool,
@@ -28,13 +31,15 @@ export interface AgentMiddleware {
   }
 }
 
-const FIELDS: readonly string[] = [
-  'additionalInstruction',
-  'additionalTools',
-  'beforeChatModel',
-  'afterChatModel',
-  'wrapToolCall',
-]
+const NAMES: OptionNames<AgentMiddleware> = {
+  additionalInstruction: true,
+  additionalTools: true,
+  beforeChatModel: true,
+  afterChatModel: true,
+  wrapToolCall: true,
+}
+const ALIASES = { beforeModelRewriteHistory: 'beforeChatModel', afterModelRewriteHistory: 'afterChatModel' } as const
+const FIELDS: readonly string[] = Object.keys(NAMES)
 
 /** Whether something in a list of handlers is a middleware. */
 export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is AgentMiddleware {
@@ -44,6 +49,7 @@ export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is Ag
 /** A middleware as the handler it is. */
 export function middlewareHandler(middleware: AgentMiddleware, who: string): AgentHandler {
   checkOption(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
+  checkNames(middleware, `${who}: middleware`)
   const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
   const { invokable, streamable } = wrapToolCall ?? {}
   checkOption(
@@ -53,6 +59,9 @@ export function middlewareHandler(middleware: AgentMiddleware, who: string): Age
     additionalInstruction,
   )
   checkOption(typeof (wrapToolCall ?? {}) === 'object', who, 'wrapToolCall is { invokable, streamable }', wrapToolCall)
+  if (wrapToolCall) {
+    checkOptionNames(`${who}: wrapToolCall`, wrapToolCall, { invokable: true, streamable: true })
+  }
   for (const [hook, value] of Object.entries({ beforeChatModel, afterChatModel, invokable, streamable })) {
     checkOption(value === undefined || typeof value === 'function', who, `${hook} is a function`, value)
   }
@@ -70,6 +79,14 @@ export function middlewareHandler(middleware: AgentMiddleware, who: string): Age
     ...(invokable && { wrapInvokableToolCall: wrapping(invokable) }),
     ...(streamable && { wrapStreamableToolCall: wrapping(streamable) }),
   }
+}
+
+/** Contract: what cannot be meant as a field is the middleware's own. */
+function checkNames(middleware: AgentMiddleware, who: string): void {
+  const fields = Object.entries(middleware).filter(
+    ([name]) => /^(before|after|wrap|on)[A-Z_]/.test(name) || nearest(name, FIELDS) !== undefined,
+  )
+  checkOptionNames<AgentMiddleware>(who, Object.fromEntries(fields), NAMES, ALIASES)
 }
 
 function rewriting(

@@ -1,4 +1,4 @@
-import { checkOption, got, KernelError } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
 import { modelError } from './model-error.ts'
 
 /** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
@@ -31,17 +31,21 @@ export interface BackoffOptions {
   readonly random?: () => number
 }
 
+const ALIASES = { retries: 'attempts', maxRetries: 'attempts', maxMs: 'longestMs' } as const
+
 /**
  * Retries what is `retryable`, with exponential pauses and jitter; `details.retryAfterMs` is honoured where it is longer.
  * @example chatModelAgent({ retry: backoff({ attempts: 5 }), … })
  */
-export function backoff({
-  attempts = 3,
-  firstMs = 500,
-  longestMs = 30_000,
-  // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
-  random = () => Math.random(),
-}: BackoffOptions = {}): RetryPolicy {
+export function backoff(options: BackoffOptions = {}): RetryPolicy {
+  checkOptionNames('backoff', options, { attempts: true, firstMs: true, longestMs: true, random: true }, ALIASES)
+  const {
+    attempts = 3,
+    firstMs = 500,
+    longestMs = 30_000,
+    // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
+    random = () => Math.random(),
+  } = options
   checkOption(Number.isInteger(attempts) && attempts >= 1, 'backoff', 'attempts is a whole number from 1 on', attempts)
   for (const [option, value] of Object.entries({ firstMs, longestMs })) {
     checkOption(Number.isFinite(value) && value >= 0, 'backoff', `${option} is a number of milliseconds`, value)

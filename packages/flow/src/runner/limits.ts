@@ -1,4 +1,4 @@
-import { checkOption } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel'
 import { TRANSFERS } from '../session.ts'
 
 /** What a run may take. */
@@ -30,6 +30,15 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
     leaseMs = 30_000,
     pollMs = 2_000,
   } = limits
+  checkOptionNames('runner: limits', limits, {
+    runMs: true,
+    idleMs: true,
+    transfers: true,
+    cancelMs: true,
+    queueMs: true,
+    leaseMs: true,
+    pollMs: true,
+  })
   const all = { runMs, idleMs, transfers, cancelMs, queueMs, leaseMs, pollMs }
   for (const [name, value] of Object.entries(all)) {
     const least = name === 'transfers' || name === 'queueMs' || name === 'cancelMs' ? 0 : 1

@@ -6,7 +6,9 @@ import {
   type CancelRequest,
   type Clock,
   checkOption,
+  checkOptionNames,
   type KernelError,
+  type OptionNames,
   type Run,
   type RunInput,
   type Runner,
@@ -17,7 +19,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { readInput, startRun } from '@troupe/kernel/run'
+import { checkCallback, readInput, startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 import { freeRun } from './free-run.ts'
@@ -75,13 +77,18 @@ export interface RunnerParts {
  * const { text } = await runner({ agent }).query("What's the weather in Beijing?")
  */
 export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Output> {
+  checkOptionNames('runner', options, OPTIONS, OPTION_ALIASES)
   const { agent, callbacks = [], busy = 'reject', pending = 'reject', clock = systemClock, report } = options
+  checkOption(Array.isArray(callbacks), 'runner', 'callbacks is a list', callbacks)
+  for (const callback of callbacks) checkCallback(callback)
   checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
   const limits = checkLimits(options.limits)
   const flow = flowOf(agent)
   const local = new LocalRuns()
-  const cancel = async (ref: ThreadRef, { mode = 'now', runId }: CancelRequest = {}): Promise<boolean> => {
+  const cancel = async (ref: ThreadRef, request: CancelRequest = {}): Promise<boolean> => {
+    checkOptionNames('cancel', request, CANCEL)
+    const { mode = 'now', runId } = request
     check('cancel mode', mode, CANCEL_MODES)
     if (local.cancel(ref, mode, runId)) return true
     return store.leases.requestCancel(ref, { mode, ...(runId !== undefined && { runId }) })
@@ -98,8 +105,11 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     return startRun(flow, input, settings)
   }
   const run: FlowRunner<Output>['run'] = (input, request = {}) => {
+    checkOptionNames('run', request, REQUEST, REQUEST_ALIASES)
     const runId = runIdOf(request)
-    return start({ input: readInput<RunInput>(input, runId, 'run') }, request, runId)
+    const read = readInput<RunInput>(input, runId, 'run')
+    checkOptionNames('run', read, INPUT)
+    return start({ input: read }, request, runId)
   }
   return {
     agent: flow,
@@ -108,7 +118,9 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       checkOption(typeof text === 'string', 'query', 'expected a text', text)
       return run(text, request)
     },
-    resume(answers: Answers, { additions, options: runOptions, state, processed, ...request }) {
+    resume(answers: Answers, given) {
+      checkOptionNames('resume', given, RESUME, REQUEST_ALIASES)
+      const { additions, options: runOptions, state, processed, ...request } = given
       checkOption(request.session !== undefined, 'resume', 'expected the session of the thread that asks', undefined)
       const input = {
         ...(additions && { additions }),
@@ -136,6 +148,35 @@ function check(name: string, value: unknown, known: readonly unknown[]): void {
   if (!known.includes(value)) checkOption(false, 'runner', `${name} is one of ${known.join(', ')}`, value)
 }
 
+const OPTIONS: OptionNames<RunnerOptions> = {
+  agent: true,
+  store: true,
+  callbacks: true,
+  limits: true,
+  busy: true,
+  pending: true,
+  clock: true,
+  report: true,
+}
+const OPTION_ALIASES = { timeoutMs: 'limits', memory: 'store' } as const
+const REQUEST: OptionNames<FlowRequest> = {
+  session: true,
+  runId: true,
+  signal: true,
+  pending: true,
+  prepare: true,
+  busy: true,
+}
+const REQUEST_ALIASES = { abortSignal: 'signal', thread: 'session', threadId: 'session', id: 'runId' } as const
+const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
+  additions: true,
+  options: true,
+  state: true,
+  processed: true,
+}
+const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
+const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = { ...REQUEST, ...SETTINGS }
+const CANCEL: OptionNames<CancelRequest> = { mode: true, runId: true }
 const CANCEL_MODES = ['now', 'after-model', 'after-tools'] satisfies CancelMode[]
 const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]
 const PENDING = ['reject', 'drop'] satisfies PendingPolicy[]

@@ -1,7 +1,7 @@
 import type { Awaitable, Message, RunContext, ToolMessage } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import type { FlowAgent } from './flow-agent.ts'
-import { rewriteHistory } from './rewrite-history.ts'
+import { seenBy } from './rewrite-history.ts'
 
 /** What an agent sees of what all have said; `continues` if it goes on where it waited. */
 export function historyFor(
@@ -12,7 +12,7 @@ export function historyFor(
 ): Awaitable<readonly Message[]> {
   const { historyRewriter } = options
   const said = continues ? messages : withoutKept(messages)
-  if (!historyRewriter) return rewriteHistory(said, name, options)
+  if (!historyRewriter) return seenBy(said, name, options)
   return soundly(historyRewriter(said, ctx.derive({ agentName: name })))
 }
 

@@ -1,5 +1,5 @@
 import type { AssistantMessage, Awaitable, Content, FilePart, Message, RunContext, ToolMessage } from '@troupe/kernel'
-import { textOf } from '@troupe/kernel'
+import { checkOptionNames, textOf } from '@troupe/kernel'
 import { TRANSFER_TOOL } from './transfer-tool.ts'
 
 /** Makes the history that one agent sees of what all have said; `ctx.agentName` is that agent. */
@@ -19,7 +19,17 @@ export interface RewriteOptions {
 export function rewriteHistory(
   messages: readonly Message[],
   agentName: string,
-  { skipTransferMessages = false }: RewriteOptions = {},
+  options: RewriteOptions = {},
+): readonly Message[] {
+  checkOptionNames('rewriteHistory', options, { skipTransferMessages: true })
+  return seenBy(messages, agentName, options)
+}
+
+/** The same without a look at what else the options have. */
+export function seenBy(
+  messages: readonly Message[],
+  agentName: string,
+  { skipTransferMessages = false }: RewriteOptions,
 ): readonly Message[] {
   let rewritten: (Message | undefined)[] | undefined
   let shorter = false

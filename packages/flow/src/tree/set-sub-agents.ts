@@ -1,4 +1,4 @@
-import { type Agent, checkOption, got, KernelError } from '@troupe/kernel'
+import { type Agent, checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
 import { checkAgent } from '@troupe/kernel/run'
 import { isComposed } from './composed.ts'
 import { FlowAgent, type FlowOptions } from './flow-agent.ts'
@@ -53,6 +53,11 @@ export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOpti
   checkOpen(flow)
   const who = `agentWithOptions of ${flow.name}`
   checkOption(typeof options === 'object' && options !== null, who, 'expected options', options)
+  checkOptionNames(who, options, {
+    disallowTransferToParent: true,
+    historyRewriter: true,
+    skipTransferMessages: true,
+  })
   const { historyRewriter } = options
   const isRewriter = historyRewriter === undefined || typeof historyRewriter === 'function'
   checkOption(isRewriter, who, 'historyRewriter is a function', historyRewriter)

@@ -1,4 +1,4 @@
-import { defineTool, type Tool } from '@troupe/kernel'
+import { checkOptionNames, defineTool, type Tool } from '@troupe/kernel'
 
 /** How the tool shows itself to the model. */
 export interface BreakLoopToolOptions {
@@ -12,10 +12,12 @@ export interface BreakLoopToolOptions {
  * A tool by which a model ends the loop around it, with its last words.
  * @example chatModelAgent({ name: 'critic', tools: [breakLoopTool()], … })
  */
-export function breakLoopTool({
-  name = 'respond',
-  description = 'Ends the work with a final response. Call it only when nothing is left to do.',
-}: BreakLoopToolOptions = {}): Tool<{ response: string }> {
+export function breakLoopTool(options: BreakLoopToolOptions = {}): Tool<{ response: string }> {
+  checkOptionNames('breakLoopTool', options, { name: true, description: true })
+  const {
+    name = 'respond',
+    description = 'Ends the work with a final response. Call it only when nothing is left to do.',
+  } = options
   return defineTool({
     name,
     description,

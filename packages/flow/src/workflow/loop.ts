@@ -1,6 +1,6 @@
 import { type Agent, checkOption } from '@troupe/kernel'
 import { inOrder, isPass, type Pass } from './sequential.ts'
-import { type WorkflowOptions, workflow } from './workflow.ts'
+import { checkWorkflow, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a loop is made. */
 export interface LoopOptions extends WorkflowOptions {
@@ -13,7 +13,9 @@ export interface LoopOptions extends WorkflowOptions {
  * Contract: a break-loop action of any of them ends the innermost loop around it, an exit action ends all; after `maxIterations` it is complete.
  * @example loop({ name: 'refine', agents: [writer, critic], maxIterations: 3 })
  */
-export function loop({ maxIterations = 10, ...options }: LoopOptions): Agent {
+export function loop(given: LoopOptions): Agent {
+  checkWorkflow('loop', given, { ...WORKFLOW, maxIterations: true })
+  const { maxIterations = 10, ...options } = given
   const fine = Number.isInteger(maxIterations) && maxIterations >= 1
   checkOption(fine, `loop ${options.name}`, 'maxIterations is a positive integer', maxIterations)
   return workflow<Round>(options, {

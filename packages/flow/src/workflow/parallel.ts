@@ -1,7 +1,7 @@
 import { type Agent, got, KernelError } from '@troupe/kernel'
 import type { Steering } from '../tree/ending.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
-import { type Stage, type WorkflowOptions, workflow } from './workflow.ts'
+import { checkWorkflow, type Stage, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a parallel workflow is made. */
 export interface ParallelOptions extends WorkflowOptions {
@@ -20,7 +20,9 @@ const GRACE_MS = 1_000
  * Contract: what they said and what they wrote into the state is joined in the order of the list, however they end.
  * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
  */
-export function parallel({ onError = 'stop', ...options }: ParallelOptions): Agent {
+export function parallel(given: ParallelOptions): Agent {
+  checkWorkflow('parallel', given, { ...WORKFLOW, onError: true })
+  const { onError = 'stop', ...options } = given
   if (onError !== 'stop' && onError !== 'continue') {
     throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
   }

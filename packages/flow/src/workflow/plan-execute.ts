@@ -1,4 +1,4 @@
-import type { Agent } from '@troupe/kernel'
+import { type Agent, checkOptionNames } from '@troupe/kernel'
 import { loop } from './loop.ts'
 import { sequential } from './sequential.ts'
 
@@ -20,7 +20,16 @@ export interface PlanExecuteOptions {
  * Plans once, then carries out and plans anew until the replanner breaks the loop.
  * @example planExecute({ name: 'travel', planner, executor, replanner })
  */
-export function planExecute({ planner, executor, replanner, maxIterations, ...options }: PlanExecuteOptions): Agent {
+export function planExecute(given: PlanExecuteOptions): Agent {
+  checkOptionNames(given?.name ? `planExecute ${given.name}` : 'planExecute', given, {
+    name: true,
+    description: true,
+    planner: true,
+    executor: true,
+    replanner: true,
+    maxIterations: true,
+  })
+  const { planner, executor, replanner, maxIterations, ...options } = given
   const steps = loop({
     name: `${options.name}-steps`,
     agents: [executor, replanner],

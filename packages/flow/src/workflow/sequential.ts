@@ -1,6 +1,6 @@
 import type { Agent, Json } from '@troupe/kernel'
 import type { Ending } from '../tree/ending.ts'
-import { type Stage, type WorkflowOptions, workflow } from './workflow.ts'
+import { checkWorkflow, type Stage, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a sequence is made. */
 export type SequentialOptions = WorkflowOptions
@@ -11,6 +11,7 @@ export type SequentialOptions = WorkflowOptions
  * @example sequential({ name: 'report', agents: [researcher, writer] })
  */
 export function sequential(options: SequentialOptions): Agent {
+  checkWorkflow('sequential', options, WORKFLOW)
   return workflow(options, {
     kind: 'sequential',
     perform: (stage, state) => inOrder(stage, '', state),

@@ -3,10 +3,13 @@ import {
   type AgentEvent,
   type AgentInput,
   checkOption,
+  checkOptionNames,
   type EventDraft,
   got,
   type Json,
   KernelError,
+  type OptionAliases,
+  type OptionNames,
   type PipeStream,
   type ResumeInfo,
   type RunContext,
@@ -26,6 +29,19 @@ export interface WorkflowOptions {
   /** @default what it does with whom */
   readonly description?: string
   readonly agents: readonly Agent[]
+}
+
+/** What every workflow can be given, by name. */
+export const WORKFLOW: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
+
+/** Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
+export function checkWorkflow<Options extends WorkflowOptions>(
+  kind: string,
+  options: Options,
+  known: OptionNames<Options>,
+  aliases: OptionAliases<Options> = { subAgents: 'agents', steps: 'agents', branches: 'agents' },
+): void {
+  checkOptionNames(options?.name ? `${kind} ${options.name}` : kind, options, known, aliases)
 }
 
 /** One performance of a workflow. */

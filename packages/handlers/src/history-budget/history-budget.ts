@@ -2,6 +2,7 @@ import {
   type AgentHandler,
   type Awaitable,
   checkOption,
+  checkOptionNames,
   contextKey,
   type HistoryRewrite,
   type Message,
@@ -33,6 +34,7 @@ const WHO = 'historyBudget'
  * @example chatModelAgent({ name: 'guide', model, handlers: [historyBudget({ maxTokens: 100_000 })] })
  */
 export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
+  checkOptionNames(WHO, options, { maxTokens: true, count: true, keepLast: true, trimTo: true, summarize: true })
   const { maxTokens, count, keepLast = 1, summarize } = options
   const { trimTo = summarize ? Math.ceil(maxTokens / 2) : maxTokens } = options
   checkOption(isWhole(maxTokens, 1), WHO, 'maxTokens is a whole number from 1 on', maxTokens)

@@ -1,6 +1,7 @@
 import {
   type AgentHandler,
   checkOption,
+  checkOptionNames,
   contextKey,
   KernelError,
   type ModelPart,
@@ -29,7 +30,9 @@ const LEVELS: readonly unknown[] = ['info', 'warn', 'error'] satisfies LogLevel[
  * Contract: put it first, so that it stands outside what the other handlers do.
  * @example chatModelAgent({ name: 'guide', model, handlers: [logging({ log: (line) => console.log(JSON.stringify(line)) })] })
  */
-export function logging({ log, level: least = 'info', content = false }: LoggingOptions): AgentHandler {
+export function logging(options: LoggingOptions): AgentHandler {
+  checkOptionNames(WHO, options, { log: true, level: true, content: true })
+  const { log, level: least = 'info', content = false } = options
   checkOption(typeof log === 'function', WHO, 'log is a function', log)
   checkOption(LEVELS.includes(least), WHO, `level is one of ${LEVELS.join(', ')}`, least)
   checkOption(typeof content === 'boolean', WHO, 'content is true or false', content)

@@ -2,6 +2,7 @@ import {
   type AgentHandler,
   type Clock,
   checkOption,
+  checkOptionNames,
   type RunContext,
   type Tool,
   type ToolCallInput,
@@ -40,6 +41,7 @@ const WHO = 'toolCache'
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCache({ ttlMs: 60_000 })] })
  */
 export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
+  checkOptionNames(WHO, options, { tools: true, key: true, maxEntries: true, ttlMs: true, clock: true, shared: true })
   const { tools, key, maxEntries = 1000, ttlMs, clock, shared = false } = options
   checkOption(tools === undefined || isNames(tools), WHO, 'tools is a list of names', tools)
   checkOption(key === undefined || typeof key === 'function', WHO, 'key is a function', key)

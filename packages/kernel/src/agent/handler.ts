@@ -1,4 +1,5 @@
 import type { RunContext } from '../context/context.ts'
+import { checkHooks } from '../data/check-hooks.ts'
 import { got, isObject, KernelError } from '../data/error.ts'
 import type { RunResult } from '../data/event.ts'
 import type { Awaitable } from '../data/json.ts'
@@ -88,7 +89,7 @@ for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(
 
 /**
  * A hook of a handler, bound to it, or nothing if the handler does not have it.
- * Contract: throws `CONFIG_INVALID` for a handler without a name or with a hook that is no function.
+ * Contract: throws `CONFIG_INVALID` for a handler without a name or with a hook that is not a function.
  * @example const before = handlers.flatMap((handler) => hookOf(handler, 'beforeAgent') ?? [])
  */
 export function hookOf<H extends HookName>(handler: AgentHandler, hook: H): AgentHandler[H] {
@@ -102,3 +103,44 @@ export function hookOf<H extends HookName>(handler: AgentHandler, hook: H): Agen
   }
   return ABSENT in found ? undefined : found.bind(handler)
 }
+
+const HOOKS = Object.keys({
+  beforeAgent: true,
+  beforeModelRewriteHistory: true,
+  afterModelRewriteHistory: true,
+  wrapInvokableToolCall: true,
+  wrapStreamableToolCall: true,
+  wrapModelCall: true,
+  afterAgent: true,
+} satisfies Record<HookName, true>) as HookName[]
+
+const ALIASES: Readonly<Record<string, HookName>> = {
+  beforeChatModel: 'beforeModelRewriteHistory',
+  afterChatModel: 'afterModelRewriteHistory',
+  beforeTool: 'wrapInvokableToolCall',
+  afterTool: 'wrapInvokableToolCall',
+  beforeToolCall: 'wrapInvokableToolCall',
+  afterToolCall: 'wrapInvokableToolCall',
+  onStart: 'beforeAgent',
+  onEnd: 'afterAgent',
+  onFinish: 'afterAgent',
+  onError: 'afterAgent',
+}
+
+/**
+ * Checks a handler where it is given to an agent.
+ * Contract: throws `CONFIG_INVALID` for a handler without a name, with a hook that is not a function or that does not exist (`beforeModel`), and for one that has methods but no hook; methods that do not look like hooks are its own.
+ * @example handlers.forEach(checkHandler)
+ */
+export function checkHandler(handler: AgentHandler): void {
+  let hooks = 0
+  for (const name of HOOKS) if (hookOf(handler, name)) hooks++
+  checkHooks(`handler ${handler.name}`, handler, {
+    known: HOOKS,
+    looksLikeHook: LOOKS_LIKE_HOOK,
+    aliases: ALIASES,
+    hooks,
+  })
+}
+
+const LOOKS_LIKE_HOOK = /^(?:(?:before|after|wrap)(?:[A-Z_]|$)|on[A-Z_])/

@@ -1,5 +1,7 @@
+import { got, isObject, KernelError } from '../data/error.ts'
 import type { FinishReason } from '../data/event.ts'
 import type { AssistantMessage, FilePart, Message, ProviderMetadata, Usage } from '../data/message.ts'
+import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import type { JsonSchema } from '../data/schema.ts'
 
 /** A language model. */
@@ -63,4 +65,46 @@ export type ModelResult = {
   readonly usage: Usage
   readonly finishReason: FinishReason
   readonly model: string
+}
+
+const MODEL_OPTIONS: OptionNames<ModelOptions> = {
+  temperature: true,
+  maxOutputTokens: true,
+  stopSequences: true,
+  toolChoice: true,
+  responseSchema: true,
+  provider: true,
+}
+const ALIASES = { maxTokens: 'maxOutputTokens', stop: 'stopSequences', providerOptions: 'provider' } as const
+
+/**
+ * Checks the settings of model calls.
+ * Contract: throws `CONFIG_INVALID` for a setting that does not exist.
+ * @example checkModelOptions('agent weather: modelOptions', { temperature: 0 })
+ */
+export function checkModelOptions(who: string, options: ModelOptions): void {
+  checkOptionNames(who, options, MODEL_OPTIONS, ALIASES)
+}
+
+/**
+ * Checks that something is a chat model.
+ * Contract: throws `CONFIG_INVALID`; a model of the AI SDK, or its name, is told how to become one.
+ * @example checkModel('agent weather', 'model', model)
+ */
+export function checkModel(who: string, option: string, model: unknown): asserts model is ChatModel {
+  if (isObject(model) && typeof model.stream === 'function' && typeof model.name === 'string') return
+  throw new KernelError('CONFIG_INVALID', `${who}: ${option} ${wrongWith(model)}`)
+}
+
+function wrongWith(model: unknown): string {
+  if (isAiSdkModel(model)) return 'is an AI SDK model; wrap it: aiSdkModel(model) from @troupe/model-ai-sdk'
+  if (typeof model !== 'string') return `is a ChatModel, an object with a name and stream(), ${got(model)}`
+  return `is a ChatModel and not its name, ${got(model)}; wrap a provider's model: aiSdkModel(openai('gpt-5')) from @troupe/model-ai-sdk`
+}
+
+function isAiSdkModel(model: unknown): boolean {
+  if (!isObject(model)) return false
+  return (
+    'specificationVersion' in model || typeof model.doStream === 'function' || typeof model.doGenerate === 'function'
+  )
 }

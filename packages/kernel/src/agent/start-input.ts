@@ -1,7 +1,8 @@
 import { got, isObject, KernelError } from '../data/error.ts'
 import type { Message } from '../data/message.ts'
-import { suggestion } from '../data/option.ts'
-import type { AgentInput } from './agent.ts'
+import { checkOptionNames, type OptionNames, suggestion } from '../data/option.ts'
+import type { AgentInput, RunOptions } from './agent.ts'
+import { checkModelOptions } from './model.ts'
 
 /** A message as a caller may write it. Contract: without an `id` it gets one. */
 export type NewMessage = Message extends infer M
@@ -25,9 +26,11 @@ export function readInput<Input extends AgentInput>(input: StartInput<Input>, ru
   if (!isObject(given) || !Array.isArray(given.messages)) {
     throw new KernelError('CONFIG_INVALID', `${who}: expected a text or { messages: [...] }, ${got(input)}`)
   }
-  const { messages } = given
+  const { messages, options } = given
+  if (options !== undefined) checkRunOptions(options as RunOptions, who)
   let complete = true
   for (let i = 0; i < messages.length; i++) {
+    if (isPlain(messages[i])) continue
     checkMessage(messages[i], i, who)
     if (messages[i].id === undefined) complete = false
   }
@@ -38,8 +41,21 @@ export function readInput<Input extends AgentInput>(input: StartInput<Input>, ru
   return { ...given, messages: named } as unknown as Input
 }
 
+const RUN_OPTIONS: OptionNames<RunOptions> = { model: true, tools: true, maxIterations: true }
+
+function checkRunOptions(options: RunOptions, who: string): void {
+  checkOptionNames(`${who}: options`, options, RUN_OPTIONS, { maxSteps: 'maxIterations', maxTurns: 'maxIterations' })
+  if (options.model !== undefined) checkModelOptions(`${who}: options.model`, options.model)
+}
+
 const ROLES = ['system', 'user', 'assistant', 'tool'] satisfies Message['role'][]
 const PARTS = ['text', 'reasoning', 'file']
+
+/** Whether a message is what most are; a history of thousands is looked at in every run. */
+function isPlain(message: Partial<Message> | null | undefined): boolean {
+  if (!message?.id || typeof message.id !== 'string' || typeof message.content !== 'string') return false
+  return message.role === 'user' || message.role === 'assistant'
+}
 
 function checkMessage(message: unknown, index: number, who: string): void {
   if (!isObject(message)) throw wrong(who, index, `is a message like { role: 'user', content: 'Hi' }, ${got(message)}`)

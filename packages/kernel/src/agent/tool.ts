@@ -2,6 +2,7 @@ import type { RunContext } from '../context/context.ts'
 import { type ErrorInfo, got, isObject, KernelError } from '../data/error.ts'
 import { type Awaitable, isPromise, type Json } from '../data/json.ts'
 import type { Content, Part } from '../data/message.ts'
+import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import { type Infer, type JsonSchemaValidator, type Schema, toJsonSchema, validate } from '../data/schema.ts'
 
 /** What a tool does to the world; policy rules go by it. */
@@ -91,6 +92,30 @@ const EFFECTS: readonly unknown[] = [undefined, 'pure', 'idempotent', 'once', 'n
   | undefined
 )[]
 
+const NAMES: OptionNames<ToolDefinition<Schema>> = {
+  name: true,
+  displayName: true,
+  description: true,
+  parameters: true,
+  kind: true,
+  output: true,
+  effect: true,
+  longRunning: true,
+  onError: true,
+  needsApproval: true,
+  invoke: true,
+  stream: true,
+}
+const ALIASES = {
+  execute: 'invoke',
+  func: 'invoke',
+  handler: 'invoke',
+  run: 'invoke',
+  inputSchema: 'parameters',
+  schema: 'parameters',
+  title: 'displayName',
+} as const
+
 /**
  * Defines a tool.
  * Contract: validates the definition (`CONFIG_INVALID`, `SCHEMA_INVALID`); `kind` is `execute` unless said otherwise.
@@ -105,12 +130,15 @@ const EFFECTS: readonly unknown[] = [undefined, 'pure', 'idempotent', 'once', 'n
  */
 export function defineTool<const S extends Schema>(definition: ToolDefinition<S>): Tool<Infer<S>> {
   const tool = { kind: 'execute' as const, ...definition }
+  const who = definition?.name ? `tool ${definition.name}` : 'defineTool'
+  checkOptionNames<ToolDefinition<Schema>>(who, definition, NAMES, ALIASES)
   checkTool(tool)
   return tool
 }
 
-/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is no tool. */
+/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is not a tool; a tool of another framework is told about `defineTool`. */
 export function checkTool(tool: Tool<never>): void {
+  checkFramework(tool)
   if (!isObject(tool) || typeof tool.name !== 'string' || tool.name === '') {
     throw new KernelError('CONFIG_INVALID', `tool: expected a name, ${got(isObject(tool) ? tool.name : tool)}`)
   }
@@ -134,6 +162,21 @@ export function checkTool(tool: Tool<never>): void {
   }
 }
 
+const FOREIGN = ['execute', 'inputSchema', 'lc_namespace', 'func', 'schema', 'function', 'input_schema']
+
+/** Contract: throws `CONFIG_INVALID` for a tool of another framework. */
+function checkFramework(tool: unknown): void {
+  if (!isObject(tool) || (tool.parameters !== undefined && tool.execute === undefined) || tool.kind !== undefined)
+    return
+  const signs = FOREIGN.filter((name) => tool[name] !== undefined)
+  if (signs.length === 0) return
+  const who = typeof tool.name === 'string' && tool.name !== '' ? `tool ${tool.name}` : 'tool'
+  throw new KernelError(
+    'CONFIG_INVALID',
+    `${who}: is a tool of another framework (it has ${signs.join(', ')}); make one of it: defineTool({ name, description, parameters, invoke })`,
+  )
+}
+
 /**
  * The tools of one agent, each with its options.
  * Contract: throws `CONFIG_INVALID` for what is no tool and for a name that occurs twice.
@@ -145,6 +188,7 @@ export function toolMetas(tools: readonly (Tool | ToolMeta)[]): ToolMeta[] {
   const metas = tools.map((entry): ToolMeta => {
     const meta =
       isObject(entry) && 'tool' in entry ? (entry as ToolMeta) : { tool: entry as Tool, returnDirectly: false }
+    if (meta === entry) checkOptionNames('tools', meta, { tool: true, returnDirectly: true })
     checkTool(meta.tool)
     return meta
   })

@@ -12,21 +12,39 @@ export function checkOption(fine: boolean, who: string, expected: string, value:
 /** The options of a factory by name; the type makes the list complete. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true }
 
+/** Names that others use for an option: `{ execute: 'invoke' }`. */
+export type OptionAliases<Options> = { readonly [name: string]: keyof Options & string }
+
 /**
  * Refuses an option that does not exist, for those who write plain JavaScript.
- * Contract: throws `CONFIG_INVALID` with the nearest known name, or with all of them.
+ * Contract: throws `CONFIG_INVALID` with the nearest known name, or with all of them; an option that is undefined counts as absent; the instance of a class may have members of its own.
  * @example checkOptionNames('logging', options, { prefix: true, level: true })
  */
 export function checkOptionNames<Options extends object>(
   who: string,
   options: Options,
   known: OptionNames<Options>,
+  aliases?: OptionAliases<Options>,
 ): void {
   if (!isObject(options) || Array.isArray(options)) checkOption(false, who, 'expected an object of options', options)
-  for (const [name, value] of Object.entries(options)) {
-    if (Object.hasOwn(known, name) || value === undefined) continue
-    throw new KernelError('CONFIG_INVALID', `${who}: unknown option ${name}; ${suggestion(name, Object.keys(known))}`)
+  for (const name in options) {
+    if (Object.hasOwn(known, name) || options[name] === undefined) continue
+    if (!Object.hasOwn(options, name) || !isPlain(options)) continue
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `${who}: unknown option ${name}; ${hint(name, Object.keys(known), aliases)}`,
+    )
   }
+}
+
+function isPlain(options: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(options)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** What to say about a name that is not known, where others have names of their own for a thing. */
+export function hint(name: string, known: readonly string[], aliases: Readonly<Record<string, string>> = {}): string {
+  return Object.hasOwn(aliases, name) ? `did you mean ${aliases[name]}?` : suggestion(name, known)
 }
 
 /**
@@ -40,14 +58,19 @@ export function suggestion(name: string, known: readonly string[]): string {
 
 /** The known name that somebody most likely meant. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
-  const plain = plainly(name)
   let best: string | undefined
   let least = Number.POSITIVE_INFINITY
   for (const candidate of known) {
-    const distance = distanceOf(plain, plainly(candidate))
+    const distance = distanceOf(name, candidate)
     if (distance < least) [best, least] = [candidate, distance]
   }
   return best
+}
+
+/** Whether a name is one of the known ones with a slip of the finger, or in another spelling. */
+export function isMisspelt(name: string, known: readonly string[]): boolean {
+  const plain = plainly(name)
+  return known.some((one) => editsBetween(plain, plainly(one)) <= Math.floor(one.length / 5))
 }
 
 function plainly(name: string): string {
@@ -55,11 +78,23 @@ function plainly(name: string): string {
 }
 
 /** Edits between two names, or the length of what one adds to the other; infinite where they have little in common. */
-function distanceOf(a: string, b: string): number {
+function distanceOf(name: string, candidate: string): number {
+  const [a, b] = [plainly(name), plainly(candidate)]
   const [shorter, longer] = a.length < b.length ? [a, b] : [b, a]
-  if (shorter.length >= 4 && longer.startsWith(shorter)) return 1 + (longer.length - shorter.length) / 100
+  const added = 1 + (longer.length - shorter.length) / 100
+  if (shorter.length >= 4 && (longer.startsWith(shorter) || isWithin(name, candidate))) return added
   const edits = editsBetween(a, b)
   return edits <= Math.max(1, Math.floor(longer.length / 3)) ? edits : Number.POSITIVE_INFINITY
+}
+
+/** Whether every word of a name is in the other: `wrapToolCall` in `wrapInvokableToolCall`. */
+function isWithin(name: string, other: string): boolean {
+  const [a, b] = [wordsOf(name), wordsOf(other)]
+  return a.every((word) => b.includes(word)) || b.every((word) => a.includes(word))
+}
+
+function wordsOf(name: string): string[] {
+  return name.split(/[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase())
 }
 
 function editsBetween(a: string, b: string): number {

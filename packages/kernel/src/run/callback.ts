@@ -1,8 +1,10 @@
 import type { AgentInput } from '../agent/agent.ts'
 import type { ModelRequest, ModelResult } from '../agent/model.ts'
 import type { ToolCallInput, ToolCallResult } from '../agent/tool.ts'
-import type { KernelError } from '../data/error.ts'
+import { checkHooks, methodsOf } from '../data/check-hooks.ts'
+import { got, isObject, KernelError } from '../data/error.ts'
 import type { AgentEnd, AgentEvent, RunResult } from '../data/event.ts'
+import { hint } from '../data/option.ts'
 import type { ThreadRef } from '../store/store.ts'
 
 /** What is being observed, and where it stands. */
@@ -51,4 +53,57 @@ export interface Callback {
 export interface Span<C extends keyof Spans> {
   end(output: Spans[C]['output']): void
   fail(error: unknown): void
+}
+
+const SPANS = Object.keys({ run: true, agent: true, model: true, tool: true } satisfies Record<keyof Spans, true>)
+const SPAN_HOOKS = ['onStart', 'onEnd', 'onError'] satisfies (keyof SpanHooks<never, never>)[]
+const RUN_HOOKS = [...SPAN_HOOKS, 'onPart']
+const SPAN_ALIASES = { llm: 'model', chatModel: 'model', tools: 'tool' }
+const HOOK_ALIASES = { onBegin: 'onStart', onStop: 'onEnd', onFinish: 'onEnd', onFail: 'onError', onEvent: 'onPart' }
+const LOOKS_LIKE_HOOK = /^on[A-Z_]/
+const checked = new WeakSet<Callback>()
+
+/**
+ * Checks a callback where it is given.
+ * Contract: throws `CONFIG_INVALID` for one without a name, for a hook that does not exist (`model.onStop`, `onStart` outside a span), and for a span that does not exist (`llm: { onStart }`).
+ * @example callbacks.forEach(checkCallback)
+ */
+export function checkCallback(callback: Callback): void {
+  if (!isObject(callback) || typeof callback.name !== 'string' || callback.name === '') {
+    throw new KernelError('CONFIG_INVALID', `callbacks: each is an object with a name, ${got(callback)}`)
+  }
+  if (checked.has(callback)) return
+  const who = `callback ${callback.name}`
+  for (const [name, value] of Object.entries(callback)) {
+    if (SPANS.includes(name)) checkSpan(`${who}: ${name}`, value, name === 'run' ? RUN_HOOKS : SPAN_HOOKS)
+    else if (isObject(value) && hasSpanHook(value)) {
+      throw new KernelError('CONFIG_INVALID', `${who}: unknown span ${name}; ${hint(name, SPANS, SPAN_ALIASES)}`)
+    }
+  }
+  for (const name of methodsOf(callback)) {
+    if (!LOOKS_LIKE_HOOK.test(name)) continue
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `${who}: ${name} is outside a span; hooks are in ${SPANS.join(', ')}: { run: { onStart } }`,
+    )
+  }
+  checked.add(callback)
+}
+
+function checkSpan(who: string, span: unknown, known: readonly string[]): void {
+  if (span === undefined) return
+  if (!isObject(span)) throw new KernelError('CONFIG_INVALID', `${who} is an object of hooks, ${got(span)}`)
+  let hooks = 0
+  for (const name of known) {
+    if (span[name] === undefined) continue
+    if (typeof span[name] !== 'function') {
+      throw new KernelError('CONFIG_INVALID', `${who}.${name} is a function, ${got(span[name])}`)
+    }
+    hooks++
+  }
+  checkHooks(who, span, { known, looksLikeHook: LOOKS_LIKE_HOOK, aliases: HOOK_ALIASES, hooks })
+}
+
+function hasSpanHook(span: Readonly<Record<PropertyKey, unknown>>): boolean {
+  return RUN_HOOKS.some((name) => typeof span[name] === 'function')
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../context/clock.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
+import { KernelError } from '../data/error.ts'
 import type { AgentEvent } from '../data/event.ts'
-import type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback.ts'
+import { type Callback, checkCallback, type RunInfo, type Span, type SpanHooks, type Spans } from './callback.ts'
 
 type Component = keyof Spans
 type Hook = (info: RunInfo, payload: never) => void | Promise<void>
@@ -24,11 +24,7 @@ export class Listeners {
   #cancelHangCheck: (() => void) | undefined
 
   constructor(callbacks: readonly Callback[], clock: Clock, report: (error: KernelError) => void) {
-    for (const callback of callbacks) {
-      if (!isObject(callback) || typeof callback.name !== 'string' || callback.name === '') {
-        throw new KernelError('CONFIG_INVALID', `callbacks: each is an object with a name, ${got(callback)}`)
-      }
-    }
+    for (const callback of callbacks) checkCallback(callback)
     this.callbacks = callbacks
     this.parts = callbacks.flatMap((callback) => {
       const { run } = callback

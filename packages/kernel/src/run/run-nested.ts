@@ -7,6 +7,7 @@ import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
+import { checkOptionNames } from '../data/option.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { mapStream, pipe, type Sink } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
@@ -39,6 +40,7 @@ export async function runNested<Output>(
   options: NestedOptions = {},
 ): Promise<RunResult<Output>> {
   checkAgent(agent)
+  checkOptionNames('runNested', options, { forward: true, onEvent: true })
   const outer = internals(ctx)
   const { scope } = outer.place
   if (scope?.callId === undefined) throw onlyInCall('runNested')

@@ -6,6 +6,7 @@ import { KernelContext } from '../context/kernel-context.ts'
 import { TrackedState } from '../context/state.ts'
 import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
+import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import { kernelRun } from './kernel-run.ts'
 import { Listeners, reportToConsole } from './listeners.ts'
 import { checkAgent } from './observe.ts'
@@ -22,7 +23,7 @@ export function startRun<Output>(
   options: RunSettings & RunHost = {},
 ): Run<Output> {
   checkAgent(agent)
-  const core = createCore(options)
+  const core = createCore(options, 'startRun')
   const start = readInput<AgentInput | ResumeInfo>(input, core.runId, `run of ${agent.name}`)
   return kernelRun(agent, start, core, options, [], (state) => rootContext(core, agent.name, state, options))
 }
@@ -32,16 +33,36 @@ export function startRun<Output>(
  * @example await tool.invoke({ city: 'Beijing' }, createRunContext(), call)
  */
 export function createRunContext(settings: RunSettings = {}): RunContext {
-  const ctx = rootContext(createCore(settings), '', undefined, settings)
+  const ctx = rootContext(createCore(settings, 'createRunContext'), '', undefined, settings)
   return settings.signal ? ctx.derive({ signal: settings.signal }) : ctx
 }
 
-function createCore(settings: RunSettings & RunHost): RunCore {
+const SETTINGS: OptionNames<RunSettings & RunHost> = {
+  session: true,
+  runId: true,
+  signal: true,
+  pending: true,
+  prepare: true,
+  callbacks: true,
+  clock: true,
+  state: true,
+  canInterrupt: true,
+  timeoutMs: true,
+  report: true,
+  open: true,
+  around: true,
+  cancelling: true,
+}
+const ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', thread: 'session', id: 'runId' } as const
+
+function createCore(settings: RunSettings & RunHost, who: string): RunCore {
+  // A host may keep state of its own beside its members.
+  if (!settings?.open && !settings?.around && !settings?.cancelling) checkOptionNames(who, settings, SETTINGS, ALIASES)
   const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
   if (typeof runId !== 'string' || runId === '') {
-    throw new KernelError('CONFIG_INVALID', `startRun: runId is a non-empty string, ${got(runId)}`)
+    throw new KernelError('CONFIG_INVALID', `${who}: runId is a non-empty string, ${got(runId)}`)
   }
   return new RunCore({
     runId,

@@ -1,7 +1,9 @@
 import {
   type Clock,
   checkOption,
+  checkOptionNames,
   KernelError,
+  type OptionNames,
   type RecordCommand,
   type RecordStore,
   type ThreadRef,
@@ -53,6 +55,18 @@ const DEFAULTS: Required<WriteOptions> = {
   flushMs: 10_000,
 }
 
+const NAMES: OptionNames<WriteOptions> = {
+  delayMs: true,
+  maxText: true,
+  maxCommands: true,
+  attempts: true,
+  retryMs: true,
+  maxRetryMs: true,
+  timeoutMs: true,
+  maxPending: true,
+  flushMs: true,
+}
+
 /** Writes record commands, off the way of the runs they are about. Contract: in order for each thread; adding never fails, waits or does I/O. */
 export class WriteQueue implements Out, LaneHost, AsyncDisposable {
   readonly maxCommands: number
@@ -72,6 +86,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
 
   constructor(parts: WriteQueueParts, options: WriteOptions = {}) {
     this.#parts = parts
+    checkOptionNames('persistence: write', options, NAMES, { retries: 'attempts' })
     this.#options = { ...DEFAULTS, ...options }
     for (const [name, value] of Object.entries(this.#options)) {
       checkOption(

@@ -1,5 +1,6 @@
 import {
   type ChatModel,
+  checkModel,
   type Infer,
   type JsonObject,
   type JsonSchema,
@@ -91,7 +92,7 @@ const MARK = Symbol.for('troupe.AgentDefinition')
 export function defineAgent<const Form extends AgentInputForm, const Output extends Schema = never>(
   options: AgentOptions<Form, Output>,
 ): AgentDefinition<AgentInputs<Form>, [Output] extends [never] ? string : Infer<Output>> {
-  checkKeys('agent', [], options, KEYS)
+  checkKeys(whoOf(options), [], options, KEYS)
   const { name, displayName, description, input, output, prompt, query, model, tools, limits } =
     options as Partial<AgentOptions>
   checkName(name)
@@ -107,9 +108,8 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   for (const [key, text] of Object.entries({ prompt, query })) {
     if (text !== undefined) checkTemplateNames(compileTemplate(text, who, [key]), properties, who, [key])
   }
-  if (model !== undefined && (typeof model === 'string' ? model === '' : typeof model?.stream !== 'function')) {
-    throw misfit(who, ['model'], 'is a ChatModel or the name of one', model)
-  }
+  if (model === '') throw misfit(who, ['model'], 'is a ChatModel or the name of one', model)
+  if (model !== undefined && typeof model !== 'string') located(who, 'model', () => checkModel(who, 'model', model))
   if (limits !== undefined) checkLimits(who, limits)
   const definition = Object.assign({}, options as AgentOptions, {
     parameters,
@@ -129,6 +129,11 @@ export function isDefinition(value: unknown): value is AgentDefinition {
 /** What a definition was made of. */
 export function optionsOf({ parameters: _, ...options }: AgentDefinition): AgentOptions {
   return options
+}
+
+function whoOf(options: unknown): string {
+  const { name } = Object(options) as { readonly name?: unknown }
+  return typeof name === 'string' && name !== '' ? `agent ${name}` : 'agent'
 }
 
 function checkName(name: unknown): asserts name is string {

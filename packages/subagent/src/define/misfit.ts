@@ -1,4 +1,4 @@
-import { got, type JsonObject, KernelError } from '@troupe/kernel'
+import { got, type JsonObject, KernelError, suggestion } from '@troupe/kernel'
 
 /** Where in a definition something stands: `['limits', 'maxTurns']`. */
 export type Place = readonly string[]
@@ -15,7 +15,8 @@ export function checkKeys(who: string, place: Place, value: unknown, known: read
   if (!isPlain(value)) throw misfit(who, place, 'is an object', value)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue
-    throw new KernelError('CONFIG_INVALID', `${who}: unknown key ${[...place, key].join('.')}; ${known.join(', ')}`, {
+    const option = [...place, key].join('.')
+    throw new KernelError('CONFIG_INVALID', `${who}: unknown option ${option}; ${suggestion(key, known)}`, {
       details: { path: [...place, key], known },
     })
   }

@@ -1,4 +1,14 @@
-import { type AgentFactory, type ChatModel, checkOption, KernelError, type Tool, toolMetas } from '@troupe/kernel'
+import {
+  type AgentFactory,
+  type ChatModel,
+  checkModel,
+  checkOption,
+  checkOptionNames,
+  KernelError,
+  type OptionNames,
+  type Tool,
+  toolMetas,
+} from '@troupe/kernel'
 import { type AgentDefinition, isDefinition, isReserved } from '../define/define-agent.ts'
 import { type AgentLimits, checkLimits } from '../define/limits.ts'
 
@@ -32,6 +42,19 @@ export interface SubagentEnvironment {
   readonly report?: (error: KernelError) => void
 }
 
+/** What an environment can be given, by name. */
+export const ENVIRONMENT: OptionNames<SubagentEnvironment> = {
+  factory: true,
+  model: true,
+  models: true,
+  tools: true,
+  agents: true,
+  guard: true,
+  limits: true,
+  forward: true,
+  report: true,
+}
+
 /** An environment, checked once and shared by a whole tree. */
 export class Environment {
   readonly factory: AgentFactory
@@ -47,13 +70,14 @@ export class Environment {
   constructor(options: SubagentEnvironment, find?: (name: string) => AgentDefinition | undefined) {
     const who = 'subagents'
     checkOption(typeof options === 'object' && options !== null, who, 'expected an environment', options)
+    if (!find) checkOptionNames(who, options, ENVIRONMENT)
     const { factory, model, models = {}, tools = [], agents = [], guard, limits, forward = true, report } = options
     checkOption(typeof factory === 'function', who, 'factory is a function that makes agents', factory)
     checkOption(guard === undefined || typeof guard === 'function', who, 'guard is a function', guard)
     checkOption(typeof forward === 'boolean', who, 'forward is true or false', forward)
     checkOption(report === undefined || typeof report === 'function', who, 'report is a function', report)
     for (const [name, one] of Object.entries({ ...models, ...(model && { model }) })) {
-      checkOption(typeof one?.stream === 'function', who, `model ${name} is a ChatModel`, one)
+      checkModel(who, name === 'model' ? name : `models.${name}`, one)
     }
     if (limits !== undefined) checkLimits(who, limits)
     const metas = toolMetas(tools)

@@ -90,7 +90,7 @@ export function checkLength(pattern: string, wrong: Wrong): void {
 }
 
 /** Contract: throws what `wrong` makes of it if a record has other keys than these: a misspelt one would widen a rule. */
-export function checkKeys(record: Record<string, unknown>, known: readonly string[], wrong: Wrong): void {
+function checkKeys(record: Record<string, unknown>, known: readonly string[], wrong: Wrong): void {
   const unknown = Object.keys(record).find((key) => !known.includes(key))
   if (unknown !== undefined) throw wrong(`knows ${known.join(', ')}, ${got(unknown)}`)
 }

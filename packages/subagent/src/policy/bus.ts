@@ -1,5 +1,5 @@
 import type { ApprovalAnswer, Awaitable, Json, ToolKind } from '@troupe/kernel'
-import { checkOption, got, KernelError } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
 import { checkPath, identityOf } from './agent-path.ts'
 import { jsonOf } from './arguments.ts'
 import type { AuditEvent } from './audit.ts'
@@ -90,6 +90,7 @@ const RESERVED = ['approval', 'audit']
  * const stop = bus.on('approval', async ({ message }) => ({ approved: await confirm(message) }))
  */
 export function createBus<M extends BusMessages = BusMessages>(options: BusOptions = {}): Bus<M> {
+  checkOptionNames('createBus', options, { report: true })
   const { report = reportToConsole } = options
   checkOption(typeof report === 'function', 'createBus', 'report is a function', report)
   return new MessageBus(report) as unknown as Bus<M>

@@ -1,4 +1,4 @@
-import { checkOption, type Tool } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type Tool } from '@troupe/kernel'
 import { checkPath, identityOf } from './agent-path.ts'
 import { type Bus, type BusMessages, checkBus } from './bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
@@ -48,6 +48,7 @@ interface Guarded {
  * const tool = policy.guard(writeFile, { path: ['coder'] })
  */
 export function createPolicy<M extends BusMessages = BusMessages>(options: PolicyOptions<M> = {}): Policy {
+  checkOptionNames('policy', options, { rules: true, bus: true, askTimeoutMs: true })
   const { rules = [], askTimeoutMs = 300_000 } = options
   const compiled = compileRules(rules)
   const bus = checkBus(options.bus)

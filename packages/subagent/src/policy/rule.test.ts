@@ -179,7 +179,7 @@ describe('a rule that is none', () => {
     ['is an object', []],
     ['effect is one of', {}],
     ['effect is one of', { effect: 'Deny' }],
-    ['knows effect, agent', { effect: 'deny', tools: 'x' }],
+    ['has an unknown option tools; did you mean tool?', { effect: 'deny', tools: 'x' }],
     ['agent is a text', { effect: 'deny', agent: 1 }],
     ['agent is a pattern', { effect: 'deny', agent: [] }],
     ['agent has a name', { effect: 'deny', agent: 'a//b' }],

@@ -1,6 +1,6 @@
-import { got, KernelError, type ToolKind } from '@troupe/kernel'
+import { got, KernelError, suggestion, type ToolKind } from '@troupe/kernel'
 import { compileName, compilePath, type Wrong } from './agent-path.ts'
-import { type ArgMatcher, checkKeys, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
+import { type ArgMatcher, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
 
 /** What a rule says about a call. */
 export type PolicyEffect = 'deny' | 'ask' | 'allow'
@@ -48,7 +48,9 @@ function compileRule(rule: unknown, index: number): CompiledRule {
   const wrongAt = (where: string): Wrong => wrongIn(index, where)
   const wrong = wrongIn(index, '')
   if (!isRecord(rule)) throw wrong(`is an object with an effect, ${got(rule)}`)
-  checkKeys(rule, KEYS, wrong)
+  for (const key of Object.keys(rule)) {
+    if (!KEYS.includes(key)) throw wrong(`has an unknown option ${key}; ${suggestion(key, KEYS)}`)
+  }
   const { effect, agent, tool, kind, args, reason } = rule
   if (!EFFECTS.includes(effect)) throw wrongAt('effect')(`is one of ${EFFECTS.join(', ')}, ${got(effect)}`)
   if (reason !== undefined && typeof reason !== 'string') throw wrongAt('reason')(`is a text, ${got(reason)}`)

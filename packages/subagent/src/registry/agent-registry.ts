@@ -1,7 +1,7 @@
-import { checkOption, got, KernelError, type Tool } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, KernelError, type OptionNames, type Tool } from '@troupe/kernel'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from '../define/define-agent.ts'
 import { checkPatterns } from '../define/tool-selection.ts'
-import { Environment, type SubagentEnvironment } from '../execute/environment.ts'
+import { ENVIRONMENT, Environment, type SubagentEnvironment } from '../execute/environment.ts'
 import { AgentExecutor } from '../execute/executor.ts'
 import { SubagentTool } from '../execute/subagent-tool.ts'
 import { compileNames } from '../glob.ts'
@@ -27,6 +27,16 @@ export interface LoadedAgents {
   readonly errors: readonly KernelError[]
 }
 
+const { agents: _, ...SHARED } = ENVIRONMENT
+const NAMES: OptionNames<AgentRegistryOptions> = {
+  ...SHARED,
+  enabled: true,
+  allowed: true,
+  excluded: true,
+  overrides: true,
+}
+const ALIASES = { allow: 'allowed', allowlist: 'allowed', deny: 'excluded', exclude: 'excluded' } as const
+
 /**
  * The agents of an app.
  * Contract: register before the first run; an agent that is not allowed, or excluded, is neither listed nor found nor declared.
@@ -46,6 +56,7 @@ export class AgentRegistry {
 
   constructor(options: AgentRegistryOptions) {
     const who = 'registry'
+    checkOptionNames(who, options, NAMES, ALIASES)
     this.#env = new Environment(options, (name) => this.getDefinition(name))
     const { enabled = true, allowed = ['*'], excluded = [], overrides = {} } = options
     checkOption(typeof enabled === 'boolean', who, 'enabled is true or false', enabled)

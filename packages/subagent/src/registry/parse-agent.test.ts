@@ -72,13 +72,18 @@ describe('an agent in a Markdown file', () => {
   })
 
   test.each<[string, string, number, RegExp]>([
-    ['an unknown key', withLines('tols: [a]'), 5, /unknown key tols/],
-    ['an unknown key inside', withLines('limits:\n  maxTurns: 3\n  maxStep: 3'), 7, /unknown key limits.maxStep/],
+    ['an unknown key', withLines('tols: [a]'), 5, /unknown option tols; did you mean tools\?/],
+    [
+      'an unknown key inside',
+      withLines('limits:\n  maxTurns: 3\n  maxStep: 3'),
+      7,
+      /unknown option limits.maxStep; known are maxTurns/,
+    ],
     [
       'an unknown key of a parameter',
       '---\nname: x\ndescription: d\ninput:\n  inputs:\n    a:\n      type: string\n      description: d\n      minimum: 3\n---\nHelp.',
       9,
-      /unknown key input.inputs.a.minimum/,
+      /unknown option input.inputs.a.minimum; known are type, description, required/,
     ],
     [
       'an unknown type',

@@ -1,4 +1,11 @@
-import type { Agent, AgentInput, Answers, Interrupt, RunSettings } from '@troupe/kernel'
+import {
+  type Agent,
+  type AgentInput,
+  type Answers,
+  checkOptionNames,
+  type Interrupt,
+  type RunSettings,
+} from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, shown } from '../fault.ts'
 import { AgentStage } from './agent-stage.ts'
@@ -22,6 +29,7 @@ export interface TestAgentOptions {
  * @example testAgent('chatModelAgent', () => chatModelAgent({ name: 'a', model: scriptedModel(['Hi']) }))
  */
 export function testAgent(name: string, make: () => Agent, options: TestAgentOptions = {}): void {
+  checkOptionNames('testAgent', options, { input: true, settings: true, answer: true })
   register(name, agentClauses(make, options))
 }
 

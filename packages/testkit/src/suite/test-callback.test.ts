@@ -28,6 +28,10 @@ const everywhere = [
 
 const mutants: Record<string, { readonly make: () => Callback; readonly caught: readonly string[] }> = {
   'it has no name': { make: () => ({ name: '' }), caught: ['has a name, and hooks that are functions'] },
+  'a hook is misspelt': {
+    make: () => ({ name: 'x', model: { onStop: () => undefined } as never }),
+    caught: ['has a name, and hooks that are functions', ...everywhere],
+  },
   'a hook is no function': {
     make: () => ({ name: 'x', tool: { onEnd: 'later' as never } }),
     caught: ['has a name, and hooks that are functions'],

@@ -1,5 +1,5 @@
 import { type Agent, type AgentEvent, type Callback, KernelError, type SpanHooks, say } from '@troupe/kernel'
-import { openSpan, runNested, startRun } from '@troupe/kernel/run'
+import { checkCallback, openSpan, runNested, startRun } from '@troupe/kernel/run'
 import { type Clause, register } from '../clause.ts'
 import { demand, errorText, Fault, isFrozenChange, shown } from '../fault.ts'
 import { demandName, frozen, promptly } from './patience.ts'
@@ -25,6 +25,7 @@ export function callbackClauses(make: () => Callback): readonly Clause[] {
             demand(typeof hook === 'function', `The hook ${component}.${name} is ${shown(hook)}, not a function`)
           }
         }
+        checkCallback(callback)
       },
     },
     ...Object.entries(SCENES).map(([scene, play]) => ({

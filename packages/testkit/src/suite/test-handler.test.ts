@@ -62,6 +62,10 @@ interface Mutant {
 
 const mutants: Record<string, Mutant> = {
   'it has no name': { handler: () => ({ name: '' }), caught: 'has a name, and hooks that are functions' },
+  'a hook is misspelt': {
+    handler: () => ({ beforeModel: () => undefined }) as never,
+    caught: 'has a name, and hooks that are functions',
+  },
   'a hook is no function': {
     handler: () => ({ afterAgent: 'later' as never }),
     caught: 'has a name, and hooks that are functions',

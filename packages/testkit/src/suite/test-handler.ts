@@ -1,8 +1,9 @@
 import {
   type AgentConfig,
   type AgentHandler,
+  checkHandler,
+  checkOptionNames,
   type HistoryRewrite,
-  type HookName,
   hookOf,
   KernelError,
   type Message,
@@ -37,6 +38,7 @@ export interface TestHandlerOptions {
  * @example testHandler('shout', () => shout())
  */
 export function testHandler(name: string, make: () => AgentHandler, options: TestHandlerOptions = {}): void {
+  checkOptionNames('testHandler', options, { messages: true, tools: true, prepare: true })
   register(name, handlerClauses(make, options))
 }
 
@@ -63,7 +65,7 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
       run: async () => {
         const handler = make()
         demandName(handler.name, 'handler')
-        for (const hook of HOOKS) hookOf(handler, hook)
+        checkHandler(handler)
       },
     },
     {
@@ -241,16 +243,6 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
 
 const KEEP_NOTHING =
   'Keep nothing in the handler that belongs to a run: make a key with `contextKey`, put the value into the context in beforeAgent (`return ctx.with(KEY, …)`) and read it with `ctx.get(KEY)`.'
-
-const HOOKS: readonly HookName[] = [
-  'beforeAgent',
-  'beforeModelRewriteHistory',
-  'afterModelRewriteHistory',
-  'wrapInvokableToolCall',
-  'wrapStreamableToolCall',
-  'wrapModelCall',
-  'afterAgent',
-]
 
 function rethrow(code: string): string {
   const why = code === 'INTERRUPTED' ? 'a person has been asked, and the run stops there' : 'the run is being stopped'

@@ -1,4 +1,4 @@
-import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { type ChatModel, checkOptionNames, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { demand, errorText, shown } from '../fault.ts'
 import { demandNoListeners } from './listeners.ts'
@@ -17,6 +17,7 @@ export interface TestModelOptions {
  * @example testModel('openai', () => aiSdkModel(openai('gpt-5')))
  */
 export function testModel(name: string, make: () => ChatModel, options: TestModelOptions = {}): void {
+  checkOptionNames('testModel', options, { request: true, failing: true })
   register(name, modelClauses(make, options))
 }
 

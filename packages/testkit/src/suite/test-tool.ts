@@ -1,5 +1,6 @@
 import {
   type AgentAction,
+  checkOptionNames,
   type Json,
   KernelError,
   type Part,
@@ -34,6 +35,7 @@ export interface TestToolOptions {
  * @example testTool('weather', () => weatherTool(), { args: { city: 'Beijing' } })
  */
 export function testTool(name: string, make: () => Tool, options: TestToolOptions): void {
+  checkOptionNames('testTool', options, { args: true, invalid: true, prepare: true }, { arguments: 'args' })
   register(name, toolClauses(make, options))
 }
 

@@ -1,0 +1,23 @@
+import { systemClock } from '@troupe/kernel'
+import { testOptions } from '@troupe/testkit'
+import { Pool } from 'pg'
+import { expect, test } from 'vitest'
+import { type PostgresStoreOptions, postgresStore } from './index.ts'
+
+const all: Required<Omit<PostgresStoreOptions, 'pool'>> = {
+  url: 'postgres://localhost/chat',
+  schema: 'public',
+  listen: false,
+  pollMs: 1,
+  timeoutMs: 1,
+  maxConnections: 1,
+  clock: systemClock,
+}
+testOptions<PostgresStoreOptions>('postgresStore', postgresStore, all)
+testOptions<PostgresStoreOptions>('postgresStore with a pool', postgresStore, { pool: new Pool() })
+
+test('a connection string is a url', () => {
+  expect(() => postgresStore({ connectionString: 'postgres://localhost/chat' } as never)).toThrow(
+    'postgresStore: unknown option connectionString; did you mean url?',
+  )
+})
