@@ -28,17 +28,29 @@ export function readInput<Input extends AgentInput>(input: StartInput<Input>, ru
   }
   const { messages, options } = given
   if (options !== undefined) checkRunOptions(options as RunOptions, who)
-  let complete = true
-  for (let i = 0; i < messages.length; i++) {
-    if (isPlain(messages[i])) continue
-    checkMessage(messages[i], i, who)
-    if (messages[i].id === undefined) complete = false
-  }
-  if (complete) return given as unknown as Input
+  if (isComplete(messages, who)) return given as unknown as Input
   const named = messages.map((message, i) =>
     message.id === undefined ? { ...message, id: `${runId}/input:${i}` } : message,
   )
   return { ...given, messages: named } as unknown as Input
+}
+
+/** How far a long list was checked, and the last message of that part; lists of histories grow at their end. */
+const CHECKED = new WeakMap<readonly unknown[], { readonly count: number; readonly last: unknown }>()
+const LONG = 64
+
+/** Whether every message has an id. Contract: throws for what is not a message; a long list that has grown is looked at from where it was checked. */
+function isComplete(messages: readonly Partial<Message>[], who: string): boolean {
+  const { length } = messages
+  const before = length < LONG ? undefined : CHECKED.get(messages)
+  let complete = true
+  for (let i = before && messages[before.count - 1] === before.last ? before.count : 0; i < length; i++) {
+    const message = messages[i] as Partial<Message>
+    checkMessage(message, i, who)
+    if (message.id === undefined) complete = false
+  }
+  if (complete && length >= LONG) CHECKED.set(messages, { count: length, last: messages[length - 1] })
+  return complete
 }
 
 const RUN_OPTIONS: OptionNames<RunOptions> = { model: true, tools: true, maxIterations: true }
@@ -50,12 +62,6 @@ function checkRunOptions(options: RunOptions, who: string): void {
 
 const ROLES = ['system', 'user', 'assistant', 'tool'] satisfies Message['role'][]
 const PARTS = ['text', 'reasoning', 'file']
-
-/** Whether a message is what most are; a history of thousands is looked at in every run. */
-function isPlain(message: Partial<Message> | null | undefined): boolean {
-  if (!message?.id || typeof message.id !== 'string' || typeof message.content !== 'string') return false
-  return message.role === 'user' || message.role === 'assistant'
-}
 
 function checkMessage(message: unknown, index: number, who: string): void {
   if (!isObject(message)) throw wrong(who, index, `is a message like { role: 'user', content: 'Hi' }, ${got(message)}`)

@@ -154,6 +154,21 @@ describe('the input of a run', () => {
     expect((await seen({ messages })).map(({ id }) => id)).toEqual(['R/input:0', 'mine', 'R/input:2'])
   })
 
+  test('is checked to its end, also a long list that has grown or changed since it was checked', async () => {
+    const messages: Message[] = Array.from({ length: 100 }, (_, i) => ({ id: `${i}`, role: 'user', content: 'x' }))
+    await seen({ messages })
+    const bad = { id: 'bad', role: 'usr', content: 'x' } as never
+    messages.push(bad)
+    expect(() => startRun(echo, { messages })).toThrow(/messages\[100\] has an unknown role/)
+    messages.length = 99
+    messages.push(bad)
+    expect(() => startRun(echo, { messages })).toThrow(/messages\[99\] has an unknown role/)
+    messages.length = 99
+    messages.push({ role: 'user', content: 'no id' } as never)
+    expect((await seen({ messages })).at(-1)?.id).toBe('R/input:99')
+    expect((await seen({ messages })).at(-1)?.id).toBe('R/input:99')
+  })
+
   test('is handed on as it is where nothing is missing', async () => {
     const given = { messages: [{ id: '1', role: 'user', content: 'a' }] as const }
     let got: unknown
