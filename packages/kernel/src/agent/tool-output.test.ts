@@ -47,6 +47,7 @@ describe('what is not JSON names the tool and the path', () => {
     ['not a number', { a: [0, Number.NaN] }, '.a[1]'],
     ['a bigint', { id: 1n }, '.id'],
     ['nothing in a list', [undefined], '[0]'],
+    ['a hole in a list', Array(2), '[0]'],
     ['a symbol', Symbol('x'), ''],
     ['a result that is not', { content: 'x', data: () => 1 }, '.data'],
   ])('%s', (_, output, path) => {

@@ -33,7 +33,7 @@ export function jsonOf(
   const inside = [...around, value]
   const { toJSON } = value as { readonly toJSON?: unknown }
   if (typeof toJSON === 'function') return jsonOf(toJSON.call(value), broken, path, inside)
-  if (Array.isArray(value)) return value.map((item, i) => jsonOf(item, broken, `${path}[${i}]`, inside))
+  if (Array.isArray(value)) return Array.from(value, (item, i) => jsonOf(item, broken, `${path}[${i}]`, inside))
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) throw broken(path)
   const copy: Record<string, Json> = {}
