@@ -37,9 +37,9 @@ interface Parent {
   readonly origin: string
 }
 
-/** Somebody who owes the run a terminal: an agent, an open span. */
-export interface Debtor {
-  abandon(error: KernelError): void
+/** An agent or a span that has begun and must be ended with its run. */
+export interface OpenEnd {
+  close(error: KernelError): void
 }
 
 /** What all contexts of one run share. */
@@ -53,7 +53,7 @@ export class RunCore {
   readonly depth: number
   readonly parent: Parent | undefined
   /** Few at a time, so a list is cheaper than a set. */
-  readonly #debtors: Debtor[] = []
+  readonly #openEnds: OpenEnd[] = []
   #nested: Set<Promise<unknown>> | undefined
   usage: Usage = NO_USAGE
   /** The state that the run began with, once it has begun. */
@@ -63,10 +63,10 @@ export class RunCore {
   /** The run's end of the stream, once it has begun. */
   recorder: Sink<AgentEvent> | undefined
   /** The consumer has left: nothing is shown any more, and no new effect may begin. */
-  left = false
+  consumerLeft = false
   /** Nothing more is taken: the run has ended. */
-  over = false
-  #told: ErrorInfo | undefined
+  ended = false
+  #reported: ErrorInfo | undefined
   #failure: KernelError | undefined
   #aborted: { readonly reason: unknown } | undefined
   #abortError: KernelError | undefined
@@ -152,14 +152,14 @@ export class RunCore {
 
   /** How a run or agent that stopped early ended: an abort that was caused by an error is a failure. */
   conclude(thrown: unknown, signal?: AbortSignal): { readonly outcome: Outcome; readonly error: KernelError } {
-    // What was told has happened, whatever came after it.
-    if (thrown !== undefined && this.#told && this.hasTold(KernelError.from(thrown))) {
+    // An error that was shown stays the outcome, even if an abort followed.
+    if (thrown !== undefined && this.#reported && this.wasReported(KernelError.from(thrown))) {
       return { outcome: 'failed', error: this.#known(KernelError.from(thrown)) }
     }
     const aborted = this.abortError ?? (signal?.aborted ? abortError(signal.reason) : undefined)
     const error = this.#known(aborted ?? KernelError.from(thrown))
     const wanted = error.code === 'ABORTED' && (aborted ?? this.cancelling?.())
-    // Who is stopped because of a failure does not replace it.
+    // An agent that is cancelled because of a failure does not replace that failure.
     if (!wanted || !this.#failure) this.#failure = error
     return { outcome: wanted ? 'cancelled' : 'failed', error }
   }
@@ -190,12 +190,12 @@ export class RunCore {
   }
 
   /** The same error is shown once per run, however many agents pass it on. */
-  hasTold({ code, message }: ErrorInfo): boolean {
-    return this.#told?.code === code && this.#told.message === message
+  wasReported({ code, message }: ErrorInfo): boolean {
+    return this.#reported?.code === code && this.#reported.message === message
   }
 
-  markTold(error: ErrorInfo): void {
-    this.#told = error
+  markReported(error: ErrorInfo): void {
+    this.#reported = error
   }
 
   /** Whether an error would be lost behind the abort that came before it. */
@@ -203,22 +203,22 @@ export class RunCore {
     return this.#aborted !== undefined && error !== this.abortError && !KernelError.is(error, 'ABORTED')
   }
 
-  /** Whoever owes the run a terminal pays now. */
-  abandon(): void {
+  /** Ends everything that is still open. */
+  closeOpenEnds(): void {
     const { error } = this.conclude(undefined)
-    for (const debtor of this.#debtors.toReversed()) debtor.abandon(error)
+    for (const openEnd of this.#openEnds.toReversed()) openEnd.close(error)
   }
 
-  owe(debtor: Debtor): void {
-    this.#debtors.push(debtor)
+  track(openEnd: OpenEnd): void {
+    this.#openEnds.push(openEnd)
   }
 
-  pay(debtor: Debtor): void {
-    remove(this.#debtors, debtor)
+  untrack(openEnd: OpenEnd): void {
+    remove(this.#openEnds, openEnd)
   }
 
-  get inDebt(): boolean {
-    return this.#debtors.length > 0
+  get hasOpenEnds(): boolean {
+    return this.#openEnds.length > 0
   }
 
   /** Counts a nested run until it has ended. */
@@ -256,13 +256,13 @@ export class RunCore {
     parentSpanId?: string,
     callId?: string,
   ): Span<C> | undefined {
-    if (!this.listeners || this.over) return undefined
+    if (!this.listeners || this.ended) return undefined
     const span = this.listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
     // Runs and agents see to their own spans.
     if (!span || component === 'run' || component === 'agent') return span
-    const debtor: Debtor = { abandon: (error) => span.fail(error) }
-    this.owe(debtor)
-    span.onClose = () => this.pay(debtor)
+    const openEnd: OpenEnd = { close: (error) => span.fail(error) }
+    this.track(openEnd)
+    span.onClose = () => this.untrack(openEnd)
     return span
   }
 
