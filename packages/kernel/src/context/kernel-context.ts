@@ -4,6 +4,7 @@ import type { EventDraft } from '../data/event.ts'
 import { type Json, notJson } from '../data/json.ts'
 import type { Callback } from '../run/callback.ts'
 import type { RunCore } from '../run/run-core.ts'
+import type { RunIds } from '../run/run-ids.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { Clock } from './clock.ts'
@@ -67,7 +68,7 @@ export class KernelContext implements RunContext {
     return this.fields.state
   }
   get signal(): AbortSignal {
-    return this.fields.signal ?? this.core.signal
+    return this.fields.signal ?? this.core.abortState.signal
   }
   get cancelling(): CancelMode | undefined {
     return this.core.cancelling?.()
@@ -91,11 +92,11 @@ export class KernelContext implements RunContext {
     return this.fields.scope?.acted ?? false
   }
   get ids(): Ids {
-    return new StepIds(this.core, this.fields.step)
+    return new StepIds(this.core.ids, this.fields.step)
   }
 
   throwIfAborted(): void {
-    this.core.throwIfAborted()
+    this.core.abortState.throwIfAborted()
     this.fields.signal?.throwIfAborted()
   }
 
@@ -121,7 +122,7 @@ export class KernelContext implements RunContext {
       state: state ? new TrackedState(state) : fields.state,
       signal: signal ?? fields.signal,
       values: fields.values,
-      scope: call ? new Scope(call, core.within(call.callId)) : fields.scope,
+      scope: call ? new Scope(call, core.ids.originOf(call.callId)) : fields.scope,
       agent: fields.agent,
     })
   }
@@ -137,7 +138,7 @@ export class KernelContext implements RunContext {
     }
     const { core, fields } = this
     if (fields.agent) return fields.agent.write({ type: 'custom', name, data })
-    return core.recorder?.write({ type: 'custom', ...core.stamp(fields.agentName, fields.runPath), name, data })
+    return core.recorder?.write({ type: 'custom', ...core.ids.stamp(fields.agentName, fields.runPath), name, data })
   }
 
   sendAction(action: AgentAction): void {
@@ -154,20 +155,20 @@ export class KernelContext implements RunContext {
 
 /** The ids of one step. */
 class StepIds implements Ids {
-  readonly #core: RunCore
+  readonly #ids: RunIds
   readonly #step: string
 
-  constructor(core: RunCore, step: string) {
-    this.#core = core
+  constructor(ids: RunIds, step: string) {
+    this.#ids = ids
     this.#step = step
   }
 
   next(): string {
-    return this.#core.nextId(this.#step)
+    return this.#ids.next(this.#step)
   }
 
   call(callId: string): string {
-    return this.#core.claimCall(callId, this.#step)
+    return this.#ids.claimCall(callId, this.#step)
   }
 }
 

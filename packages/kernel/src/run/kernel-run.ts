@@ -61,7 +61,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     this.#core = core
     this.#options = options
     this.#context = context
-    this.#stamp = core.stamp(agent.name, runPath)
+    this.#stamp = core.ids.stamp(agent.name, runPath)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
@@ -128,7 +128,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   async #leave(): Promise<void> {
     const error = new KernelError('ABORTED', `run ${this.runId}: the consumer has left`)
     this.#core.consumerLeft = true
-    this.#core.abort(error)
+    this.#core.abortState.abort(error)
     if (!this.#started) this.#settled.resolve({ error })
     await this.#settled.promise
   }
@@ -144,7 +144,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     let unfollow: (() => void) | undefined
     let cancelTimer: (() => void) | undefined
     try {
-      unfollow = signal && this.#core.follow(signal)
+      unfollow = signal && this.#core.abortState.follow(signal)
       cancelTimer = this.#limit()
       const opened = this.#options.open && (await this.#open(this.#options.open))
       const { result, end } = await this.#record(out, opened?.state)
@@ -170,17 +170,19 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const { timeoutMs } = this.#options
     if (timeoutMs === undefined) return undefined
     return this.#core.clock.after(timeoutMs, () =>
-      this.#core.abort(new KernelError('TIMEOUT', `run ${this.runId}: exceeded its time limit of ${timeoutMs} ms`)),
+      this.#core.abortState.abort(
+        new KernelError('TIMEOUT', `run ${this.runId}: exceeded its time limit of ${timeoutMs} ms`),
+      ),
     )
   }
 
   async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
-    const opening = open.call(this.#options, this.#core)
+    const opening = open.call(this.#options, this.#core.abortState)
     try {
-      return await this.#core.settle(opening)
+      return await this.#core.abortState.settle(opening)
     } catch (error) {
       opening.then((late) => late.close()).catch(() => undefined)
-      throw KernelError.is(error) ? error : (this.#core.abortError ?? error)
+      throw KernelError.is(error) ? error : (this.#core.abortState.error ?? error)
     }
   }
 
@@ -221,11 +223,11 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     try {
       const wait = recorder.begin(this.#stamp)
       if (wait) await wait
-      core.throwIfAborted()
+      core.abortState.throwIfAborted()
       await this.#drive(recorder, internals(this.#context(state)))
-      if (this.#stoppedByAbort && !recorder.hasOutcome) thrown = { error: core.abortError }
+      if (this.#stoppedByAbort && !recorder.hasOutcome) thrown = { error: core.abortState.error }
     } catch (error) {
-      if (recorder.failed || core.hides(error)) this.#report(error)
+      if (recorder.failed || core.abortState.hides(error)) this.#report(error)
       if (!recorder.failed) thrown = { error }
     }
     const nested = core.endNested()
@@ -234,7 +236,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     // Each message had an event of its own.
     const { messages: _, ...rest } = result
     const end: RunEnd = { type: 'run-end', ...this.#stamp, ...rest }
-    core.part(end)
+    core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
     if (core.parent) core.parent.core.addUsage(result.usage)
@@ -245,7 +247,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   #unwrap(settled: Settled): RunResult<Output> {
     if ('error' in settled) throw settled.error
     const { result } = settled
-    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.failureOf(result.error)
+    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.errors.errorOf(result.error)
     return result as RunResult<Output>
   }
 
@@ -253,23 +255,23 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const core = this.#core
     core.state = ctx.fields.state
     const next = (start: AgentInput | ResumeInfo) => {
-      core.history = start.messages
+      core.ids.history = start.messages
       recorder.expect(start.messages)
       return observe(this.#agent, start, ctx)
     }
     const { around } = this.#options
-    if (!around) return core.settle(pipe(next(this.#start), recorder))
+    if (!around) return core.abortState.settle(pipe(next(this.#start), recorder))
     const source = around.call(this.#options, ctx, (start) => this.#graceful(next(start)))
-    return core.settle(pipe(source, recorder), HOST_MS)
+    return core.abortState.settle(pipe(source, recorder), HOST_MS)
   }
 
   /** Ends an agent soon after an abort, so that its host can still save the events so far. */
   #graceful(source: AsyncIterable<AgentEvent>): PipeStream<AgentEvent> {
     return stream(async (sink) => {
       try {
-        await this.#core.settle(pipe(source, sink))
+        await this.#core.abortState.settle(pipe(source, sink))
       } catch (error) {
-        if (!this.#core.aborted) throw error
+        if (!this.#core.abortState.aborted) throw error
         this.#stoppedByAbort = true
         this.#core.closeOpenEnds()
       }

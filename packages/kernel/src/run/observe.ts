@@ -15,8 +15,9 @@ import {
 } from '../data/event.ts'
 import { handled, refused } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, sinkTo, stream } from '../stream/stream.ts'
+import { CLOSING } from './abort-state.ts'
 import type { Span } from './callback.ts'
-import { CLOSING, type OpenEnd } from './run-core.ts'
+import type { OpenEnd } from './open-ends.ts'
 
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
@@ -27,9 +28,9 @@ export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunCo
   checkAgent(agent)
   const outer = internals(ctx)
   return stream((sink) => {
-    outer.core.throwIfAborted()
+    outer.core.abortState.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
-    const stamp = outer.core.stamp(agent.name, outer.runPath)
+    const stamp = outer.core.ids.stamp(agent.name, outer.runPath)
     const write = (draft: EventDraft) => {
       eventKind(draft)
       return sink.write(stamped(draft, stamp))
@@ -80,9 +81,9 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     this.#start = start
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
-    const scope = new Scope(this, core.within(step))
+    const scope = new Scope(this, core.ids.originOf(step))
     this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, scope, agent: this })
-    this.#stamp = core.stamp(agent.name, fields.runPath)
+    this.#stamp = core.ids.stamp(agent.name, fields.runPath)
   }
 
   get closed(): boolean {
@@ -91,7 +92,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
 
   async run(): Promise<void> {
     const { core, fields } = this.#ctx
-    core.track(this)
+    core.openEnds.track(this)
     const position = fields.step || 'agent'
     this.#span = core.openSpan('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
@@ -114,7 +115,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     const { signal } = this.#ctx.fields
     if (signal?.aborted && !CLOSING.has(draft.type)) return refused(this.#ctx.core.conclude(undefined, signal).error)
     if (kind !== 'content' && isSaidBy(draft, this.#stamp)) {
-      if (draft.type === 'error') throw KernelError.from(draft.error)
+      if (draft.type === 'error') throw this.#ctx.core.errors.errorOf(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
       checkAction(draft.action)
       this.#interrupted ||= draft.action.type === 'interrupt' && draft.action.interrupts.length > 0
@@ -132,7 +133,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
 
   #end(thrown: { readonly error: unknown } | undefined): void | Promise<void> {
     const { core, fields } = this.#ctx
-    if (!thrown && !core.aborted && !fields.signal?.aborted) {
+    if (!thrown && !core.abortState.aborted && !fields.signal?.aborted) {
       return this.#finish(this.#interrupted ? 'interrupted' : 'complete', undefined)
     }
     const { outcome, error } = core.conclude(thrown?.error, fields.signal)
@@ -142,7 +143,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
   /** Shows the open questions. They count even if the agent caught the error of `interrupt`. */
   async #ask(thrown: { readonly error: unknown } | undefined): Promise<void> {
     const { core, fields } = this.#ctx
-    if (core.aborted || fields.signal?.aborted) return this.#end(thrown)
+    if (core.abortState.aborted || fields.signal?.aborted) return this.#end(thrown)
     const action = { type: 'interrupt', interrupts: this.#asked ?? [] } as const
     try {
       const wait = this.#show({ type: 'action', ...this.#stamp, action })
@@ -157,18 +158,18 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
   #finish(outcome: Outcome, error: KernelError | undefined): void | Promise<void> {
     if (this.#closed) return
     const { core } = this.#ctx
-    const info = error?.toJSON()
+    const info = error && core.errors.infoOf(error)
     const end: AgentEnd = info
       ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
       : { type: 'agent-end', ...this.#stamp, outcome }
     const wait =
       info &&
       outcome === 'failed' &&
-      !core.wasReported(info) &&
+      !core.errors.wasReported(error) &&
       this.#show({ type: 'error', ...this.#stamp, error: info })
     const lastWait = this.#show(end)
     this.#closed = true
-    core.untrack(this)
+    core.openEnds.untrack(this)
     if (outcome === 'failed') this.#span?.fail(error)
     else this.#span?.end(end)
     // The agent has ended, whether or not its events are still read.

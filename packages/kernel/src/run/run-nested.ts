@@ -44,13 +44,13 @@ export async function runNested<Output>(
   const outer = internals(ctx)
   const { scope } = outer.fields
   if (scope?.callId === undefined) throw onlyInCall('runNested')
-  outer.core.throwIfAborted()
+  outer.core.abortState.throwIfAborted()
   const { number, saved } = scope.beginNested()
   let attempt: Attempt | undefined
   try {
     const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
     const start = readInput<AgentInput>(input, core.runId, `run of ${agent.name}`)
-    attempt = await outer.core.nest(
+    attempt = await outer.core.openEnds.trackRun(
       attemptRun(agent, start, saved as Attempt | undefined, scope.answers, outer, core, options),
     )
   } finally {
@@ -109,7 +109,7 @@ const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { core: outer.core, callId, spanId, origin: outer.core.within(callId) + name }
+  const parent = { core: outer.core, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -176,5 +176,5 @@ function awaited({ id, name }: ToolCall, agentName: string, core: RunCore): Inte
 }
 
 function resultId(core: RunCore, callId: string): string {
-  return `${core.within(callId)}#result`
+  return `${core.ids.originOf(callId)}#result`
 }

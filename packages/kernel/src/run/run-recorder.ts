@@ -6,7 +6,8 @@ import { type Message, textOf } from '../data/message.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
-import { CLOSING, type RunCore } from './run-core.ts'
+import { CLOSING } from './abort-state.ts'
+import type { RunCore } from './run-core.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -43,7 +44,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   write(event: AgentEvent): void | Promise<void> {
     const core = this.#core
     if (core.ended) return refused(new KernelError('ABORTED', `run ${core.runId}: has ended`))
-    if (core.abortError && !CLOSING.has(event.type)) return refused(core.abortError)
+    if (core.abortState.error && !CLOSING.has(event.type)) return refused(core.abortState.error)
     if (event.runId === core.runId) {
       if (event.type === 'run-start' || event.type === 'run-end') {
         throw byKernelAlone(`run ${core.runId}`, event.type)
@@ -56,7 +57,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   #gate(event: AgentEvent): void | Promise<void> {
     const wait = this.#core.consumerLeft ? undefined : this.#out.write(event)
     const opened = () => {
-      this.#core.throwIfAborted()
+      this.#core.abortState.throwIfAborted()
       this.#record(event)
     }
     return wait ? handled(wait.then(opened)) : opened()
@@ -76,7 +77,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     const message = messageOf(event)
     if (message) this.#messages.push(message)
     this.#update(event)
-    this.#core.part(event)
+    this.#core.spans?.part(event)
   }
 
   /** Whether the agent has failed; a later error does not replace its error. */
@@ -96,14 +97,17 @@ export class RunRecorder implements Sink<AgentEvent> {
     if (thrown) {
       const concluded = core.conclude(thrown.error)
       outcome = concluded.outcome
-      error = concluded.error.toJSON()
+      error = core.errors.infoOf(concluded.error)
     }
-    if (core.hasOpenEnds) {
-      core.abort(error ? KernelError.from(error) : new KernelError('ABORTED', 'run: ended while this was under way'))
+    if (!core.openEnds.isEmpty) {
+      core.abortState.abort(
+        error ? core.errors.errorOf(error) : new KernelError('ABORTED', 'run: ended while this was under way'),
+      )
       core.closeOpenEnds()
     }
     if (core.state?.changed && !core.parent) this.write({ type: 'state-delta', ...stamp, ...core.state.take() })
-    if (error && outcome === 'failed' && !core.wasReported(error)) this.write({ type: 'error', ...stamp, error })
+    if (error && outcome === 'failed' && !core.errors.wasReported(core.errors.errorOf(error)))
+      this.write({ type: 'error', ...stamp, error })
     core.ended = true
     return this.#result(outcome, error)
   }
@@ -160,7 +164,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
         return
       case 'error':
-        this.#core.markReported(event.error)
+        this.#core.errors.markReported(event.error)
         return
       case 'agent-end':
         this.#outcome = event.outcome
