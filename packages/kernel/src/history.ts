@@ -19,14 +19,14 @@ export function openCalls(messages: readonly Message[]): readonly ToolCall[] {
 
 const NONE: readonly ToolCall[] = []
 
-/** Whether there can be calls without a result: most histories end with what a person said, or with an answer. */
+/** Whether there can be calls without a result: most histories end with a user message or an answer. */
 function endsOpen(messages: readonly Message[]): boolean {
   const last = messages.at(-1)
   return last?.role === 'tool' || last?.role === 'assistant'
 }
 
 /**
- * The calls without a result since somebody last spoke to the agents; of several agents, where they ran at the same time.
+ * The calls without a result since the last user message; of several agents, if they ran in parallel.
  * @example unanswered(messages).map(({ id }) => id)
  */
 export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
@@ -38,7 +38,7 @@ export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
     const message = messages[i] as Message
     if (message.role === 'tool') answered.add(message.callId)
     else if (message.role !== 'assistant') break
-    // Who has spoken again since does not wait any more.
+    // An agent that has written a later message no longer waits.
     else if (message.agentName === undefined ? later.size === 0 : !later.has(message.agentName)) {
       calls.unshift(...(message.toolCalls ?? []).filter(({ id }) => !answered.has(id)))
       later.add(message.agentName)
@@ -48,7 +48,7 @@ export function unanswered(messages: readonly Message[]): readonly ToolCall[] {
 }
 
 /**
- * The history entry that a `tool-end` event stands for.
+ * The history entry of a `tool-end` event.
  * @example if (event.type === 'tool-end') messages.push(toolMessage(event))
  */
 export function toolMessage({
@@ -74,7 +74,7 @@ export function toolMessage({
 }
 
 /**
- * The history entry that an event stands for, if it stands for one; says who said it.
+ * The history entry of an event, if it has one, with the agent that wrote it.
  * @example const message = messageOf(event); if (message) messages.push(message)
  */
 export function messageOf(event: AgentEvent): Message | undefined {
@@ -83,11 +83,11 @@ export function messageOf(event: AgentEvent): Message | undefined {
   return event.message.agentName === undefined ? { ...event.message, agentName: event.agentName } : event.message
 }
 
-/** What stands in for a result that is not known. */
+/** The content of a result that is not known. */
 export const UNKNOWN_RESULT = 'The outcome of this call is not known.'
 
 /**
- * A result for a call of which nothing is known.
+ * A result for a call whose outcome is not known.
  * @example openCalls(messages).map((call) => unknownResult(call))
  */
 export function unknownResult({ id, name }: Pick<ToolCall, 'id' | 'name'>, agentName?: string): ToolMessage {
@@ -95,14 +95,14 @@ export function unknownResult({ id, name }: Pick<ToolCall, 'id' | 'name'>, agent
   return agentName === undefined ? result : { ...result, agentName }
 }
 
-/** How a history is repaired. */
+/** Options of `repairHistory`. */
 export interface RepairOptions {
   /** Ids of calls that await an answer from outside; they stay open. */
   readonly awaiting?: Iterable<string>
 }
 
 /**
- * Gives every call exactly one result, right after its message, and drops results that belong to no call.
+ * Gives every call exactly one result, right after its message, and drops results without a call.
  * Contract: returns the same array if nothing was wrong; a missing result is `UNKNOWN_RESULT`, neutral to success and failure.
  * @example const safe = repairHistory(messages, { awaiting: thread.openCalls.map(({ callId }) => callId) })
  */
@@ -130,7 +130,7 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
   return same(repaired, messages) ? messages : repaired
 }
 
-/** Whether every call has its result where it belongs; costs next to nothing on a long history that is sound. */
+/** Whether every call is followed by its result; cheap on a long history that is sound. */
 function isPaired(messages: readonly Message[]): boolean {
   for (let i = 0; i < messages.length; i++) {
     const message = messages[i] as Message

@@ -7,13 +7,13 @@ import { memoryRunLog } from './store/memory-run-log.ts'
 import { memoryThreads } from './store/memory-threads.ts'
 import type { Store } from './store/store.ts'
 
-/** What a memory store can be given. */
+/** Options of a memory store. */
 export interface MemoryStoreOptions {
   /** @default the system's clock */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** All store ports in memory: for tests, demos and runs that nobody has to find again; what comes out is shared, do not change it. */
+/** All store ports in memory, for tests, demos and runs that need not survive the process; returned values are shared, do not change them. */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptionNames('memoryStore', options, { clock: true })
   const { clock = Date } = options

@@ -7,7 +7,7 @@ import type { AgentHandler } from './handler.ts'
 import type { ChatModel, ModelOptions } from './model.ts'
 import type { ToolMeta } from './tool.ts'
 
-/** Something that turns messages into events. Contract: stateless between runs; what it throws becomes one `error` event. */
+/** Turns messages into events. Contract: stateless between runs; an error that it throws becomes one `error` event. */
 export interface Agent<Output = unknown> {
   readonly name: string
   readonly description: string
@@ -16,26 +16,26 @@ export interface Agent<Output = unknown> {
   /** A wrapper that observes what it runs (FlowAgent). Contract: its stream is passed on as it is, so no agent run is counted twice. */
   readonly observesItself?: true
   readonly '~output'?: Output
-  /** Contract: yields what it has to say; `observe` adds stamps, `agent-start`, state deltas and exactly one `agent-end`. */
+  /** Contract: yields its own events; `observe` adds stamps, `agent-start`, state deltas and exactly one `agent-end`. */
   run(input: AgentInput, ctx: RunContext): AsyncIterable<EventDraft>
   /** Continues after an `interrupt` action of this agent. Contract: emits no second `tool-start` and repeats no finished call. */
   resume?(info: ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft>
 }
 
-/** What an agent works on. */
+/** The input of an agent. */
 export interface AgentInput {
   readonly messages: readonly Message[]
   readonly additions?: Additions
   readonly options?: RunOptions
 }
 
-/** What others give an agent for one run. Contract: an added tool whose name is taken is left out; on a transfer tools travel along, the instruction stays. */
+/** Additions of other components to an agent for one run. Contract: an added tool whose name is taken is left out; on a transfer tools travel along, the instruction stays. */
 export interface Additions {
   readonly instruction?: string
   readonly tools?: readonly ToolMeta[]
 }
 
-/** What a caller may set for one run. */
+/** Options that a caller may set for one run. */
 export type RunOptions = {
   readonly model?: ModelOptions
   /** `ToolCallInput.callOptions` by tool name. */
@@ -43,15 +43,15 @@ export type RunOptions = {
   readonly maxIterations?: number
 }
 
-/** What an interrupted agent gets back. Contract: `messages` is the history with every result so far, so `state` holds only what history does not; unanswered interrupts are raised again. */
+/** The input with which an interrupted agent resumes. Contract: `messages` is the history with every result so far, so `state` holds only what history does not; unanswered interrupts are raised again. */
 export interface ResumeInfo extends AgentInput {
   readonly state: Json
   readonly answers: Answers
 }
-/** How a plugin makes a model-driven agent without knowing who implements it. */
+/** Makes a model-driven agent, so that a plugin need not know the implementation. */
 export type AgentFactory = (spec: AgentSpec) => Agent
 
-/** What an AgentFactory needs to know. */
+/** Settings for an AgentFactory. */
 export interface AgentSpec {
   readonly name: string
   readonly description: string

@@ -61,7 +61,7 @@ describe('what is a handler’s own', () => {
         return this.#secret
       }
       get beforeLunch(): never {
-        throw new Error('nobody asks')
+        throw new Error('not called')
       }
     }
     expect(() => checkHandler(new Shout('shout'))).not.toThrow()
@@ -77,6 +77,6 @@ describe('what is a handler’s own', () => {
 
   it('does not take the place of a name, and a hook is a function', () => {
     expect(() => checkHandler({ beforeAgent: fine } as never)).toThrow(/expected an object with a name/)
-    expect(() => checkHandler(handler({ beforeAgent: 'x' }))).toThrow(/beforeAgent is a function, got "x"/)
+    expect(() => checkHandler(handler({ beforeAgent: 'x' }))).toThrow(/beforeAgent must be a function, got "x"/)
   })
 })

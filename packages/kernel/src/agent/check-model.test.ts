@@ -38,7 +38,7 @@ test('settings of a model call that do not exist are refused', () => {
 const FOREIGN =
   /is a tool of another framework \(it has .*\); make one of it: defineTool\(\{ name, description, parameters, invoke \}\)/
 
-describe('a tool of another framework is told about defineTool', () => {
+describe('a tool of another framework fails with a hint at defineTool', () => {
   const schema = { type: 'object', properties: {} }
   const text = { name: 'weather', description: 'The weather.' }
   test.each([

@@ -53,7 +53,7 @@ describe('3.1 AgentHandler, hook by hook: hookOf', () => {
     [
       'a hook that is no function',
       { name: 'x', beforeAgent: 'soon' },
-      /handler x: beforeAgent is a function, got "soon"/,
+      /handler x: beforeAgent must be a function, got "soon"/,
     ],
   ])('refuses a handler with %s', (_, handler, message) => {
     expect(() => hookOf(handler as AgentHandler, 'beforeAgent')).toThrow(message)

@@ -19,9 +19,9 @@ export interface AgentHandler {
   afterModelRewriteHistory?(ctx: RunContext, messages: readonly Message[]): Awaitable<HistoryRewrite>
   /** Contract: a tool failure is `result.error`; anything thrown here ends the run. */
   wrapInvokableToolCall?(ctx: RunContext, input: ToolCallInput, next: InvokeTool): Promise<ToolCallResult>
-  /** Contract: for tools with `stream`; a handler with only the other wrap is adapted, never bypassed. Leaving the stream of `next` stops the tool; what was not read of it when the wrap's own stream has ended is read then and not shown, so that `result` settles. */
+  /** Contract: for tools with `stream`; a handler with only the other wrap is adapted, never bypassed. Leaving the stream of `next` stops the tool; if a wrap ends before it has read all of it, the rest is read and discarded, so that `result` settles. */
   wrapStreamableToolCall?(ctx: RunContext, input: ToolCallInput, next: StreamTool): Promise<StreamToolCallResult>
-  /** Contract: around one model call with its retries; what it yields is what happened. */
+  /** Contract: wraps one model call with its retries; the parts that it yields replace those of the model. */
   wrapModelCall?(ctx: RunContext, request: ModelRequest, next: CallModel): AsyncIterable<ModelPart>
   /** Contract: once after each `beforeAgent` that was reached, whatever the outcome; its error does not replace an earlier one. */
   afterAgent?(ctx: RunContext, result: RunResult): Awaitable<void>
@@ -49,7 +49,7 @@ export type HookName = Exclude<keyof AgentHandler, 'name'>
 const ABSENT = Symbol.for('troupe.absentHook')
 
 /**
- * For those who like classes.
+ * Base class for handlers written as classes.
  * Contract: a hook inherited unchanged counts as absent.
  * @example class Timer extends BaseAgentHandler { constructor() { super('timer') } }
  */
@@ -88,7 +88,7 @@ for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(
 }
 
 /**
- * A hook of a handler, bound to it, or nothing if the handler does not have it.
+ * Returns a hook bound to its handler, or undefined if the handler does not have it.
  * Contract: throws `CONFIG_INVALID` for a handler without a name or with a hook that is not a function.
  * @example const before = handlers.flatMap((handler) => hookOf(handler, 'beforeAgent') ?? [])
  */
@@ -99,7 +99,7 @@ export function hookOf<H extends HookName>(handler: AgentHandler, hook: H): Agen
   const found: unknown = handler[hook]
   if (found === undefined) return undefined
   if (typeof found !== 'function') {
-    throw new KernelError('CONFIG_INVALID', `handler ${handler.name}: ${hook} is a function, ${got(found)}`)
+    throw new KernelError('CONFIG_INVALID', `handler ${handler.name}: ${hook} must be a function, ${got(found)}`)
   }
   return ABSENT in found ? undefined : found.bind(handler)
 }
@@ -128,7 +128,7 @@ const ALIASES: Readonly<Record<string, HookName>> = {
 }
 
 /**
- * Checks a handler where it is given to an agent.
+ * Checks a handler before an agent uses it.
  * Contract: throws `CONFIG_INVALID` for a handler without a name, with a hook that is not a function or that does not exist (`beforeModel`), and for one that has methods but no hook; methods that do not look like hooks are its own.
  * @example handlers.forEach(checkHandler)
  */

@@ -43,13 +43,13 @@ export type ModelRequest = {
 export type ModelPart =
   | { readonly type: 'text-delta'; readonly delta: string }
   | { readonly type: 'reasoning-delta'; readonly delta: string }
-  /** Closes the open text or reasoning part and says what the vendor wants back with it. */
+  /** Closes the open text or reasoning part, with the metadata that the provider needs back. */
   | { readonly type: 'part-end'; readonly encrypted?: string; readonly metadata?: ProviderMetadata }
   | { readonly type: 'file'; readonly file: FilePart }
   | { readonly type: 'tool-call-start'; readonly callId: string; readonly name: string }
   | { readonly type: 'tool-call-delta'; readonly callId: string; readonly delta: string }
   | { readonly type: 'tool-call-end'; readonly callId: string; readonly metadata?: ProviderMetadata }
-  /** A retry or failover: what came before it in this call does not count. */
+  /** A retry or failover: discards the earlier parts of this call. */
   | { readonly type: 'restart' }
   | {
       readonly type: 'finish'
@@ -88,7 +88,7 @@ export function checkModelOptions(who: string, options: ModelOptions): void {
 
 /**
  * Checks that something is a chat model.
- * Contract: throws `CONFIG_INVALID`; a model of the AI SDK, or its name, is told how to become one.
+ * Contract: throws `CONFIG_INVALID`; for an AI SDK model, or its name, the message says how to wrap it.
  * @example checkModel('agent weather', 'model', model)
  */
 export function checkModel(who: string, option: string, model: unknown): asserts model is ChatModel {

@@ -11,14 +11,14 @@ export type NewMessage = Message extends infer M
     : never
   : never
 
-/** What a run is started with: the words of a user, or messages with whatever else an input has. */
+/** The input that starts a run: the text of a user, or messages with the other fields of an input. */
 export type StartInput<Input extends AgentInput = AgentInput> =
   | string
   | (Omit<Input, 'messages'> & { readonly messages: readonly NewMessage[] })
 
 /**
- * Reads what a run is started with.
- * Contract: gives ids to messages that have none, named after the run; throws `CONFIG_INVALID` for what is not an input and `VALIDATION_FAILED` for what is not a message.
+ * Reads the input that starts a run.
+ * Contract: gives ids to messages that have none, named after the run; throws `CONFIG_INVALID` for an invalid input and `VALIDATION_FAILED` for an invalid message.
  * @example const { messages } = readInput('Hi', 'run-1', 'startRun')
  */
 export function readInput<Input extends AgentInput>(input: StartInput<Input>, runId: string, who: string): Input {

@@ -10,8 +10,8 @@ const PROPERTIES = { content: true, display: true, data: true, error: true, dire
 const PARTS: Record<Part['type'], true> = { text: true, reasoning: true, file: true }
 
 /**
- * Makes a result of what a tool returned.
- * Contract: nothing is empty text; throws `TOOL_FAILED` for what is not JSON, with the tool and the path.
+ * Makes a result of the value that a tool returned.
+ * Contract: undefined becomes empty text; throws `TOOL_FAILED` with the tool and the path for a value that is not JSON.
  * @example toolResult('get_weather', { celsius: 24 }) // { content: '{"celsius":24}', data: { celsius: 24 } }
  */
 export function toolResult(tool: string, output: ToolOutput | void): ToolCallResult {
@@ -36,7 +36,7 @@ function notJsonAt(tool: string, path: string): KernelError {
   )
 }
 
-/** Whether a value is what becomes of a call, and not data that happens to be called content. */
+/** Whether a value is a whole result, and not data that happens to have a `content`. */
 function isResult(value: unknown): value is ToolCallResult {
   if (!isObject(value) || Array.isArray(value) || !isContent(value.content)) return false
   return Object.keys(value).every((key) => Object.hasOwn(PROPERTIES, key))

@@ -25,9 +25,14 @@ describe('defineTool', () => {
       'of an unknown kind',
       { kind: 'delete' },
       'CONFIG_INVALID',
-      /kind is one of read, write, execute, think, got "delete"/,
+      /kind must be one of read, write, execute, think, got "delete"/,
     ],
-    ['of an unknown effect', { effect: 'twice' }, 'CONFIG_INVALID', /effect is one of pure, idempotent, once, nested/],
+    [
+      'of an unknown effect',
+      { effect: 'twice' },
+      'CONFIG_INVALID',
+      /effect must be one of pure, idempotent, once, nested/,
+    ],
     ['without a body', { invoke: undefined }, 'CONFIG_INVALID', /expected invoke, stream or longRunning/],
     ['whose body is no function', { invoke: 'look' }, 'CONFIG_INVALID', /invoke and stream are functions, got "look"/],
     [
@@ -40,7 +45,7 @@ describe('defineTool', () => {
       'whose schema is no object',
       { parameters: z.string() },
       'SCHEMA_INVALID',
-      /parameters describe an object, got "string"/,
+      /parameters must describe an object, got "string"/,
     ],
   ])('refuses a tool %s', (_, change, code, message) => {
     const definition = { ...sound, ...change } as ToolDefinition<typeof sound.parameters>
@@ -57,7 +62,7 @@ describe('toolMetas', () => {
 
   it('refuses a duplicate tool name and says which', () => {
     expect(() => toolMetas([looking(), looking()])).toThrow(
-      expect.objectContaining({ code: 'CONFIG_INVALID', message: 'tools: names are unique, got "look" twice' }),
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: 'tools: names must be unique, got "look" twice' }),
     )
   })
 

@@ -5,12 +5,12 @@ import type { Content, Part } from '../data/message.ts'
 import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import { type Infer, type JsonSchemaValidator, type Schema, toJsonSchema, validate } from '../data/schema.ts'
 
-/** What a tool does to the world; policy rules go by it. */
+/** The kind of effect a tool has on its environment; policy rules use it. */
 export type ToolKind = 'read' | 'write' | 'execute' | 'think'
-/** What a repeated call does; caches and durable engines go by it. `nested`: its effects are the steps of the runs inside it. */
+/** The effect of a repeated call; caches and durable engines use it. `nested`: its effects are the steps of the runs inside it. */
 export type ToolEffect = 'pure' | 'idempotent' | 'once' | 'nested'
 
-/** Something a model can call. Contract: has `invoke`, `stream` or both, unless `longRunning`. */
+/** A tool that a model can call. Contract: has `invoke`, `stream` or both, unless `longRunning`. */
 export interface Tool<Args = unknown> {
   readonly name: string
   /** @default name */
@@ -28,22 +28,22 @@ export interface Tool<Args = unknown> {
   readonly onError?: 'feedback' | 'throw'
   /** Contract: asked for every call of the turn before any of them starts; true raises an interrupt of reason `approval`. */
   needsApproval?(args: Args, ctx: RunContext): Awaitable<boolean>
-  /** Contract: `args` are validated; throwing is a tool failure, not a run failure; what it returns is read by `toolResult`. */
+  /** Contract: `args` are validated; throwing is a tool failure, not a run failure; `toolResult` reads the returned value. */
   invoke?(args: Args, ctx: RunContext, call: ToolCallInput): Awaitable<ToolOutput | void>
   /** Contract: chunks are shown as they come; without a returned result their text is the result. */
   stream?(args: Args, ctx: RunContext, call: ToolCallInput): AsyncIterable<string | Part, ToolOutput | void>
 }
 
-/** What a tool may return: text for the model, any JSON value, or a whole result. Contract: text stays text; any other value is given to the model as JSON and to programs as `data`; an object that has `content` and nothing but properties of a result is one. */
+/** The values that a tool may return: text for the model, any JSON value, or a whole result. Contract: text stays text; any other value is given to the model as JSON and to programs as `data`; an object that has `content` and nothing but properties of a result is one. */
 export type ToolOutput = string | number | boolean | null | object
 
-/** What became of a call. */
+/** The result of a call. */
 export type ToolCallResult = {
-  /** What the model sees. */
+  /** Shown to the model. */
   readonly content: Content
-  /** What a person sees. @default content */
+  /** Shown to a person. @default content */
   readonly display?: string
-  /** What a program sees. */
+  /** Data for programs. */
   readonly data?: Json
   readonly error?: ErrorInfo
   /** Overrides `ToolMeta.returnDirectly` for this call. */
@@ -80,7 +80,7 @@ export interface StreamToolCallResult {
 export type InvokeTool = (ctx: RunContext, input: ToolCallInput) => Promise<ToolCallResult>
 /** The rest of the streamable onion. */
 export type StreamTool = (ctx: RunContext, input: ToolCallInput) => Promise<StreamToolCallResult>
-/** What `defineTool` takes: a Tool whose argument types come from its schema. */
+/** The argument of `defineTool`: a Tool whose argument types come from its schema. */
 export type ToolDefinition<S extends Schema> = Omit<Tool<Infer<S>>, 'parameters' | 'kind'> & {
   readonly parameters: S
   readonly kind?: ToolKind
@@ -118,7 +118,7 @@ const ALIASES = {
 
 /**
  * Defines a tool.
- * Contract: validates the definition (`CONFIG_INVALID`, `SCHEMA_INVALID`); `kind` is `execute` unless said otherwise.
+ * Contract: validates the definition (`CONFIG_INVALID`, `SCHEMA_INVALID`); `kind` defaults to `execute`.
  * @example
  * const weather = defineTool({
  *   name: 'get_weather',
@@ -136,7 +136,7 @@ export function defineTool<const S extends Schema>(definition: ToolDefinition<S>
   return tool
 }
 
-/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is not a tool; a tool of another framework is told about `defineTool`. */
+/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for a value that is not a tool; for a tool of another framework the message names `defineTool`. */
 export function checkTool(tool: Tool<never>): void {
   checkFramework(tool)
   if (!isObject(tool) || typeof tool.name !== 'string' || tool.name === '') {
@@ -145,8 +145,8 @@ export function checkTool(tool: Tool<never>): void {
   const wrong = (message: string) => new KernelError('CONFIG_INVALID', `tool ${tool.name}: ${message}`)
   const { description, kind, effect, invoke, stream } = tool
   if (typeof description !== 'string') throw wrong(`expected a description, ${got(description)}`)
-  if (!KINDS.includes(kind)) throw wrong(`kind is one of ${KINDS.join(', ')}, ${got(kind)}`)
-  if (!EFFECTS.includes(effect)) throw wrong(`effect is one of ${EFFECTS.slice(1).join(', ')}, ${got(effect)}`)
+  if (!KINDS.includes(kind)) throw wrong(`kind must be one of ${KINDS.join(', ')}, ${got(kind)}`)
+  if (!EFFECTS.includes(effect)) throw wrong(`effect must be one of ${EFFECTS.slice(1).join(', ')}, ${got(effect)}`)
   for (const body of [invoke, stream]) {
     if (body !== undefined && typeof body !== 'function') throw wrong(`invoke and stream are functions, ${got(body)}`)
   }
@@ -158,7 +158,7 @@ export function checkTool(tool: Tool<never>): void {
     throw new KernelError('SCHEMA_INVALID', `tool ${tool.name}: ${KernelError.from(cause).message}`, { cause })
   }
   if (type !== 'object') {
-    throw new KernelError('SCHEMA_INVALID', `tool ${tool.name}: parameters describe an object, ${got(type)}`)
+    throw new KernelError('SCHEMA_INVALID', `tool ${tool.name}: parameters must describe an object, ${got(type)}`)
   }
 }
 
@@ -179,7 +179,7 @@ function checkFramework(tool: unknown): void {
 
 /**
  * The tools of one agent, each with its options.
- * Contract: throws `CONFIG_INVALID` for what is no tool and for a name that occurs twice.
+ * Contract: throws `CONFIG_INVALID` for a value that is not a tool and for a name that occurs twice.
  * @example toolMetas([weather, { tool: finalAnswer, returnDirectly: true }])
  */
 export function toolMetas(tools: readonly (Tool | ToolMeta)[]): ToolMeta[] {
@@ -203,14 +203,14 @@ export function checkNames(tools: readonly ToolMeta[]): void {
     const name = meta?.tool?.name
     if (name === undefined)
       throw new KernelError('CONFIG_INVALID', `tools: expected { tool, returnDirectly }, ${got(meta)}`)
-    if (names.has(name)) throw new KernelError('CONFIG_INVALID', `tools: names are unique, ${got(name)} twice`)
+    if (names.has(name)) throw new KernelError('CONFIG_INVALID', `tools: names must be unique, ${got(name)} twice`)
     names.add(name)
   }
 }
 
 /**
  * Parses and validates the text a model wrote; no text at all counts as `{}`.
- * Contract: rejects with `VALIDATION_FAILED`; arguments that are there at once come without a promise; called innermost, after the wraps.
+ * Contract: rejects with `VALIDATION_FAILED`; returns no promise where nothing has to be awaited; called innermost, after the wraps.
  * @example const args = await parseArguments(tool, call.arguments, validator)
  */
 export function parseArguments(tool: Tool, text: string, validator: JsonSchemaValidator): Awaitable<unknown> {

@@ -78,7 +78,7 @@ describe('3.6 withTools', () => {
     expect(names(await configured([handler]))).toEqual(['a'])
   })
   it('refuses a duplicate at construction, and a name that the agent has when it runs', async () => {
-    expect(() => withTools(tool('a'), tool('a'))).toThrow(/tools: names are unique, got "a" twice/)
+    expect(() => withTools(tool('a'), tool('a'))).toThrow(/tools: names must be unique, got "a" twice/)
     await expect(configured([withTools(tool('a')), withTools(tool('a'))])).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
     })

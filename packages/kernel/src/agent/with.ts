@@ -4,7 +4,7 @@ import type { Awaitable } from '../data/json.ts'
 import type { AgentHandler } from './handler.ts'
 import { checkNames, type Tool, type ToolMeta, toolMetas } from './tool.ts'
 
-/** What a `with…Func` helper returns: the new value, or the value with a derived context. */
+/** The return value of a `with…Func` helper: the new value, or the value with a derived context. */
 export type Changed<T> = T | { readonly value: T; readonly ctx: RunContext }
 
 /**
@@ -22,7 +22,7 @@ export function withInstruction(text: string): AgentHandler {
 }
 
 /**
- * Makes a new instruction of the one so far.
+ * Replaces the instruction with one computed from it.
  * @example withInstructionFunc((ctx, instruction) => `${instruction}\nThe user is ${ctx.session.user}.`)
  */
 export function withInstructionFunc(
@@ -57,7 +57,7 @@ export function withTools(...tools: readonly (Tool | ToolMeta)[]): AgentHandler 
 }
 
 /**
- * Makes a new list of tools of the one so far: to remove, replace or change them.
+ * Replaces the tools with a list computed from them: to remove, replace or change tools.
  * @example withToolsFunc((ctx, tools) => tools.filter(({ tool }) => tool.kind === 'read'))
  */
 export function withToolsFunc(
@@ -104,7 +104,7 @@ export function withAfterModelRewriteHistory(fn: NonNullable<AgentHandler['after
 }
 
 /**
- * A handler of one hook: stands around each call of a tool that answers at once.
+ * A handler of one hook: wraps each call of a tool that returns its result at once.
  * @example withInvokableToolWrapper(async (ctx, input, next) => { log(input.name); return next(ctx, input) })
  */
 export function withInvokableToolWrapper(fn: NonNullable<AgentHandler['wrapInvokableToolCall']>): AgentHandler {
@@ -113,7 +113,7 @@ export function withInvokableToolWrapper(fn: NonNullable<AgentHandler['wrapInvok
 }
 
 /**
- * A handler of one hook: stands around each call of a tool that streams.
+ * A handler of one hook: wraps each call of a tool that streams.
  * @example withStreamableToolWrapper(async (ctx, input, next) => { log(input.name); return next(ctx, input) })
  */
 export function withStreamableToolWrapper(fn: NonNullable<AgentHandler['wrapStreamableToolCall']>): AgentHandler {
@@ -126,7 +126,7 @@ function checked<F>(name: string, fn: F): F {
   throw new KernelError('CONFIG_INVALID', `${name}: expected a function, ${got(fn)}`)
 }
 
-/** Goes on at once where nothing has to be awaited. */
+/** Continues without a promise where nothing has to be awaited. */
 function whenKnown<T, U>(result: Awaitable<T>, then: (result: T) => U): Awaitable<U> {
   return isThenable(result) ? result.then(then) : then(result)
 }

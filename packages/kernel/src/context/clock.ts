@@ -1,14 +1,14 @@
-/** Time. Contract: for limits, retry pauses and timestamps only, so that what stands between two calls can be replayed. */
+/** Source of time. Contract: used only for limits, retry pauses and timestamps, so that the code between two calls can be replayed. */
 export interface Clock {
   now(): number
-  /** Calls back once unless cancelled. Contract: holds the process until then, because somebody waits for it; `hold: false` is for what merely keeps house. @default true */
+  /** Calls back once unless cancelled. Contract: keeps the process alive until then; pass `hold: false` for housekeeping. @default true */
   after(ms: number, callback: () => void, hold?: boolean): () => void
 }
 
 /** A longer timer would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
-/** The machine's own time. */
+/** The system clock. */
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: this is where time comes from
   now: () => Date.now(),

@@ -7,19 +7,19 @@ const LOCALE = contextKey<string>('locale')
 const session = { app: 'test', user: 'ann', threadId: 't1' }
 const root = (settings: Parameters<typeof createRunContext>[0] = {}) => createRunContext({ runId: 'r1', ...settings })
 
-/** A call, and what it was told. */
+/** A call, and the actions and questions it received. */
 function calling(scope: Partial<CallScope> = {}) {
-  const heard = { actions: [] as unknown[], interrupts: [] as Interrupt[], saved: undefined as unknown }
+  const seen = { actions: [] as unknown[], interrupts: [] as Interrupt[], saved: undefined as unknown }
   const call: CallScope = {
     callId: 'c1',
-    onAction: (action) => void heard.actions.push(action),
+    onAction: (action) => void seen.actions.push(action),
     onInterrupt: (interrupts, saved) => {
-      heard.interrupts.push(...interrupts)
-      heard.saved = saved
+      seen.interrupts.push(...interrupts)
+      seen.saved = saved
     },
     ...scope,
   }
-  return { heard, ctx: (outer: RunContext) => outer.derive({ step: 'tool:0:0', call }) }
+  return { seen, ctx: (outer: RunContext) => outer.derive({ step: 'tool:0:0', call }) }
 }
 
 describe('values', () => {
@@ -70,7 +70,7 @@ describe('a derived context', () => {
     expect([outer.ids.next(), outer.with(LOCALE, 'zh').ids.next()]).toEqual(['r1/#1', 'r1/#2'])
   })
 
-  it('keeps a call id that is free, and replaces one that is taken, whoever asks', () => {
+  it('keeps a call id that is free, and replaces one that is taken, in every context', () => {
     const outer = root()
     const branches = [0, 1].map((i) => outer.derive({ step: `branch:${i}` }))
     expect(branches.map((ctx) => ctx.ids.call('call-1'))).toEqual(['call-1', 'r1/branch:1#1'])
@@ -116,22 +116,24 @@ describe('a standalone context', () => {
   })
 
   it('refuses an empty run id and a callback without a name', () => {
-    expect(() => createRunContext({ runId: '' })).toThrow(/runId is a non-empty string, got ""/)
-    expect(() => createRunContext({ callbacks: [{} as never] })).toThrow(/callbacks: each is an object with a name/)
+    expect(() => createRunContext({ runId: '' })).toThrow(/runId must be a non-empty string, got ""/)
+    expect(() => createRunContext({ callbacks: [{} as never] })).toThrow(
+      /callbacks: each must be an object with a name/,
+    )
   })
 })
 
 describe('actions', () => {
-  it('of a call are heard by whoever runs it', () => {
-    const { ctx, heard } = calling()
+  it('of a call go to its runner', () => {
+    const { ctx, seen } = calling()
     ctx(root()).sendAction({ type: 'break-loop' })
-    expect(heard.actions).toEqual([{ type: 'break-loop' }])
+    expect(seen.actions).toEqual([{ type: 'break-loop' }])
   })
 
   it('outside a call, or of an unknown type, are coded errors', () => {
-    expect(() => root().sendAction({ type: 'break-loop' })).toThrow(/sendAction: works inside a tool call only/)
+    expect(() => root().sendAction({ type: 'break-loop' })).toThrow(/sendAction: works only inside a tool call/)
     const inCall = calling().ctx(root())
-    expect(() => inCall.sendAction({ type: 'jump' } as never)).toThrow(/the type is one of .*, got "jump"/)
+    expect(() => inCall.sendAction({ type: 'jump' } as never)).toThrow(/the type must be one of .*, got "jump"/)
     expect(() => inCall.sendAction(undefined as never)).toThrow(expect.objectContaining({ code: 'EVENT_INVALID' }))
   })
 })
@@ -140,10 +142,10 @@ describe('an interrupt', () => {
   const ctx = () => root({ canInterrupt: true })
 
   it('ends the call the first time, and is recorded under an id that hangs on the call', async () => {
-    const { ctx: call, heard } = calling()
+    const { ctx: call, seen } = calling()
     const request = { reason: 'approval', message: 'Really?' }
     await expect(call(ctx()).interrupt(request)).rejects.toMatchObject({ code: 'INTERRUPTED' })
-    expect(heard.interrupts).toEqual([{ ...request, id: 'c1#1', agentName: '', callId: 'c1' }])
+    expect(seen.interrupts).toEqual([{ ...request, id: 'c1#1', agentName: '', callId: 'c1' }])
   })
 
   it('gives the answer when the call runs again, each question its own', async () => {
@@ -159,8 +161,10 @@ describe('an interrupt', () => {
     await expect(call(ctx()).interrupt({ reason: 'input' })).rejects.toMatchObject({ code: 'INTERRUPTED' })
   })
 
-  it('is a coded error where nobody can answer, outside a run, and for a request that is none', async () => {
-    await expect(calling().ctx(root()).interrupt({ reason: 'input' })).rejects.toThrow(/nobody can answer in this run/)
+  it('is a coded error in a run that cannot wait, outside a run, and for an invalid request', async () => {
+    await expect(calling().ctx(root()).interrupt({ reason: 'input' })).rejects.toThrow(
+      /this run cannot wait for an answer/,
+    )
     await expect(ctx().interrupt({ reason: 'input' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     for (const request of [undefined, {}, { reason: 1 }, { reason: 'input', metadata: { at: new Date() } }]) {
       await expect(

@@ -25,7 +25,7 @@ export function contextKey<T>(name: string): ContextKey<T> {
   return Object.freeze({ name, [KEY]: true })
 }
 
-/** Contract: throws `CONTEXT_KEY_INVALID` for anything that `contextKey` did not make. */
+/** Contract: throws `CONTEXT_KEY_INVALID` for a value that `contextKey` did not make. */
 export function checkContextKey(key: unknown): void {
   if (isObject(key) && KEY in key) return
   throw new KernelError('CONTEXT_KEY_INVALID', `context: expected a key made by contextKey(), ${got(key)}`)
@@ -33,24 +33,24 @@ export function checkContextKey(key: unknown): void {
 
 /** How a run is asked to stop. */
 export type CancelMode = 'now' | 'after-model' | 'after-tools'
-/** A cancel. Contract: with `runId` a late stop does not hit the next run. */
+/** A cancel request. Contract: with `runId`, a late request does not cancel the next run. */
 export type CancelRequest = { readonly mode?: CancelMode; readonly runId?: string }
 
-/** What a run hands down to everything in it. Contract: immutable; derive, do not change. Only the kernel implements it. */
+/** The context that a run passes to everything in it. Contract: immutable, so derive a new one to change it; only the kernel implements it. */
 export interface RunContext {
   readonly runId: string
   readonly agentName: string
   readonly runPath: readonly string[]
-  /** Where we are in the run, by position: `''`, `agent:1/tool:0:2`; unique in the run. */
+  /** The position in the run: `''`, `agent:1/tool:0:2`; unique in the run. */
   readonly step: string
-  /** Owner and thread; of its own making in a standalone run. */
+  /** Owner and thread; generated in a standalone run. */
   readonly session: ThreadRef
   readonly state: State
-  /** Contract: made on first use; aborts on cancel, on timeout and when the consumer leaves. */
+  /** Contract: created on first use; aborts on cancel, on timeout and when the consumer leaves. */
   readonly signal: AbortSignal
-  /** Contract: throws the error of the abort, if there was one, and makes no signal. */
+  /** Contract: throws the error of the abort, if there was one; does not create the signal. */
   throwIfAborted(): void
-  /** A soft cancel: an agent looks at it between steps and throws `ABORTED`, which ends it as `cancelled`. */
+  /** A soft cancel: an agent checks it between steps and throws `ABORTED`, which ends it as `cancelled`. */
   readonly cancelling: CancelMode | undefined
   /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */
   readonly ids: Ids
@@ -63,29 +63,29 @@ export interface RunContext {
 
   get<T>(key: ContextKey<T>): T | undefined
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext
-  /** For those who run agents and tools: a context for one agent, branch or call. */
+  /** Derives a context for one agent, branch or call. */
   derive(patch: ContextPatch): RunContext
 
   /** Writes a `custom` event. Contract: await what it returns, if anything. */
   emit(name: string, data: Json): void | Promise<void>
-  /** Contract: inside a tool call only; taken into account when every call of the turn has settled. */
+  /** Contract: works only inside a tool call; carried out when every call of the turn has settled. */
   sendAction(action: AgentAction): void
-  /** Whether this tool call has sent an action or asked a question so far: its result is then not all it did, and belongs in no cache. */
+  /** Whether this tool call has sent an action or asked a question so far; if so, its result must not be cached. */
   readonly acted: boolean
-  /** Whether somebody can answer later; false in a run without a session. */
+  /** Whether the run can wait for an answer; false in a run without a session. */
   readonly canInterrupt: boolean
   /** Asks a person. Contract: rejects with `INTERRUPTED` the first time and is recorded, so that catching it changes nothing; on resume the call starts again and gets the answer here. */
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T>
 }
 
-/** Where names come from in a run. */
+/** Generates the ids of a run. */
 export interface Ids {
   next(): string
-  /** Contract: a provider's call id is kept if it is unique in the thread as far as this run knows it, otherwise replaced. */
+  /** Contract: keeps a provider's call id if it is unique in the thread as far as this run knows, otherwise replaces it. */
   call(callId: string): string
 }
 
-/** What a derived context has of its own. */
+/** The fields that a derived context overrides. */
 export interface ContextPatch {
   readonly agentName?: string
   readonly runPath?: readonly string[]
@@ -97,12 +97,12 @@ export interface ContextPatch {
   readonly state?: State
 }
 
-/** What somebody who runs a tool call (or a hook) gives to it and hears from it. */
+/** The scope of one tool call or hook: the answers it gets, and its actions and questions. */
 export interface CallScope {
-  /** Contract: unique in the thread and kept on resume: interrupt ids and nested runs hang on it. */
+  /** Contract: unique in the thread and the same on resume, because interrupt ids and nested runs are named after it. */
   readonly callId: string
   readonly answers?: Answers
-  /** What the nested runs of an interrupted attempt left in `onInterrupt`. */
+  /** The value that an interrupted attempt passed to `onInterrupt` for its nested runs. */
   readonly saved?: Json
   onAction(action: AgentAction): void
   onInterrupt(interrupts: readonly Interrupt[], saved?: Json): void

@@ -4,6 +4,7 @@ import type { EventDraft } from '../data/event.ts'
 import { type Json, notJson } from '../data/json.ts'
 import type { Callback } from '../run/callback.ts'
 import type { RunCore } from '../run/run-core.ts'
+import type { RunIds } from '../run/run-ids.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { Clock } from './clock.ts'
@@ -24,50 +25,50 @@ interface Values {
   readonly rest: Values | undefined
 }
 
-/** Where in a run a context stands; shared as it is by those derived from it. */
-export interface Place {
+/** The fields of a context; derived contexts share them unless they override them. */
+export interface ContextFields {
   readonly agentName: string
   readonly runPath: readonly string[]
   readonly step: string
   readonly state: TrackedState
-  /** Set where it is narrower than the run's. */
+  /** Set only if it is narrower than the run's signal. */
   readonly signal: AbortSignal | undefined
   readonly values: Values | undefined
   readonly scope: Scope | undefined
-  /** The agent that speaks here. */
+  /** The agent whose events are written here. */
   readonly agent: (Sink<EventDraft> & { readonly spanId: string }) | undefined
 }
 
 /** The one implementation of RunContext. */
 export class KernelContext implements RunContext {
   readonly core: RunCore
-  readonly place: Place
+  readonly fields: ContextFields
 
-  constructor(core: RunCore, place: Place) {
+  constructor(core: RunCore, fields: ContextFields) {
     this.core = core
-    this.place = place
+    this.fields = fields
   }
 
   get runId(): string {
     return this.core.runId
   }
   get agentName(): string {
-    return this.place.agentName
+    return this.fields.agentName
   }
   get runPath(): readonly string[] {
-    return this.place.runPath
+    return this.fields.runPath
   }
   get step(): string {
-    return this.place.step
+    return this.fields.step
   }
   get session(): ThreadRef {
     return this.core.session
   }
   get state(): State {
-    return this.place.state
+    return this.fields.state
   }
   get signal(): AbortSignal {
-    return this.place.signal ?? this.core.signal
+    return this.fields.signal ?? this.core.abortState.signal
   }
   get cancelling(): CancelMode | undefined {
     return this.core.cancelling?.()
@@ -88,90 +89,90 @@ export class KernelContext implements RunContext {
     return this.core.canInterrupt
   }
   get acted(): boolean {
-    return this.place.scope?.acted ?? false
+    return this.fields.scope?.acted ?? false
   }
   get ids(): Ids {
-    return new StepIds(this.core, this.place.step)
+    return new StepIds(this.core.ids, this.fields.step)
   }
 
   throwIfAborted(): void {
-    this.core.throwIfAborted()
-    this.place.signal?.throwIfAborted()
+    this.core.abortState.throwIfAborted()
+    this.fields.signal?.throwIfAborted()
   }
 
   get<T>(key: ContextKey<T>): T | undefined {
     checkContextKey(key)
-    for (let node = this.place.values; node; node = node.rest) if (node.key === key) return node.value as T
+    for (let node = this.fields.values; node; node = node.rest) if (node.key === key) return node.value as T
     return undefined
   }
 
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext {
     checkContextKey(key)
-    const { core, place } = this
-    return new KernelContext(core, { ...place, values: { key, value, rest: place.values } })
+    const { core, fields } = this
+    return new KernelContext(core, { ...fields, values: { key, value, rest: fields.values } })
   }
 
   derive({ agentName, runPath, step, signal, call, state }: ContextPatch): RunContext {
-    const { core, place } = this
-    // Written out, because contexts are made all the time and a spread costs more.
+    const { core, fields } = this
+    // Written out because contexts are created often and a spread is slower.
     return new KernelContext(core, {
-      agentName: agentName ?? place.agentName,
-      runPath: runPath ?? place.runPath,
-      step: step === undefined ? place.step : place.step === '' ? step : `${place.step}/${step}`,
-      state: state ? new TrackedState(state) : place.state,
-      signal: signal ?? place.signal,
-      values: place.values,
-      scope: call ? new Scope(call, core.within(call.callId)) : place.scope,
-      agent: place.agent,
+      agentName: agentName ?? fields.agentName,
+      runPath: runPath ?? fields.runPath,
+      step: step === undefined ? fields.step : fields.step === '' ? step : `${fields.step}/${step}`,
+      state: state ? new TrackedState(state) : fields.state,
+      signal: signal ?? fields.signal,
+      values: fields.values,
+      scope: call ? new Scope(call, core.ids.originOf(call.callId)) : fields.scope,
+      agent: fields.agent,
     })
   }
 
   emit(name: string, data: Json): void | Promise<void> {
     const broken = notJson(data)
     if (typeof name !== 'string' || name === '' || broken !== undefined) {
-      const where = broken ? ` that stops being JSON at ${broken}` : ''
+      const where = broken ? ` that is not JSON at ${broken}` : ''
       throw new KernelError(
         'EVENT_INVALID',
         `emit: expected a name and plain JSON, ${got(name)} and ${got(data)}${where}`,
       )
     }
-    const { core, place } = this
-    if (place.agent) return place.agent.write({ type: 'custom', name, data })
-    return core.recorder?.write({ type: 'custom', ...core.stamp(place.agentName, place.runPath), name, data })
+    const { core, fields } = this
+    if (fields.agent) return fields.agent.write({ type: 'custom', name, data })
+    return core.recorder?.write({ type: 'custom', ...core.ids.stamp(fields.agentName, fields.runPath), name, data })
   }
 
   sendAction(action: AgentAction): void {
-    if (!this.place.scope) throw onlyInCall('sendAction')
-    this.place.scope.sendAction(action)
+    if (!this.fields.scope) throw onlyInCall('sendAction')
+    this.fields.scope.sendAction(action)
   }
 
   async interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
-    const { scope, agentName } = this.place
+    const { scope, agentName } = this.fields
     if (!scope) throw onlyInCall('interrupt')
     return (await scope.interrupt(request, agentName, this.canInterrupt)) as T
   }
 }
 
-/** Names what one step makes. */
+/** The ids of one step. */
 class StepIds implements Ids {
-  readonly #core: RunCore
+  readonly #ids: RunIds
   readonly #step: string
 
-  constructor(core: RunCore, step: string) {
-    this.#core = core
+  constructor(ids: RunIds, step: string) {
+    this.#ids = ids
     this.#step = step
   }
 
   next(): string {
-    return this.#core.nextId(this.#step)
+    return this.#ids.next(this.#step)
   }
 
   call(callId: string): string {
-    return this.#core.claimCall(callId, this.#step)
+    return this.#ids.claimCall(callId, this.#step)
   }
 }
 
-/** The kernel's side of a context. Contract: throws `CONFIG_INVALID` for one that the kernel did not make. */
+/** Returns the kernel's implementation of a context. Contract: throws `CONFIG_INVALID` for a context that the kernel did not make. */
 export function internals(ctx: RunContext): KernelContext {
   if ((ctx as Partial<KernelContext> | undefined)?.core) return ctx as KernelContext
   throw new KernelError('CONFIG_INVALID', `ctx: only the kernel makes contexts; use createRunContext(), ${got(ctx)}`)

@@ -2,7 +2,7 @@ import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/
 import { got, isObject, KernelError } from '../data/error.ts'
 import { type Json, type JsonObject, notJson } from '../data/json.ts'
 
-/** What a scope is made of: the CallScope of a call, or what `observe` gives an agent. */
+/** The source of a scope: the CallScope of a call, or the observed agent. */
 export interface ScopeSource {
   readonly callId?: string
   readonly answers?: Answers
@@ -11,7 +11,7 @@ export interface ScopeSource {
   onInterrupt(interrupts: readonly Interrupt[], saved?: Json): void
 }
 
-/** Where questions and nested runs of one call, or of one agent outside its calls, are counted and remembered. */
+/** Counts and remembers the questions and nested runs of one call, or of one agent outside its calls. */
 export class Scope {
   readonly callId: string | undefined
   readonly origin: string
@@ -44,7 +44,7 @@ export class Scope {
     return this.#sent || this.#asked > 0
   }
 
-  /** The answer if there is one; else the question is recorded and the call ends. */
+  /** Returns the answer if there is one; otherwise records the question and throws. */
   async interrupt(request: InterruptRequest, agentName: string, canInterrupt: boolean): Promise<Json> {
     if (!isObject(request) || typeof request.reason !== 'string' || notJson(request) !== undefined) {
       throw new KernelError('VALIDATION_FAILED', `interrupt: expected plain JSON with a reason, ${got(request)}`)
@@ -56,12 +56,12 @@ export class Scope {
     throw await this.raise([{ ...request, id, agentName, ...(callId !== undefined && { callId }) }], canInterrupt)
   }
 
-  /** Records open questions once the nested runs beside them are done; gives the error that ends the call. */
+  /** Records open questions once the other nested runs of the call are done; returns the error that ends the call. */
   async raise(interrupts: readonly Interrupt[], canInterrupt: boolean): Promise<KernelError> {
     if (!canInterrupt) {
       return new KernelError(
         'CONFIG_INVALID',
-        'interrupt: nobody can answer in this run; run it through a Runner, with a session',
+        'interrupt: this run cannot wait for an answer; start it through a Runner with a session',
       )
     }
     if (this.#active > 0) {
@@ -75,14 +75,14 @@ export class Scope {
     })
   }
 
-  /** Counts a nested run; gives its number in the call and what an earlier attempt saved of it. */
+  /** Counts a nested run; returns its number in the call and the attempt saved before. */
   beginNested(): { readonly number: number; readonly saved: Json | undefined } {
     this.#active++
     const number = ++this.#nested
     return { number, saved: this.#saved[number] }
   }
 
-  /** What a repeated call finds of this nested run. */
+  /** Saves the attempt for a call that runs again. */
   endNested(number: number, saved?: Json): void {
     if (saved !== undefined) {
       this.#runs ??= {}
@@ -104,17 +104,20 @@ const ACTIONS: ReadonlySet<AgentAction['type']> = new Set([
   'custom',
 ])
 
-/** Contract: throws `EVENT_INVALID` for what is no action. */
+/** Contract: throws `EVENT_INVALID` for a value that is not an action. */
 export function checkAction(action: AgentAction): void {
   if (isObject(action) && ACTIONS.has(action.type)) return
   const types = [...ACTIONS].join(', ')
   throw new KernelError(
     'EVENT_INVALID',
-    `action: the type is one of ${types}, ${got(isObject(action) ? action.type : action)}`,
+    `action: the type must be one of ${types}, ${got(isObject(action) ? action.type : action)}`,
   )
 }
 
-/** Names what stands inside a tool call only. */
+/** The error for a method that works only inside a tool call. */
 export function onlyInCall(what: string): KernelError {
-  return new KernelError('CONFIG_INVALID', `${what}: works inside a tool call only; an agent yields an event instead`)
+  return new KernelError(
+    'CONFIG_INVALID',
+    `${what}: works only inside a tool call; in an agent, yield an event instead`,
+  )
 }

@@ -1,7 +1,7 @@
 import { got, KernelError } from '../data/error.ts'
 import { type Json, notJson } from '../data/json.ts'
 
-/** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events by themselves. */
+/** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events automatically. */
 export interface State {
   get(key: string): Json | undefined
   set(key: string, value: Json): void
@@ -9,7 +9,7 @@ export interface State {
   keys(): Iterable<string>
 }
 
-/** What changed since it was last asked for. */
+/** The changes since the last `take`. */
 export type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
 
 const FORBIDDEN = ['__proto__', 'constructor', 'prototype']

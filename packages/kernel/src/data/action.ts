@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from './json.ts'
 import type { JsonSchema } from './schema.ts'
 
-/** What a tool, handler or agent asks a person. */
+/** A question that a tool, handler or agent asks a person. */
 export type InterruptRequest = {
-  /** What kind of question: `approval`, `input`, `tool-result`, or your own. */
+  /** The kind of question: `approval`, `input`, `tool-result`, or your own. */
   readonly reason: string
   readonly message?: string
   /** Contract: the answer is validated against it before the run is resumed. */
@@ -23,7 +23,7 @@ export type Interrupt = InterruptRequest & {
 
 /** The answer to an interrupt of reason `approval`. */
 export type ApprovalAnswer = { readonly approved: boolean; readonly arguments?: string; readonly message?: string }
-/** What an answer to an approval looks like, for the `responseSchema` of whoever asks for one. */
+/** The schema of an answer to an approval, for `responseSchema`. */
 export const APPROVAL_SCHEMA: JsonSchema = {
   type: 'object',
   properties: { approved: { type: 'boolean' }, arguments: { type: 'string' }, message: { type: 'string' } },
@@ -31,11 +31,11 @@ export const APPROVAL_SCHEMA: JsonSchema = {
 }
 /** Answers by interrupt id. */
 export type Answers = { readonly [interruptId: string]: Json }
-/** What an agent wants to happen next; the flow around it decides. */
+/** A request of an agent for the next step; the flow around it decides. */
 export type AgentAction =
   | { readonly type: 'transfer-to-agent'; readonly agentName: string }
   | { readonly type: 'exit'; readonly result?: Json }
-  /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. Without interrupts it says where results of open calls are awaited. */
+  /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. Without interrupts it marks an agent that awaits the results of open calls. */
   | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[]; readonly state?: Json }
   | { readonly type: 'break-loop' }
   | { readonly type: 'custom'; readonly name: string; readonly data?: Json }

@@ -4,10 +4,10 @@ import { hint, isMisspelt } from './option.ts'
 /** The hooks that an object may have. */
 export interface HookNames {
   readonly known: readonly string[]
-  /** What a method is called that can only be meant as a hook. */
+  /** Matches method names that can only be meant as a hook. */
   readonly looksLikeHook: RegExp
   readonly aliases?: Readonly<Record<string, string>>
-  /** How many of the known ones the object has. */
+  /** The number of known hooks that the object has. */
   readonly hooks: number
 }
 

@@ -5,7 +5,7 @@ test.each(['22.18.0', '22.20.1', '24.0.0', '100.1.0'])('Node %s is new enough', 
   expect(() => checkNode({ node })).not.toThrow()
 })
 
-test.each(['18.20.0', '20.20.2', '22.9.0', '22.17.1'])('Node %s is told which one is needed', (node) => {
+test.each(['18.20.0', '20.20.2', '22.9.0', '22.17.1'])('Node %s fails with the version that is needed', (node) => {
   expect(() => checkNode({ node })).toThrow(`@troupe/kernel needs Node 22.18 or later; this is Node ${node}.`)
 })
 

@@ -1,7 +1,7 @@
-/** The first Node that has everything; `engines` of every package says the same. */
+/** The oldest supported Node version; the same as `engines` of every package. */
 const NEEDED: readonly [major: number, minor: number] = [22, 18]
 
-/** Contract: throws on a Node that is too old, and says which one is needed; other runtimes are left alone. */
+/** Contract: throws on a Node version that is too old and names the version needed; other runtimes are not checked. */
 export function checkNode(versions: Versions | undefined = here()): void {
   if (!versions?.node || versions.bun || versions.deno) return
   const [major = 0, minor = 0] = versions.node.split('.').map(Number)

@@ -1,7 +1,7 @@
 import { checkNode } from './check-node.ts'
 import { type JsonObject, notJson } from './json.ts'
 
-// Everything imports this file, so that whatever is imported first says it.
+// Every entry imports this file, so the check always runs first.
 checkNode()
 
 /** The kernel's own codes; plugins add theirs as strings, all are listed in `docs/errors.md`. */
@@ -38,7 +38,7 @@ export type ErrorInfo = {
   readonly details?: JsonObject
 }
 
-/** What a KernelError is made of beyond code and message. */
+/** Options of a KernelError beyond code and message. */
 export interface KernelErrorOptions {
   readonly cause?: unknown
   /** @default false */
@@ -83,7 +83,7 @@ export class KernelError extends Error implements ErrorInfo {
   }
 
   /**
-   * Says where an error came from, without hiding what it is.
+   * Adds where an error came from and keeps what it is.
    * Contract: an error with a code of its own keeps code, details and `retryable`; any other gets `code`; `details` are added.
    * @example throw KernelError.within('handler cache: ', error, 'HANDLER_FAILED', { handler: 'cache' })
    */
@@ -127,7 +127,7 @@ export function isObject(value: unknown): value is Record<PropertyKey, unknown> 
   return typeof value === 'object' && value !== null
 }
 
-/** A property of anything at all, also of what throws when it is looked at. */
+/** Reads a property of any value; undefined if reading throws. */
 export function read(value: unknown, key: PropertyKey): unknown {
   try {
     return isObject(value) ? value[key] : undefined
@@ -136,7 +136,7 @@ export function read(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** Codes that steer a run: only the kernel's own error says them. */
+/** Codes that steer a run: only a KernelError may have them. */
 const STEERING: ReadonlySet<unknown> = new Set(['ABORTED', 'INTERRUPTED'])
 
 /** The code that an application gave its error: `PAYMENT_DECLINED`. That of a system call (`ECONNREFUSED`) or of Node is a cause. */

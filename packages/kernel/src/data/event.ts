@@ -5,19 +5,19 @@ import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, U
 
 /** Where an event comes from. */
 export type EventStamp = {
-  /** A nested run has its own: `<runId>/<step>` of the call it stands in. */
+  /** A nested run has its own: `<runId>/<step>` of the call around it. */
   readonly runId: string
   readonly agentName: string
   /** The agents that led here, without the current one. */
   readonly runPath: readonly string[]
-  /** The outer tool call, on every event of a nested run; a consumer tells a sub-agent from a transfer by it. */
+  /** The outer tool call, on every event of a nested run; it distinguishes a sub-agent from a transfer. */
   readonly parentCallId?: string
 }
 
 /** How a run or an agent ended. */
 export type Outcome = 'complete' | 'failed' | 'cancelled' | 'interrupted'
 
-/** What a run came to. */
+/** The result of a run. */
 export type RunResult<Output = unknown> = {
   readonly outcome: Outcome
   /** The text of the last assistant message, or of a return-directly result. */
@@ -36,7 +36,7 @@ export type RunResult<Output = unknown> = {
 
 /** The run has begun: its lease is held, its row may be written. */
 export type RunStart = EventStamp & { readonly type: 'run-start' }
-/** An agent takes the word; `parentRunId` in a nested run. */
+/** An agent starts its turn; `parentRunId` is set in a nested run. */
 export type AgentStart = EventStamp & { readonly type: 'agent-start'; readonly parentRunId?: string }
 /** An assistant message begins; nothing of it is in history yet. */
 export type MessageStart = EventStamp & { readonly type: 'message-start'; readonly messageId: string }
@@ -63,13 +63,13 @@ export type ToolCallDelta = EventStamp & {
 }
 /** The call as the model wrote it. */
 export type ToolCallEnd = EventStamp & { readonly type: 'tool-call-end'; readonly call: ToolCall }
-/** The whole message. Contract: comes after the after-hooks and carries the message as it stands in history; `dropped` closes the text of a failed attempt, which is in no history. */
+/** The whole message. Contract: comes after the after-hooks and carries the message as it is in the history; `dropped` closes the text of a failed attempt, which is in no history. */
 export type MessageEnd = EventStamp & {
   readonly type: 'message-end'
   readonly message: AssistantMessage
   readonly usage?: Usage
   readonly finishReason?: FinishReason
-  /** What the message says as structured output, validated. */
+  /** The validated structured output of the message. */
   readonly output?: Json
   readonly dropped?: true
 }
@@ -105,11 +105,11 @@ export type StateDelta = EventStamp & {
   readonly set: { readonly [key: string]: Json }
   readonly removed: readonly string[]
 }
-/** What the agent wants to happen next. Contract: gated like `tool-start`. */
+/** An action that the agent requests. Contract: gated like `tool-start`. */
 export type ActionEvent = EventStamp & { readonly type: 'action'; readonly action: AgentAction }
-/** What a tool, handler or agent wants to show beyond the kernel's events. */
+/** An event of a tool, handler or agent beyond the kernel's own. */
 export type CustomEvent = EventStamp & { readonly type: 'custom'; readonly name: string; readonly data: Json }
-/** What went wrong. Contract: one in a failed run, before its `run-end`. */
+/** An error. Contract: one in a failed run, before its `run-end`. */
 export type ErrorEvent = EventStamp & { readonly type: 'error'; readonly error: ErrorInfo }
 /** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
 export type AgentEnd = EventStamp & {
@@ -117,9 +117,9 @@ export type AgentEnd = EventStamp & {
   readonly outcome: Outcome
   readonly error?: ErrorInfo
 }
-/** The run is over. Contract: exactly one, last, also when nobody reads any more. */
+/** The run has ended. Contract: exactly one, last, even if the consumer has left. */
 export type RunEnd = EventStamp & Omit<RunResult<Json>, 'messages'> & { readonly type: 'run-end' }
-/** Everything a run tells, as plain JSON. Contract: `type` is closed for one kernel version; extend with `custom`. */
+/** Every event of a run, as plain JSON. Contract: `type` is closed for one kernel version; extend with `custom`. */
 export type AgentEvent =
   | RunStart
   | AgentStart
@@ -140,7 +140,7 @@ export type AgentEvent =
   | AgentEnd
   | RunEnd
 
-/** An event as an agent may yield it: what is left out of the stamp is filled in from its context. */
+/** An event as an agent may yield it: missing fields of the stamp are filled in from its context. */
 export type EventDraft = AgentEvent extends infer E
   ? E extends EventStamp
     ? Omit<E, keyof EventStamp> & Partial<EventStamp>
@@ -171,17 +171,17 @@ const KINDS: Record<AgentEvent['type'], 'content' | 'steering' | 'bracket'> = {
 }
 const BY_TYPE = new Map(Object.entries(KINDS))
 
-/** What an event does to the run around it. Contract: throws `EVENT_INVALID` for an unknown type. */
+/** Returns the kind of an event. Contract: throws `EVENT_INVALID` for an unknown type. */
 export function eventKind(event: EventDraft): 'content' | 'steering' | 'bracket' {
   const kind = BY_TYPE.get(event?.type)
   if (kind) return kind
   throw new KernelError(
     'EVENT_INVALID',
-    `event: the type is one of ${[...BY_TYPE.keys()].join(', ')}, ${got(isObject(event) ? event.type : event)}`,
+    `event: the type must be one of ${[...BY_TYPE.keys()].join(', ')}, ${got(isObject(event) ? event.type : event)}`,
   )
 }
 
-/** The error of whoever writes what frames a run or an agent. */
+/** The error for an agent or host that writes an event reserved for the kernel. */
 export function byKernelAlone(who: string, type: AgentEvent['type']): KernelError {
-  return new KernelError('EVENT_INVALID', `${who}: ${type} is written by the kernel alone`)
+  return new KernelError('EVENT_INVALID', `${who}: only the kernel writes ${type}`)
 }

@@ -16,7 +16,7 @@ export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
 const MAX_DEPTH = 64
 
 /**
- * A value as it is after a journey as JSON: what has `toJSON` (a Date) says itself, a property that is undefined is left out.
+ * Converts a value to JSON as `JSON.stringify` would: `toJSON` is called (a Date), undefined properties are left out.
  * Contract: throws what `broken` makes of the path where a value cannot be JSON: a function, a cycle, a Map, NaN, a bigint.
  * @example jsonOf({ at: new Date(0), note: undefined }, fail) // { at: '1970-01-01T00:00:00.000Z' }
  */
@@ -46,7 +46,7 @@ export function jsonOf(
 }
 
 /**
- * Where a value stops being JSON, or undefined if it is JSON all through; deeper than 64 levels counts as not JSON.
+ * Returns the path to the first part that is not JSON, or undefined if all of it is; more than 64 levels deep counts as not JSON.
  * @example notJson({ a: [1, new Date()] }) // '.a[1]'
  */
 export function notJson(value: unknown, path = '', depth = 0): string | undefined {

@@ -2,11 +2,11 @@ import type { AgentAction } from './action.ts'
 import type { ErrorInfo } from './error.ts'
 import type { Json, JsonObject } from './json.ts'
 
-/** What a provider needs back unchanged on the next call (signatures, cache marks), by provider name. */
+/** Data that a provider needs back unchanged on the next call (signatures, cache marks), by provider name. */
 export type ProviderMetadata = { readonly [provider: string]: JsonObject }
 /** A piece of text. */
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly metadata?: ProviderMetadata }
-/** The model's thinking; `encrypted` is for the vendor's eyes only and is kept, never shown. */
+/** The model's reasoning; `encrypted` is kept for the provider and never shown. */
 export type ReasoningPart = {
   readonly type: 'reasoning'
   readonly text: string
@@ -40,16 +40,16 @@ type MessageBase = {
   readonly content: Content
 }
 
-/** Words of the application inside a history; an agent's instruction is not one of them. */
+/** A message of the application inside a history; an agent's instruction is not one. */
 export type SystemMessage = MessageBase & { readonly role: 'system' }
-/** What a person said; or, with `agentName`, what another agent said, told as context. */
+/** A message of a person; or, with `agentName`, of another agent, given as context. */
 export type UserMessage = MessageBase & { readonly role: 'user'; readonly agentName?: string }
 
-/** What a model said. */
+/** A message of a model. */
 export type AssistantMessage = MessageBase & {
   readonly role: 'assistant'
   readonly toolCalls?: readonly ToolCall[]
-  /** Who said it; history rewriting for another agent reads this. */
+  /** The agent that wrote it; read when the history is rewritten for another agent. */
   readonly agentName?: string
 }
 
@@ -59,12 +59,12 @@ export type ToolMessage = MessageBase & {
   readonly callId: string
   readonly name: string
   readonly agentName?: string
-  /** What a person sees instead of `content`. */
+  /** Shown to a person instead of `content`. */
   readonly display?: string
-  /** What a program sees: a sub-agent's status, an MCP structured result. */
+  /** Data for programs: a sub-agent's status, an MCP structured result. */
   readonly data?: Json
   readonly error?: ErrorInfo
-  /** What the call asked for, kept because another call of its turn awaits its result. */
+  /** The action of the call, kept because another call of its turn awaits its result. */
   readonly kept?: { readonly actions: readonly AgentAction[]; readonly direct?: true }
 }
 

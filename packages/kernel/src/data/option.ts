@@ -1,7 +1,7 @@
 import { got, isObject, KernelError } from './error.ts'
 
 /**
- * Checks what somebody was configured with.
+ * Checks an option.
  * Contract: throws `CONFIG_INVALID` with `who: expected, got value` unless it is fine.
  * @example checkOption(typeof prefix === 'string', 'logging', 'prefix is a text', prefix)
  */
@@ -16,7 +16,7 @@ export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]:
 export type OptionAliases<Options> = { readonly [name: string]: keyof Options & string }
 
 /**
- * Refuses an option that does not exist, for those who write plain JavaScript.
+ * Refuses an unknown option, for callers without type checks.
  * Contract: throws `CONFIG_INVALID` with the nearest known name, or with all of them; an option that is undefined counts as absent; the instance of a class may have members of its own.
  * @example checkOptionNames('logging', options, { prefix: true, level: true })
  */
@@ -42,13 +42,13 @@ function isPlain(options: object): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** What to say about a name that is not known, where others have names of their own for a thing. */
+/** A hint for an unknown name that also knows the names of other frameworks. */
 export function hint(name: string, known: readonly string[], aliases: Readonly<Record<string, string>> = {}): string {
   return Object.hasOwn(aliases, name) ? `did you mean ${aliases[name]}?` : suggestion(name, known)
 }
 
 /**
- * What to say about a name that is not known.
+ * Returns a hint for an unknown name.
  * @example suggestion('instructions', ['instruction', 'tools']) // 'did you mean instruction?'
  */
 export function suggestion(name: string, known: readonly string[]): string {
@@ -56,7 +56,7 @@ export function suggestion(name: string, known: readonly string[]): string {
   return near === undefined ? `known are ${known.join(', ')}` : `did you mean ${near}?`
 }
 
-/** The known name that somebody most likely meant. */
+/** The known name that was most likely meant. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Number.POSITIVE_INFINITY
@@ -67,7 +67,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best
 }
 
-/** Whether a name is one of the known ones with a slip of the finger, or in another spelling. */
+/** Whether a name is a known one with a typo or in another spelling. */
 export function isMisspelt(name: string, known: readonly string[]): boolean {
   const plain = plainly(name)
   return known.some((one) => editsBetween(plain, plainly(one)) <= Math.floor(one.length / 5))

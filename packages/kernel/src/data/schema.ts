@@ -15,7 +15,7 @@ export interface StandardSchema<Output = unknown> {
   }
 }
 
-/** What a Standard Schema says of a value. */
+/** The result of validating a value with a Standard Schema. */
 export type StandardResult<Output = unknown> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
@@ -26,11 +26,11 @@ export interface SchemaIssue {
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined
 }
 
-/** What describes a value: tool parameters, structured output, sub-agent input. */
+/** A description of a value: tool parameters, structured output, sub-agent input. */
 export type Schema = JsonSchema | StandardSchema
 /** The type a schema describes: exact for a Standard Schema, read off a JSON Schema literal, `unknown` for a schema known only at run time. */
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>
-/** The common part of JSON Schema at type level; whatever it does not know is `unknown`. */
+/** The common part of JSON Schema at type level; everything else is `unknown`. */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
@@ -77,7 +77,7 @@ export function toJsonSchema(schema: Schema): JsonSchema {
 
 /**
  * Checks a value and returns what the schema makes of it.
- * Contract: rejects with `VALIDATION_FAILED`, issues in `details`; a value that is there at once comes without a promise.
+ * Contract: rejects with `VALIDATION_FAILED`, issues in `details`; returns no promise where nothing has to be awaited.
  * @example const { city } = await validate(z.object({ city: z.string() }), input, validator)
  */
 export function validate<const S extends Schema>(

@@ -70,13 +70,13 @@ describe('an abort', () => {
           if (step === abortAt) controller.abort(reasons[reason])
           if (kind === 'that listens') ctx.signal.throwIfAborted()
         })
-        const { run, controller, parts, verdict } = watched(agent)
+        const { run, controller, parts, leftovers } = watched(agent)
         if (abortAt < 0) controller.abort(reasons[reason])
         const events = await collect(run)
         const why = `aborted at ${abortAt}`
         expect(events.at(-1), why).toMatchObject({ type: 'run-end', outcome, error: { code } })
         expect(countOf(typesOf(events), 'error'), why).toBe(outcome === 'failed' ? 1 : 0)
-        expect([events, await settled(run), verdict()], why).toEqual([parts, code, CLEAN])
+        expect([events, await settled(run), leftovers()], why).toEqual([parts, code, CLEAN])
         if (abortAt < 0) expect(reached, why).toBe(-1)
       }
     },
@@ -109,10 +109,10 @@ describe('an abort', () => {
   })
 
   test('after the end changes nothing', async () => {
-    const { run, controller, verdict } = watched(agentOf('a', (ctx) => say(ctx, 'done')))
+    const { run, controller, leftovers } = watched(agentOf('a', (ctx) => say(ctx, 'done')))
     await collect(run)
     controller.abort(new KernelError('TIMEOUT', 'test: too late'))
-    expect([await run, verdict()]).toMatchObject([{ outcome: 'complete', text: 'done' }, CLEAN])
+    expect([await run, leftovers()]).toMatchObject([{ outcome: 'complete', text: 'done' }, CLEAN])
   })
 
   test.each<[unknown, string, string]>([
@@ -128,8 +128,8 @@ describe('an abort', () => {
   })
 
   test('counts even if the agent ends in silence after it', async () => {
-    const { run, controller, parts, verdict } = watched(quiet('a', async () => controller.abort()))
-    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+    const { run, controller, parts, leftovers } = watched(quiet('a', async () => controller.abort()))
+    expect([await settled(run), leftovers()]).toEqual(['ABORTED', CLEAN])
     expect(parts.slice(-2)).toMatchObject([
       { type: 'agent-end', outcome: 'cancelled', error: { code: 'ABORTED' } },
       { type: 'run-end', outcome: 'cancelled', error: { code: 'ABORTED' } },
@@ -164,14 +164,14 @@ describe('an abort', () => {
   })
 
   test.each(Object.keys(reasons))(
-    'of a run that waits for a silent agent in vain, with %s, is all that is told',
+    'of a run that waits for a silent agent in vain, with %s, is the only error reported',
     async (reason) => {
-      const { run, clock, controller, verdict } = watched(quiet('a', () => never))
+      const { run, clock, controller, leftovers } = watched(quiet('a', () => never))
       const done = settled(run)
       await idle()
       controller.abort(reasons[reason])
       await clock.pass(1_000)
-      expect([await done, verdict()]).toEqual([codes[reason] ?? 'ABORTED', CLEAN])
+      expect([await done, leftovers()]).toEqual([codes[reason] ?? 'ABORTED', CLEAN])
     },
   )
 })

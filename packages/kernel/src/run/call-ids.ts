@@ -1,9 +1,9 @@
 import type { Message, ToolCall } from '../data/message.ts'
 
-/** How often a history is looked through before an index of it is made. */
+/** How many times the history is searched before an index of it is built. */
 const LOOKS = 4
 
-/** The call ids of a thread, as far as a run knows them. */
+/** The call ids of a thread that a run knows of. */
 export class CallIds {
   readonly #history: readonly Message[]
   readonly #made: Set<string> = new Set()
@@ -14,7 +14,7 @@ export class CallIds {
     this.#history = history
   }
 
-  /** Contract: no id at all counts as taken. */
+  /** Contract: an empty id counts as taken. */
   isTaken(callId: string): boolean {
     return callId === '' || this.#made.has(callId) || this.#isPast(callId)
   }
@@ -23,7 +23,7 @@ export class CallIds {
     this.#made.add(callId)
   }
 
-  /** A run with few calls looks through the history for each; one with many makes an index. */
+  /** A run with few calls searches the history for each; a run with many builds an index. */
   #isPast(callId: string): boolean {
     if (!this.#past && this.#looks++ < LOOKS) return makesCall(this.#history, callId)
     this.#past ??= new Set(this.#history.flatMap((message) => callsOf(message)?.map(({ id }) => id) ?? []))

@@ -7,7 +7,7 @@ import type { AgentEnd, AgentEvent, RunResult } from '../data/event.ts'
 import { hint } from '../data/option.ts'
 import type { ThreadRef } from '../store/store.ts'
 
-/** What is being observed, and where it stands. */
+/** The component that a span observes, and its position in the run. */
 export interface RunInfo {
   readonly component: keyof Spans
   readonly name: string
@@ -16,7 +16,7 @@ export interface RunInfo {
   readonly parentRunId?: string
   /** `<runId>/<step>`, so a wrap can find the span of its call. */
   readonly spanId: string
-  /** model and tool: the agent; agent: the run; nested run: the tool call; root run: none. */
+  /** The agent for a model or tool, the run for an agent, the tool call for a nested run; absent for a root run. */
   readonly parentSpanId?: string
   readonly callId?: string
   readonly session: ThreadRef
@@ -30,22 +30,22 @@ export interface Spans {
   tool: { input: ToolCallInput; output: ToolCallResult }
 }
 
-/** What can be heard of a span. Contract: called synchronously, nothing awaited; exactly one of `onEnd` and `onError` per `onStart`. */
+/** Hooks of a span. Contract: called synchronously and not awaited; exactly one of `onEnd` and `onError` per `onStart`. */
 export interface SpanHooks<Input, Output> {
   onStart?(info: RunInfo, input: Input): void | Promise<void>
-  /** Contract: cancelled, interrupted and a tool's own failure arrive here, as values. */
+  /** Contract: also called when the span was cancelled or interrupted, and for a tool's own failure. */
   onEnd?(info: RunInfo, output: Output): void | Promise<void>
   onError?(info: RunInfo, error: KernelError): void | Promise<void>
 }
 
-/** Stands beside the stream and sees everything. Contract: what it is shown is shared and not to be changed; a hook that throws or hangs is isolated and reported once; it never delays, breaks or secures a run. */
+/** Observes runs without taking part in them. Contract: its arguments are shared, do not change them; a hook that throws or hangs is isolated and reported once; it cannot delay or break a run. */
 export interface Callback {
   readonly name: string
-  /** A root or nested run; `onPart` sees every event of it, read or not, without those of the runs nested in it. */
+  /** A root or nested run; `onPart` gets each of its events, read or not, without those of the runs nested in it. */
   readonly run?: SpanHooks<AgentInput, RunResult> & { onPart?(info: RunInfo, event: AgentEvent): void }
   readonly agent?: SpanHooks<AgentInput, AgentEnd>
   readonly model?: SpanHooks<ModelRequest, ModelResult>
-  /** Contract: opened outside the wraps, so that a cached or refused call is seen too. */
+  /** Contract: opens outside the wraps, so it also covers cached and refused calls. */
   readonly tool?: SpanHooks<ToolCallInput, ToolCallResult>
 }
 
@@ -64,13 +64,13 @@ const LOOKS_LIKE_HOOK = /^on[A-Z_]/
 const checked = new WeakSet<Callback>()
 
 /**
- * Checks a callback where it is given.
+ * Checks a callback before it is used.
  * Contract: throws `CONFIG_INVALID` for one without a name, for a hook that does not exist (`model.onStop`, `onStart` outside a span), and for a span that does not exist (`llm: { onStart }`).
  * @example callbacks.forEach(checkCallback)
  */
 export function checkCallback(callback: Callback): void {
   if (!isObject(callback) || typeof callback.name !== 'string' || callback.name === '') {
-    throw new KernelError('CONFIG_INVALID', `callbacks: each is an object with a name, ${got(callback)}`)
+    throw new KernelError('CONFIG_INVALID', `callbacks: each must be an object with a name, ${got(callback)}`)
   }
   if (checked.has(callback)) return
   const who = `callback ${callback.name}`
@@ -84,7 +84,7 @@ export function checkCallback(callback: Callback): void {
     if (!LOOKS_LIKE_HOOK.test(name)) continue
     throw new KernelError(
       'CONFIG_INVALID',
-      `${who}: ${name} is outside a span; hooks are in ${SPANS.join(', ')}: { run: { onStart } }`,
+      `${who}: ${name} is outside a span; put it into one of ${SPANS.join(', ')}: { run: { onStart } }`,
     )
   }
   checked.add(callback)
@@ -92,12 +92,12 @@ export function checkCallback(callback: Callback): void {
 
 function checkSpan(who: string, span: unknown, known: readonly string[]): void {
   if (span === undefined) return
-  if (!isObject(span)) throw new KernelError('CONFIG_INVALID', `${who} is an object of hooks, ${got(span)}`)
+  if (!isObject(span)) throw new KernelError('CONFIG_INVALID', `${who} must be an object of hooks, ${got(span)}`)
   let hooks = 0
   for (const name of known) {
     if (span[name] === undefined) continue
     if (typeof span[name] !== 'function') {
-      throw new KernelError('CONFIG_INVALID', `${who}.${name} is a function, ${got(span[name])}`)
+      throw new KernelError('CONFIG_INVALID', `${who}.${name} must be a function, ${got(span[name])}`)
     }
     hooks++
   }

@@ -45,14 +45,14 @@ describe('a callback', () => {
         const expected = await collect(startRun(busy(fate), input, { runId: 'R' }))
         const clock = fakeClock()
         const reports: KernelError[] = []
-        const heard: string[] = []
+        const seen: string[] = []
         const bad = { name: 'bad', [component]: { [hook]: ways[way] } } as Callback
-        const good: Callback = { name: 'good', run: { onPart: (_, event) => void heard.push(event.type) } }
+        const good: Callback = { name: 'good', run: { onPart: (_, event) => void seen.push(event.type) } }
         const report = (error: KernelError): void => void reports.push(error)
         const run = startRun(busy(fate), input, { runId: 'R', callbacks: [bad, good], clock, report })
         expect(await collect(run)).toEqual(expected)
         await idle()
-        expect(heard.sort()).toEqual(typesOf(expected).sort())
+        expect(seen.sort()).toEqual(typesOf(expected).sort())
         if (way === 'hangs') {
           await clock.pass(9_999)
           expect(reports).toEqual([])
@@ -108,7 +108,7 @@ describe('a callback', () => {
     expect(() => startRun(talker('a'), input, { callbacks: [callback as Callback] })).toThrow(invalid)
   })
 
-  test('that takes its time is not reported, one of whose hooks hangs is, whoever else is done', async () => {
+  test('that is slow is not reported, but one with a hook that hangs is, even if the others are done', async () => {
     const clock = fakeClock()
     const reports: string[] = []
     const gate = Promise.withResolvers<void>()

@@ -16,13 +16,13 @@ describe('a callback is refused where it is given', () => {
       { run: { start: fine } },
       'callback trace: run: expected at least one hook; known are onStart, onEnd, onError, onPart',
     ],
-    [{ agent: { onStart: 'x' } }, 'callback trace: agent.onStart is a function, got "x"'],
-    [{ agent: fine }, 'callback trace: agent is an object of hooks, got a function'],
+    [{ agent: { onStart: 'x' } }, 'callback trace: agent.onStart must be a function, got "x"'],
+    [{ agent: fine }, 'callback trace: agent must be an object of hooks, got a function'],
     [{ tools: { onStart: fine } }, 'callback trace: unknown span tools; did you mean tool?'],
     [{ llm: { onEnd: fine } }, 'callback trace: unknown span llm; did you mean model?'],
     [
       { onStart: fine },
-      'callback trace: onStart is outside a span; hooks are in run, agent, model, tool: { run: { onStart } }',
+      'callback trace: onStart is outside a span; put it into one of run, agent, model, tool: { run: { onStart } }',
     ],
   ])('%o', async (members, message) => {
     const error = expect.objectContaining({ code: 'CONFIG_INVALID', message })

@@ -71,7 +71,7 @@ describe('a host, after an abort', () => {
   })
 })
 
-test('a host whose write nobody takes any more has nothing to be reported for', async () => {
+test('a host whose write is no longer taken is not reported', async () => {
   const reports: unknown[] = []
   const talking = quiet('a', async (ctx) => {
     for (let i = 0; i < 5; i++) await ctx.emit('note', i)

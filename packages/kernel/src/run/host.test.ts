@@ -14,11 +14,11 @@ describe('a host', () => {
 
   /** A run in a host, and what becomes of both. */
   async function hosted(host: RunHost, agent = talking) {
-    const heard: string[] = []
+    const seen: string[] = []
     const { signal } = new AbortController()
-    const sign = (text: string) => () => void heard.push(text)
+    const sign = (text: string) => () => void seen.push(text)
     const all = { onStart: sign('+'), onEnd: sign('-'), onError: sign('-') }
-    const open = async () => ({ close: async () => void heard.push('closed') })
+    const open = async () => ({ close: async () => void seen.push('closed') })
     const callbacks = [{ name: 'h', run: all, agent: all }]
     const run = startRun(agent, input, { open, ...host, callbacks, report: sign('reported'), signal })
     const read: { events: AgentEvent[]; thrown?: unknown } = { events: [] }
@@ -29,16 +29,16 @@ describe('a host', () => {
     }
     await idle()
     const listeners = getEventListeners(signal, 'abort').length
-    return { ...read, types: typesOf(read.events), code: await settled(run), heard, listeners }
+    return { ...read, types: typesOf(read.events), code: await settled(run), seen, listeners }
   }
 
   test.each([
     ['rejects', async () => raise(new KernelError('THREAD_BUSY', 'test: busy'))],
     ['throws', () => raise(new KernelError('THREAD_BUSY', 'test: busy'))],
-  ])('whose open %s is heard by whoever iterates or awaits, and by nobody else', async (_, open) => {
+  ])('whose open %s rejects for those that iterate or await, and is not reported elsewhere', async (_, open) => {
     const { thrown, ...rest } = await hosted({ open })
     expect(thrown).toMatchObject({ code: 'THREAD_BUSY' })
-    expect(rest).toEqual({ events: [], types: [], code: 'THREAD_BUSY', heard: [], listeners: 0 })
+    expect(rest).toEqual({ events: [], types: [], code: 'THREAD_BUSY', seen: [], listeners: 0 })
   })
 
   const arounds: Record<string, NonNullable<RunHost['around']>> = {
@@ -59,21 +59,21 @@ describe('a host', () => {
   test.each(Object.entries(arounds))(
     'whose around %s fails the run with one error and is closed once',
     async (_, around) => {
-      const { events, types, thrown, heard, listeners } = await hosted({ around })
+      const { events, types, thrown, seen, listeners } = await hosted({ around })
       expect([types.slice(-2), types.filter((type) => type === 'error')]).toEqual([['error', 'run-end'], ['error']])
       const error = { code: 'AGENT_FAILED', message: expect.any(String) }
       expect(events.slice(-2)).toMatchObject([{ error }, { outcome: 'failed', error }])
       expect(thrown).toMatchObject(error)
-      expect([listeners, heard.filter((sign) => sign === 'closed')]).toEqual([0, ['closed']])
-      expect(heard.filter((sign) => sign === '+').length).toBe(heard.filter((sign) => sign === '-').length)
+      expect([listeners, seen.filter((sign) => sign === 'closed')]).toEqual([0, ['closed']])
+      expect(seen.filter((sign) => sign === '+').length).toBe(seen.filter((sign) => sign === '-').length)
     },
   )
 
   test('whose around fails after the agent did still shows one error in the failed run', async () => {
     const failing = agentOf('a', () => raise(new Error('agent')))
-    const { types, heard } = await hosted({ around: arounds['throws after the end'] ?? commit }, failing)
+    const { types, seen } = await hosted({ around: arounds['throws after the end'] ?? commit }, failing)
     expect(types.filter((type) => type === 'error')).toHaveLength(1)
-    expect(heard.filter((sign) => sign === 'reported')).toHaveLength(1)
+    expect(seen.filter((sign) => sign === 'reported')).toHaveLength(1)
   })
 
   test('whose around makes its own run-end cannot end the run twice', async () => {
@@ -89,23 +89,23 @@ describe('a host', () => {
 
   test.each(['rejects', 'throws'])('whose close %s is reported, and the run is what it was', async (how) => {
     const close = () => (how === 'rejects' ? Promise.reject(new Error('close')) : raise(new Error('close')))
-    const { code, heard, types } = await hosted({ open: async () => ({ close }) })
-    expect([code, types.at(-1), heard]).toEqual(['complete', 'run-end', ['+', '+', '-', '-', 'reported']])
+    const { code, seen, types } = await hosted({ open: async () => ({ close }) })
+    expect([code, types.at(-1), seen]).toEqual(['complete', 'run-end', ['+', '+', '-', '-', 'reported']])
   })
 
   test.each(['open', 'around', 'close'])('whose %s hangs does not hold a consumer who leaves', async (where) => {
     const clock = fakeClock()
     const late = Promise.withResolvers<void>()
-    const heard: string[] = []
+    const seen: string[] = []
     const run = startRun(talking, input, {
       clock,
-      report: ({ code }) => void heard.push(code),
+      report: ({ code }) => void seen.push(code),
       async open({ signal }) {
-        signal.addEventListener('abort', () => void heard.push('aborted'))
+        signal.addEventListener('abort', () => void seen.push('aborted'))
         if (where === 'open') await late.promise
         return {
           async close() {
-            heard.push('closed')
+            seen.push('closed')
             if (where === 'close') await never
           },
         }
@@ -118,18 +118,18 @@ describe('a host', () => {
     const iterator = run[Symbol.asyncIterator]()
     const reading = Promise.all(Array.from({ length: 10 }, () => iterator.next()))
     await idle()
-    void iterator.return?.().then(() => heard.push('left'))
+    void iterator.return?.().then(() => seen.push('left'))
     await clock.pass(20_000)
-    expect(heard).toContain('left')
+    expect(seen).toContain('left')
     await reading
     late.resolve()
     await idle()
-    expect(heard.filter((sign) => sign === 'closed')).toHaveLength(1)
-    if (where === 'open') expect(heard).toEqual(['aborted', 'left', 'closed'])
-    expect(heard.includes('TIMEOUT')).toBe(where === 'close')
+    expect(seen.filter((sign) => sign === 'closed')).toHaveLength(1)
+    if (where === 'open') expect(seen).toEqual(['aborted', 'left', 'closed'])
+    expect(seen.includes('TIMEOUT')).toBe(where === 'close')
   })
 
-  test('whose open fails is heard by whoever only awaits', async () => {
+  test('whose open fails rejects when the run is only awaited', async () => {
     const open = () => raise(new KernelError('THREAD_BUSY', 'test: busy'))
     expect(await settled(startRun(talking, input, { open }))).toBe('THREAD_BUSY')
   })
@@ -141,15 +141,15 @@ describe('a host', () => {
     expect(await run).toMatchObject({ text: 'host undefined' })
   })
 
-  test('is closed before the run is over, for whoever awaits, reads or leaves', async () => {
+  test('is closed before the run ends, whether it is awaited, read or left', async () => {
     for (const way of ['awaits', 'reads', 'leaves']) {
       const clock = fakeClock()
-      const heard: string[] = []
+      const seen: string[] = []
       const gate = Promise.withResolvers<void>()
       const close = async () => {
-        heard.push('closing')
+        seen.push('closing')
         await gate.promise
-        heard.push('closed')
+        seen.push('closed')
       }
       const run = startRun(talking, input, { clock, open: async () => ({ close }) })
       const iterator = way === 'awaits' ? undefined : run[Symbol.asyncIterator]()
@@ -158,17 +158,17 @@ describe('a host', () => {
         if (way === 'leaves') await iterator?.return?.()
         if (way === 'awaits') await settled(run)
         if (way === 'reads') while (!(await iterator?.next())?.done);
-        heard.push('over')
+        seen.push('over')
       }
       const done = over()
       await idle()
       gate.resolve()
       await done
-      expect([heard, clock.pending()], way).toEqual([['closing', 'closed', 'over'], 0])
+      expect([seen, clock.pending()], way).toEqual([['closing', 'closed', 'over'], 0])
     }
   })
 
-  test('that cannot close is told on the console where nobody takes reports', async () => {
+  test('that cannot close is reported to the console if there is no report option', async () => {
     const error = vi.spyOn(console, 'error').mockReturnValue()
     const open = async () => ({ close: () => Promise.reject(new KernelError('MINE', 'mine: stuck')) })
     await startRun(talking, input, { open })
@@ -191,12 +191,12 @@ describe('a host', () => {
         yield* next(input)
       },
     })
-    const message = expect.stringMatching(new RegExp(`^run .+: ${type} is written by the kernel alone$`))
+    const message = expect.stringMatching(new RegExp(`^run .+: only the kernel writes ${type}$`))
     expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'EVENT_INVALID', message } })
     expect(typesOf(events)).toEqual(['run-start', 'error', 'run-end'])
   })
 
-  test('that saves for longer than its agent had time hears one end of it, though it wakes up', async () => {
+  test('that saves for longer than the grace of its agent sees one end of it, even if the agent wakes up', async () => {
     const clock = fakeClock()
     const controller = new AbortController()
     const [wake, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -9,7 +9,7 @@ import { agentOf, callOf, input, quiet, talker } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
-/** So that whoever changes what a call has saved is found out. */
+/** Freezes the saved value, so that a change to it fails the test. */
 function frozen(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   for (const inner of Object.values(value)) frozen(inner)
@@ -24,7 +24,7 @@ const calling = (...ids: readonly string[]) => ({
 })
 
 describe('an interrupt', () => {
-  /** Runs a call until nobody asks any more: each attempt answers the first open question only. */
+  /** Runs a call until it asks no more questions: each attempt answers only the first open one. */
   async function attempts(body: (call: RunContext) => Promise<string>, answer: (interrupt: Interrupt) => Json) {
     const answers: Record<string, Json> = {}
     const asked: string[][] = []
@@ -207,7 +207,7 @@ describe('an interrupt', () => {
     })
   })
 
-  test('finds an open call in the history it began with and leaves it to whoever runs it', async () => {
+  test('finds an open call in the history it began with and leaves it open', async () => {
     const { asked, result } = await attempts(
       async (call) => (await runNested(talker('fresh'), { messages: [calling('s1')] }, call)).text,
       () => null,

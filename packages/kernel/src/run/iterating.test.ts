@@ -44,7 +44,7 @@ describe.each([
     expect(thrown).toMatchObject({ code: 'MODEL_FAILED', message: 'no key' })
   })
 
-  test('that was cancelled by somebody else throws ABORTED after its run-end', async () => {
+  test('that was cancelled by another party throws ABORTED after its run-end', async () => {
     const controller = new AbortController()
     const agent = agentOf('a', async function* (ctx) {
       yield* say(ctx, 'x')
@@ -227,7 +227,7 @@ describe('the result of a run', () => {
     ])
   })
 
-  test('is in the run-end, but for the messages, which were told one by one', async () => {
+  test('is in the run-end, except for the messages, which had events of their own', async () => {
     for await (const event of startRun(talker('a'), 'Hi'))
       if (event.type === 'run-end') expect(event).not.toHaveProperty('messages')
   })

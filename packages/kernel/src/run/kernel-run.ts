@@ -14,7 +14,7 @@ import { RunRecorder } from './run-recorder.ts'
 
 type MakeContext = (state: JsonObject | undefined) => RunContext
 
-/** Runs an agent on a core; what is loaded when the run begins comes into its context. */
+/** Creates the run of an agent; `context` gets the state that the host has loaded. */
 export function kernelRun<Output>(
   agent: Agent<Output>,
   start: AgentInput | ResumeInfo,
@@ -26,12 +26,12 @@ export function kernelRun<Output>(
   return new KernelRun(agent, start, core, options, runPath, context)
 }
 
-/** How long a host may take to end its work after an abort, and to close. */
+/** Time limit for a host to end its work after an abort, and to close. */
 const HOST_MS = 10_000
 
 type Settled = { readonly result: RunResult<Json> } | { readonly error: unknown }
 
-/** A run, not begun before somebody reads or awaits it. */
+/** A run; it begins when it is first read or awaited. */
 class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly runId: string
   readonly #agent: Agent<Output>
@@ -40,10 +40,10 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   readonly #options: RunSettings & RunHost
   readonly #context: MakeContext
   readonly #stamp: EventStamp
-  /** Never rejects, so that nobody has to await it. */
+  /** Never rejects, so it need not be awaited. */
   readonly #settled: PromiseWithResolvers<Settled> = Promise.withResolvers()
-  /** An agent under a host was stopped by an abort. */
-  #cut = false
+  /** Whether an abort stopped an agent that runs under a host. */
+  #stoppedByAbort = false
   #taken = false
   #started = false
 
@@ -61,7 +61,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     this.#core = core
     this.#options = options
     this.#context = context
-    this.#stamp = core.stamp(agent.name, runPath)
+    this.#stamp = core.ids.stamp(agent.name, runPath)
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
@@ -96,7 +96,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   ): Promise<A | B> {
     if (!this.#taken) {
       this.#taken = true
-      this.#execute(NOBODY)
+      this.#execute(DISCARD)
     }
     return this.#settled.promise.then((settled) => {
       let result: RunResult<Output>
@@ -127,8 +127,8 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 
   async #leave(): Promise<void> {
     const error = new KernelError('ABORTED', `run ${this.runId}: the consumer has left`)
-    this.#core.left = true
-    this.#core.abort(error)
+    this.#core.consumerLeft = true
+    this.#core.abortState.abort(error)
     if (!this.#started) this.#settled.resolve({ error })
     await this.#settled.promise
   }
@@ -144,7 +144,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     let unfollow: (() => void) | undefined
     let cancelTimer: (() => void) | undefined
     try {
-      unfollow = signal && this.#core.follow(signal)
+      unfollow = signal && this.#core.abortState.follow(signal)
       cancelTimer = this.#limit()
       const opened = this.#options.open && (await this.#open(this.#options.open))
       const { result, end } = await this.#record(out, opened?.state)
@@ -153,7 +153,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
       unfollow?.()
       const settled = { result }
       this.#settled.resolve(settled)
-      const wait = this.#core.left ? undefined : out.write(end)
+      const wait = this.#core.consumerLeft ? undefined : out.write(end)
       if (wait) await wait.catch(() => undefined)
       return settled
     } catch (error) {
@@ -170,21 +170,23 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     const { timeoutMs } = this.#options
     if (timeoutMs === undefined) return undefined
     return this.#core.clock.after(timeoutMs, () =>
-      this.#core.abort(new KernelError('TIMEOUT', `run ${this.runId}: took longer than ${timeoutMs} ms`)),
+      this.#core.abortState.abort(
+        new KernelError('TIMEOUT', `run ${this.runId}: exceeded its time limit of ${timeoutMs} ms`),
+      ),
     )
   }
 
   async #open(open: NonNullable<RunHost['open']>): Promise<Awaited<ReturnType<typeof open>>> {
-    const opening = open.call(this.#options, this.#core)
+    const opening = open.call(this.#options, this.#core.abortState)
     try {
-      return await this.#core.settle(opening)
+      return await this.#core.abortState.settle(opening)
     } catch (error) {
       opening.then((late) => late.close()).catch(() => undefined)
-      throw KernelError.is(error) ? error : (this.#core.abortError ?? error)
+      throw KernelError.is(error) ? error : (this.#core.abortState.error ?? error)
     }
   }
 
-  /** Contract: a host that cannot let go is reported, and holds nothing up for longer than its limit. */
+  /** Contract: a host that fails to close is reported and delays the run by no more than its time limit. */
   #close(opened: { close(): Promise<void> }): Promise<void> {
     return new Promise((resolve) => {
       const fail = (cause: unknown) => {
@@ -221,20 +223,20 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     try {
       const wait = recorder.begin(this.#stamp)
       if (wait) await wait
-      core.throwIfAborted()
+      core.abortState.throwIfAborted()
       await this.#drive(recorder, internals(this.#context(state)))
-      if (this.#cut && !recorder.told) thrown = { error: core.abortError }
+      if (this.#stoppedByAbort && !recorder.hasOutcome) thrown = { error: core.abortState.error }
     } catch (error) {
-      if (recorder.failed || core.hides(error)) this.#report(error)
+      if (recorder.failed || core.abortState.hides(error)) this.#report(error)
       if (!recorder.failed) thrown = { error }
     }
     const nested = core.endNested()
     if (nested) await nested
     const result = recorder.finish(thrown, this.#stamp)
-    // They have been told one by one.
-    const { messages: _, ...told } = result
-    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...told }
-    core.part(end)
+    // Each message had an event of its own.
+    const { messages: _, ...rest } = result
+    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...rest }
+    core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
     if (core.parent) core.parent.core.addUsage(result.usage)
@@ -245,36 +247,36 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   #unwrap(settled: Settled): RunResult<Output> {
     if ('error' in settled) throw settled.error
     const { result } = settled
-    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.failureOf(result.error)
+    if (result.outcome === 'failed' || result.outcome === 'cancelled') throw this.#core.errors.errorOf(result.error)
     return result as RunResult<Output>
   }
 
   #drive(recorder: RunRecorder, ctx: KernelContext): Promise<void> {
     const core = this.#core
-    core.state = ctx.place.state
+    core.state = ctx.fields.state
     const next = (start: AgentInput | ResumeInfo) => {
-      core.history = start.messages
+      core.ids.history = start.messages
       recorder.expect(start.messages)
       return observe(this.#agent, start, ctx)
     }
     const { around } = this.#options
-    if (!around) return core.settle(pipe(next(this.#start), recorder))
+    if (!around) return core.abortState.settle(pipe(next(this.#start), recorder))
     const source = around.call(this.#options, ctx, (start) => this.#graceful(next(start)))
-    return core.settle(pipe(source, recorder), HOST_MS)
+    return core.abortState.settle(pipe(source, recorder), HOST_MS)
   }
 
-  /** An agent under a host: after an abort it ends in time, so that the host can still save what there is. */
+  /** Ends an agent soon after an abort, so that its host can still save the events so far. */
   #graceful(source: AsyncIterable<AgentEvent>): PipeStream<AgentEvent> {
     return stream(async (sink) => {
       try {
-        await this.#core.settle(pipe(source, sink))
+        await this.#core.abortState.settle(pipe(source, sink))
       } catch (error) {
-        if (!this.#core.aborted) throw error
-        this.#cut = true
-        this.#core.abandon()
+        if (!this.#core.abortState.aborted) throw error
+        this.#stoppedByAbort = true
+        this.#core.closeOpenEnds()
       }
     })
   }
 }
 
-const NOBODY: Sink<unknown> = { write: () => undefined }
+const DISCARD: Sink<unknown> = { write: () => undefined }

@@ -46,7 +46,7 @@ describe('a consumer that leaves', () => {
     expect(effects).toEqual(['tool', 'action'])
     for (let leaveAt = 0; leaveAt < all.length; leaveAt++) {
       effects.length = 0
-      const { run, spans, verdict } = watched(agent)
+      const { run, spans, leftovers } = watched(agent)
       let seen = 0
       for await (const event of run) {
         expect(event.type).toBe(all[seen])
@@ -55,7 +55,7 @@ describe('a consumer that leaves', () => {
       const code = await settled(run)
       await idle()
       const why = `left after ${all[leaveAt]} (${leaveAt})`
-      expect(verdict(), why).toEqual(CLEAN)
+      expect(leftovers(), why).toEqual(CLEAN)
       expect(effects, why).toEqual(
         ['tool', 'action'].filter((effect) => all.findIndex((type) => type.startsWith(effect)) < leaveAt),
       )
@@ -81,18 +81,18 @@ describe('a consumer that leaves', () => {
         (error: unknown) => raise(reasons.push(error) && error),
       )
     })
-    const { run, begin, verdict } = watched(agent)
+    const { run, begin, leftovers } = watched(agent)
     const iterator = await begin(5)
     const pending = [iterator.next(), iterator.next()]
     await idle()
     const left = iterator.return?.()
     expect(await Promise.all([...pending, left])).toMatchObject([{ done: true }, { done: true }, { done: true }])
     expect(reasons).toMatchObject([{ code: 'ABORTED' }])
-    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+    expect([await settled(run), leftovers()]).toEqual(['ABORTED', CLEAN])
   })
 
   test.each(['leaves', 'aborts'])(
-    'or %s beside a deaf agent waits a second, and late words reach nobody',
+    'or %s beside a deaf agent waits a second, and late events are dropped',
     async (how) => {
       const wake = Promise.withResolvers<void>()
       const late: string[] = []
@@ -105,7 +105,7 @@ describe('a consumer that leaves', () => {
         yield toolStart
         late.push('effect')
       })
-      const { run, begin, clock, controller, parts, spans, verdict } = watched(agent)
+      const { run, begin, clock, controller, parts, spans, leftovers } = watched(agent)
       const iterator = await begin(5)
       const pending = iterator.next()
       await idle()
@@ -121,7 +121,7 @@ describe('a consumer that leaves', () => {
       const before = [parts.length, spans.length]
       wake.resolve()
       await idle()
-      expect([late, parts.length, spans.length, verdict()]).toEqual([['awake'], ...before, CLEAN])
+      expect([late, parts.length, spans.length, leftovers()]).toEqual([['awake'], ...before, CLEAN])
       expect(await iterator.next()).toMatchObject({ done: true })
       expect(spans).toEqual(['+run', '+agent', '-agent cancelled', '-run cancelled'])
     },
@@ -138,11 +138,11 @@ describe('a consumer that leaves', () => {
         await cleanup()
       }
     })
-    const { run, begin, clock, verdict } = watched(agent)
+    const { run, begin, clock, leftovers } = watched(agent)
     const left = (await begin(3)).return?.()
     await clock.pass(1_000)
     expect(await left).toMatchObject({ done: true })
-    expect([await settled(run), verdict()]).toEqual(['ABORTED', CLEAN])
+    expect([await settled(run), leftovers()]).toEqual(['ABORTED', CLEAN])
   })
 
   test.each(['leaves', 'aborts'])(
@@ -160,7 +160,7 @@ describe('a consumer that leaves', () => {
           await sink.write({ type: 'text-delta', messageId: 'm', delta: 'nothing new' })
         }),
       )
-      const { run, begin, controller, parts, verdict } = watched(agent)
+      const { run, begin, controller, parts, leftovers } = watched(agent)
       const iterator = await begin(3)
       await idle()
       if (how === 'leaves') await iterator.return?.()
@@ -168,7 +168,7 @@ describe('a consumer that leaves', () => {
       while (!(await iterator.next()).done);
       expect(await settled(run)).toBe('ABORTED')
       expect(typesOf(parts).slice(3)).toEqual(['message-end', 'tool-end', 'state-delta', 'agent-end', 'run-end'])
-      expect([parts.at(-1), verdict()]).toMatchObject([{ outcome: 'cancelled', usage }, CLEAN])
+      expect([parts.at(-1), leftovers()]).toMatchObject([{ outcome: 'cancelled', usage }, CLEAN])
     },
   )
 
@@ -183,11 +183,11 @@ describe('a consumer that leaves', () => {
       }
       throw new KernelError('MINE', 'mine: no')
     })
-    const { run, begin, spans, verdict } = watched(agent)
+    const { run, begin, spans, leftovers } = watched(agent)
     const iterator = await begin(waits ? 5 : 3)
     await idle()
     await iterator.return?.()
-    expect([await settled(run), spans.at(-1), verdict()]).toEqual(['MINE', '-run ! MINE', CLEAN])
+    expect([await settled(run), spans.at(-1), leftovers()]).toEqual(['MINE', '-run ! MINE', CLEAN])
   })
 
   test('at a question has been asked and is cancelled', async () => {

@@ -5,7 +5,7 @@ import { type Callback, checkCallback, type RunInfo, type Span, type SpanHooks, 
 
 type Component = keyof Spans
 type Hook = (info: RunInfo, payload: never) => void | Promise<void>
-type Listener = { readonly callback: Callback; readonly hooks: SpanHooks<never, never> }
+type SpanListener = { readonly callback: Callback; readonly hooks: SpanHooks<never, never> }
 type PartListener = {
   readonly callback: Callback
   readonly run: { onPart(info: RunInfo, event: AgentEvent): unknown }
@@ -13,7 +13,7 @@ type PartListener = {
 
 const HANG_MS = 10_000
 
-/** Calls callbacks so that none of them can hurt the run; one for a root run and all runs nested in it. */
+/** Calls callbacks and isolates their failures; shared by a root run and all runs nested in it. */
 export class Listeners {
   readonly callbacks: readonly Callback[]
   readonly parts: readonly PartListener[]
@@ -38,7 +38,7 @@ export class Listeners {
     for (let i = 0; i < this.parts.length; i++) {
       const { callback, run } = this.parts[i] as PartListener
       try {
-        // An async function passes for one that returns nothing.
+        // An async function is assignable to a hook that returns nothing.
         const pending: unknown = run.onPart(info, event)
         if (pending) this.#watch(callback, pending)
       } catch (error) {
@@ -47,22 +47,27 @@ export class Listeners {
     }
   }
 
-  /** Opens a span if anybody listens to its component. */
+  /** Opens a span if a callback has hooks for its component. */
   open<C extends Component>(
     info: RunInfo & { readonly component: C },
     input: Spans[C]['input'],
   ): OpenSpan<C> | undefined {
-    const listening: Listener[] = []
+    const listening: SpanListener[] = []
     for (const callback of this.callbacks) {
       const hooks = callback[info.component]
       if (hooks) listening.push({ callback, hooks })
     }
     if (listening.length === 0) return undefined
-    this.tell(listening, 'onStart', info, input)
+    this.callHook(listening, 'onStart', info, input)
     return new OpenSpan(this, listening, info)
   }
 
-  tell(listening: readonly Listener[], hook: keyof Listener['hooks'], info: RunInfo, payload: unknown): void {
+  callHook(
+    listening: readonly SpanListener[],
+    hook: keyof SpanListener['hooks'],
+    info: RunInfo,
+    payload: unknown,
+  ): void {
     for (const { callback, hooks } of listening) {
       try {
         const pending = (hooks[hook] as Hook | undefined)?.call(hooks, info, payload as never)
@@ -73,7 +78,7 @@ export class Listeners {
     }
   }
 
-  /** Called once, when the root run is over: a hook that is still not done after a while is reported. */
+  /** Called once, when the root run has ended: reports hooks that are still pending after `HANG_MS`. */
   close(): void {
     if (this.#pending.size === 0) return
     const check = () => {
@@ -106,7 +111,7 @@ export class Listeners {
   }
 }
 
-/** Tells an error sink, which may itself be broken. */
+/** Reports an error; if the reporter throws, the error goes to the console. */
 export function report(sink: (error: KernelError) => void, error: KernelError): void {
   try {
     sink(error)
@@ -115,22 +120,22 @@ export function report(sink: (error: KernelError) => void, error: KernelError): 
   }
 }
 
-/** Where failures go that nobody asked for. */
+/** Reports isolated failures where no `report` option is set. */
 export function reportToConsole(error: KernelError): void {
   // biome-ignore lint/suspicious/noConsole: the last resort; a silent failure would be worse
   console.error(error)
 }
 
-/** A span that somebody listens to. */
+/** A span that at least one callback observes. */
 export class OpenSpan<C extends Component> implements Span<C> {
   readonly #listeners: Listeners
-  readonly #listening: readonly Listener[]
+  readonly #listening: readonly SpanListener[]
   readonly #info: RunInfo
   #open = true
-  /** Called when the span closes, by whomever. */
+  /** Called once, when the span closes. */
   onClose: (() => void) | undefined
 
-  constructor(listeners: Listeners, listening: readonly Listener[], info: RunInfo) {
+  constructor(listeners: Listeners, listening: readonly SpanListener[], info: RunInfo) {
     this.#listeners = listeners
     this.#listening = listening
     this.#info = info
@@ -148,6 +153,6 @@ export class OpenSpan<C extends Component> implements Span<C> {
     if (!this.#open) return
     this.#open = false
     this.onClose?.()
-    this.#listeners.tell(this.#listening, hook, this.#info, payload)
+    this.#listeners.callHook(this.#listening, hook, this.#info, payload)
   }
 }

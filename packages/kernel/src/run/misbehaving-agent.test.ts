@@ -39,7 +39,7 @@ describe('an agent that misbehaves', () => {
   )
 
   test.each(cases)('throwing %s %s fails with one plain error', async (_what, _way, agent) => {
-    const { run, verdict } = watched(agent)
+    const { run, leftovers } = watched(agent)
     const events = await collect(run)
     expect(typesOf(events).slice(-3)).toEqual(['error', 'agent-end', 'run-end'])
     expect(countOf(typesOf(events), 'error')).toBe(1)
@@ -47,7 +47,7 @@ describe('an agent that misbehaves', () => {
     expect(events.at(-1)).toMatchObject({ outcome: 'failed', error })
     const shown = events.flatMap((event) => ('error' in event ? [event.error] : []))
     expect(shown).toEqual([shown[0], shown[0], shown[0]])
-    expect([await settled(run), verdict()]).toEqual([expect.not.stringContaining('foreign'), CLEAN])
+    expect([await settled(run), leftovers()]).toEqual([expect.not.stringContaining('foreign'), CLEAN])
     expect(JSON.parse(JSON.stringify(events))).toEqual(events)
   })
 
@@ -60,16 +60,16 @@ describe('an agent that misbehaves', () => {
   test.each(garbage.map((value, i) => [i, value]))(
     'yielding garbage (%i) is EVENT_INVALID, unseen',
     async (_, value) => {
-      const { run, parts, verdict } = watched(rogue(() => stream<unknown>(async (sink) => sink.write(value))))
+      const { run, parts, leftovers } = watched(rogue(() => stream<unknown>(async (sink) => sink.write(value))))
       const events = await collect(run)
-      expect([typesOf(events), parts, verdict()]).toEqual([broken, events, CLEAN])
+      expect([typesOf(events), parts, leftovers()]).toEqual([broken, events, CLEAN])
       expect(events.at(-1)).toMatchObject({ outcome: 'failed', error: { code: 'EVENT_INVALID' } })
     },
   )
 
   test.each(noStreams.map((value, i) => [i, value]))('returning no stream (%i) fails the run', async (_, value) => {
-    const { run, verdict } = watched(rogue(() => value))
-    expect([typesOf(await collect(run)), verdict()]).toEqual([broken, CLEAN])
+    const { run, leftovers } = watched(rogue(() => value))
+    expect([typesOf(await collect(run)), leftovers()]).toEqual([broken, CLEAN])
   })
 
   test('an own error event counts as thrown, and nothing is shown after it', async () => {
@@ -82,8 +82,8 @@ describe('an agent that misbehaves', () => {
     for (let i = 0; i < 2; i++) await expect(run).rejects.toMatchObject({ code: 'MINE', message: 'mine: no' })
   })
 
-  test.each([undefined, 5, {}, Promise.resolve()])('returning %s is told what it should return', async (value) => {
-    const message = expect.stringMatching(/^agent a: run\(\) returns an AsyncIterable of events, got /)
+  test.each([undefined, 5, {}, Promise.resolve()])('returning %s fails with what it should return', async (value) => {
+    const message = expect.stringMatching(/^agent a: run\(\) must return an AsyncIterable of events, got /)
     await expect(
       startRun(
         rogue(() => value),
@@ -95,8 +95,8 @@ describe('an agent that misbehaves', () => {
   test.each([
     [{ type: 'text' }, 'got "text"'],
     ['text-delta', 'got "text-delta"'],
-  ])('yielding %o is told which events there are', async (value, what) => {
-    const message = new RegExp(`^event: the type is one of run-start, .*, run-end, ${what}$`)
+  ])('yielding %o fails with the list of events', async (value, what) => {
+    const message = new RegExp(`^event: the type must be one of run-start, .*, run-end, ${what}$`)
     const run = startRun(
       rogue(() => stream<unknown>(async (sink) => sink.write(value))),
       input,

@@ -133,7 +133,7 @@ describe('a nested run', () => {
   })
 
   test('outside a call is CONFIG_INVALID, in an agent or on its own', async () => {
-    const message = expect.stringContaining('runNested: works inside a tool call only')
+    const message = expect.stringContaining('runNested: works only inside a tool call')
     const outside = { code: 'CONFIG_INVALID', message }
     await expect(runNested(talker('a'), input, createRunContext())).rejects.toMatchObject(outside)
     const root = quiet('root', async (ctx) => void (await runNested(talker('a'), input, ctx)))
@@ -141,11 +141,11 @@ describe('a nested run', () => {
     const sender = quiet('sender', async (ctx) => ctx.sendAction({ type: 'exit' }))
     await expect(startRun(sender, input)).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
-      message: expect.stringContaining('sendAction: works inside a tool call only'),
+      message: expect.stringContaining('sendAction: works only inside a tool call'),
     })
   })
 
-  test('works in a call that stands alone, with nobody to show it to', async () => {
+  test('works in a standalone call, without a stream around it', async () => {
     expect(await runNested(talker('a'), input, callOf(createRunContext(), 0))).toMatchObject({ text: 'a' })
   })
 

@@ -32,7 +32,7 @@ test('a context that the kernel did not make is CONFIG_INVALID', async () => {
 })
 
 describe('an observed agent', () => {
-  test('begins when its agent-start was taken, and not at all where nobody takes it', async () => {
+  test('begins when its agent-start was taken, and not at all if it is not taken', async () => {
     for (const taken of [true, false]) {
       let begun = false
       const agent = agentOf('a', (ctx) => {
@@ -73,7 +73,7 @@ describe('an observed agent', () => {
     ])
   })
 
-  test('cannot be heard through its context once it has ended, though the run goes on', async () => {
+  test('cannot write through its context once it has ended, though the run goes on', async () => {
     const leaked: RunContext[] = []
     const child = quiet('child', async (ctx) => void leaked.push(ctx))
     const parent = agentOf('parent', async function* (ctx) {
@@ -100,7 +100,7 @@ describe('an observed agent', () => {
   test.each([
     ['the same error', 'first', 1],
     ['another error of the same code', 'second', 2],
-  ])('that failed and whose parent then throws %s is told of once each', async (_, message, times) => {
+  ])('that failed and whose parent then throws %s is reported once each', async (_, message, times) => {
     const child = quiet('child', async () => {
       throw new KernelError('MINE', 'first')
     })
@@ -193,7 +193,7 @@ describe('an event', () => {
     const events = await collect(startRun(parent, input, { runId: 'R' }))
     expect(brief(events).filter((event) => event === 'inner agent-end')).toHaveLength(1)
     expect(events.at(-1)).toMatchObject({ outcome: 'complete' })
-    const message = 'agent inner: agent-end is written by the kernel alone'
+    const message = 'agent inner: only the kernel writes agent-end'
     expect(events.find(({ type }) => type === 'error')).toMatchObject({ error: { code: 'EVENT_INVALID', message } })
   })
 })

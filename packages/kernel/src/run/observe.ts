@@ -15,21 +15,22 @@ import {
 } from '../data/event.ts'
 import { handled, refused } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, sinkTo, stream } from '../stream/stream.ts'
+import { CLOSING } from './abort-state.ts'
 import type { Span } from './callback.ts'
-import { CLOSING, type Debtor } from './run-core.ts'
+import type { OpenEnd } from './open-ends.ts'
 
 /**
- * One agent run with its span, stamps, `agent-start` and one `agent-end`.
- * Contract: what the agent throws becomes one `error` event.
+ * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
+ * Contract: an error that the agent throws becomes one `error` event.
  * @example await pipe(observe(child, input, ctx.derive({ step: 'branch:0' })), sink)
  */
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
   const outer = internals(ctx)
   return stream((sink) => {
-    outer.core.throwIfAborted()
+    outer.core.abortState.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
-    const stamp = outer.core.stamp(agent.name, outer.runPath)
+    const stamp = outer.core.ids.stamp(agent.name, outer.runPath)
     const write = (draft: EventDraft) => {
       eventKind(draft)
       return sink.write(stamped(draft, stamp))
@@ -38,7 +39,7 @@ export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunCo
   })
 }
 
-/** Contract: throws `CONFIG_INVALID` for what is no agent. */
+/** Contract: throws `CONFIG_INVALID` for a value that is not an agent. */
 export function checkAgent(agent: Agent): void {
   if (!isObject(agent) || typeof agent.run !== 'function') {
     throw new KernelError('CONFIG_INVALID', `agent: expected an object with name, description and run(), ${got(agent)}`)
@@ -48,15 +49,18 @@ export function checkAgent(agent: Agent): void {
   }
 }
 
-/** An agent that was interrupted and cannot resume runs again from its start, and finds its answers there. */
+/** Resumes the agent, or runs it from its start again if it has no `resume`; the answers are in its context. */
 function begin(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft> {
   const source = 'answers' in start && agent.resume ? agent.resume(start, ctx) : agent.run(start, ctx)
   if (isObject(source) && (Symbol.asyncIterator in source || PIPE in source)) return source
-  throw new KernelError('AGENT_FAILED', `agent ${agent.name}: run() returns an AsyncIterable of events, ${got(source)}`)
+  throw new KernelError(
+    'AGENT_FAILED',
+    `agent ${agent.name}: run() must return an AsyncIterable of events, ${got(source)}`,
+  )
 }
 
-/** One agent's turn to speak: stamps what it says and sees to it that it ends once. */
-class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
+/** The run of one agent: stamps its events and ends it exactly once. */
+class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
   readonly spanId: string
   readonly #agent: Agent
   readonly #start: AgentInput | ResumeInfo
@@ -70,16 +74,16 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   #closed = false
 
   constructor(agent: Agent, start: AgentInput | ResumeInfo, outer: KernelContext, sink: Sink<AgentEvent>) {
-    const { core, place } = outer
-    const { step } = place
+    const { core, fields } = outer
+    const { step } = fields
     this.spanId = `${core.runId}/${step || 'agent'}`
     this.#agent = agent
     this.#start = start
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
-    const scope = new Scope(this, core.within(step))
-    this.#ctx = new KernelContext(core, { ...place, agentName: agent.name, scope, agent: this })
-    this.#stamp = core.stamp(agent.name, place.runPath)
+    const scope = new Scope(this, core.ids.originOf(step))
+    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, scope, agent: this })
+    this.#stamp = core.ids.stamp(agent.name, fields.runPath)
   }
 
   get closed(): boolean {
@@ -87,9 +91,9 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   }
 
   async run(): Promise<void> {
-    const { core, place } = this.#ctx
-    core.owe(this)
-    const position = place.step || 'agent'
+    const { core, fields } = this.#ctx
+    core.openEnds.track(this)
+    const position = fields.step || 'agent'
     this.#span = core.openSpan('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
     try {
@@ -108,41 +112,41 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
   write(draft: EventDraft): void | Promise<void> {
     if (this.#closed) return refused(new KernelError('ABORTED', `agent ${this.#agent.name}: has ended`))
     const kind = eventKind(draft)
-    const { signal } = this.#ctx.place
+    const { signal } = this.#ctx.fields
     if (signal?.aborted && !CLOSING.has(draft.type)) return refused(this.#ctx.core.conclude(undefined, signal).error)
     if (kind !== 'content' && isSaidBy(draft, this.#stamp)) {
-      if (draft.type === 'error') throw KernelError.from(draft.error)
+      if (draft.type === 'error') throw this.#ctx.core.errors.errorOf(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
       checkAction(draft.action)
       this.#interrupted ||= draft.action.type === 'interrupt' && draft.action.interrupts.length > 0
     }
-    return this.#tell(stamped(draft, this.#stamp))
+    return this.#show(stamped(draft, this.#stamp))
   }
 
   onInterrupt(interrupts: readonly Interrupt[]): void {
     this.#asked = [...(this.#asked ?? []), ...interrupts]
   }
 
-  abandon(error: KernelError): void {
-    this.#close(this.#ctx.core.conclude(error).outcome, error)
+  close(error: KernelError): void {
+    this.#finish(this.#ctx.core.conclude(error).outcome, error)
   }
 
   #end(thrown: { readonly error: unknown } | undefined): void | Promise<void> {
-    const { core, place } = this.#ctx
-    if (!thrown && !core.aborted && !place.signal?.aborted) {
-      return this.#close(this.#interrupted ? 'interrupted' : 'complete', undefined)
+    const { core, fields } = this.#ctx
+    if (!thrown && !core.abortState.aborted && !fields.signal?.aborted) {
+      return this.#finish(this.#interrupted ? 'interrupted' : 'complete', undefined)
     }
-    const { outcome, error } = core.conclude(thrown?.error, place.signal)
-    return this.#close(outcome, error)
+    const { outcome, error } = core.conclude(thrown?.error, fields.signal)
+    return this.#finish(outcome, error)
   }
 
-  /** What was asked counts, whatever the agent made of it. */
+  /** Shows the open questions. They count even if the agent caught the error of `interrupt`. */
   async #ask(thrown: { readonly error: unknown } | undefined): Promise<void> {
-    const { core, place } = this.#ctx
-    if (core.aborted || place.signal?.aborted) return this.#end(thrown)
+    const { core, fields } = this.#ctx
+    if (core.abortState.aborted || fields.signal?.aborted) return this.#end(thrown)
     const action = { type: 'interrupt', interrupts: this.#asked ?? [] } as const
     try {
-      const wait = this.#tell({ type: 'action', ...this.#stamp, action })
+      const wait = this.#show({ type: 'action', ...this.#stamp, action })
       if (wait) await wait
       this.#interrupted = true
       await this.#end(undefined)
@@ -151,32 +155,35 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
     }
   }
 
-  #close(outcome: Outcome, error: KernelError | undefined): void | Promise<void> {
+  #finish(outcome: Outcome, error: KernelError | undefined): void | Promise<void> {
     if (this.#closed) return
     const { core } = this.#ctx
-    const info = error?.toJSON()
+    const info = error && core.errors.infoOf(error)
     const end: AgentEnd = info
       ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
       : { type: 'agent-end', ...this.#stamp, outcome }
     const wait =
-      info && outcome === 'failed' && !core.hasTold(info) && this.#tell({ type: 'error', ...this.#stamp, error: info })
-    const lastWait = this.#tell(end)
+      info &&
+      outcome === 'failed' &&
+      !core.errors.wasReported(error) &&
+      this.#show({ type: 'error', ...this.#stamp, error: info })
+    const lastWait = this.#show(end)
     this.#closed = true
-    core.pay(this)
+    core.openEnds.untrack(this)
     if (outcome === 'failed') this.#span?.fail(error)
     else this.#span?.end(end)
-    // The agent is done whether or not somebody still reads.
+    // The agent has ended, whether or not its events are still read.
     if (wait) wait.catch(ignore)
     return lastWait?.catch(ignore)
   }
 
-  /** Contract: a change of state comes before the event, in the same step, so that nothing gets between them. */
-  #tell(event: AgentEvent): void | Promise<void> {
-    const { core, place } = this.#ctx
-    // Whoever read this agent may have left; what ends it still belongs into the run.
+  /** Contract: a state change is written right before the event, with nothing between them. */
+  #show(event: AgentEvent): void | Promise<void> {
+    const { core, fields } = this.#ctx
+    // If the reader of this agent has left, its last events still belong to the run.
     const sink = this.#sink.closed ? (core.recorder ?? this.#sink) : this.#sink
-    if (!place.state.changed) return sink.write(event)
-    const before = sink.write({ type: 'state-delta', ...this.#stamp, ...place.state.take() })
+    if (!fields.state.changed) return sink.write(event)
+    const before = sink.write({ type: 'state-delta', ...this.#stamp, ...fields.state.take() })
     const wait = sink.write(event)
     if (before) handled(before)
     return wait ?? before
@@ -184,7 +191,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, Debtor {
 }
 
 /**
- * Whether an agent has said it itself, and not one that it runs inside.
+ * Whether an event is the agent's own, and not from an agent that it runs.
  * @example if (event.type === 'action' && isSaidBy(event, ctx)) steer(event.action)
  */
 export function isSaidBy(
@@ -198,7 +205,7 @@ export function isSaidBy(
   )
 }
 
-/** Fills in what is left out of a stamp. */
+/** Fills in the missing fields of a stamp. */
 function stamped(draft: EventDraft, stamp: EventStamp): AgentEvent {
   const { runId, agentName, runPath, parentCallId } = stamp
   if (draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined) {

@@ -3,7 +3,7 @@ import { internals } from '../context/kernel-context.ts'
 import type { Span, Spans } from './callback.ts'
 
 /**
- * Opens a model or tool span for those who call models and tools; nothing, at no cost, if nobody listens.
+ * Opens a span around a model or tool call; returns undefined if no callback observes it.
  * @example const span = openSpan(ctx, 'model', model.name, request)
  */
 export function openSpan<C extends 'model' | 'tool'>(
@@ -12,7 +12,7 @@ export function openSpan<C extends 'model' | 'tool'>(
   name: string,
   input: Spans[C]['input'],
 ): Span<C> | undefined {
-  const { core, place } = internals(ctx)
+  const { core, fields } = internals(ctx)
   const callId = 'callId' in input ? input.callId : undefined
-  return core.openSpan(component, name, input.step, input, place.agent?.spanId, callId)
+  return core.openSpan(component, name, input.step, input, fields.agent?.spanId, callId)
 }

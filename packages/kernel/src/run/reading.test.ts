@@ -10,14 +10,14 @@ beforeEach(noUnhandledRejection)
 describe('reading a run', () => {
   test('to its end leaves nothing for a context that is used too late', async () => {
     const leaked: RunContext[] = []
-    const { begin, parts, verdict } = watched(agentOf('a', (ctx) => say(leaked[leaked.push(ctx) - 1] ?? ctx, 'one')))
+    const { begin, parts, leftovers } = watched(agentOf('a', (ctx) => say(leaked[leaked.push(ctx) - 1] ?? ctx, 'one')))
     const iterator = await begin(0)
     while (!(await iterator.next()).done);
     for (const ctx of leaked) void ctx.emit('late', 1)
     for (const ctx of leaked) ctx.state.set('late', 1)
     await idle()
     expect([leaked.length, parts.length, await iterator.next()]).toMatchObject([1, 7, { done: true }])
-    expect(verdict()).toEqual(CLEAN)
+    expect(leftovers()).toEqual(CLEAN)
   })
 
   const agent = agentOf('a', async function* (ctx) {
@@ -51,12 +51,12 @@ describe('reading a run', () => {
 
   test('with many next() at once answers them in order and then with done', async () => {
     const all = await collect(startRun(agent, input, { runId: 'R' }))
-    const { begin, verdict } = watched(agent)
+    const { begin, leftovers } = watched(agent)
     const iterator = await begin(0)
     const results = await Promise.all(Array.from({ length: all.length + 2 }, () => iterator.next()))
     expect(results.slice(0, -2).map(({ value }) => value)).toEqual(all)
     expect(results.slice(-2)).toMatchObject([{ done: true }, { done: true }])
-    expect(verdict()).toEqual(CLEAN)
+    expect(leftovers()).toEqual(CLEAN)
   })
 
   test('goes together with awaiting it, as often as one likes, but is there once', async () => {

@@ -81,7 +81,7 @@ describe('a run comes to', () => {
     expect(await resultOf(drafts)).toStrictEqual(complete(expected))
   })
 
-  test('the calls that its history leaves open and that nobody has answered', async () => {
+  test('the calls that its history leaves open and that have no answer', async () => {
     const user: Message = { id: 'u', role: 'user', content: 'go' }
     expect(await resultOf([result('c')], { messages: [user, calling('c', 'd')] })).toStrictEqual(
       complete({ openCallIds: ['d'] }),

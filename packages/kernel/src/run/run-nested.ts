@@ -15,15 +15,15 @@ import { checkAgent } from './observe.ts'
 import type { RunHost } from './run.ts'
 import { RunCore } from './run-core.ts'
 
-/** How a nested run shows itself. */
+/** Options of a nested run. */
 export interface NestedOptions {
   /** Whether its events go into the outer stream; state changes always do. @default true */
   readonly forward?: boolean
-  /** Sees every event of it, and of the runs nested in it. */
+  /** Gets every event of the run and of the runs nested in it. */
   readonly onEvent?: (event: AgentEvent) => void
 }
 
-/** What a call keeps of a nested run, for the case that the call is interrupted and runs again. */
+/** The result or the open questions of a nested run, kept in case its call is interrupted and runs again. */
 type Attempt =
   | { readonly result: RunResult<Json> }
   | { readonly interrupts: readonly Interrupt[]; readonly messages: readonly Message[]; readonly state?: Json }
@@ -42,22 +42,22 @@ export async function runNested<Output>(
   checkAgent(agent)
   checkOptionNames('runNested', options, { forward: true, onEvent: true })
   const outer = internals(ctx)
-  const { scope } = outer.place
+  const { scope } = outer.fields
   if (scope?.callId === undefined) throw onlyInCall('runNested')
-  outer.core.throwIfAborted()
+  outer.core.abortState.throwIfAborted()
   const { number, saved } = scope.beginNested()
   let attempt: Attempt | undefined
   try {
     const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
     const start = readInput<AgentInput>(input, core.runId, `run of ${agent.name}`)
-    attempt = await outer.core.nest(
+    attempt = await outer.core.openEnds.trackRun(
       attemptRun(agent, start, saved as Attempt | undefined, scope.answers, outer, core, options),
     )
   } finally {
     scope.endNested(number, attempt)
   }
   if ('result' in attempt) return attempt.result as RunResult<Output>
-  // In the outer run it is the outer call that waits.
+  // In the outer run, the outer call is the one that waits.
   const { callId } = scope
   throw await scope.raise(
     attempt.interrupts.map((interrupt) => ({ ...interrupt, callId })),
@@ -93,10 +93,10 @@ async function attemptRun(
       return { ...event, action }
     })
   const runPath = [...outer.runPath, outer.agentName]
-  const ctx = new KernelContext(core, { ...outer.place, agentName: agent.name, runPath, ...BLANK })
+  const ctx = new KernelContext(core, { ...outer.fields, agentName: agent.name, runPath, ...BLANK })
   const run = kernelRun(agent, start, core, { signal: outer.signal, around }, runPath, () => ctx)
   const listener = guarded(options.onEvent)
-  await pipe(run, forwarding(outer, options.forward ?? true, listener.hear))
+  await pipe(run, forwarding(outer, options.forward ?? true, listener.notify))
   const result = (await run) as RunResult<Json>
   listener.throwFailure()
   const open = unanswered(messages).filter(({ id }) => result.openCallIds?.includes(id))
@@ -109,7 +109,7 @@ const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { core: outer.core, callId, spanId, origin: outer.core.within(callId) + name }
+  const parent = { core: outer.core, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -123,23 +123,23 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
 }
 
 function forwarding(
-  { place: { agent } }: KernelContext,
+  { fields: { agent } }: KernelContext,
   forward: boolean,
-  hear: (event: AgentEvent) => void,
+  notify: (event: AgentEvent) => void,
 ): Sink<AgentEvent> {
   return {
     write(event) {
-      hear(event)
+      notify(event)
       return forward || event.type === 'state-delta' ? agent?.write(event) : undefined
     },
   }
 }
 
-/** A listener whose first failure comes out when the run is over, so that it cannot leave the run without an end. */
-function guarded(onEvent: NestedOptions['onEvent']): { hear(event: AgentEvent): void; throwFailure(): void } {
+/** Keeps the first error of `onEvent` until the run has ended, so that it cannot cut the run short. */
+function guarded(onEvent: NestedOptions['onEvent']): { notify(event: AgentEvent): void; throwFailure(): void } {
   let failure: { readonly error: unknown } | undefined
   return {
-    hear(event) {
+    notify(event) {
       try {
         onEvent?.(event)
       } catch (error) {
@@ -152,7 +152,7 @@ function guarded(onEvent: NestedOptions['onEvent']): { hear(event: AgentEvent): 
   }
 }
 
-/** Where an interrupted attempt goes on: its history, with the results that have come for its open calls. */
+/** The input that continues an interrupted attempt: its history, with the results for its open calls so far. */
 function continued(
   input: AgentInput,
   saved: Exclude<Attempt, { readonly result: unknown }>,
@@ -170,11 +170,11 @@ function continued(
   return saved.state === undefined ? { ...input, messages } : { ...input, messages, state: saved.state, answers }
 }
 
-/** A long-running call of a nested run, as the question it is for the outer run. */
+/** A long-running call of a nested run, as an open question of the outer run. */
 function awaited({ id, name }: ToolCall, agentName: string, core: RunCore): Interrupt {
   return { id: resultId(core, id), reason: 'tool-result', agentName, callId: id, metadata: { tool: name } }
 }
 
 function resultId(core: RunCore, callId: string): string {
-  return `${core.within(callId)}#result`
+  return `${core.ids.originOf(callId)}#result`
 }

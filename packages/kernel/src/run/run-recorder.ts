@@ -6,11 +6,12 @@ import { type Message, textOf } from '../data/message.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
-import { CLOSING, type RunCore } from './run-core.ts'
+import { CLOSING } from './abort-state.ts'
+import type { RunCore } from './run-core.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The run's own end of the stream: hands every event on and knows at any time what the run has come to. */
+/** The sink at the end of a run: passes every event on and collects the run's result. */
 export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
   readonly #out: Sink<AgentEvent>
@@ -19,12 +20,12 @@ export class RunRecorder implements Sink<AgentEvent> {
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
   #message = ''
-  /** The text of a tool result that no message has followed. */
+  /** The text of the last tool result, until a message follows it. */
   #direct: string | undefined
-  /** The text of a result of an earlier run that has the last word once its turn is over. */
+  /** The text of a result kept from an earlier run; it becomes the run's text once its turn has ended. */
   #kept: string | undefined
   #output: Json | undefined
-  /** By id: a flow may pass on what an agent inside it has asked. */
+  /** By id, because a flow may pass on the questions of an agent inside it. */
   #interrupts: Map<string, Interrupt> | undefined
 
   constructor(core: RunCore, out: Sink<AgentEvent>) {
@@ -33,7 +34,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     core.recorder = this
   }
 
-  /** Takes over what the history leaves to this run: open calls, and a result that was kept. */
+  /** Reads the open calls and the kept result from the history. */
   expect(messages: readonly Message[]): void {
     for (const { id } of unanswered(messages)) this.#waiting(id)
     const last = messages.findLast((message) => message.role !== 'tool' || message.kept)
@@ -42,8 +43,8 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   write(event: AgentEvent): void | Promise<void> {
     const core = this.#core
-    if (core.over) return refused(new KernelError('ABORTED', `run ${core.runId}: has ended`))
-    if (core.abortError && !CLOSING.has(event.type)) return refused(core.abortError)
+    if (core.ended) return refused(new KernelError('ABORTED', `run ${core.runId}: has ended`))
+    if (core.abortState.error && !CLOSING.has(event.type)) return refused(core.abortState.error)
     if (event.runId === core.runId) {
       if (event.type === 'run-start' || event.type === 'run-end') {
         throw byKernelAlone(`run ${core.runId}`, event.type)
@@ -52,12 +53,12 @@ export class RunRecorder implements Sink<AgentEvent> {
     return isGated(event) && !asks(event) ? this.#gate(event) : this.#show(event)
   }
 
-  /** Contract: what is gated has happened when its gate has opened; until then nobody hears of it, but for a question, which is asked when it is shown. */
+  /** Contract: a gated event is recorded only after its gate has opened. A question is not gated: it counts as soon as it is shown. */
   #gate(event: AgentEvent): void | Promise<void> {
-    const wait = this.#core.left ? undefined : this.#out.write(event)
+    const wait = this.#core.consumerLeft ? undefined : this.#out.write(event)
     const opened = () => {
-      this.#core.throwIfAborted()
-      this.#hear(event)
+      this.#core.abortState.throwIfAborted()
+      this.#record(event)
     }
     return wait ? handled(wait.then(opened)) : opened()
   }
@@ -67,44 +68,47 @@ export class RunRecorder implements Sink<AgentEvent> {
   }
 
   #show(event: AgentEvent): void | Promise<void> {
-    this.#hear(event)
-    return this.#core.left ? undefined : this.#out.write(event)
+    this.#record(event)
+    return this.#core.consumerLeft ? undefined : this.#out.write(event)
   }
 
-  #hear(event: AgentEvent): void {
+  #record(event: AgentEvent): void {
     if (event.runId !== this.#core.runId) return
     const message = messageOf(event)
     if (message) this.#messages.push(message)
-    this.#record(event)
-    this.#core.part(event)
+    this.#update(event)
+    this.#core.spans?.part(event)
   }
 
-  /** Whether the agent has failed already; what goes wrong after that does not replace its error. */
+  /** Whether the agent has failed; a later error does not replace its error. */
   get failed(): boolean {
     return this.#outcome === 'failed'
   }
 
-  /** Whether it is known how the run ended, but for an abort: its agent has failed, or has asked. */
-  get told(): boolean {
+  /** Whether the agent has failed or asked a question, so that an abort does not decide the outcome. */
+  get hasOutcome(): boolean {
     return this.failed || (this.#outcome === 'interrupted' && this.#interrupts !== undefined)
   }
 
-  /** Ends the recording: whoever owes a terminal pays now, and later writes are refused. */
+  /** Closes all open ends and returns the result; later writes are refused. */
   finish(thrown: { readonly error: unknown } | undefined, stamp: EventStamp): RunResult<Json> {
     const core = this.#core
     let [outcome, error] = [this.#outcome, this.#error]
     if (thrown) {
       const concluded = core.conclude(thrown.error)
       outcome = concluded.outcome
-      error = concluded.error.toJSON()
+      error = core.errors.infoOf(concluded.error)
     }
-    if (core.inDebt) {
-      core.abort(error ? KernelError.from(error) : new KernelError('ABORTED', 'run: ended while this was under way'))
-      core.abandon()
+    if (!core.openEnds.isEmpty) {
+      core.abortState.abort(
+        error ? core.errors.errorOf(error) : new KernelError('ABORTED', 'run: ended while this was under way'),
+      )
+      core.closeOpenEnds()
     }
     if (core.state?.changed && !core.parent) this.write({ type: 'state-delta', ...stamp, ...core.state.take() })
-    if (error && outcome === 'failed' && !core.hasTold(error)) this.write({ type: 'error', ...stamp, error })
-    core.over = true
+    if (error && outcome === 'failed' && !core.errors.wasReported(core.errors.errorOf(error)))
+      this.write({ type: 'error', ...stamp, error })
+    core.ended = true
     return this.#result(outcome, error)
   }
 
@@ -139,7 +143,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     return [...(this.#interrupts?.values() ?? [])]
   }
 
-  #record(event: AgentEvent): void {
+  #update(event: AgentEvent): void {
     switch (event.type) {
       case 'message-end':
         if (event.usage) this.#core.addUsage(event.usage)
@@ -160,7 +164,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
         return
       case 'error':
-        this.#core.markTold(event.error)
+        this.#core.errors.markReported(event.error)
         return
       case 'agent-end':
         this.#outcome = event.outcome

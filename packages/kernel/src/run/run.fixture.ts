@@ -19,25 +19,25 @@ import { idle, raise } from '../stream/stream.fixture.ts'
 /** No messages. */
 export const input: AgentInput = { messages: [] }
 
-/** Waits for good. */
+/** Never settles. */
 export const never: Promise<never> = new Promise(() => {})
 
 /** Throws an ordinary error. */
 export const boom = (): never => raise(new Error('boom'))
 
-/** An object that throws whichever way it is looked at. */
+/** An object that throws on every access. */
 export const minefield = (): object =>
   new Proxy({}, { get: boom, has: boom, getPrototypeOf: boom, ownKeys: boom, getOwnPropertyDescriptor: boom })
 
-/** An object whose properties, those of an error, throw when they are read. */
+/** An object whose error properties throw when they are read. */
 export function getters(): object {
   const get = { get: boom }
   return Object.defineProperties({}, { code: get, message: get, name: get, stack: get, toString: get, toJSON: get })
 }
 
-/** A clock that stands still until time is made to pass. */
+/** A clock that only moves when a test moves it. */
 export interface FakeClock extends Clock {
-  /** Contract: as with the machine's clock, what a timer sets off is done before the next one fires. */
+  /** Contract: the work that a timer starts is done before the next one fires, as with the system clock. */
   pass(ms: number): Promise<void>
   pending(): number
 }
@@ -89,14 +89,14 @@ export const caller = (name: string, ...children: readonly Agent[]): Agent =>
     yield* say(ctx, name)
   })
 
-/** A context for the call `index` of an agent, as those who run tools make it. */
+/** A context for the call `index` of an agent, as a tool runner derives it. */
 export const callOf = (ctx: RunContext, index: number, scope: Partial<CallScope> = {}): RunContext =>
   ctx.derive({
     step: `tool:0:${index}`,
     call: { callId: `${ctx.agentName}-${index}`, onAction() {}, onInterrupt() {}, ...scope },
   })
 
-/** What a tool is called with. */
+/** The input of a tool call. */
 export const toolCall = (ctx: RunContext, callId: string): ToolCallInput => ({
   name: 't',
   arguments: '{}',
@@ -105,7 +105,7 @@ export const toolCall = (ctx: RunContext, callId: string): ToolCallInput => ({
   idempotencyKey: callId,
 })
 
-/** What a model is asked. */
+/** A model request. */
 export const request = (step: string): ModelRequest => ({
   instruction: '',
   messages: [],
@@ -115,7 +115,7 @@ export const request = (step: string): ModelRequest => ({
   idempotencyKey: step,
 })
 
-/** What a model answers. */
+/** A model result. */
 export const answer: ModelResult = {
   message: { id: 'm', role: 'assistant', content: '' },
   usage: { inputTokens: 1, outputTokens: 1 },
@@ -140,15 +140,15 @@ export const brief = (events: readonly AgentEvent[]): string[] =>
 export const countOf = (list: readonly string[], start: string): number =>
   list.filter((item) => item.startsWith(start)).length
 
-/** How a run settles for somebody who awaits it: its outcome, or the code of its error. */
+/** How awaiting a run settles: its outcome, or the code of its error. */
 export const settled = (run: Run): Promise<string> =>
   Promise.resolve(run).then(
     ({ outcome }) => outcome,
     (error: unknown) => (KernelError.is(error) ? error.code : `foreign: ${String(error)}`),
   )
 
-/** The verdict on every run that ended as it should, whatever became of it. */
-export const CLEAN: Verdict = {
+/** The leftovers of every run that ended properly, whatever its outcome. */
+export const CLEAN: Leftovers = {
   ends: 1,
   last: 'run-end',
   runSpans: 1,
@@ -158,8 +158,8 @@ export const CLEAN: Verdict = {
   reports: 0,
 }
 
-/** What is left of a run: terminals, open spans, listeners, timers, reports. */
-export interface Verdict {
+/** Counts taken after a run: end events, open spans, listeners, timers, reports. */
+export interface Leftovers {
   readonly ends: number
   readonly last: string | undefined
   readonly runSpans: number
@@ -169,7 +169,7 @@ export interface Verdict {
   readonly reports: number
 }
 
-/** A run and all that can be known of it. */
+/** A run with everything that a test can observe of it. */
 export interface Watched {
   readonly run: Run
   /** Takes the iterator and reads that many events. */
@@ -179,7 +179,7 @@ export interface Watched {
   readonly parts: readonly AgentEvent[]
   /** `+run`, `-agent complete`, `-run ! TIMEOUT`. */
   readonly spans: readonly string[]
-  verdict(): Verdict
+  leftovers(): Leftovers
 }
 
 /** Starts a run with everything watched: callbacks, clock, listeners. */
@@ -198,7 +198,7 @@ export function watched(agent: Agent): Watched {
   let reports = 0
   const report = () => void reports++
   const run = startRun(agent, input, { runId: 'R', clock, signal: controller.signal, callbacks, report })
-  const verdict = () => ({
+  const leftovers = () => ({
     ends: countOf(typesOf(parts), 'run-end'),
     last: parts.at(-1)?.type,
     runSpans: countOf(spans, '-run'),
@@ -212,5 +212,5 @@ export function watched(agent: Agent): Watched {
     for (let i = 0; i < count; i++) await iterator.next()
     return iterator
   }
-  return { run, begin, clock, controller, parts, spans, verdict }
+  return { run, begin, clock, controller, parts, spans, leftovers }
 }

@@ -10,21 +10,21 @@ import type { ThreadRef } from '../store/store.ts'
 import type { Callback } from './callback.ts'
 
 /**
- * A run under way: `for await` for its events, `await` for its result, or both.
+ * A run: use `for await` for its events, `await` for its result, or both.
  * Contract: iterable once; awaiting alone drains it. A run that `failed` or was `cancelled` throws its error: iterating does so after the last event, awaiting at once. Leaving the loop aborts the run and throws nothing.
  */
 export interface Run<Output = unknown>
   extends AsyncIterable<AgentEvent>,
     Pick<Promise<RunResult<Output>>, 'then' | 'catch' | 'finally'> {
   readonly runId: string
-  /** The events alone, for those who read the outcome off `run-end`. Contract: never throws the run's error; a run that never began (`THREAD_BUSY`) has no events, and awaiting it says why. */
+  /** The events alone, for consumers that read the outcome from `run-end`. Contract: never throws the run's error; a run that never began (`THREAD_BUSY`) has no events, and awaiting it throws the reason. */
   eventsWithoutThrowing(): AsyncIterable<AgentEvent>
 }
 
-/** Runs agents in conversations; what a server needs of `flow`. */
+/** Runs agents in conversations; the part of `flow` that a server needs. */
 export interface Runner<Output = unknown> {
   readonly agent: Agent<Output>
-  /** Contract: user messages start a turn, tool messages answer open calls, in that agent that asked; `THREAD_BUSY` if the thread is taken. */
+  /** Contract: user messages start a turn, tool messages answer open calls of the agent that made them; `THREAD_BUSY` if the thread is taken. */
   run(input: StartInput<RunInput>, options?: RunRequest): Run<Output>
   /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
   resume(
@@ -35,54 +35,54 @@ export interface Runner<Output = unknown> {
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
 }
 
-/** What a Runner takes beyond an agent's input; committed with the turn or not at all. */
+/** The input of a Runner; committed with the turn or not at all. */
 export interface RunInput extends AgentInput {
   readonly state?: { readonly set?: JsonObject; readonly removed?: readonly string[] }
-  /** Foreign message ids that are done with this run. */
+  /** Foreign message ids that this run has processed. */
   readonly processed?: readonly string[]
 }
 
-/** Which thread, under which id, until when. */
+/** The thread of a run, its id and its abort signal. */
 export interface RunRequest {
   readonly session?: ThreadRef
   readonly runId?: string
   readonly signal?: AbortSignal
-  /** What a user message does to questions and calls that are open: nothing but an error, or it drops them. @default what the Runner does */
+  /** Whether a user message is rejected while questions or calls are open, or drops them. @default the Runner's setting */
   readonly pending?: 'reject' | 'drop'
-  /** Puts the caller's values into the run: `(ctx) => ctx.with(LOCALE, 'zh')`. */
+  /** Adds the caller's values to the run's context: `(ctx) => ctx.with(LOCALE, 'zh')`. */
   readonly prepare?: (ctx: RunContext) => RunContext
 }
 
-/** How a run is started. */
+/** Settings of a run. */
 export interface RunSettings extends RunRequest {
   readonly callbacks?: readonly Callback[]
   readonly clock?: Clock
   readonly state?: JsonObject
   /** @default false */
   readonly canInterrupt?: boolean
-  /** How long the run may take before it fails with `TIMEOUT`. @default for ever */
+  /** The time limit of the run, after which it fails with `TIMEOUT`. @default no limit */
   readonly timeoutMs?: number
-  /** Where isolated failures (a callback that threw) go. @default console.error */
+  /** Receives isolated failures, such as a callback that threw. @default console.error */
   readonly report?: (error: KernelError) => void
 }
 
-/** What a host has of its run. */
+/** The control that a host has over its run. */
 export interface RunControl {
-  /** Contract: made on first use; aborts with the run, and when nobody waits for it any more. */
+  /** Contract: created on first use; aborts with the run, and when its consumer leaves. */
   readonly signal: AbortSignal
   readonly aborted: boolean
   abort(reason: unknown): void
 }
 
-/** What a Runner adds. */
+/** Hooks with which a Runner hosts a run. */
 export interface RunHost {
-  /** Contract: before `run-start` and every span; throwing means the run never began. */
+  /** Contract: called before `run-start` and every span; if it throws, the run never began. */
   open?(run: RunControl): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
-  /** Contract: inside the run span; may load before `next` and commit before it passes an event on or ends. */
+  /** Contract: called inside the run span; may load before `next`, and commit before it passes an event on or ends. */
   around?(
     ctx: RunContext,
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent>
-  /** Asked between steps. */
+  /** Polled between steps. */
   cancelling?(): CancelMode | undefined
 }

@@ -16,18 +16,18 @@ describe('an agent that observes itself', () => {
     expect(await run).toMatchObject({ outcome: 'complete', text: '' })
   })
 
-  test('cannot be heard through its context after the run', async () => {
-    const heard: AgentEvent[] = []
-    const onPart = (_: unknown, event: AgentEvent) => void heard.push(event)
+  test('cannot write through its context after the run', async () => {
+    const seen: AgentEvent[] = []
+    const onPart = (_: unknown, event: AgentEvent) => void seen.push(event)
     const late: (() => void | Promise<void>)[] = []
     const agent = self((start, ctx) => {
       late.push(() => ctx.emit('late', 1))
       return observe(talker('child'), start, ctx)
     })
     await startRun(agent, input, { callbacks: [{ name: 'parts', run: { onPart } }] })
-    const before = heard.length
+    const before = seen.length
     for (const emit of late) await expect(emit()).rejects.toMatchObject({ code: 'ABORTED' })
-    expect([late.length, heard.length]).toEqual([1, before])
+    expect([late.length, seen.length]).toEqual([1, before])
   })
 
   test('has its own word on how it ended', async () => {
@@ -47,7 +47,7 @@ describe('an agent that observes itself', () => {
     await expect(startRun(failing, input, { around: (_, next) => next(input) })).rejects.toMatchObject({ code: 'MINE' })
   })
 
-  test('tells its last change of state, though it says nothing after it', async () => {
+  test('writes its last state change, even without a later event', async () => {
     const agent: Agent = { ...quiet('self', async (ctx) => ctx.state.set('last', true)), observesItself: true }
     const events = await collect(startRun(agent, input, { runId: 'R' }))
     const stamp = { runId: 'R', agentName: 'self', runPath: [] }

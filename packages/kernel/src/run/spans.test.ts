@@ -92,13 +92,13 @@ test('in any tree of runs, cut off or not, each span has an open parent and one 
   )
 })
 
-test('a span left open by an agent that was left behind ends with its run, and what comes later is not heard', async () => {
+test('a span left open by an agent that was left behind ends with its run, and later hooks are not called', async () => {
   const clock = fakeClock()
-  const heard: string[] = []
+  const seen: string[] = []
   const hooks = (name: string) => ({
-    onStart: () => void heard.push(`+${name}`),
-    onEnd: (_: RunInfo, output: unknown) => void heard.push(`-${name} ${JSON.stringify(output).includes('cancelled')}`),
-    onError: (_: RunInfo, { code }: KernelError) => void heard.push(`!${name} ${code}`),
+    onStart: () => void seen.push(`+${name}`),
+    onEnd: (_: RunInfo, output: unknown) => void seen.push(`-${name} ${JSON.stringify(output).includes('cancelled')}`),
+    onError: (_: RunInfo, { code }: KernelError) => void seen.push(`!${name} ${code}`),
   })
   const wake = Promise.withResolvers<void>()
   const controller = new AbortController()
@@ -126,12 +126,12 @@ test('a span left open by an agent that was left behind ends with its run, and w
   expect(await done).toBe('ABORTED')
   wake.resolve()
   await idle()
-  expect(heard.slice(0, 4)).toEqual(['+run', '+agent', '+model', '+tool'])
-  expect(heard.slice(4, 6).sort()).toEqual(['!model ABORTED', '!tool ABORTED'])
-  expect(heard.slice(6)).toEqual(['-agent true', '-run true'])
+  expect(seen.slice(0, 4)).toEqual(['+run', '+agent', '+model', '+tool'])
+  expect(seen.slice(4, 6).sort()).toEqual(['!model ABORTED', '!tool ABORTED'])
+  expect(seen.slice(6)).toEqual(['-agent true', '-run true'])
 })
 
-test('nobody listening means no span at all', () => {
+test('without a callback there is no span', () => {
   const ctx = createRunContext({ callbacks: [{ name: 'deaf', run: { onStart() {} } }] })
   expect([
     openSpan(ctx, 'model', 'm', request('model:0')),

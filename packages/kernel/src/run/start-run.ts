@@ -29,7 +29,7 @@ export function startRun<Output>(
 }
 
 /**
- * Makes a context for standalone use: a tool or handler under test, an agent called by hand.
+ * Creates a context for standalone use: to test a tool or handler, or to call an agent by hand.
  * @example await tool.invoke({ city: 'Beijing' }, createRunContext(), call)
  */
 export function createRunContext(settings: RunSettings = {}): RunContext {
@@ -56,13 +56,13 @@ const SETTINGS: OptionNames<RunSettings & RunHost> = {
 const ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', thread: 'session', id: 'runId' } as const
 
 function createCore(settings: RunSettings & RunHost, who: string): RunCore {
-  // A host may keep state of its own beside its members.
+  // A host may have members of its own.
   if (!settings?.open && !settings?.around && !settings?.cancelling) checkOptionNames(who, settings, SETTINGS, ALIASES)
   const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
   if (typeof runId !== 'string' || runId === '') {
-    throw new KernelError('CONFIG_INVALID', `${who}: runId is a non-empty string, ${got(runId)}`)
+    throw new KernelError('CONFIG_INVALID', `${who}: runId must be a non-empty string, ${got(runId)}`)
   }
   return new RunCore({
     runId,

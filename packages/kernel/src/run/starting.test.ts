@@ -43,7 +43,7 @@ describe('a run', () => {
     }
   })
 
-  test('of an agent with one thing to say is told like this', async () => {
+  test('of an agent that says one thing has these events', async () => {
     const stamp = { runId: 'R', agentName: 'a', runPath: [] }
     const usage = { inputTokens: 0, outputTokens: 0 }
     expect(await collect(startRun(talker('a', 'hello'), input, { runId: 'R' }))).toStrictEqual([
@@ -61,7 +61,7 @@ describe('a run', () => {
     ])
   })
 
-  test('tells nothing but plain JSON, nested, branched, failed or interrupted', async () => {
+  test('has only plain JSON in its events, nested, branched, failed or interrupted', async () => {
     const inner = agentOf('inner', async function* (ctx) {
       ctx.state.set('k', 1)
       yield toolStart

@@ -35,7 +35,7 @@ describe('state', () => {
     expect(createRunContext({ state: { a: 1 } }).state.get('toString')).toBeUndefined()
   })
 
-  test('tells its changes before the next event of whoever made them, nested or last', async () => {
+  test('writes its changes before the next event of the agent that made them, nested or last', async () => {
     const inner = agentOf('inner', async function* (ctx) {
       expect(ctx.state.get('from')).toBe('outer')
       ctx.state.set('from', 'inner')
@@ -84,7 +84,7 @@ describe('state', () => {
     expect([...overlay]).toEqual([['mine', 7]])
   })
 
-  test('tells its changes before what is emitted after them', async () => {
+  test('writes its changes before the events emitted after them', async () => {
     const agent = quiet('a', async (ctx) => {
       ctx.state.set('k', 1)
       await ctx.emit('note', ctx.state.get('k') ?? null)

@@ -10,16 +10,16 @@ import { agentOf, input, talker } from './run.fixture.ts'
 const brief = (events: readonly AgentEvent[]) => events.map(({ agentName, type }) => `${agentName} ${type}`)
 const call = { callId: 'c1', onAction() {}, onInterrupt() {} }
 
-/** Reads a run; gives what was shown and what callbacks heard. */
+/** Reads a run; returns the events that were shown and those that callbacks got. */
 async function both(agent: Agent, settings: RunSettings = {}, after?: (event: AgentEvent) => void) {
-  const heard: AgentEvent[] = []
-  const listener = { name: 'listener', run: { onPart: (_: unknown, event: AgentEvent) => void heard.push(event) } }
+  const seen: AgentEvent[] = []
+  const listener = { name: 'listener', run: { onPart: (_: unknown, event: AgentEvent) => void seen.push(event) } }
   const shown: AgentEvent[] = []
   for await (const event of startRun(agent, input, { callbacks: [listener], ...settings }).eventsWithoutThrowing()) {
     shown.push(event)
     after?.(event)
   }
-  return { shown, heard }
+  return { shown, seen }
 }
 
 describe('what ends something', () => {
@@ -35,7 +35,7 @@ describe('what ends something', () => {
     expect(brief(shown).slice(-4)).toEqual(['a state-delta', 'a error', 'a agent-end', 'a run-end'])
   })
 
-  test('tells an error that an unseen child had and its parent passes on', async () => {
+  test('reports an error of an unseen child that its parent passes on', async () => {
     const child = agentOf('child', () => stream(() => Promise.reject(new KernelError('MODEL_FAILED', 'gone'))))
     const parent = agentOf('parent', (ctx) =>
       stream(async () => {
@@ -50,22 +50,22 @@ describe('what ends something', () => {
     ])
   })
 
-  test("is told of a child that a parent's generator reads, also after an abort", async () => {
+  test("includes a child that a parent's generator reads, even after an abort", async () => {
     const controller = new AbortController()
     const parent = agentOf('parent', async function* (ctx) {
       yield* observe(talker('child'), input, ctx.derive({ step: 'agent:1' }))
     })
-    const { shown, heard } = await both(parent, { signal: controller.signal }, (event) => {
+    const { shown, seen } = await both(parent, { signal: controller.signal }, (event) => {
       if (event.type === 'text-delta') controller.abort()
     })
-    for (const events of [shown, heard]) {
+    for (const events of [shown, seen]) {
       expect(events.filter(({ type }) => type === 'agent-start')).toHaveLength(2)
       expect(events.filter(({ type }) => type === 'agent-end')).toHaveLength(2)
     }
     expect(shown.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled' })
   })
 
-  test('is not told of what an abort kept from beginning', async () => {
+  test('has no events of what an abort kept from starting', async () => {
     const controller = new AbortController()
     const parent = agentOf('parent', (ctx) =>
       stream(async (sink) => {
@@ -74,9 +74,9 @@ describe('what ends something', () => {
         for await (const event of observe(talker('child'), input, ctx)) await sink.write(event)
       }),
     )
-    const { shown, heard } = await both(parent, { signal: controller.signal })
+    const { shown, seen } = await both(parent, { signal: controller.signal })
     expect(brief(shown)).toEqual(['parent run-start', 'parent agent-start', 'parent agent-end', 'parent run-end'])
-    expect(brief(heard)).toEqual(brief(shown))
+    expect(brief(seen)).toEqual(brief(shown))
   })
 })
 
@@ -176,7 +176,7 @@ test('an action of an unknown type is EVENT_INVALID', async () => {
   await expect(startRun(agent, input)).rejects.toMatchObject({ code: 'EVENT_INVALID', message: /got "jump"/ })
 })
 
-test('writes that nobody awaits do not crash the process when the consumer leaves', async () => {
+test('writes that are not awaited do not crash the process when the consumer leaves', async () => {
   const agent = agentOf('a', (ctx) =>
     stream(async (sink) => {
       for (const callId of ['c1', 'c2', 'c3'])

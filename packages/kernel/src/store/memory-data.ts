@@ -8,11 +8,11 @@ import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCa
 export interface MemoryData {
   readonly now: () => number
   readonly owners: Map<string, OwnerData>
-  /** The last lease token given; never starts again, so that an old token fits no later lease. */
+  /** The last lease token given; never restarts, so that an old token matches no later lease. */
   token: number
 }
 
-/** What belongs to one app and user. */
+/** The data of one app and user. */
 export interface OwnerData {
   readonly key: string
   /** The last thread sequence given; a deleted thread's place stays empty, so that cursors stay right. */
@@ -24,10 +24,10 @@ export interface OwnerData {
   readonly runIds: Set<string>
 }
 
-/** A thread with all that hangs on it. */
+/** A thread with all its data. */
 export interface ThreadData {
   thread: Thread
-  /** A conversation is long and its pages are short, so a page must be a slice of it. */
+  /** An array, because a page must be a slice of a long conversation. */
   readonly messages: { readonly seq: number; readonly runId: string; readonly message: Message }[]
   readonly messageIds: Set<string>
   readonly processed: Set<string>
@@ -38,7 +38,7 @@ export interface ThreadData {
   readonly logs: Map<string, Log>
 }
 
-/** Who holds a thread. */
+/** The lease of a thread. */
 export interface Lease {
   readonly token: number
   readonly runId: string
@@ -46,7 +46,7 @@ export interface Lease {
   cancel?: CancelMode
 }
 
-/** The events of one run; sequence n stands at index n - 1. */
+/** The events of one run; sequence n is at index n - 1. */
 export interface Log {
   readonly events: Json[]
   closed: boolean
@@ -85,7 +85,7 @@ export function isId(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** Finds what belongs to an owner; of an unknown one a blank that is not kept yet. */
+/** Finds the data of an owner; an unknown owner gets an empty record that is not stored yet. */
 export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
   checkId('app', app)
   checkId('user', user)
@@ -93,16 +93,16 @@ export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
   return data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), runIds: new Set() }
 }
 
-/** What there is under a thread's ref; `live` is its lease unless expired. */
-export interface Place {
+/** A thread's row and lease with its owner; `live` is the lease unless it has expired. */
+export interface ThreadEntry {
   readonly owner: OwnerData
   readonly row: ThreadData | undefined
   readonly lease: Lease | undefined
   readonly live: Lease | undefined
 }
 
-/** Checks a ref and finds what is there. */
-export function locate(data: MemoryData, ref: ThreadRef): Place {
+/** Checks a ref and finds its thread. */
+export function locate(data: MemoryData, ref: ThreadRef): ThreadEntry {
   const owner = ownerOf(data, ref)
   checkId('threadId', ref.threadId)
   const lease = owner.leases.get(ref.threadId)
@@ -111,7 +111,7 @@ export function locate(data: MemoryData, ref: ThreadRef): Place {
 }
 
 /** The current lease, if `token` is its token; else throws `LEASE_LOST`. */
-export function held({ lease }: Place, token: number): Lease {
+export function held({ lease }: ThreadEntry, token: number): Lease {
   if (lease?.token !== token) throw failure('LEASE_LOST', 'stale lease token', token)
   return lease
 }
@@ -121,7 +121,7 @@ export function allThreads(data: MemoryData): ThreadData[] {
   return [...data.owners.values()].flatMap(({ threads }) => [...threads.values()])
 }
 
-/** One page of rows that stand in order of `seq`. */
+/** One page of rows in order of `seq`. */
 export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], page: Page = {}): T[] {
   const { newestFirst = false, limit = 100, after = newestFirst ? Number.MAX_VALUE : 0 } = page
   checkLimit(limit)
@@ -136,7 +136,7 @@ export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], p
   return newestFirst ? rows.slice(Math.max(0, low - limit), low).reverse() : rows.slice(low, low + limit)
 }
 
-/** Answers a maintenance query: what is older than `before`, oldest first. */
+/** Answers a maintenance query: rows older than `before`, oldest first. */
 export function olderThan<Key extends string, T extends { readonly [key in Key]: number }>(
   { before, limit }: { readonly before: number; readonly limit: number },
   key: Key,

@@ -55,10 +55,10 @@ function checkTtl(ttlMs: number): void {
   check(Number.isFinite(ttlMs) && ttlMs > 0, 'a positive ttlMs', ttlMs)
 }
 
-/** Finishes what the former holder left open: its run, the runs nested in it, and their calls. */
+/** Finishes the run that the former holder left open, the runs nested in it, and their calls. */
 function failRuns({ runs, calls }: ThreadData, { runId }: Lease, endedAt: number): void {
   const lost = new Set([runId])
-  // The set grows while it is walked, so that runs nested in nested ones are met too, and a cycle ends.
+  // The set grows while it is iterated, which reaches runs at every depth and ends on a cycle.
   for (const id of lost) for (const run of runs.values()) if (run.parentRunId === id) lost.add(run.runId)
   const error = { code: 'LEASE_LOST', message: `lease: expired and taken over, ${got(runId)}` }
   for (const run of runs.values()) {

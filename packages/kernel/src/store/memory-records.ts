@@ -102,7 +102,7 @@ const CALL_STATUSES: readonly string[] = ['running', ...PARKED, ...SETTLED]
 const OUTCOMES: readonly string[] = ['complete', 'failed', 'cancelled', 'interrupted']
 const TOKENS = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const
 
-/** Whether a call may change. A finished run settles what it has parked itself, or says that an outcome is unknown; nothing else. */
+/** Whether a call may change to `after`. Once its run has finished, a parked call may only be settled, and a running one may only become `unknown`. */
 function mayBecome(
   before: Pick<ToolCallRecord, 'runId' | 'status'> | undefined,
   after: ToolCallRecord,
@@ -118,7 +118,7 @@ function subjectOf(command: RecordCommand): { readonly runId: string } {
   return command.type === 'run-start' ? command.run : command.type === 'tool-call' ? command.call : command
 }
 
-/** What the types cannot promise of a caller without them, as far as a row would be broken by it. */
+/** Checks the fields that would break a row, for callers without type checks. */
 function isSound(command: RecordCommand): boolean {
   switch (command?.type) {
     case 'run-start':

@@ -40,7 +40,7 @@ export function memoryRunLog(data: MemoryData): RunLogStore {
   }
 }
 
-/** Contract: while nobody waits, nothing hangs on the log or the signal, so a follower that never comes back leaks nothing. */
+/** Contract: holds no reference to the log or the signal between reads, so an abandoned follower leaks nothing. */
 function change(log: Log, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const resume = () => {

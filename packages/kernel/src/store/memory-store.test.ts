@@ -122,7 +122,7 @@ describe('memoryStore', () => {
     }
   })
 
-  it('tells the time by the system without a clock', async () => {
+  it('uses the system clock by default', async () => {
     const before = Date.now()
     const { updatedAt } = await memoryStore().threads.open(ref)
     expect(updatedAt).toBeGreaterThanOrEqual(before)

@@ -107,7 +107,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
   }
 }
 
-/** A thread as callers see it; its state is copied, so that nobody takes the store's own for a draft. */
+/** A thread as callers see it; its state is a copy, so that a caller cannot change the store's own. */
 function view(data: MemoryData, thread: Thread): Thread {
   const { live } = locate(data, thread.ref)
   return { ...thread, state: { ...thread.state }, ...(live && { runId: live.runId }) }

@@ -5,17 +5,17 @@ import type { FinishReason, Outcome } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import type { Message, Usage } from '../data/message.ts'
 
-/** Whose data. Contract: foreign looks the same as absent, in every method of every port. */
+/** The owner of data. Contract: data of another owner looks the same as absent data, in every method of every port. */
 export type Owner = { readonly app: string; readonly user: string }
 /** One conversation of one owner. */
 export type ThreadRef = Owner & { readonly threadId: string }
 /** A page request. Contract: order is by sequence, never by clock. */
 export interface Page {
-  /** The `seq` of the last item seen; what follows it is given. */
+  /** The `seq` of the last item seen; the page begins after it. */
   readonly after?: number
   /** @default 100 */
   readonly limit?: number
-  /** Backwards: what follows `after` is older. @default false */
+  /** Reverses the order: the page has items older than `after`. @default false */
   readonly newestFirst?: boolean
 }
 
@@ -37,32 +37,32 @@ export interface Thread {
   readonly state: JsonObject
   /** Calls of long-running tools that await their result, with the agent that asked. */
   readonly openCalls: readonly { readonly callId: string; readonly name: string; readonly agentName: string }[]
-  /** What `resume` needs. */
+  /** The checkpoint for `resume`. */
   readonly checkpoint?: Checkpoint
   /** The run that holds the lease, for a page that was reloaded. */
   readonly runId?: string
   readonly updatedAt: number
 }
 
-/** Where an interrupted run stands. Contract: versioned JSON, checked on load. */
+/** The state of an interrupted run. Contract: versioned JSON, checked on load. */
 export type Checkpoint = {
   readonly format: number
   readonly runId: string
   readonly agentName: string
   readonly interrupts: readonly Interrupt[]
   readonly state: Json
-  /** The run that took the answers. Contract: where it has not ended, what it did is not known, and is not done again. */
+  /** The run that took the answers. Contract: if it has not ended, its effects are unknown and are not repeated. */
   readonly resumedBy?: string
 }
 
-/** One atomic change of a thread; what is left out stays. */
+/** One atomic change of a thread; missing fields stay as they are. */
 export interface ThreadCommit {
   readonly set?: JsonObject
   readonly removed?: readonly string[]
   readonly messages?: readonly { readonly runId: string; readonly message: Message }[]
   readonly openCalls?: Thread['openCalls']
   readonly checkpoint?: Checkpoint | null
-  /** Foreign message ids never to be taken again. */
+  /** Foreign message ids that must not be processed again. */
   readonly processed?: readonly string[]
 }
 
@@ -78,12 +78,12 @@ export interface ThreadStore {
     ref: ThreadRef,
     page?: Page,
   ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
-  /** Which of these foreign ids are done already. */
+  /** Which of these foreign ids have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   list(owner: Owner, page?: Page): Promise<readonly Thread[]>
-  /** Contract: with all that hangs on it; late writes cannot undo it. */
+  /** Contract: deletes all data of the thread; late writes cannot undo it. */
   delete(ref: ThreadRef): Promise<boolean>
-  /** Maintenance, across owners: threads that nobody holds and that have not changed since `before`, oldest first. */
+  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first. */
   idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>
 }
 
@@ -114,7 +114,7 @@ export type ToolCallRecord = {
   readonly endedAt?: number
 }
 
-/** A model call as a row, by span: its tokens, and what they were spent on. */
+/** A model call as a row, by span: its tokens and their purpose. */
 export type ModelCallRecord = {
   readonly spanId: string
   readonly runId: string
@@ -167,7 +167,7 @@ export interface RecordStore {
 export interface RunLogStore {
   /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
   append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
-  /** Contract: first what is there, then live, in batches, from any process; ends when the log is closed, quietly when the signal aborts, which is the way to leave while nothing comes; `NOT_FOUND` if there is no log. */
+  /** Contract: gives the stored events, then live ones, in batches, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
   follow(
     ref: ThreadRef,
     runId: string,
@@ -175,14 +175,14 @@ export interface RunLogStore {
   ): AsyncIterable<readonly { readonly seq: number; readonly event: Json }[]>
 }
 
-/** Who may write to a thread. */
+/** Leases: the right to write to a thread. */
 export interface LeaseStore {
   /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number },
   ): Promise<{ readonly token: number }>
-  /** Contract: `LEASE_LOST`; tells that a cancel was asked for. */
+  /** Contract: throws `LEASE_LOST`; returns the cancel request, if there is one. */
   renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
   release(ref: ThreadRef, token: number): Promise<void>
   /** Contract: false if nothing runs there, or another run than the one meant. */

@@ -103,7 +103,7 @@ test('a writer that never waits neither loses values nor their order', async () 
   expect(await collect(source)).toEqual(Array.from({ length: 500 }, (_, i) => i))
 })
 
-test('a producer that forgot to wait crashes nobody when the consumer leaves', async () => {
+test('a producer that forgot to wait crashes nothing when the consumer leaves', async () => {
   const source = stream<number>(async (sink) => {
     for (let i = 0; i < 10; i++) void sink.write(i)
   })
@@ -187,7 +187,7 @@ test.each([
   expect(await iterator.next()).toMatchObject({ done: true })
 })
 
-test('a producer that fails while nobody asks waits with its error for the next read', async () => {
+test('a producer that fails between two reads waits with its error for the next read', async () => {
   const { iterator, sink, end } = opened<number>()
   const first = iterator.next()
   await ticks(3)
@@ -198,7 +198,7 @@ test('a producer that fails while nobody asks waits with its error for the next 
   await expect(iterator.next()).rejects.toThrow('in between')
 })
 
-test('a producer that fails after the consumer left disturbs nobody', async () => {
+test('a producer that fails after the consumer left has no effect', async () => {
   const { iterator, end } = opened<number>()
   void iterator.next()
   await ticks(3)
@@ -266,23 +266,23 @@ test('a gated write waits until its value was taken and the consumer is back, wh
   void iterator.return?.()
 })
 
-test('the owner of a channel hears once that its consumer has left, and the consumer waits for it', async () => {
-  let heard = 0
+test('the owner of a channel is notified once that its consumer has left, and the consumer waits for it', async () => {
+  let seen = 0
   const gate = Promise.withResolvers<void>()
   const channel = new Channel<number>(
     () => gate.promise,
     () => {
-      heard++
+      seen++
       return gate.promise
     },
   )
   void channel.next()
   const left = [watch(channel.return()), watch(channel.return())]
   await idle()
-  expect([heard, left[0]?.state]).toEqual([1, 'pending'])
+  expect([seen, left[0]?.state]).toEqual([1, 'pending'])
   gate.resolve()
   await idle()
-  expect([heard, left]).toEqual([1, [{ state: 'resolved' }, { state: 'resolved' }]])
+  expect([seen, left]).toEqual([1, [{ state: 'resolved' }, { state: 'resolved' }]])
 })
 
 test('a gated write goes through at once where the consumer has asked for more already', async () => {

@@ -13,7 +13,7 @@ type Pull<T> = { resolve(result: IteratorResult<T, undefined>): void; reject(err
 
 const DONE: IteratorResult<never, undefined> = Object.freeze({ value: undefined, done: true })
 
-/** The edge between a producer that pushes and a consumer that pulls: one value waits, further writes park. */
+/** Connects a producer that pushes to a consumer that pulls: one value is buffered, further writes wait. */
 export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> {
   readonly #produce: (sink: Sink<T>) => Promise<void>
   readonly #onLeave: (() => Promise<void>) | undefined
@@ -90,7 +90,7 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
       this.#error = undefined
       for (const pull of this.#pulls.splice(0)) pull.resolve(DONE)
       for (const entry of [this.#shown, this.#gate, ...this.#parked.splice(0)]) {
-        // Nobody may be waiting for it any more.
+        // Its writer may no longer wait for it.
         entry?.promise.catch(ignore)
         entry?.reject(leftError())
       }
@@ -133,18 +133,18 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
   }
 }
 
-/** What a write returns that is not taken. */
+/** The promise of a refused write. */
 export function refused(error: KernelError): Promise<void> {
   return handled(Promise.reject(error))
 }
 
-/** A promise that may be awaited or not: what it rejects with is never unhandled. */
+/** Marks a promise as handled, so that it need not be awaited. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(ignore)
   return promise
 }
 
-/** Side effects wait until the consumer has come back for more, so that nothing runs after a consumer left. */
+/** Whether an event waits until the consumer has come back for more, so that no side effect begins after a consumer has left. */
 export function isGated(value: unknown): boolean {
   const type = (value as { readonly type?: unknown } | undefined)?.type
   return type === 'tool-start' || type === 'action'

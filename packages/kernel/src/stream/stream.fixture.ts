@@ -2,12 +2,12 @@ import { expect } from 'vitest'
 import { type PipeStream, stream } from '../index.ts'
 import type { Run } from '../run/run.ts'
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Waits until all pending work that needs no further input is done. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+/** For `beforeEach`: fails a test on an unhandled rejection. */
 export function noUnhandledRejection(): () => Promise<void> {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -19,12 +19,12 @@ export function noUnhandledRejection(): () => Promise<void> {
   }
 }
 
-/** Throws where only an expression may stand. */
+/** Throws, as an expression. */
 export function raise(value: unknown): never {
   throw value
 }
 
-/** Reads to the end; of a run its events, however it ends, unless it never began. */
+/** Reads to the end; of a run it returns the events whatever the outcome, and throws only if the run never began. */
 export async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
   const values: T[] = []
   const run = 'eventsWithoutThrowing' in source ? (source as Run & AsyncIterable<T>) : undefined

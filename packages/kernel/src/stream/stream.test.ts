@@ -18,7 +18,7 @@ function endless() {
   return { seen, source: source() }
 }
 
-test('a stream nobody reads never starts its producer, mapped or not', async () => {
+test('a stream that is not read never starts its producer, mapped or not', async () => {
   let started = 0
   const lazy = (): PipeStream<number> =>
     stream<number>(async () => {
@@ -109,7 +109,7 @@ test('a pipe of another copy of the kernel is used instead of its iterator', asy
   expect(await collect(mapStream(foreign, (value) => value))).toEqual([7])
 })
 
-test('a producer can see that nobody takes values any more, through a map too', async () => {
+test('a producer can see that values are no longer taken, through a map too', async () => {
   const sinks: Sink<number>[] = []
   const source = stream<number>(async (sink) => {
     sinks.push(sink)

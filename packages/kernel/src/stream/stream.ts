@@ -1,17 +1,17 @@
 import { KernelError } from '../data/error.ts'
 import { Channel } from './channel.ts'
 
-/** Where a producer puts values. Contract: `if (wait) await wait` after each write; a write after the consumer left rejects with `ABORTED`. */
+/** Receives the values of a producer. Contract: `if (wait) await wait` after each write; a write after the consumer left rejects with `ABORTED`. */
 export interface Sink<T> {
   write(value: T): void | Promise<void>
-  /** Whether nobody takes values any more. */
+  /** Whether values are no longer taken. */
   readonly closed?: boolean
 }
 
-/** The well-known symbol of the pipe, the same in every copy of the kernel. */
+/** The symbol of the pipe method, the same in every copy of the kernel. */
 export const PIPE: unique symbol = Symbol.for('troupe.pipe') as never
 
-/** A stream that can also be pushed: plain `AsyncIterable` outside, one synchronous call per value between our own layers. */
+/** A stream that can also push: a plain `AsyncIterable` to consumers, one synchronous call per value between the kernel's layers. */
 export interface PipeStream<T> extends AsyncIterable<T> {
   /** Contract: resolves when the producer has ended, rejects when it failed; may be taken once, by pipe or by iterator. */
   [PIPE](sink: Sink<T>): Promise<void>
@@ -54,7 +54,7 @@ class Producer<T> implements PipeStream<T> {
 }
 
 /**
- * Hands a stream on: by its pipe if it has one, else by `for await`.
+ * Passes a stream on to a sink: by its pipe if it has one, otherwise by `for await`.
  * @example await pipe(model.stream(request, { signal }), sink)
  */
 export function pipe<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
@@ -69,7 +69,7 @@ async function pull<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
 }
 
 /**
- * Maps without a generator layer; `undefined` leaves a value out. What `wrapModelCall` uses.
+ * Maps a stream without a generator layer; `undefined` leaves a value out. Used in `wrapModelCall`.
  * @example mapStream(next(ctx, request), (part) => (part.type === 'reasoning-delta' ? undefined : part))
  */
 export function mapStream<T, U>(source: AsyncIterable<T>, map: (value: T) => U | undefined): PipeStream<U> {

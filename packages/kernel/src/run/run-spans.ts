@@ -1,0 +1,69 @@
+import type { AgentEvent } from '../data/event.ts'
+import type { ThreadRef } from '../store/store.ts'
+import type { RunInfo, Span, Spans } from './callback.ts'
+import type { Listeners } from './listeners.ts'
+import type { OpenEnd, OpenEnds } from './open-ends.ts'
+
+/** The ids that the spans of one run have in common. */
+interface SpanOrigin {
+  readonly runId: string
+  readonly session: ThreadRef
+  readonly parent: { readonly runId: string; readonly spanId: string } | undefined
+}
+
+/** Opens the spans of one run and passes its events to the callbacks. */
+export class RunSpans {
+  readonly #listeners: Listeners
+  readonly #openEnds: OpenEnds
+  readonly #origin: SpanOrigin
+  #runInfo: RunInfo | undefined
+
+  constructor(listeners: Listeners, openEnds: OpenEnds, origin: SpanOrigin) {
+    this.#listeners = listeners
+    this.#openEnds = openEnds
+    this.#origin = origin
+  }
+
+  part(event: AgentEvent): void {
+    if (this.#listeners.parts.length === 0) return
+    this.#runInfo ??= this.#info('run', event.agentName, 'run')
+    this.#listeners.part(this.#runInfo, event)
+  }
+
+  /** Contract: a model or tool span that is still open when the run ends fails then; runs and agents end their own spans. */
+  open<C extends keyof Spans>(
+    component: C,
+    name: string,
+    position: string,
+    input: Spans[C]['input'],
+    parentSpanId?: string,
+    callId?: string,
+  ): Span<C> | undefined {
+    const span = this.#listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
+    if (!span || component === 'run' || component === 'agent') return span
+    const openEnd: OpenEnd = { close: (error) => span.fail(error) }
+    this.#openEnds.track(openEnd)
+    span.onClose = () => this.#openEnds.untrack(openEnd)
+    return span
+  }
+
+  #info<C extends keyof Spans>(
+    component: C,
+    name: string,
+    position: string,
+    parentSpanId: string | undefined = this.#origin.parent?.spanId,
+    callId?: string,
+  ): RunInfo & { readonly component: C } {
+    const { runId, session, parent } = this.#origin
+    return {
+      component,
+      name,
+      runId,
+      ...(parent && { parentRunId: parent.runId }),
+      spanId: `${runId}/${position}`,
+      ...(parentSpanId !== undefined && { parentSpanId }),
+      ...(callId !== undefined && { callId }),
+      session,
+    }
+  }
+}
