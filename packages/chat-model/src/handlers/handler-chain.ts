@@ -21,7 +21,7 @@ import {
 } from '@troupe/kernel'
 import { isHandlerError, isModelError, markHandlerError } from '../error-origin.ts'
 import { isStop } from '../is-stop.ts'
-import { resultProblem } from '../tools/tool-call.ts'
+import { resultProblem } from '../tools/result-problem.ts'
 import { checkTools } from '../tools/toolbox.ts'
 import { drainScope, withDrainedStream } from './drained-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
@@ -185,8 +185,8 @@ function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
 }
 
 function checkResult(name: string, hook: HookName, result: ToolCallResult): ToolCallResult {
-  const wrong = resultProblem(result)
-  if (wrong !== undefined) throw invalidReturn(name, hook, wrong)
+  const expected = resultProblem(result)
+  if (expected !== undefined) throw invalidReturn(name, hook, expected)
   return result
 }
 

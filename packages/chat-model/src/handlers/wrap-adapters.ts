@@ -1,5 +1,6 @@
 import {
   type AgentHandler,
+  isPromise,
   type Part,
   pipe,
   type StreamToolCallResult,
@@ -37,6 +38,8 @@ export function asStreamableWrap(wrap: InvokableWrap): StreamableWrap {
 export function asInvokableWrap(wrap: StreamableWrap): InvokableWrap {
   return async (ctx, input, next) => {
     const call = await wrap(ctx, input, async (innerCtx, innerInput) => emptyStream(next(innerCtx, innerInput)))
+    // If the stream fails, the result is not awaited.
+    if (isPromise(call?.result)) call.result.then(undefined, () => undefined)
     for await (const _ of call.stream);
     return call.result
   }

@@ -1,4 +1,4 @@
-import type { AgentHandler, Callback, ModelPart } from '@troupe/kernel'
+import { type AgentHandler, type Callback, type ModelPart, mapStream } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { calling, hello, play, tool, user } from '../chat-model.fixture.ts'
 
@@ -77,4 +77,15 @@ test('a call that asks or is aborted ends its span as a value, one that a handle
   }
   await play([calling('t')], { tools: [tool('t')], handlers: [breaking] }, hello, settings)
   expect(seen).toEqual(['ask end INTERRUPTED', 't error HANDLER_FAILED'])
+})
+
+test('an answer whose finish a handler has dropped is MODEL_FAILED, and the message says so', async () => {
+  const dropping: AgentHandler = {
+    name: 'dropping',
+    wrapModelCall: (ctx, request, next) =>
+      mapStream(next(ctx, request), (part) => (part.type === 'finish' ? { type: 'part-end' } : part)),
+  }
+  const { errors } = await play(['Hi.'], { handlers: [dropping] })
+  const message = expect.stringContaining('a wrapModelCall handler dropped the finish part')
+  expect(errors).toMatchObject([{ code: 'MODEL_FAILED', message }])
 })

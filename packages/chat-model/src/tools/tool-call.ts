@@ -20,6 +20,7 @@ import {
 } from '@troupe/kernel'
 import { isStop } from '../is-stop.ts'
 import { abortError, withinLimit } from '../time-limit.ts'
+import { markChecked } from './result-problem.ts'
 
 /** Calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
 export function toolCall(
@@ -55,7 +56,11 @@ function invoke(ctx: RunContext, input: ToolCallInput, args: Awaitable<unknown>)
   if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed))
   ctx.throwIfAborted()
   const output = input.tool?.invoke?.(args, ctx, input)
-  return isPromise(output) ? output.then((value) => toolResult(input.name, value)) : toolResult(input.name, output)
+  return isPromise(output) ? output.then((value) => resultOf(input, value)) : resultOf(input, output)
+}
+
+function resultOf({ name }: ToolCallInput, output: ToolOutput | void): ToolCallResult {
+  return markChecked(toolResult(name, output))
 }
 
 type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
@@ -71,10 +76,7 @@ async function streamTool(
   for (;;) {
     const { done, value } = await iterator.next()
     if (done)
-      return toolResult(
-        input.name,
-        value ?? { content: parts.every(isText) ? parts.map(({ text }) => text).join('') : parts },
-      )
+      return resultOf(input, value ?? { content: parts.every(isText) ? parts.map(({ text }) => text).join('') : parts })
     // After its time limit the `tool-end` may have been written.
     if (signal.aborted) {
       await iterator.return?.()
@@ -95,13 +97,6 @@ async function streamTool(
 
 function isText(part: Part): part is Part & { type: 'text' } {
   return part.type === 'text'
-}
-
-/** Says what was expected of an invalid result; undefined for a valid one. */
-export function resultProblem(result: ToolCallResult): string | undefined {
-  const broken = notJson(result)
-  if (broken !== undefined) return `plain JSON, but not at ${broken || 'its root'}`
-  return isContent(result?.content) ? undefined : 'text, or a result with content'
 }
 
 function invalidChunk({ name }: ToolCallInput, chunk: unknown): KernelError {
