@@ -34,10 +34,10 @@ import { toolCall } from './tools/tool-call.ts'
 import { Toolbox } from './tools/toolbox.ts'
 import { validateJsonSchema } from './tools/validator.ts'
 
-/** What a ChatModel agent is made of. */
+/** Options of a ChatModel agent. */
 export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly name: string
-  /** What the agent is for; other agents decide by it. @default '' */
+  /** Says what the agent is for; other agents choose by it. @default '' */
   readonly description?: string
   readonly model: ChatModel
   /** Models to fall back on, in order, when the one before has failed for good. @default [] */
@@ -46,7 +46,7 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly instruction?: string
   /** @default [] */
   readonly tools?: readonly (Tool | ToolMeta)[]
-  /** Run in order; middlewares are taken here too. @default [] */
+  /** Run in order; may contain middlewares too. @default [] */
   readonly handlers?: readonly (AgentHandler | AgentMiddleware)[]
   /** Run before `handlers`. @default [] */
   readonly middlewares?: readonly AgentMiddleware[]
@@ -62,7 +62,7 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly toolConcurrency?: number
   /** Settings of every model call. @default {} */
   readonly modelOptions?: ModelOptions
-  /** When a failed model call is tried again; false never. @default backoff() */
+  /** Decides when a failed model call is retried; false never retries. @default backoff() */
   readonly retry?: RetryPolicy | false
   /** Limit of one attempt of a model call. @default none */
   readonly modelTimeoutMs?: number
@@ -93,7 +93,7 @@ export function chatModelAgent<const S extends Schema = never>(
   return { name, description, acceptsAdditions: true, run: start, resume: start }
 }
 
-/** How long a run that took too long may take to end properly. */
+/** The time that a run has to end properly after its limit. */
 const GRACE_MS = 1_000
 
 const NAMES: OptionNames<ChatModelAgentOptions> = {
@@ -157,42 +157,47 @@ function compile(options: ChatModelAgentOptions): Plan {
   const who = `agent ${name}`
   checkOptionNames(who, options, NAMES, ALIASES)
   for (const [option, value] of Object.entries({ description, instruction })) {
-    checkOption(typeof value === 'string', who, `${option} is a text`, value)
+    checkOption(typeof value === 'string', who, `${option} must be text`, value)
   }
   for (const [option, value] of Object.entries({ tools, fallbacks, handlers, middlewares })) {
-    checkOption(Array.isArray(value), who, `${option} is a list`, value)
+    checkOption(Array.isArray(value), who, `${option} must be a list`, value)
   }
-  checkOption(typeof modelOptions === 'object' && modelOptions !== null, who, 'modelOptions is an object', modelOptions)
-  checkOption(typeof validator === 'function', who, 'validator is a function', validator)
+  checkOption(
+    typeof modelOptions === 'object' && modelOptions !== null,
+    who,
+    'modelOptions must be an object',
+    modelOptions,
+  )
+  checkOption(typeof validator === 'function', who, 'validator must be a function', validator)
   checkModelOptions(`${who}: modelOptions`, modelOptions)
   checkModel(who, 'model', model)
   for (const [i, fallback] of fallbacks.entries()) checkModel(who, `fallbacks[${i}]`, fallback)
   const counts = { maxIterations, toolConcurrency }
   for (const [option, value] of Object.entries(counts)) {
-    checkOption(Number.isInteger(value) && value >= 1, who, `${option} is a whole number from 1 on`, value)
+    checkOption(Number.isInteger(value) && value >= 1, who, `${option} must be a whole number from 1 on`, value)
   }
   checkOption(
     Number.isInteger(outputCorrections) && outputCorrections >= 0,
     who,
-    'outputCorrections is a whole number',
+    'outputCorrections must be a whole number from 0 on',
     outputCorrections,
   )
   for (const [option, value] of Object.entries({ modelTimeoutMs, toolTimeoutMs, runTimeoutMs })) {
     checkOption(
       value === undefined || (Number.isFinite(value) && value > 0),
       who,
-      `${option} is a positive number of milliseconds`,
+      `${option} must be a positive number of milliseconds`,
       value,
     )
   }
   checkOption(!output || exit === false, who, 'output and exit exclude each other: the exit result has no schema', exit)
   const policy = retry === false ? () => undefined : retry
-  checkOption(typeof policy === 'function', who, 'retry is a policy or false', retry)
+  checkOption(typeof policy === 'function', who, 'retry must be a policy or false', retry)
   const legacy = middlewares.map((entry) => middlewareHandler(entry, who))
   const list = [...legacy, ...handlers.map((entry) => (isMiddleware(entry) ? middlewareHandler(entry, who) : entry))]
   for (const handler of list) checkHandler(handler)
   const exits = exit === false ? [] : [exit === true ? exitTool() : exit]
-  // They come on top of the agent's own in every run.
+  // Every run adds the tools of the middlewares, so their names are checked here.
   toolMetas([...tools, ...exits, ...middlewares.flatMap(({ additionalTools = [] }) => additionalTools)])
   const structured = output && structuredOutput(output, outputCorrections, validator)
   return {

@@ -131,7 +131,7 @@ export const brief = (messages: readonly Message[] | undefined): string[] =>
     return [message.role, ...calls, ...(text === '' ? [] : [text])].join(' ')
   })
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Runs everything that can run without further input. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -139,7 +139,7 @@ export async function idle(): Promise<void> {
 /** Waits for good. */
 export const never: Promise<never> = new Promise(() => {})
 
-/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+/** For `beforeEach`: fails a test that has an unhandled rejection. */
 export function noUnhandledRejection(): () => Promise<void> {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)
@@ -210,7 +210,7 @@ export interface Conversation {
   started(): readonly string[]
 }
 
-/** Runs and resumes with one agent: each step answers what it is told to. */
+/** Runs and resumes with one agent: each step gives its answers. */
 export function conversation(turns: Turns, options: Options): Conversation {
   const model = scriptedModel(turns)
   const runs: Played[] = []

@@ -127,7 +127,7 @@ describe('6.3 1,000 parallel runs that share one agent do not mix', () => {
   })
 })
 
-describe('12: whoever stops a run, at whichever event', () => {
+describe('12: a run that is stopped at any event', () => {
   /** A run with tools of every kind, and a count of all that it has begun. */
   function stage() {
     const begun: string[] = []
@@ -235,7 +235,7 @@ describe('12: whoever stops a run, at whichever event', () => {
     }
   })
 
-  test('a run that nobody stops leaves nothing behind either', async () => {
+  test('a run that is not stopped leaves nothing behind either', async () => {
     const { run, left } = stage()
     await run
     expect(left()).toEqual(CLEAN)

@@ -20,19 +20,19 @@ function failure(body: () => unknown): KernelError {
 
 const invalid: readonly (readonly [string, unknown, RegExp])[] = [
   ['no options', undefined, /option|name/i],
-  ['options that are none', 42, /option|name/i],
+  ['options that are invalid', 42, /option|name/i],
   ['no name', { model }, /name/],
   ['an empty name', { ...fine, name: '' }, /name/],
-  ['a name that is no text', { ...fine, name: 7 }, /name/],
-  ['a description that is no text', { ...fine, description: 7 }, /description/],
+  ['a name that is not text', { ...fine, name: 7 }, /name/],
+  ['a description that is not text', { ...fine, description: 7 }, /description/],
   ['no model', { name: 'a' }, /ChatModel|model/],
-  ['a model that is none', { ...fine, model: {} }, /ChatModel|model/],
+  ['a model that is invalid', { ...fine, model: {} }, /ChatModel|model/],
   ['a model that is a name', { ...fine, model: 'gpt' }, /ChatModel|model/],
-  ['a fallback that is none', { ...fine, fallbacks: [null] }, /ChatModel|fallback/],
-  ['fallbacks that are no list', { ...fine, fallbacks: model }, /fallbacks/],
-  ['an instruction that is no text', { ...fine, instruction: ['Be kind.'] }, /instruction/],
-  ['tools that are no list', { ...fine, tools: tool('t') }, /tools/],
-  ['a tool that is none', { ...fine, tools: [undefined] }, /tool/],
+  ['a fallback that is invalid', { ...fine, fallbacks: [null] }, /ChatModel|fallback/],
+  ['fallbacks that are not a list', { ...fine, fallbacks: model }, /fallbacks/],
+  ['an instruction that is not text', { ...fine, instruction: ['Be kind.'] }, /instruction/],
+  ['tools that are not a list', { ...fine, tools: tool('t') }, /tools/],
+  ['a tool that is invalid', { ...fine, tools: [undefined] }, /tool/],
   ['a tool without a name', { ...fine, tools: [{ ...bare, name: '' }] }, /name/],
   ['a tool without a body', { ...fine, tools: [{ ...bare, invoke: undefined }] }, /invoke, stream or longRunning/],
   ['a meta without a tool', { ...fine, tools: [{ tool: undefined, returnDirectly: true }] }, /tool/],
@@ -48,31 +48,31 @@ const invalid: readonly (readonly [string, unknown, RegExp])[] = [
     { ...fine, middlewares: [{ additionalTools: [tool('t')] }, { additionalTools: [tool('t')] }] },
     /"t" twice/,
   ],
-  ['an exit that is none', { ...fine, exit: 'exit' }, /exit|tool/],
-  ['handlers that are no list', { ...fine, handlers: {} }, /handlers/],
-  ['a handler that is none', { ...fine, handlers: [null] }, /handler/],
+  ['an exit that is invalid', { ...fine, exit: 'exit' }, /exit|tool/],
+  ['handlers that are not a list', { ...fine, handlers: {} }, /handlers/],
+  ['a handler that is invalid', { ...fine, handlers: [null] }, /handler/],
   ['a handler that is a function', { ...fine, handlers: [() => undefined] }, /handler/],
   ['a handler without a name', { ...fine, handlers: [{ beforeAgent() {} }] }, /handler|name/],
   ['a handler with an empty name', { ...fine, handlers: [{ name: '', beforeAgent() {} }] }, /name/],
-  ['a hook that is no function', { ...fine, handlers: [{ name: 'h', beforeAgent: 1 }] }, /h.*beforeAgent/],
-  ['middlewares that are no list', { ...fine, middlewares: {} }, /middlewares/],
-  ['a middleware that is none', { ...fine, middlewares: [7] }, /middleware|handler/],
-  ['additionalTools that are none', { ...fine, middlewares: [{ additionalTools: [{}] }] }, /tool/],
+  ['a hook that is not a function', { ...fine, handlers: [{ name: 'h', beforeAgent: 1 }] }, /h.*beforeAgent/],
+  ['middlewares that are not a list', { ...fine, middlewares: {} }, /middlewares/],
+  ['a middleware that is invalid', { ...fine, middlewares: [7] }, /middleware|handler/],
+  ['additionalTools that are invalid', { ...fine, middlewares: [{ additionalTools: [{}] }] }, /tool/],
   [
-    'an additionalInstruction that is no text',
+    'an additionalInstruction that is not text',
     { ...fine, middlewares: [{ additionalInstruction: 7 }] },
     /additionalInstruction/,
   ],
-  ['a beforeChatModel that is no function', { ...fine, middlewares: [{ beforeChatModel: 7 }] }, /beforeChatModel/],
+  ['a beforeChatModel that is not a function', { ...fine, middlewares: [{ beforeChatModel: 7 }] }, /beforeChatModel/],
   [
-    'a wrapToolCall that is none',
+    'a wrapToolCall that is invalid',
     { ...fine, middlewares: [{ wrapToolCall: { invokable: 7 } }] },
     /wrapToolCall|invokable/,
   ],
-  ['a retry policy that is none', { ...fine, retry: 3 }, /retry/],
+  ['a retry policy that is invalid', { ...fine, retry: 3 }, /retry/],
   ['retry true', { ...fine, retry: true }, /retry/],
-  ['modelOptions that are none', { ...fine, modelOptions: 'hot' }, /modelOptions/],
-  ['a validator that is none', { ...fine, validator: {} }, /validator/],
+  ['modelOptions that are invalid', { ...fine, modelOptions: 'hot' }, /modelOptions/],
+  ['a validator that is invalid', { ...fine, validator: {} }, /validator/],
   ...['maxIterations', 'toolConcurrency'].flatMap((option) =>
     [0, -1, 1.5, Number.NaN, '3', null].map(
       (value) => [`${option} ${value}`, { ...fine, [option]: value }, new RegExp(option)] as const,
@@ -107,7 +107,7 @@ describe('construction validates the configuration', () => {
   })
 
   test.each([42, 'text', [], { type: 'strin' }, { '~standard': { version: 1, vendor: 'valibot', validate() {} } }])(
-    'an output schema that is none (%j) is SCHEMA_INVALID',
+    'an output schema that is invalid (%j) is SCHEMA_INVALID',
     (output) => {
       expect(failure(() => chatModelAgent({ ...fine, output: output as never })).code).toBe('SCHEMA_INVALID')
     },
@@ -122,7 +122,7 @@ describe('construction validates the configuration', () => {
     expect(failure(() => chatModelAgent({ ...fine, name: 'weather', maxIterations: 0 })).message).toMatch(/weather/)
   })
 
-  test('backoff refuses what is no number of attempts or milliseconds', () => {
+  test('backoff refuses an invalid number of attempts or milliseconds', () => {
     for (const options of [{ attempts: 0 }, { attempts: 1.5 }, { firstMs: -1 }, { longestMs: Number.NaN }]) {
       expect(failure(() => backoff(options)).code).toBe('CONFIG_INVALID')
     }

@@ -61,7 +61,7 @@ describe('incoming history', () => {
     ])
   })
 
-  test('at the end its neutral answer is told, so that the call is open for nobody', async () => {
+  test('at the end its neutral result is written as an event, so that no reader waits for the call', async () => {
     const played = await play(['Done.'], { tools: [tool('t')] }, { messages: [user('One'), asking('t')] })
     expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'failed', content: UNKNOWN_RESULT }])
     expect([played.end?.text, played.end?.openCallIds]).toEqual(['Done.', undefined])

@@ -22,19 +22,19 @@ import { messageOf, openCalls, repairHistory } from '@troupe/kernel/history'
 import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'
-import { type KeptTurn, type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
-import { type Wish, weigh } from './tools/wish.ts'
+import { decideTurn, type KeptAction } from './tools/kept-action.ts'
+import { type InterruptedTurn, type ParkedCall, runTurn, type TurnOutcome } from './tools/tool-turn.ts'
 
-/** What an interrupted loop needs beyond the history. */
+/** The state of an interrupted loop, beyond its history. */
 export type LoopState = {
   readonly format: 1
   readonly turn: number
   readonly parked: { readonly [callId: string]: ParkedCall }
-  /** What was answered so far: a call that asks twice hears its first answer again. */
+  /** All answers so far: a call that asks twice runs again and gets its first answer again. */
   readonly answers: Answers
 }
 
-/** One run of a ChatModel agent: model, tools, and again, until somebody has the last word. */
+/** One run of a ChatModel agent: calls the model and its tools in turns until the run ends. */
 export class Loop {
   readonly #plan: Plan
   #sink: Sink<EventDraft>
@@ -43,7 +43,7 @@ export class Loop {
   #dialogue: Dialogue | undefined
   #turn = 0
   #interrupts: readonly Interrupt[] = []
-  /** What the run adds to the history, where a handler hears of it. */
+  /** The messages that the run adds, for `afterAgent`; collected only if the agent has such hooks. */
   readonly #added: Message[] = []
 
   constructor(plan: Plan, ctx: RunContext, sink: Sink<EventDraft>) {
@@ -55,12 +55,12 @@ export class Loop {
 
   run(start: AgentInput | ResumeInfo): Promise<void> {
     const setup = this.#setUp(start)
-    return this.#plan.chain.framesAgent ? this.#framed(start, setup) : this.#work(start, setup, this.#ctx)
+    return this.#plan.chain.hasAgentHooks ? this.#withAgentHooks(start, setup) : this.#work(start, setup, this.#ctx)
   }
 
-  async #framed(start: AgentInput | ResumeInfo, { config, toolbox }: Setup): Promise<void> {
+  async #withAgentHooks(start: AgentInput | ResumeInfo, { config, toolbox }: Setup): Promise<void> {
     const { chain } = this.#plan
-    this.#sink = this.#gathering(this.#sink)
+    this.#sink = this.#collecting(this.#sink)
     let reached = 0
     let ctx = this.#ctx
     let thrown: { readonly error: unknown } | undefined
@@ -81,7 +81,7 @@ export class Loop {
     if (thrown) throw thrown.error
   }
 
-  #gathering(sink: Sink<EventDraft>): Sink<EventDraft> {
+  #collecting(sink: Sink<EventDraft>): Sink<EventDraft> {
     return sinkTo(sink, (draft: EventDraft) => {
       const message = messageOf({ ...this.#stamp, ...draft })
       if (message) this.#added.push(message)
@@ -94,13 +94,13 @@ export class Loop {
     this.#dialogue = dialogue
     const { messages } = dialogue
     const before = openCalls(messages)
-    if (before.length > 0 || messages.at(-1)?.role === 'tool') return this.#goOn(dialogue, setup, start, before)
+    if (before.length > 0 || messages.at(-1)?.role === 'tool') return this.#continueTurn(dialogue, setup, start, before)
     dialogue.messages = repairHistory(messages)
     return this.#turns(dialogue, setup)
   }
 
-  /** Goes on with a history that ends within a turn. */
-  async #goOn(
+  /** Continues a history that ends within a turn. */
+  async #continueTurn(
     dialogue: Dialogue,
     setup: Setup,
     start: AgentInput | ResumeInfo,
@@ -110,15 +110,15 @@ export class Loop {
     const open = before.filter(({ id, name }) => state?.parked[id] ?? setup.toolbox.get(name)?.tool.longRunning)
     const awaiting = open.length > 0 ? { awaiting: open.map(({ id }) => id) } : undefined
     dialogue.messages = repairHistory(dialogue.messages, awaiting)
-    if (before.length > open.length) await this.#tellLost(dialogue.messages, before)
-    if (state && 'answers' in start && before.length > 0) return this.#continue(dialogue, setup, state, start, open)
+    if (before.length > open.length) await this.#writeLostResults(dialogue.messages, before)
+    if (state && 'answers' in start && before.length > 0) return this.#resumeTurn(dialogue, setup, state, start, open)
     if (open.length > 0) return
-    if (await this.#endKept(dialogue)) return
+    if (await this.#applyKeptActions(dialogue)) return
     await this.#turns(dialogue, setup)
   }
 
-  /** A call at the end of the history whose result got lost is open for nobody else either, so its neutral answer is told. */
-  async #tellLost(messages: readonly Message[], calls: readonly ToolCall[]): Promise<void> {
+  /** Writes the neutral result of each lost call at the end of the history, so that readers of the events do not wait for it. */
+  async #writeLostResults(messages: readonly Message[], calls: readonly ToolCall[]): Promise<void> {
     for (const { id: callId, name } of calls) {
       const lost = messages.findLast((message) => message.role === 'tool' && message.callId === callId)
       if (!lost) continue
@@ -127,23 +127,27 @@ export class Loop {
     }
   }
 
-  /** What stood beside open calls is done when their results have come. */
-  async #endKept(dialogue: Dialogue): Promise<boolean> {
+  /** Carries out the actions that were kept until the calls beside them had results. */
+  async #applyKeptActions(dialogue: Dialogue): Promise<boolean> {
     const { messages } = dialogue
     if (messages.at(-1)?.role !== 'tool') return false
     const last = messages.findLast(({ role }) => role === 'assistant') as AssistantMessage | undefined
     return this.#decide(dialogue, last?.toolCalls ?? [])
   }
 
-  /** Does what the calls of a turn ask for; tells whether that was the last of the run. */
-  async #decide(dialogue: Dialogue, calls: readonly ToolCall[], wishes?: ReadonlyMap<string, Wish>): Promise<boolean> {
-    const { action, direct } = weigh(calls, dialogue.messages, this.#ctx.agentName, wishes)
+  /** Carries out what the calls of a turn ask for. Contract: resolves to whether the run ends with it. */
+  async #decide(
+    dialogue: Dialogue,
+    calls: readonly ToolCall[],
+    keptActions?: ReadonlyMap<string, KeptAction>,
+  ): Promise<boolean> {
+    const { action, direct } = decideTurn(calls, dialogue.messages, this.#ctx.agentName, keptActions)
     if (action) await this.#sink.write({ type: 'action', action })
     else if (direct) dialogue.text = textOf(direct.content)
     return action !== undefined || direct !== undefined
   }
 
-  /** What this run begins with, for `beforeAgent` to change. */
+  /** Makes the configuration that the run begins with; `beforeAgent` may change it. */
   #setUp({ messages, additions, options = {} }: AgentInput): Setup {
     const { instruction } = this.#plan
     const toolbox = additions?.tools ? this.#plan.toolbox.with(additions.tools) : this.#plan.toolbox
@@ -166,7 +170,7 @@ export class Loop {
     }
   }
 
-  async #continue(
+  async #resumeTurn(
     dialogue: Dialogue,
     setup: Setup,
     state: LoopState,
@@ -178,24 +182,24 @@ export class Loop {
     const again = new Set(open.map(({ id }) => id).filter((id) => id in state.parked))
     const skip = new Set((last.toolCalls ?? []).map(({ id }) => id).filter((id) => !again.has(id)))
     const besideOpen = open.length > again.size
-    const kept = { ...state, skip, besideOpen, answers: { ...state.answers, ...answers } }
-    if (await this.#answerCalls(dialogue, setup, last.toolCalls ?? [], kept)) return
+    const interrupted = { ...state, skip, besideOpen, answers: { ...state.answers, ...answers } }
+    if (await this.#answerCalls(dialogue, setup, last.toolCalls ?? [], interrupted)) return
     this.#turn++
     await this.#turns(dialogue, setup)
   }
 
-  /** Runs the calls of a message; tells whether that was the last of the run. */
+  /** Runs the calls of a message. Contract: resolves to whether the run ends with them. */
   async #answerCalls(
     dialogue: Dialogue,
     { config, toolbox }: Setup,
     calls: readonly ToolCall[],
-    kept?: KeptTurn,
+    interrupted?: InterruptedTurn,
   ): Promise<boolean> {
     const { chain, validator, concurrency } = this.#plan
     if (dialogue.ctx.cancelling === 'after-model')
-      await this.#refuse(
+      await this.#cancelCalls(
         dialogue.ctx,
-        calls.filter(({ id }) => !kept?.skip.has(id)),
+        calls.filter(({ id }) => !interrupted?.skip.has(id)),
       )
     const outcome = await runTurn({
       ctx: dialogue.ctx,
@@ -208,22 +212,22 @@ export class Loop {
       validator,
       concurrency,
       callOptions: config.runOptions.tools,
-      kept,
+      interrupted,
     })
     dialogue.messages = dialogue.messages.concat(outcome.results)
-    const settled = !kept && outcome.results.length === calls.length
+    const settled = !interrupted && outcome.results.length === calls.length
     const awaiting = settled ? NONE : openCalls(dialogue.messages).map(({ id }) => id)
-    // Those that were answered before the interrupt may stand out of order.
-    if (kept) dialogue.messages = repairHistory(dialogue.messages, { awaiting })
+    // Results from before the interrupt may be out of order.
+    if (interrupted) dialogue.messages = repairHistory(dialogue.messages, { awaiting })
     if (outcome.failure) throw outcome.failure
-    for (const action of outcome.customs) await this.#sink.write({ type: 'action', action })
+    for (const action of outcome.customActions) await this.#sink.write({ type: 'action', action })
     if (outcome.interrupts.length > 0) {
-      await this.#interrupt(outcome, kept?.answers ?? {})
+      await this.#interrupt(outcome, interrupted?.answers ?? {})
       return true
     }
     if (awaiting.length > 0) return true
-    if (!kept && !outcome.wishes) return false
-    return this.#decide(dialogue, calls, outcome.wishes)
+    if (!interrupted && !outcome.keptActions) return false
+    return this.#decide(dialogue, calls, outcome.keptActions)
   }
 
   async #interrupt({ interrupts, parked }: TurnOutcome, answers: Answers): Promise<void> {
@@ -232,8 +236,8 @@ export class Loop {
     await this.#sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state } })
   }
 
-  /** A soft cancel after the model: its calls are answered, so that the history can be used, and not run. */
-  async #refuse(ctx: RunContext, calls: readonly ToolCall[]): Promise<never> {
+  /** Answers the calls of a run that was cancelled after the model without running them, so that the history stays usable. */
+  async #cancelCalls(ctx: RunContext, calls: readonly ToolCall[]): Promise<never> {
     const error = cancelled(ctx)
     for (const { id: callId, name } of calls) {
       const messageId = ctx.ids.next()
@@ -266,7 +270,7 @@ export class Loop {
 
 const NONE: readonly string[] = []
 
-/** Contract: what is not the state of a loop (an interrupt raised by a hook has none) means to begin anew. */
+/** Reads the state of a loop. Contract: undefined for any other state (a hook may interrupt the run): the run begins anew. */
 function loopState(state: Json): LoopState | undefined {
   const found = state as Partial<LoopState> | null
   return typeof found === 'object' && found?.format === 1 ? (found as LoopState) : undefined

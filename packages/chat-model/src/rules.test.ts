@@ -35,7 +35,7 @@ describe('4: after-hooks, where the last message decides', () => {
     expect(end?.text).toBe('Done.')
   })
 
-  test('a message put in the place of a longer history is told whole', async () => {
+  test('a message put in the place of a longer history is written whole', async () => {
     const handler: AgentHandler = {
       name: 'h',
       afterModelRewriteHistory: (_ctx, messages) => [
@@ -136,7 +136,7 @@ describe('13: approval', () => {
   const guarded = (needs: () => boolean, ran: string[]) =>
     tool('pay', (args) => `${ran.push(JSON.stringify(args))}`, { needsApproval: needs })
 
-  test('what was asked is obeyed, also when the tool would not ask again', async () => {
+  test('an approval that was asked for counts, even if the tool would not ask again', async () => {
     const ran: string[] = []
     let asks = true
     const tools = [guarded(() => asks, ran)]
@@ -193,7 +193,7 @@ describe('13: approval', () => {
 })
 
 describe('limits', () => {
-  test('a tool that streams for ever says nothing after its end is told', async () => {
+  test('a tool that streams for ever writes nothing after its tool-end', async () => {
     const clock = fakeClock()
     const endless: Tool = {
       ...tool('s'),
@@ -217,12 +217,12 @@ describe('limits', () => {
     expect(events.slice(end).filter(({ type }) => type === 'tool-delta')).toEqual([])
   })
 
-  test('a run that takes too long ends properly: its message is closed, and handlers hear that it failed', async () => {
+  test('a run that takes too long ends properly: its message is closed, and handlers see that it failed', async () => {
     const clock = fakeClock()
-    const heard: string[] = []
+    const seen: string[] = []
     const handler: AgentHandler = {
       name: 'h',
-      afterAgent: (_ctx, { outcome, error }) => void heard.push(`${outcome} ${error?.code}`),
+      afterAgent: (_ctx, { outcome, error }) => void seen.push(`${outcome} ${error?.code}`),
     }
     const model = scriptedModel([{ text: ['Hel', 'lo'], hang: 'mid' }])
     const agent = chatModelAgent({ name: 'a', model, handlers: [handler], runTimeoutMs: 50 })
@@ -232,7 +232,7 @@ describe('limits', () => {
     const { events, end } = await reading
     expect(events.filter(({ type }) => type === 'message-end')).toMatchObject([{ dropped: true }])
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'TIMEOUT' } })
-    expect(heard).toEqual(['failed TIMEOUT'])
+    expect(seen).toEqual(['failed TIMEOUT'])
     expect(clock.pending).toBe(0)
   })
 

@@ -39,7 +39,7 @@ describe('time limits', () => {
     expect([(await playing).end?.text, clock.pending]).toEqual(['Hi.', 0])
   })
 
-  test('of one tool call: the model is told, and the tool’s signal aborts', async () => {
+  test('of one tool call: the model sees it, and the tool’s signal aborts', async () => {
     const signals: AbortSignal[] = []
     const stuck = tool('stuck', (_, ctx) => {
       signals.push(ctx.signal)

@@ -1,9 +1,9 @@
 import { type Awaitable, abortScope, KernelError, type RunContext } from '@troupe/kernel'
 
 /**
- * Does work under a limit of time.
- * Contract: when it is over, the work's signal aborts; the promise rejects with `TIMEOUT` as soon as the work has ended, and after
- * the grace at the latest, whether or not the work listens.
+ * Runs work under a time limit.
+ * Contract: at the limit the work's signal aborts; the promise rejects with `TIMEOUT` as soon as the work has ended, and
+ * after `graceMs` at the latest, even if the work ignores its signal.
  */
 export async function withinLimit<T>(
   ctx: RunContext,
@@ -12,7 +12,7 @@ export async function withinLimit<T>(
   work: (ctx: RunContext) => Awaitable<T>,
   graceMs = 0,
 ): Promise<T> {
-  // Not `using`: what stands in for it in Node 22 is larger than this file.
+  // Not `using`: its polyfill for Node 22 is larger than this file.
   const scope = abortScope(ctx.signal)
   const { promise: late, reject } = Promise.withResolvers<never>()
   let timeout: KernelError | undefined
@@ -33,7 +33,7 @@ export async function withinLimit<T>(
   }
 }
 
-/** What an abort means: a reason of its own code is a failure, any other a cancel. */
+/** The error of an aborted run: a reason with a code of its own is a failure, any other reason a cancel. */
 export function abortError(reason: unknown): KernelError {
   if (KernelError.is(reason)) return reason
   const timeout = reason instanceof Error && reason.name === 'TimeoutError'

@@ -16,7 +16,7 @@ import {
 import { createRunContext } from '@troupe/kernel/run'
 import { fakeClock } from '@troupe/testkit'
 
-/** A tool that is pure, unless told otherwise. */
+/** A tool that is pure unless `overrides` say otherwise. */
 export function toolOf(overrides: Partial<Tool> = {}): Tool {
   const parameters = { type: 'object' } as const
   return {
@@ -42,7 +42,7 @@ export function callOf(args: unknown = {}, overrides: Partial<ToolCallInput> = {
   return { name: tool.name, arguments: text, callId, step: 'tool:0:0', idempotencyKey: callId, tool, ...overrides }
 }
 
-/** A context of a user, on a clock that stands still. */
+/** A context of a user, with a stopped clock. */
 export function contextOf(user = 'ann', settings: Parameters<typeof createRunContext>[0] = {}): RunContext {
   return createRunContext({ session: { app: 'test', user, threadId: 't1' }, clock: fakeClock(0), ...settings })
 }
@@ -53,7 +53,7 @@ export function wrapped(handler: AgentHandler, next: InvokeTool): InvokeTool {
   return wrap ? (ctx, input) => wrap(ctx, input, next) : next
 }
 
-/** A streamed call through a handler that has only the other wrap, as an agent adapts it: chunks pass, then comes the result. */
+/** Streams a call through a handler that has only the invokable wrap, as an agent adapts it: chunks pass, then the result. */
 export async function streamedThrough(
   handler: AgentHandler,
   ctx: RunContext,
@@ -73,7 +73,7 @@ export async function streamedThrough(
   return { shown, result }
 }
 
-/** Lets everything happen that is ready to. */
+/** Runs everything that is ready to run. */
 export async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
 }

@@ -143,10 +143,10 @@ it('lets calls pass where its run never began', async () => {
 
 it.each([
   [{}, 'expected perRun or perTool, got undefined'],
-  [{ perRun: -1 }, 'perRun is a whole number, got -1'],
-  [{ perRun: Number.POSITIVE_INFINITY }, 'perRun is a whole number, got Infinity'],
-  [{ perTool: [1] }, 'perTool is an object of limits by tool name, got an array'],
-  [{ perTool: { look: '1' } }, 'perTool.look is a whole number, got "1"'],
+  [{ perRun: -1 }, 'perRun must be a whole number from 0 on, got -1'],
+  [{ perRun: Number.POSITIVE_INFINITY }, 'perRun must be a whole number from 0 on, got Infinity'],
+  [{ perTool: [1] }, 'perTool must be an object of limits by tool name, got an array'],
+  [{ perTool: { look: '1' } }, 'perTool.look must be a whole number from 0 on, got "1"'],
 ])('refuses the options %j', (options, message) => {
   expect(() => toolCallLimit(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: `toolCallLimit: ${message}` }),

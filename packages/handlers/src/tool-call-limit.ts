@@ -9,7 +9,7 @@ import {
 } from '@troupe/kernel'
 import { isWhole } from './is-whole.ts'
 
-/** How many calls `toolCallLimit` lets through; at least one limit is needed. */
+/** Options of `toolCallLimit`; at least one limit is required. */
 export interface ToolCallLimitOptions {
   /** Calls of all tools together. @default no limit */
   readonly perRun?: number
@@ -21,19 +21,24 @@ const WHO = 'toolCallLimit'
 const EXCEEDED = 'TOOL_LIMIT_EXCEEDED'
 
 /**
- * Answers tool calls beyond a limit with an error instead of running them, so that the model comes to an end with what it has.
- * Contract: counts the calls of one agent since the last user message, also over a resume.
+ * Answers tool calls beyond a limit with an error instead of running them, so that the model answers with the results it has.
+ * Contract: counts the calls of one agent since the last user message, including those before a resume.
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCallLimit({ perRun: 20, perTool: { search: 5 } })] })
  */
 export function toolCallLimit(options: ToolCallLimitOptions): AgentHandler {
   checkOptionNames(WHO, options, { perRun: true, perTool: true })
   const { perRun, perTool } = options
-  checkOption(perRun === undefined || isWhole(perRun, 0), WHO, 'perRun is a whole number', perRun)
-  checkOption(perTool === undefined || isObject(perTool), WHO, 'perTool is an object of limits by tool name', perTool)
+  checkOption(perRun === undefined || isWhole(perRun, 0), WHO, 'perRun must be a whole number from 0 on', perRun)
+  checkOption(
+    perTool === undefined || isObject(perTool),
+    WHO,
+    'perTool must be an object of limits by tool name',
+    perTool,
+  )
   checkOption(perRun !== undefined || perTool !== undefined, WHO, 'expected perRun or perTool', undefined)
   const limits = new Map(Object.entries(perTool ?? {}))
   for (const [name, limit] of limits) {
-    checkOption(isWhole(limit, 0), WHO, `perTool.${name} is a whole number`, limit)
+    checkOption(isWhole(limit, 0), WHO, `perTool.${name} must be a whole number from 0 on`, limit)
   }
   const counted = contextKey<Counts>('toolCallLimit')
 
@@ -72,11 +77,11 @@ class Counts {
 }
 
 function refused(what: string, before: number): ToolCallResult {
-  const error = new KernelError('TOOL_LIMIT_EXCEEDED', `${what}, got call ${before + 1}`)
+  const error = new KernelError(EXCEEDED, `${what}, got call ${before + 1}`)
   return { content: `Error: ${error.message}. Go on without this call.`, error: error.toJSON() }
 }
 
-/** The calls that an interrupted run has had answered: those since the user spoke, without the refused ones. */
+/** Counts the calls since the last user message that an interrupted run has answered, without the refused ones. */
 function countBefore(messages: readonly Message[], agentName: string): Counts {
   const counts = new Counts()
   for (let i = messages.length - 1; i >= 0; i--) {

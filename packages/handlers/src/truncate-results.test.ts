@@ -32,7 +32,7 @@ describe('a text', () => {
     expect(await cut(long, { maxChars: 100, keep })).toMatch(shape)
   })
 
-  it('has 20,000 characters unless told otherwise', async () => {
+  it('has 20,000 characters by default', async () => {
     expect(textOf(await cut('x'.repeat(20_001), {})).length).toBeLessThanOrEqual(20_000)
     expect(await cut('x'.repeat(20_000), {})).toHaveLength(20_000)
   })
@@ -115,9 +115,9 @@ it('shows the chunks of a streamed call as they come, and shortens its result', 
 })
 
 it.each([
-  [{ maxChars: 99 }, 'maxChars is a whole number from 100 on, got 99'],
-  [{ maxChars: '200' }, 'maxChars is a whole number from 100 on, got "200"'],
-  [{ keep: 'toString' }, `keep is 'both', 'head' or 'tail', got "toString"`],
+  [{ maxChars: 99 }, 'maxChars must be a whole number from 100 on, got 99'],
+  [{ maxChars: '200' }, 'maxChars must be a whole number from 100 on, got "200"'],
+  [{ keep: 'toString' }, `keep must be 'both', 'head' or 'tail', got "toString"`],
 ])('refuses the options %j', (options, message) => {
   expect(() => truncateResults(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: `truncateResults: ${message}` }),

@@ -1,11 +1,11 @@
 import { type AgentHandler, type Content, checkOption, checkOptionNames, type Part, textOf } from '@troupe/kernel'
 import { isWhole } from './is-whole.ts'
 
-/** How much of a tool result `truncateResults` leaves. */
+/** Options of `truncateResults`. */
 export interface TruncateResultsOptions {
-  /** Text of one result, the note about what was left out included; at least 100. @default 20_000 */
+  /** Characters of one result, including the note about those left out; at least 100. @default 20_000 */
   readonly maxChars?: number
-  /** Which end of the text is worth more. @default 'both' */
+  /** The end of the text to keep. @default 'both' */
   readonly keep?: 'both' | 'head' | 'tail'
 }
 
@@ -13,14 +13,14 @@ const WHO = 'truncateResults'
 const SHARES = { both: 0.5, head: 1, tail: 0 }
 
 /**
- * Shortens what the model sees of large tool results; `display`, `data` and files stay as they are.
+ * Shortens large tool results for the model; `display`, `data` and files stay as they are.
  * @example chatModelAgent({ name: 'guide', model, tools: [readLog], handlers: [truncateResults({ keep: 'tail' })] })
  */
 export function truncateResults(options: TruncateResultsOptions = {}): AgentHandler {
   checkOptionNames(WHO, options, { maxChars: true, keep: true })
   const { maxChars = 20_000, keep = 'both' } = options
-  checkOption(isWhole(maxChars, 100), WHO, 'maxChars is a whole number from 100 on', maxChars)
-  checkOption(Object.hasOwn(SHARES, keep), WHO, "keep is 'both', 'head' or 'tail'", keep)
+  checkOption(isWhole(maxChars, 100), WHO, 'maxChars must be a whole number from 100 on', maxChars)
+  checkOption(Object.hasOwn(SHARES, keep), WHO, "keep must be 'both', 'head' or 'tail'", keep)
   return {
     name: WHO,
     async wrapInvokableToolCall(ctx, input, next) {
@@ -31,7 +31,7 @@ export function truncateResults(options: TruncateResultsOptions = {}): AgentHand
   }
 }
 
-/** Contract: the same content if it is short enough; several texts are measured and cut as if they were one. */
+/** Cuts the text. Contract: returns the same content if it is short enough; several texts are measured and cut as one. */
 function truncated(content: Content, maxChars: number, headShare: number): Content {
   const text = textOf(content)
   if (text.length <= maxChars) return content

@@ -2,7 +2,7 @@ import { type AbortScope, abortScope, KernelError, PIPE, type PipeStream, type S
 
 /**
  * A stream whose producer has an abort scope of its own.
- * Contract: lazy; the scope follows `parent` while the producer runs; a reader that leaves aborts it, even while the producer waits for something else than the reader.
+ * Contract: lazy; the scope follows `parent` while the producer runs; a reader that leaves aborts it, even while the producer waits for something other than the reader.
  */
 export function abortableStream<T>(
   parent: () => AbortSignal,

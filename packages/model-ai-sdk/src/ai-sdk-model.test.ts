@@ -31,13 +31,13 @@ const failing: Record<string, FakeScript> = {
     },
   },
   'opens nothing': { open: () => Promise.resolve({ stream: undefined as never }) },
-  'opens nonsense': { open: () => Promise.resolve(undefined as never) },
+  'opens an invalid result': { open: () => Promise.resolve(undefined as never) },
   'breaks at once': { ending: { error: new Error('no') } },
   'breaks in between': { parts: ANSWER.slice(0, 4), ending: { error: new Error('no') } },
   'reports an error': { parts: [{ type: 'error', error: 'no' }], ending: 'hang' },
   'ends without a word': {},
   'ends without finish': { parts: ANSWER.slice(0, -1) },
-  'sends nonsense': { parts: [undefined], ending: 'hang' },
+  'sends an invalid part': { parts: [undefined], ending: 'hang' },
 }
 testModel('aiSdkModel', () => aiSdkModel(fakeModel({ parts: ANSWER })), {
   failing: () => aiSdkModel(fakeModel({ parts: ANSWER.slice(0, 4), ending: { error: new Error('no') } })),
@@ -69,7 +69,7 @@ describe('making a model', () => {
     ['openai/gpt-5', 'string'],
     [undefined, 'undefined'],
     [null, 'object'],
-  ])('refuses what is no model of specification v4', (model, got) => {
+  ])('refuses anything but a model of specification v4', (model, got) => {
     expect(() => aiSdkModel(model as unknown as LanguageModelV4)).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(`got ${got}`) }),
     )

@@ -10,23 +10,23 @@ import {
   systemClock,
 } from '@troupe/kernel'
 import { abortableStream } from './abortable-stream.ts'
-import { Answer } from './answer.ts'
+import { AnswerTranslator } from './answer-translator.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
 import { DIALECTS, type DialectName, dialectOf } from './schema/dialect.ts'
 import { responseFormat } from './schema/response-format.ts'
 
-/** How an AI SDK model is used. */
+/** Options of `aiSdkModel`. */
 export interface AiSdkModelOptions {
   /** For usage rows, spans and error messages. @default `provider:modelId`, e.g. `openai:gpt-5` */
   readonly name?: string
-  /** Settings of every call as the AI SDK has them, e.g. `reasoning`, `topP`, `headers`, `providerOptions`; what a request says wins. @default {} */
+  /** Settings of every call as the AI SDK has them, e.g. `reasoning`, `topP`, `headers`, `providerOptions`; the settings of a request win. @default {} */
   readonly defaults?: CallDefaults
-  /** The role in which a system message inside a conversation is sent. @default 'user' for Google, whose provider refuses the other, else 'system' */
+  /** The role of system messages inside a conversation. @default 'user' for Google, whose provider refuses 'system' there, else 'system' */
   readonly lateSystemRole?: 'system' | 'user'
-  /** The vendor whose part of JSON Schema structured output is written in. @default by provider: 'anthropic' for Anthropic and Bedrock, 'google' for Google, else 'openai' */
+  /** The vendor whose subset of JSON Schema structured output uses. @default by provider: 'anthropic' for Anthropic and Bedrock, 'google' for Google, else 'openai' */
   readonly schemaDialect?: DialectName
-  /** Tells how far away the date is that a vendor asks to wait for. @default systemClock */
+  /** The clock for a `retry-after` that is a date. @default systemClock */
   readonly clock?: Clock
 }
 
@@ -59,7 +59,7 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
   } = options
   if (!Object.hasOwn(DIALECTS, schemaDialect)) {
     const known = Object.keys(DIALECTS).join(', ')
-    throw new KernelError('CONFIG_INVALID', `aiSdkModel: schemaDialect is one of ${known}, got ${schemaDialect}`)
+    throw new KernelError('CONFIG_INVALID', `aiSdkModel: schemaDialect must be one of ${known}, got ${schemaDialect}`)
   }
   const toError = (error: unknown) => modelError(name, error, clock)
   return {
@@ -74,18 +74,18 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
             model.doStream(
               toCallOptions(request, defaults, lateSystemRole, scope.signal, format, [schemaDialect, vendor]),
             )
-          return answerInto(sink, scope, ask, new Answer(name, vendor, format), toError)
+          return writeAnswer(sink, scope, ask, new AnswerTranslator(name, vendor, format), toError)
         },
       ),
   }
 }
 
-/** Contract: what the provider throws is made an error by `toError`, what the sink throws passes; the provider's stream is cancelled whatever happens. */
-async function answerInto(
+/** Writes the provider's answer into a sink. Contract: errors of the provider go through `toError`, those of the sink pass unchanged; the provider's stream is always cancelled at the end. */
+async function writeAnswer(
   sink: Sink<ModelPart>,
   scope: AbortScope,
   ask: () => PromiseLike<LanguageModelV4StreamResult>,
-  answer: Answer,
+  answer: AnswerTranslator,
   toError: (error: unknown) => KernelError,
 ): Promise<void> {
   const { signal } = scope
@@ -94,7 +94,7 @@ async function answerInto(
   const reader = await open(ask, signal).catch((error: unknown) => {
     throw failure(error)
   })
-  // A read that waits for a silent provider ends with this.
+  // Ends a read that waits for a silent provider.
   const cancel = () => {
     reader.cancel(signal.reason).catch(ignore)
   }
@@ -104,7 +104,7 @@ async function answerInto(
       let parts: readonly ModelPart[]
       try {
         const { done, value } = await reader.read()
-        parts = done ? answer.breakOff() : answer.take(value)
+        parts = done ? answer.failIncomplete() : answer.translate(value)
       } catch (error) {
         throw failure(error)
       }
@@ -117,7 +117,7 @@ async function answerInto(
   } finally {
     signal.removeEventListener('abort', cancel)
     cancel()
-    // Not every provider passes a cancelled stream on to its connection.
+    // Not every provider closes its connection when its stream is cancelled.
     if (!answer.finished) scope.abort(new KernelError('ABORTED', 'model call: ended early'))
   }
 }
@@ -131,7 +131,7 @@ async function open(
     const stop = () => reject(signal.reason)
     signal.addEventListener('abort', stop)
     const opened = ({ stream }: LanguageModelV4StreamResult) => {
-      // A provider that does not listen to the signal comes too late.
+      // A provider that ignores the signal may answer after the abort.
       if (signal.aborted) stream.cancel(signal.reason).catch(ignore)
       else resolve(stream.getReader())
     }
@@ -148,7 +148,7 @@ function checkSpecification(model: LanguageModelV4): void {
   if (typeof (Object(model) as Partial<ChatModel>).stream === 'function') {
     throw new KernelError('CONFIG_INVALID', 'aiSdkModel: this is a ChatModel already; use it as it is')
   }
-  const needs = 'aiSdkModel: needs a model of an AI SDK provider with specification v4'
+  const needs = 'aiSdkModel: expected a model of an AI SDK provider with specification v4'
   throw new KernelError(
     'CONFIG_INVALID',
     specificationVersion === undefined

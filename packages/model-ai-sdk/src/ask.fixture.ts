@@ -40,7 +40,7 @@ export async function ask(
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** The message that a stream of parts comes to. */
+/** Collects the message of a stream of parts. */
 export function messageOf(parts: readonly ModelPart[]): AssistantMessage & { readonly toolCalls: readonly ToolCall[] } {
   const content: Part[] = []
   const calls = new Map<string, Draft<ToolCall>>()

@@ -10,12 +10,12 @@ interface BlockPart {
 }
 
 /**
- * The text and reasoning of one answer. The kernel knows one open part at a time, so a block ends when another part begins; if
- * it goes on later, that is a part of its own.
+ * Translates the text and reasoning of one answer. The kernel has one open part at a time, so a block ends when another part
+ * begins; if the block continues later, that is a new part.
  */
 export class Blocks {
   readonly #out: ModelPart[]
-  /** What the vendor wants back with a block and has not been passed on yet; the last word counts. */
+  /** Metadata of blocks that has not been passed on yet; the latest wins. */
   readonly #metadata: Record<Kind, Map<string, ProviderMetadata>> = { text: new Map(), reasoning: new Map() }
   #open: { readonly kind: Kind; readonly id: string } | undefined
 
@@ -48,7 +48,7 @@ export class Blocks {
     this.#out.push({ type: 'part-end', ...(metadata && { metadata }) })
   }
 
-  /** Ends the blocks that an answer cut short has left open. */
+  /** Ends the blocks that an incomplete answer has left open. */
   finish(): void {
     this.close()
     for (const kind of ['reasoning', 'text'] as const) {
@@ -56,7 +56,7 @@ export class Blocks {
     }
   }
 
-  /** A block without text leaves no trace, unless the vendor wants something back: then an empty delta opens its part. */
+  /** Contract: a block without text is left out, unless it has metadata: then an empty delta opens its part. */
   #end(kind: Kind, id: string): void {
     if (!this.#isOpen(kind, id)) {
       if (!this.#metadata[kind].has(id)) return

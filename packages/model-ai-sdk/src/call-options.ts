@@ -9,13 +9,13 @@ import { toPrompt } from './prompt.ts'
 import type { ResponseFormat } from './schema/response-format.ts'
 import { toolSchema } from './schema/tool-schema.ts'
 
-/** What may be set once for every call of a model. */
+/** Settings of every call of a model. */
 export type CallDefaults = Omit<
   LanguageModelV4CallOptions,
   'prompt' | 'tools' | 'toolChoice' | 'responseFormat' | 'abortSignal' | 'includeRawChunks'
 >
 
-/** A request as the AI SDK wants it; what the request says wins over the defaults. Contract: `namespaces` are those in which the provider reads its options. */
+/** Converts a request for the AI SDK; its settings win over the defaults. Contract: `namespaces` are the keys under which the provider reads its options. */
 export function toCallOptions(
   request: ModelRequest,
   defaults: CallDefaults,
@@ -25,8 +25,8 @@ export function toCallOptions(
   namespaces: readonly string[] = [],
 ): LanguageModelV4CallOptions {
   const { temperature, maxOutputTokens, stopSequences, toolChoice, provider } = request.options
-  const { providerOptions: standing, ...rest } = defaults
-  const asked = mergeMetadata(standing as ModelOptions['provider'], provider)
+  const { providerOptions: defaultOptions, ...rest } = defaults
+  const asked = mergeMetadata(defaultOptions as ModelOptions['provider'], provider)
   const { loose } = format ?? {}
   const providerOptions = mergeMetadata(
     loose && Object.fromEntries(namespaces.map((namespace) => [namespace, loose])),
@@ -41,7 +41,7 @@ export function toCallOptions(
     ...(stopSequences && { stopSequences: [...stopSequences] }),
     ...(format && { responseFormat: { type: 'json', schema: format.schema } }),
     ...(providerOptions && { providerOptions }),
-    // A choice without tools is refused by vendors.
+    // Vendors refuse a tool choice without tools.
     ...(request.tools.length > 0 && {
       tools: request.tools.map(toTool),
       ...(toolChoice && { toolChoice: toChoice(toolChoice) }),

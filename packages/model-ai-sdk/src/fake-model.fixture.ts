@@ -5,11 +5,11 @@ import type {
   LanguageModelV4Usage,
 } from '@ai-sdk/provider'
 
-/** What a fake provider does when it is asked. */
+/** The script of a fake provider. */
 export interface FakeScript {
   readonly provider?: string
   readonly parts?: readonly unknown[]
-  /** What follows the parts. @default 'close' */
+  /** The end after the parts. @default 'close' */
   readonly ending?: 'close' | 'hang' | { readonly error: unknown }
   /** Replaces the opening of the stream. */
   readonly open?: (stream: ReadableStream<LanguageModelV4StreamPart>) => PromiseLike<{
@@ -17,12 +17,12 @@ export interface FakeScript {
   }>
 }
 
-/** A provider model made of a script, and what was done to it. */
+/** A provider model made of a script, and a record of its use. */
 export type FakeModel = LanguageModelV4 & {
   readonly calls: LanguageModelV4CallOptions[]
-  /** How many parts it has given away. */
+  /** How many parts were read. */
   readonly sent: number
-  /** Why its streams were cancelled. */
+  /** The reasons why its streams were cancelled. */
   readonly cancelled: unknown[]
 }
 

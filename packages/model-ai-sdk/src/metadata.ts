@@ -1,6 +1,6 @@
 import type { JsonObject, ProviderMetadata } from '@troupe/kernel'
 
-/** What a provider wants back, as plain JSON; whatever is none is left out, and nothing at all is undefined. */
+/** Copies a provider's metadata as plain JSON; entries that are not JSON objects are left out. Contract: undefined if nothing is left. */
 export function toMetadata(value: unknown): ProviderMetadata | undefined {
   if (!isRecord(value)) return undefined
   const metadata: Record<string, JsonObject> = {}
@@ -11,7 +11,7 @@ export function toMetadata(value: unknown): ProviderMetadata | undefined {
   return Object.keys(metadata).length > 0 ? metadata : undefined
 }
 
-/** Lays one set of provider options over another, provider by provider. */
+/** Merges two sets of provider options, provider by provider; `above` wins. */
 export function mergeMetadata(
   below: ProviderMetadata | undefined,
   above: ProviderMetadata | undefined,

@@ -46,7 +46,7 @@ describe('codes', () => {
     ['prompt is too long: 210000 tokens > 200000 maximum', undefined],
     ['input length and `max_tokens` exceed context limit: 199000 + 20000 > 200000', undefined],
     ['The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).', undefined],
-  ])('a request that is too long is told from one that is wrong: %s', (message, data) => {
+  ])('a request that is too long is distinguished from one that is invalid: %s', (message, data) => {
     expect(made(apiError(400, { message, data }))).toMatchObject({ code: 'MODEL_CONTEXT_EXCEEDED', retryable: false })
   })
 
@@ -78,7 +78,7 @@ describe('codes', () => {
     expect(made(apiError(undefined, { isRetryable: true }))).toMatchObject({ code: 'MODEL_FAILED', retryable: true })
   })
 
-  it('an error of a stream that is no Error', () => {
+  it('an error of a stream that is not an Error', () => {
     expect(made({ message: 'Overloaded', type: 'overloaded_error', statusCode: 529, isRetryable: true })).toMatchObject(
       {
         code: 'MODEL_OVERLOADED',
@@ -135,7 +135,7 @@ describe('waiting', () => {
     expect(wait(headers)).toBe(ms)
   })
 
-  it.each([[''], ['soon'], ['-5'], ['NaN'], ['Infinity']])('ignores what is no time: "%s"', (value) => {
+  it.each([[''], ['soon'], ['-5'], ['NaN'], ['Infinity']])('ignores an invalid time: "%s"', (value) => {
     expect(wait({ 'retry-after': value, 'retry-after-ms': value })).toBeUndefined()
   })
 

@@ -9,7 +9,7 @@ const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_)/
 const LONGEST_QUOTE = 300
 
 /**
- * Makes a KernelError of whatever a provider threw or streamed.
+ * Makes a KernelError of an error that a provider threw or streamed.
  * Contract: errors are read by their shape, because an app may have several copies of the AI SDK; request, headers and body stay in `cause`.
  */
 export function modelError(model: string, error: unknown, clock: Clock): KernelError {
@@ -31,11 +31,12 @@ export function modelError(model: string, error: unknown, clock: Clock): KernelE
   const quoted = `${got}${text && `: ${text}`}`
 
   if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, final)
-  // What a vendor says about a key may quote the key.
+  // The message of a vendor may quote the key.
   if (status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
     return new KernelError('MODEL_AUTH_FAILED', `${model}: the vendor refuses the key or the account, ${got}`, final)
   }
-  if (status === 429) return new KernelError('MODEL_RATE_LIMITED', `${model}: the limit is reached, ${quoted}`, options)
+  if (status === 429)
+    return new KernelError('MODEL_RATE_LIMITED', `${model}: the rate limit is reached, ${quoted}`, options)
   if (status === 503 || status === 529) {
     return new KernelError('MODEL_OVERLOADED', `${model}: the vendor is overloaded, ${quoted}`, options)
   }
@@ -74,7 +75,7 @@ function isTransient(status: number | undefined, error: unknown): boolean {
   return false
 }
 
-/** How long a vendor asks to wait, in milliseconds: from `retry-after-ms`, `retry-after` (seconds or a date), or Google's `RetryInfo`. */
+/** The wait that a vendor asks for, in milliseconds: from `retry-after-ms`, `retry-after` (seconds or a date), or Google's `RetryInfo`. */
 function retryAfterMs(headers: unknown, body: unknown, now: number): number | undefined {
   const { 'retry-after-ms': ms, 'retry-after': after } = lowerCased(headers)
   return whole(number(ms)) ?? whole(number(after, 1000)) ?? whole(date(after, now)) ?? whole(retryInfo(body))

@@ -180,7 +180,7 @@ describe('tool calls and results', () => {
     ['[1]', { rawInvalidInput: [1] }],
     ['null', { rawInvalidInput: null }],
     ['"x"', { rawInvalidInput: 'x' }],
-  ])('arguments that are no object are still sent as one: %s', (text, input) => {
+  ])('arguments that are not an object are still sent as one: %s', (text, input) => {
     const [message] = prompt([assistant('', { toolCalls: [{ id: 'c', name: 't', arguments: text }] })])
     expect(message?.content[0]).toMatchObject({ type: 'tool-call', input })
   })

@@ -26,7 +26,7 @@ import { mergeMetadata } from './metadata.ts'
 
 type AssistantPart = LanguageModelV4TextPart | LanguageModelV4FilePart | LanguageModelV4ReasoningPart
 
-/** A request's instruction and messages as the AI SDK wants them; `late` is the role of system messages inside the conversation. */
+/** Converts the instruction and messages of a request for the AI SDK; `late` is the role of system messages inside the conversation. */
 export function toPrompt(
   { instruction, messages }: Pick<ModelRequest, 'instruction' | 'messages'>,
   late: 'system' | 'user',
@@ -37,7 +37,7 @@ export function toPrompt(
   for (const message of messages) {
     const last = prompt.at(-1)
     if (message.role === 'tool' && last?.role === 'tool') {
-      // Vendors want the results of parallel calls in one message.
+      // Vendors expect the results of parallel calls in one message.
       last.content.push(toResult(message, calls))
       continue
     }
@@ -86,7 +86,7 @@ function toCall({ id, name, arguments: text, metadata }: ToolCall): LanguageMode
   return { type: 'tool-call', toolCallId: id, toolName: name, input: toInput(text), ...options(metadata) }
 }
 
-/** Vendors take objects only, so what a model wrote instead is wrapped: it sees it again beside the error it got. */
+/** Parses the arguments of a call. Contract: vendors take objects only, so anything else is wrapped; the model sees it again beside the error it got. */
 function toInput(text: string): unknown {
   if (text.trim() === '') return {}
   try {
@@ -118,7 +118,7 @@ function isPlain(part: Part): boolean {
   return part.type === 'reasoning' || (part.type === 'text' && !part.metadata)
 }
 
-/** Vendors refuse empty text, so it is left out unless the vendor itself has marked it. */
+/** Converts parts. Contract: empty text is left out, because vendors refuse it, unless it has metadata of the vendor. */
 function toParts(content: Content): AssistantPart[] {
   if (typeof content === 'string') return content ? [{ type: 'text', text: content }] : []
   return content.filter((part) => part.type === 'file' || part.text || part.metadata).map(toPart)
@@ -144,7 +144,7 @@ function toData({ data, url }: FilePart): LanguageModelV4FilePart['data'] {
   if (parsed) return { type: 'url', url: parsed, ...(url !== undefined && parsed.href !== url && { originalUrl: url }) }
   throw new KernelError(
     'MODEL_REQUEST_INVALID',
-    `file part: has base64 data or an absolute URL, got ${JSON.stringify(url?.slice(0, 60))}`,
+    `file part: must have base64 data or an absolute URL, got ${JSON.stringify(url?.slice(0, 60))}`,
   )
 }
 

@@ -6,18 +6,18 @@ type Start = Extract<LanguageModelV4StreamPart, { type: 'tool-input-start' }>
 type Delta = Extract<LanguageModelV4StreamPart, { type: 'tool-input-delta' }>
 type End = Extract<LanguageModelV4StreamPart, { type: 'tool-input-end' }>
 
-interface OpenCall {
+interface ProviderCall {
   readonly callId: string
-  /** Whether its deltas are pieces of JSON; a text encoding is JSON only in the complete call. */
+  /** Whether its deltas are pieces of JSON; with a text encoding only the complete call is JSON. */
   readonly streams: boolean
   written: string
   metadata: ProviderMetadata | undefined
 }
 
-/** The tool calls of one answer, each written as start, deltas and end under an id of its own; calls that the vendor executes are left out. */
+/** Translates the tool calls of one answer, each into start, deltas and end under a unique id; calls that the vendor executes are left out. */
 export class ToolCalls {
   readonly #out: ModelPart[]
-  readonly #open = new Map<string, OpenCall>()
+  readonly #open = new Map<string, ProviderCall>()
   readonly #callIds = new Set<string>()
   readonly #executedByVendor = new Set<string>()
 
@@ -44,7 +44,7 @@ export class ToolCalls {
     if (call) call.metadata = toMetadata(providerMetadata) ?? call.metadata
   }
 
-  /** The complete call: what its deltas have not said yet follows, then it ends. */
+  /** Adds the complete call: writes what its deltas have not written yet, then ends it. */
   complete({ toolCallId, toolName, input, providerExecuted, providerMetadata }: LanguageModelV4ToolCall): void {
     if (providerExecuted || this.#executedByVendor.has(toolCallId)) return
     const call = this.#open.get(toolCallId) ?? this.#begin(toolCallId, toolName, true, undefined)
@@ -54,19 +54,19 @@ export class ToolCalls {
     this.#close(toolCallId)
   }
 
-  /** Ends the calls that an answer cut short has left open. */
+  /** Ends the calls that an incomplete answer has left open. */
   finish(): void {
     for (const id of [...this.#open.keys()]) this.#close(id)
   }
 
-  #begin(id: string, name: string, streams: boolean, metadata: ProviderMetadata | undefined): OpenCall {
-    const call: OpenCall = { callId: this.#unique(id), streams, written: '', metadata }
+  #begin(id: string, name: string, streams: boolean, metadata: ProviderMetadata | undefined): ProviderCall {
+    const call: ProviderCall = { callId: this.#unique(id), streams, written: '', metadata }
     this.#open.set(id, call)
     this.#out.push({ type: 'tool-call-start', callId: call.callId, name })
     return call
   }
 
-  #write(call: OpenCall, delta: string): void {
+  #write(call: ProviderCall, delta: string): void {
     if (delta === '') return
     call.written += delta
     this.#out.push({ type: 'tool-call-delta', callId: call.callId, delta })
@@ -80,7 +80,7 @@ export class ToolCalls {
     this.#out.push({ type: 'tool-call-end', callId, ...(metadata && { metadata }) })
   }
 
-  /** Some servers give several calls of an answer the same id, or none. */
+  /** Makes an id unique: some servers give several calls of an answer the same id, or none. */
   #unique(id: string): string {
     const base = id || 'call'
     let callId = base

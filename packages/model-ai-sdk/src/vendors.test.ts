@@ -31,7 +31,7 @@ const calls = {
 }
 mock
   .on({ userMessage: 'weather', hasToolResult: true }, { content: 'Sunny, all three days.', usage })
-  // Real Gemini stops with STOP; the mock would say FUNCTION_CALL, which is no reason of Gemini's.
+  // Real Gemini stops with STOP; the mock would say FUNCTION_CALL, which is not a reason of Gemini's.
   .on({ userMessage: 'weather', model: /^gemini/ }, { ...calls, finishReason: 'stop' })
   .on({ userMessage: 'weather' }, calls)
   .on(

@@ -111,7 +111,7 @@ describe.each(Object.entries(beginnings))('%s on a bad line', (_, { make, words 
     })
   })
 
-  it('an answer that is no event stream is a failure', async () => {
+  it('an answer that is not an event stream is a failure', async () => {
     await using server = await serve(
       (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hi</h1>'),
     )

@@ -35,7 +35,7 @@ describe('4.1 AgentMiddleware is a handler', () => {
     expect(given).toHaveLength(1)
   })
 
-  test('wrapToolCall.invokable and .streamable stand around calls', async () => {
+  test('wrapToolCall.invokable and .streamable wrap calls', async () => {
     const log: string[] = []
     const invokable = (next: InvokeTool): InvokeTool => {
       return async (ctx, input) => {
@@ -70,7 +70,7 @@ describe('4.1 AgentMiddleware is a handler', () => {
 })
 
 describe('4.2 one list: middlewares first, then handlers', () => {
-  test('whichever list a middleware stands in, it keeps its place', async () => {
+  test('a middleware keeps its place in either list', async () => {
     const say = (text: string) => ({ additionalInstruction: text })
     const handlers = [withInstructionFunc((_ctx, text) => `${text}|H`), say('B')]
     const { requests } = await play(['Hi'], { ...base, middlewares: [say('A')], handlers })

@@ -13,12 +13,12 @@ import {
   toolMetas,
 } from '@troupe/kernel'
 
-/** What the model hooks of a middleware may change. */
+/** The state that the model hooks of a middleware may change. */
 export interface ChatModelAgentState {
   messages: Message[]
 }
 
-/** The object that extended agents before there were handlers; it goes on working unchanged. */
+/** The older way to extend an agent; handlers replace it, and it keeps working unchanged. */
 export interface AgentMiddleware {
   /** Appended to the instruction, after one newline. */
   readonly additionalInstruction?: string
@@ -46,24 +46,29 @@ export function isMiddleware(entry: AgentHandler | AgentMiddleware): entry is Ag
   return typeof entry === 'object' && entry !== null && !('name' in entry) && FIELDS.some((field) => field in entry)
 }
 
-/** A middleware as the handler it is. */
+/** Makes a handler of a middleware. */
 export function middlewareHandler(middleware: AgentMiddleware, who: string): AgentHandler {
-  checkOption(typeof middleware === 'object' && middleware !== null, who, 'a middleware is an object', middleware)
+  checkOption(typeof middleware === 'object' && middleware !== null, who, 'a middleware must be an object', middleware)
   checkNames(middleware, `${who}: middleware`)
   const { additionalInstruction, additionalTools = [], beforeChatModel, afterChatModel, wrapToolCall } = middleware
   const { invokable, streamable } = wrapToolCall ?? {}
   checkOption(
     typeof (additionalInstruction ?? '') === 'string',
     who,
-    'additionalInstruction is a text',
+    'additionalInstruction must be text',
     additionalInstruction,
   )
-  checkOption(typeof (wrapToolCall ?? {}) === 'object', who, 'wrapToolCall is { invokable, streamable }', wrapToolCall)
+  checkOption(
+    typeof (wrapToolCall ?? {}) === 'object',
+    who,
+    'wrapToolCall must be { invokable, streamable }',
+    wrapToolCall,
+  )
   if (wrapToolCall) {
     checkOptionNames(`${who}: wrapToolCall`, wrapToolCall, { invokable: true, streamable: true })
   }
   for (const [hook, value] of Object.entries({ beforeChatModel, afterChatModel, invokable, streamable })) {
-    checkOption(value === undefined || typeof value === 'function', who, `${hook} is a function`, value)
+    checkOption(value === undefined || typeof value === 'function', who, `${hook} must be a function`, value)
   }
   const added = toolMetas(additionalTools)
   return {
@@ -81,7 +86,7 @@ export function middlewareHandler(middleware: AgentMiddleware, who: string): Age
   }
 }
 
-/** Contract: what cannot be meant as a field is the middleware's own. */
+/** Refuses misspelt fields. Contract: a name that resembles no field is a member of the middleware's own. */
 function checkNames(middleware: AgentMiddleware, who: string): void {
   const fields = Object.entries(middleware).filter(
     ([name]) => /^(before|after|wrap|on)[A-Z_]/.test(name) || nearest(name, FIELDS) !== undefined,
@@ -99,7 +104,7 @@ function rewriting(
   }
 }
 
-/** Contract: a middleware is applied once to each rest of an onion, not with every call. */
+/** Contract: a middleware is applied once to each `next`, not with every call. */
 function wrapping<C, I, R>(
   wrap: (next: (ctx: C, input: I) => R) => (ctx: C, input: I) => R,
 ): (ctx: C, input: I, next: (ctx: C, input: I) => R) => R {

@@ -19,22 +19,21 @@ import {
   stream,
   type ToolCallResult,
 } from '@troupe/kernel'
-import { isModelError } from '../model/model-error.ts'
-import { isStop } from '../stop.ts'
-import { wrongResult } from '../tools/tool-call.ts'
+import { isHandlerError, isModelError, markHandlerError } from '../error-origin.ts'
+import { isStop } from '../is-stop.ts'
+import { resultProblem } from '../tools/result-problem.ts'
 import { checkTools } from '../tools/toolbox.ts'
-import { isHandlerError, markHandlerError } from './handler-error.ts'
-import { borrowing, lending } from './lent-stream.ts'
+import { drainScope, withDrainedStream } from './drained-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
-/** What stands inside all wraps. */
+/** The calls that all wraps are around. */
 export interface Innermost {
   readonly invoke: InvokeTool
   readonly stream: StreamTool
   readonly callModel: CallModel
 }
 
-/** Hears how many handlers had their turn before the agent, and with which context. */
+/** Called before each `beforeAgent` with the number of handlers reached, and their context. */
 export type Reached = (handlers: number, ctx: RunContext) => void
 
 /** A history and the context that goes with it. */
@@ -45,22 +44,22 @@ export interface Rewritten {
 
 type Named<H extends HookName> = { readonly name: string; readonly hook: NonNullable<AgentHandler[H]> }
 
-/** The handlers of one agent, compiled once: hooks that are absent are not here at all. */
+/** The handlers of one agent, compiled once; an absent hook costs nothing. */
 export class HandlerChain implements Innermost {
   readonly invoke: InvokeTool
   readonly stream: StreamTool
   readonly callModel: CallModel
-  /** Whether anything happens before or after the agent. */
-  readonly framesAgent: boolean
-  readonly #frames: readonly { before: Named<'beforeAgent'> | undefined; after: Named<'afterAgent'> | undefined }[]
+  /** Whether any handler has `beforeAgent` or `afterAgent`. */
+  readonly hasAgentHooks: boolean
+  readonly #agentHooks: readonly { before: Named<'beforeAgent'> | undefined; after: Named<'afterAgent'> | undefined }[]
   readonly #rewrites: Record<RewriteHook, readonly Named<RewriteHook>[]>
 
   constructor(handlers: readonly AgentHandler[], innermost: Innermost) {
-    this.#frames = handlers.map((handler) => ({
+    this.#agentHooks = handlers.map((handler) => ({
       before: named(handler, 'beforeAgent'),
       after: named(handler, 'afterAgent'),
     }))
-    this.framesAgent = this.#frames.some(({ before, after }) => before ?? after)
+    this.hasAgentHooks = this.#agentHooks.some(({ before, after }) => before ?? after)
     this.#rewrites = {
       beforeModelRewriteHistory: handlers.flatMap((handler) => named(handler, 'beforeModelRewriteHistory') ?? []),
       afterModelRewriteHistory: handlers.flatMap((handler) => named(handler, 'afterModelRewriteHistory') ?? []),
@@ -70,25 +69,25 @@ export class HandlerChain implements Innermost {
     this.callModel = handlers.reduceRight(wrapModel, innermost.callModel)
   }
 
-  /** Contract: forward; tells how far it came, so that `afterAgent` is owed to those alone. */
+  /** Contract: runs forward and reports each handler to `reached`; only those get `afterAgent`. */
   async beforeAgent(ctx: RunContext, config: AgentConfig, reached: Reached): Promise<RunContext> {
     let current = ctx
-    for (const [index, { before }] of this.#frames.entries()) {
+    for (const [index, { before }] of this.#agentHooks.entries()) {
       reached(index + 1, current)
       if (!before) continue
-      const returned = await attempt(current, before.name, 'beforeAgent', () => before.hook(current, config))
+      const returned = await callHook(current, before.name, 'beforeAgent', () => before.hook(current, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
       checkConfig(before.name, config)
     }
     return current
   }
 
-  /** Contract: every hook that is owed runs; the first error of theirs comes out at the end. */
+  /** Contract: runs the hook of every handler that was reached, then throws the first error. */
   async afterAgent(ctx: RunContext, result: RunResult, reached: number): Promise<void> {
     let failed: { readonly error: unknown } | undefined
-    for (const { after } of this.#frames.slice(0, reached)) {
+    for (const { after } of this.#agentHooks.slice(0, reached)) {
       try {
-        if (after) await attempt(ctx, after.name, 'afterAgent', () => after.hook(ctx, result))
+        if (after) await callHook(ctx, after.name, 'afterAgent', () => after.hook(ctx, result))
       } catch (error) {
         failed ??= { error }
       }
@@ -106,11 +105,11 @@ export class HandlerChain implements Innermost {
     return this.#rewrites[hook].length > 0
   }
 
-  /** Contract: forward; each hook gets what the one before made; one that does not wait is not awaited. */
+  /** Contract: runs forward; each hook gets the history of the one before; a hook that returns no promise is not awaited. */
   async rewrite(hook: RewriteHook, start: Rewritten): Promise<Rewritten> {
     let current = start
     for (const { name, hook: rewrite } of this.#rewrites[hook]) {
-      let returned = attempt(current.ctx, name, hook, () => rewrite(current.ctx, current.messages))
+      let returned = callHook(current.ctx, name, hook, () => rewrite(current.ctx, current.messages))
       if (isPromise(returned)) returned = await returned
       current = rewritten(name, hook, returned, current)
     }
@@ -123,11 +122,11 @@ type RewriteHook = 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'
 function rewritten(name: string, hook: HookName, returned: HistoryRewrite, before: Rewritten): Rewritten {
   if (returned === undefined) return before
   const messages: unknown = Array.isArray(returned) ? returned : (returned as { messages?: unknown } | null)?.messages
-  if (!isHistory(messages, before.messages)) throw nonsense(name, hook, 'messages, { messages, ctx } or nothing')
+  if (!isHistory(messages, before.messages)) throw invalidReturn(name, hook, 'messages, { messages, ctx } or nothing')
   return { ctx: 'ctx' in returned ? checkContext(name, hook, returned.ctx) : before.ctx, messages }
 }
 
-/** Whether this is a history; what the history before had is not looked at again. */
+/** Whether this is a history; messages of the history before are not checked again. */
 function isHistory(messages: unknown, before: readonly Message[]): messages is readonly Message[] {
   return (
     Array.isArray(messages) && messages.every((message, i) => message === before[i] || ROLES.includes(message?.role))
@@ -137,14 +136,14 @@ function isHistory(messages: unknown, before: readonly Message[]): messages is r
 const ROLES: readonly unknown[] = ['system', 'user', 'assistant', 'tool']
 
 function checkConfig(name: string, { instruction, tools, input, runOptions }: AgentConfig): void {
-  const wrong = (what: string) => nonsense(name, 'beforeAgent', what)
+  const wrong = (what: string) => invalidReturn(name, 'beforeAgent', what)
   if (typeof instruction !== 'string') throw wrong('config.instruction to be text')
   if (!Array.isArray(tools) || !tools.every((meta) => meta?.tool?.name))
     throw wrong('config.tools to be a list of { tool, returnDirectly }')
   try {
     checkTools(tools)
   } catch (cause) {
-    throw nonsense(name, 'beforeAgent', `config.tools to be sound: ${KernelError.from(cause).message}`)
+    throw invalidReturn(name, 'beforeAgent', `valid config.tools: ${KernelError.from(cause).message}`)
   }
   if (!Array.isArray(input?.messages)) throw wrong('config.input.messages to be a list')
   if (typeof runOptions !== 'object' || runOptions === null) throw wrong('config.runOptions to be an object')
@@ -162,7 +161,7 @@ function wrapInvoke(next: InvokeTool, handler: AgentHandler): InvokeTool {
   if (!wrap) return next
   const hook = invokable ? 'wrapInvokableToolCall' : 'wrapStreamableToolCall'
   return async (ctx, input) =>
-    checkResult(handler.name, hook, await attempt(ctx, handler.name, hook, () => wrap(ctx, input, next)))
+    checkResult(handler.name, hook, await callHook(ctx, handler.name, hook, () => wrap(ctx, input, next)))
 }
 
 function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
@@ -171,23 +170,23 @@ function wrapStream(next: StreamTool, handler: AgentHandler): StreamTool {
   const wrap = streamable ?? (invokable && asStreamableWrap(invokable))
   if (!wrap) return next
   const hook = streamable ? 'wrapStreamableToolCall' : 'wrapInvokableToolCall'
-  const rest = lending(next)
+  const rest = withDrainedStream(next)
   return async (ctx, input) => {
-    const borrowed = borrowing(ctx)
-    const call = await attempt(ctx, handler.name, hook, () => wrap(borrowed.ctx, input, rest))
-    if (!call?.stream || !isPromise(call.result)) throw nonsense(handler.name, hook, '{ stream, result }')
-    const result = attempt(ctx, handler.name, hook, () => call.result).then((value) =>
+    const scope = drainScope(ctx)
+    const call = await callHook(ctx, handler.name, hook, () => wrap(scope.ctx, input, rest))
+    if (!call?.stream || !isPromise(call.result)) throw invalidReturn(handler.name, hook, '{ stream, result }')
+    const result = callHook(ctx, handler.name, hook, () => call.result).then((value) =>
       checkResult(handler.name, hook, value),
     )
-    // Whoever reads the stream hears of the failure first.
+    // The reader of the stream gets this error first.
     result.catch(() => undefined)
-    return { stream: guarded(ctx, handler.name, hook, () => borrowed.whole(call.stream)), result }
+    return { stream: handlerStream(ctx, handler.name, hook, () => scope.drainAfter(call.stream)), result }
   }
 }
 
 function checkResult(name: string, hook: HookName, result: ToolCallResult): ToolCallResult {
-  const wrong = wrongResult(result)
-  if (wrong !== undefined) throw nonsense(name, hook, wrong)
+  const expected = resultProblem(result)
+  if (expected !== undefined) throw invalidReturn(name, hook, expected)
   return result
 }
 
@@ -195,43 +194,43 @@ function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
   return (ctx, request) =>
-    guarded(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), oneAnswer(handler.name))
+    handlerStream(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), untilFinish(handler.name))
 }
 
-/** Contract: as with a model, nothing belongs to an answer after its `finish`, unless it is taken back. */
-function oneAnswer(name: string): (part: ModelPart) => boolean {
+/** Contract: parts after `finish` are discarded, as those of a model are, unless `restart` takes the answer back. */
+function untilFinish(name: string): (part: ModelPart) => boolean {
   let finished = false
   return (part) => {
-    if (typeof part?.type !== 'string') throw nonsense(name, 'wrapModelCall', 'parts of an answer')
+    if (typeof part?.type !== 'string') throw invalidReturn(name, 'wrapModelCall', 'parts of an answer')
     if (finished && part.type !== 'restart') return false
     finished = part.type === 'finish'
     return true
   }
 }
 
-/** A stream that a handler gives; what fails in it names handler and hook. */
-function guarded<T>(
+/** The stream of a handler. Contract: an error in it names handler and hook. */
+function handlerStream<T>(
   ctx: RunContext,
   name: string,
   hook: HookName,
   open: () => AsyncIterable<T>,
-  counts: (value: T) => boolean = () => true,
+  passes: (value: T) => boolean = () => true,
 ): PipeStream<T> {
   return stream(async (sink) => {
     try {
       await pipe(
         open(),
-        sinkTo(sink, (value: T) => (counts(value) ? sink.write(value) : undefined)),
+        sinkTo(sink, (value: T) => (passes(value) ? sink.write(value) : undefined)),
       )
     } catch (error) {
-      // Who has left hears nothing any more, and what broke off for it is nobody's fault.
+      // After the reader has left, the error is a consequence of leaving.
       throw sink.closed ? error : handlerError(ctx, name, hook, error)
     }
   })
 }
 
-/** Calls a hook; what it throws, now or later, names handler and hook. */
-function attempt<T>(ctx: RunContext, name: string, hook: HookName, call: () => T): T {
+/** Calls a hook. Contract: an error that it throws, now or later, names handler and hook. */
+function callHook<T>(ctx: RunContext, name: string, hook: HookName, call: () => T): T {
   try {
     const returned = call()
     if (!isPromise(returned)) return returned
@@ -245,22 +244,22 @@ function attempt<T>(ctx: RunContext, name: string, hook: HookName, call: () => T
 
 function checkContext(name: string, hook: HookName, ctx: RunContext): RunContext {
   if (typeof ctx?.derive === 'function') return ctx
-  throw nonsense(name, hook, 'a context or nothing')
+  throw invalidReturn(name, hook, 'a context or nothing')
 }
 
-function nonsense(name: string, hook: HookName, expected: string): KernelError {
-  return failed(name, hook, new Error(`expected ${expected}`))
+function invalidReturn(name: string, hook: HookName, expected: string): KernelError {
+  return namedError(name, hook, new Error(`expected ${expected}`))
 }
 
-/** What a hook threw as the run's error; aborts, questions, limits of time and failures of the model or of another handler pass as they are. */
+/** Makes the run's error of what a hook threw. Contract: aborts, interrupts, timeouts and errors of the model or of another handler stay as they are. */
 function handlerError(ctx: RunContext, handler: string, hook: HookName, cause: unknown): KernelError {
-  if (!KernelError.is(cause)) return failed(handler, hook, cause)
+  if (!KernelError.is(cause)) return namedError(handler, hook, cause)
   const passes = cause.code === 'TIMEOUT' || isHandlerError(cause) || isModelError(cause) || isStop(cause, ctx)
-  return passes ? cause : failed(handler, hook, cause)
+  return passes ? cause : namedError(handler, hook, cause)
 }
 
-/** Contract: an error with a code of its own keeps it; handler and hook are added. */
-function failed(handler: string, hook: HookName, cause: unknown): KernelError {
+/** Adds handler and hook to an error. Contract: an error with a code of its own keeps it. */
+function namedError(handler: string, hook: HookName, cause: unknown): KernelError {
   const prefix = `handler ${handler}: ${hook} failed, `
   return markHandlerError(KernelError.within(prefix, cause, 'HANDLER_FAILED', { handler, hook }))
 }

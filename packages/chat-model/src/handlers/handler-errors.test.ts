@@ -31,7 +31,7 @@ const HOOKS = {
   afterAgent: boom,
 } satisfies Required<Omit<AgentHandler, 'name'>>
 const options = { tools: [tool('t'), streaming('s')] }
-/** Calls a tool of the kind that the hook stands around. */
+/** Calls a tool of the kind that the hook wraps. */
 const turnsFor = (hook: string) => [calling(hook === 'wrapStreamableToolCall' ? 's' : 't'), 'Done.']
 
 describe('6.4 an error in a hook stops the chain and ends the run with one error event naming handler and hook', () => {
@@ -130,7 +130,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
   const own = ['ABORTED', 'INTERRUPTED'].flatMap((code) =>
     Object.keys(HOOKS).map((hook) => [code, hook as HookName] as const),
   )
-  test.each(own)('%s thrown by %s in a run that nobody stopped is the handler’s failure', async (code, hook) => {
+  test.each(own)('%s thrown by %s in a run that was not stopped is the handler’s failure', async (code, hook) => {
     const thrown = new KernelError(code, 'mine: no')
     const raise = () => {
       throw thrown
@@ -163,7 +163,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     },
   )
 
-  test('a hook that stops because the run was asked to stop is no handler error', async () => {
+  test('a hook that stops because the run was asked to stop is not a handler error', async () => {
     const handlers = [
       withBeforeAgent((ctx) => {
         throw new KernelError('ABORTED', `mine: ${ctx.cancelling}`)
@@ -173,7 +173,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     expect([end?.outcome, errors]).toEqual(['cancelled', []])
   })
 
-  test('a hook that fails because the run was aborted is no handler error', async () => {
+  test('a hook that fails because the run was aborted is not a handler error', async () => {
     const controller = new AbortController()
     const { end, errors } = await play(
       ['Hi.'],

@@ -96,7 +96,7 @@ describe('message-end', () => {
     ])
   })
 
-  test('carries the message as it stands in history, under the id of its message-start', async () => {
+  test('carries the message as the history has it, under the id of its message-start', async () => {
     const { events, end } = await play(['Draft.'], {
       handlers: [changeFirst((message) => ({ ...message, content: 'Final.' }))],
     })

@@ -114,7 +114,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
     expect(log).toEqual(['invokable s', 'streamable s', 'invokable t', 'streamable t'])
   })
 
-  test('legacy wrapToolCall stands around calls of its kind, outside the handlers', async () => {
+  test('legacy wrapToolCall wraps calls of its kind, outside the handlers', async () => {
     const log: string[] = []
     const middleware: AgentMiddleware = {
       wrapToolCall: {

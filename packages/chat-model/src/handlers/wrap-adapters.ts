@@ -1,5 +1,6 @@
 import {
   type AgentHandler,
+  isPromise,
   type Part,
   pipe,
   type StreamToolCallResult,
@@ -10,7 +11,7 @@ import {
 type InvokableWrap = NonNullable<AgentHandler['wrapInvokableToolCall']>
 type StreamableWrap = NonNullable<AgentHandler['wrapStreamableToolCall']>
 
-/** A streamable wrap that does for a stream what the invokable one does for a result: chunks pass as they come. */
+/** Adapts an invokable wrap to streaming tools: chunks pass unchanged, the wrap sees the result. */
 export function asStreamableWrap(wrap: InvokableWrap): StreamableWrap {
   return async (ctx, input, next) => {
     const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
@@ -33,16 +34,18 @@ export function asStreamableWrap(wrap: InvokableWrap): StreamableWrap {
   }
 }
 
-/** An invokable wrap that does for a result what the streamable one does for a stream: the result is a stream of nothing. */
+/** Adapts a streamable wrap to invokable tools: the wrap gets an empty stream and the result. */
 export function asInvokableWrap(wrap: StreamableWrap): InvokableWrap {
   return async (ctx, input, next) => {
-    const call = await wrap(ctx, input, async (innerCtx, innerInput) => silent(next(innerCtx, innerInput)))
+    const call = await wrap(ctx, input, async (innerCtx, innerInput) => emptyStream(next(innerCtx, innerInput)))
+    // If the stream fails, the result is not awaited.
+    if (isPromise(call?.result)) call.result.then(undefined, () => undefined)
     for await (const _ of call.stream);
     return call.result
   }
 }
 
-function silent(result: Promise<ToolCallResult>): StreamToolCallResult {
+function emptyStream(result: Promise<ToolCallResult>): StreamToolCallResult {
   result.catch(() => undefined)
   return {
     stream: stream(async () => {

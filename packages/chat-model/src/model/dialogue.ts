@@ -19,17 +19,17 @@ import { repairHistory } from '@troupe/kernel/history'
 import { openSpan } from '@troupe/kernel/run'
 import type { Plan } from '../plan.ts'
 import type { Toolbox } from '../tools/toolbox.ts'
-import { Answer, type Finish } from './answer.ts'
-import { type Ending, tellMessage } from './message-end.ts'
-import type { Verdict } from './structured-output.ts'
+import { type Finish, MessageBuilder } from './message-builder.ts'
+import type { OutputCheck } from './structured-output.ts'
+import { type MessageEndFields, writeMessageEnd } from './write-message-end.ts'
 
-/** What `beforeAgent` has made of an agent for one run. */
+/** The configuration and tools of one run, as `beforeAgent` has left them. */
 export interface Setup {
   readonly config: AgentConfig
   readonly toolbox: Toolbox
 }
 
-/** The talk with the model in one run: its history, its context, and what it has come to. */
+/** The model calls of one run: their history and context, the tokens used and the last text. */
 export class Dialogue {
   readonly #plan: Plan
   readonly #stamp: EventStamp
@@ -51,7 +51,7 @@ export class Dialogue {
     this.messages = setup.config.input.messages
   }
 
-  /** One model call; gives the message that decides what happens next, or nothing if the model must try again. */
+  /** Calls the model once. Contract: resolves to the message that decides what happens next, or to undefined if the model must be asked again. */
   async ask(turn: number): Promise<AssistantMessage | undefined> {
     const { chain, output, model } = this.#plan
     this.#checkCancelled()
@@ -61,19 +61,19 @@ export class Dialogue {
     const before = this.messages
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
-    const answer = new Answer(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
+    const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
     let finish: Finish
     try {
-      await pipe(chain.callModel(this.ctx, request), answer)
-      const wait = answer.end()
+      await pipe(chain.callModel(this.ctx, request), builder)
+      const wait = builder.end()
       if (wait) await wait
-      finish = finishOf(answer, model.name)
+      finish = finishOf(builder, model.name)
     } catch (error) {
       span?.fail(error)
-      if (answer.begun) await this.#drop(answer)
+      if (builder.begun) await this.#drop(builder)
       throw error
     }
-    const streamed = answer.message()
+    const streamed = builder.message()
     span?.end({
       message: streamed,
       usage: finish.usage,
@@ -82,16 +82,16 @@ export class Dialogue {
     })
     this.usage = addUsage(this.usage, finish.usage)
     this.messages = before.concat([streamed])
-    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(answer, streamed, finish.usage)
+    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(builder, streamed, finish.usage)
     const last = this.messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
-    const verdict = final && output ? await output.judge(textOf(final.content)) : undefined
-    if (last === streamed && !verdict) {
-      const wait = this.#tell(streamed, finish)
+    const checked = final && output ? await output.check(textOf(final.content)) : undefined
+    if (last === streamed && !checked) {
+      const wait = this.#writeEnd(streamed, finish)
       if (wait) await wait
-    } else await tellMessage(this.#sink, this.ctx, streamed, before, this.messages, endingOf(finish, verdict))
-    if (verdict && 'complaint' in verdict) {
-      this.#correct(verdict.complaint)
+    } else await writeMessageEnd(this.#sink, this.ctx, streamed, before, this.messages, endFields(finish, checked))
+    if (checked && 'problem' in checked) {
+      this.#correct(checked.problem)
       return undefined
     }
     if (final) this.text = textOf(final.content)
@@ -102,10 +102,13 @@ export class Dialogue {
   #countCall(): void {
     const { maxIterations: limit = this.#plan.maxIterations } = this.#setup.config.runOptions
     if (!(Number.isInteger(limit) && limit >= 1)) {
-      checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations is a whole number from 1 on', limit)
+      checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations must be a whole number from 1 on', limit)
     }
     if (this.#calls++ < limit) return
-    throw new KernelError('MAX_ITERATIONS', `agent ${this.ctx.agentName}: made ${limit} model calls without an end`)
+    throw new KernelError(
+      'MAX_ITERATIONS',
+      `agent ${this.ctx.agentName}: made ${limit} model calls without a final answer; raise maxIterations if it needs more`,
+    )
   }
 
   #request(turn: number): ModelRequest {
@@ -124,18 +127,18 @@ export class Dialogue {
     }
   }
 
-  /** Tells the end of a message that stayed as it was streamed. */
-  #tell(message: AssistantMessage, { usage, reason: finishReason }: Finish): void | Promise<void> {
+  /** Writes the end of a message that no hook has changed. */
+  #writeEnd(message: AssistantMessage, { usage, reason: finishReason }: Finish): void | Promise<void> {
     const { runId, agentName, runPath } = this.#stamp
     return this.#sink.write({ type: 'message-end', runId, agentName, runPath, message, usage, finishReason })
   }
 
-  /** Lets the after-hooks see the answer. */
-  async #review(answer: Answer, streamed: AssistantMessage, usage: Usage): Promise<void> {
+  /** Runs the after-hooks on the answer. */
+  async #review(builder: MessageBuilder, streamed: AssistantMessage, usage: Usage): Promise<void> {
     try {
       await this.#rewrite('afterModelRewriteHistory')
     } catch (error) {
-      await this.#drop(answer, usage)
+      await this.#drop(builder, usage)
       throw error
     }
     this.#renameCalls(streamed)
@@ -147,7 +150,7 @@ export class Dialogue {
     this.messages = messages
   }
 
-  /** Contract: call ids are unique in the thread, also of calls that a handler adds. */
+  /** Contract: call ids are unique in the thread, including those of calls that a handler adds. */
   #renameCalls(streamed: AssistantMessage): void {
     const last = this.messages.at(-1)
     if (last === streamed || last?.role !== 'assistant' || !last.toolCalls) return
@@ -160,23 +163,23 @@ export class Dialogue {
     }
   }
 
-  /** Closes what a failed call has shown; it is in no history. */
-  async #drop(answer: Answer, usage?: Usage): Promise<void> {
+  /** Closes the shown message of a failed call; it does not enter the history. */
+  async #drop(builder: MessageBuilder, usage?: Usage): Promise<void> {
     try {
-      const message = answer.message()
+      const message = builder.message()
       await this.#sink.write({ type: 'message-end', message, ...(usage && { usage }), dropped: true })
     } catch {
-      // Nobody reads any more; the call's own error is what counts.
+      // The reader has left; the error of the call matters more.
     }
   }
 
-  /** Contract: the model sees the answer and what is wrong with it for the rest of this run; no history keeps either. */
-  #correct(complaint: string): void {
+  /** Asks the model to correct its answer. Contract: the model sees answer and correction until this run ends; neither enters the history. */
+  #correct(problem: string): void {
     const { output } = this.#plan
     if (output && this.#corrections++ >= output.corrections) {
-      throw new KernelError('VALIDATION_FAILED', `agent ${this.ctx.agentName}: ${complaint}`)
+      throw new KernelError('VALIDATION_FAILED', `agent ${this.ctx.agentName}: ${problem}`)
     }
-    const content = `${complaint}\nAnswer again, with JSON that fits the schema and nothing else.`
+    const content = `${problem}\nAnswer again, with JSON that fits the schema and nothing else.`
     this.messages = this.messages.concat([{ id: this.ctx.ids.next(), role: 'user', content }])
   }
 
@@ -184,31 +187,31 @@ export class Dialogue {
     if (this.ctx.cancelling) throw cancelled(this.ctx)
   }
 
-  /** Contract: a provider's call id is kept if unique in the thread, otherwise replaced. */
+  /** Contract: a provider's call id stays if it is unique in the thread, and is replaced otherwise. */
   readonly #uniqueId = (callId: string): string => {
     const { messages } = this.#setup.config.input
-    const known = this.#plan.chain.framesAgent && hasCall(messages, callId)
+    const known = this.#plan.chain.hasAgentHooks && hasCall(messages, callId)
     return this.ctx.ids.call(known ? '' : callId)
   }
 }
 
-function finishOf({ finish }: Answer, model: string): Finish {
+function finishOf({ finish }: MessageBuilder, model: string): Finish {
   if (finish) return finish
-  throw new KernelError('MODEL_FAILED', `model ${model}: a handler took its finish away`)
+  throw new KernelError('MODEL_FAILED', `model ${model}: a wrapModelCall handler dropped the finish part`)
 }
 
-function endingOf({ usage, reason }: Finish, verdict: Verdict | undefined): Ending {
-  if (!verdict) return { usage, finishReason: reason }
-  const judged = 'complaint' in verdict ? { dropped: true as const } : { output: verdict.value }
-  return { usage, finishReason: reason, ...judged }
+function endFields({ usage, reason }: Finish, checked: OutputCheck | undefined): MessageEndFields {
+  if (!checked) return { usage, finishReason: reason }
+  const result = 'problem' in checked ? { dropped: true as const } : { output: checked.value }
+  return { usage, finishReason: reason, ...result }
 }
 
-/** The error of an agent that was asked to stop between its steps. */
+/** The error of a run that was asked to stop between its steps. */
 export function cancelled(ctx: RunContext): KernelError {
   return new KernelError('ABORTED', `agent ${ctx.agentName}: asked to stop ${ctx.cancelling}`)
 }
 
-/** The run knows the history it began with; a handler may have put other calls into it. */
+/** Whether a history has a call of this id; the run knows only the history it began with, and `beforeAgent` may have changed it. */
 function hasCall(messages: readonly Message[], callId: string): boolean {
   for (const message of messages) {
     if (message.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return true

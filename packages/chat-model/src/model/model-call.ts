@@ -9,11 +9,11 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
+import { isModelError, markModelError } from '../error-origin.ts'
 import { withinLimit } from '../time-limit.ts'
-import { isModelError, modelError } from './model-error.ts'
 import { pauseOf, type RetryPolicy } from './retry.ts'
 
-/** How a model call is made. */
+/** The models of a call, its retries and its time limit. */
 export interface ModelCallOptions {
   /** The model, and those to fall back on, in order. */
   readonly models: readonly ChatModel[]
@@ -21,26 +21,26 @@ export interface ModelCallOptions {
   readonly timeoutMs: number | undefined
 }
 
-/** Calls a model with its retries and fallbacks. Contract: what an attempt has said before it failed is followed by `restart`. */
+/** Calls a model with its retries and fallbacks. Contract: the parts of a failed attempt are followed by `restart`. */
 export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallModel {
   return (ctx, request) =>
     stream(async (sink) => {
       let last: KernelError | undefined
       for (const model of models) {
-        for (let attempt = 1; ; attempt++) {
-          const trial = new Trial(model, sink, last !== undefined)
+        for (let made = 1; ; made++) {
+          const attempt = new ModelAttempt(model, sink, last !== undefined)
           try {
-            await trial.run(ctx, request, timeoutMs)
-            trial.check()
+            await attempt.run(ctx, request, timeoutMs)
+            attempt.check()
             return
           } catch (error) {
-            if (trial.downstream) throw trial.downstream.error
-            last = modelError(KernelError.from(error, 'MODEL_FAILED'))
+            if (attempt.downstream) throw attempt.downstream.error
+            last = markModelError(KernelError.from(error, 'MODEL_FAILED'))
             if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
           } finally {
-            trial.close()
+            attempt.close()
           }
-          const pause = pauseOf(retry, last, attempt)
+          const pause = pauseOf(retry, last, made)
           if (pause === undefined) break
           await sleep(ctx, pause)
         }
@@ -50,13 +50,13 @@ export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallM
 }
 
 /** One attempt with one model. */
-class Trial implements Sink<ModelPart> {
+class ModelAttempt implements Sink<ModelPart> {
   readonly #model: ChatModel
   readonly #sink: Sink<ModelPart>
-  /** Parts of a former attempt may have been shown: they are taken back with the first part of this one. */
+  /** Whether parts of an earlier attempt may have been shown: the first part of this one takes them back. */
   #restart: boolean
   #finished = false
-  /** Set when the failure is not the model's but that of whoever reads it. */
+  /** Set if the reader of the parts failed, and not the model. */
   downstream: { readonly error: unknown } | undefined
 
   constructor(model: ChatModel, sink: Sink<ModelPart>, restart: boolean) {
@@ -70,13 +70,13 @@ class Trial implements Sink<ModelPart> {
     return withinLimit(ctx, timeoutMs, `model ${this.#model.name}`, (limited) => this.#read(limited, request))
   }
 
-  /** Contract: throws `MODEL_FAILED` for an answer without an end. */
+  /** Contract: throws `MODEL_FAILED` for an answer without `finish`. */
   check(): void {
     if (this.#finished) return
     throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
   }
 
-  /** From now on a model that does not stop writes into nothing. */
+  /** Discards every further part of a model that does not stop. */
   close(): void {
     this.#finished = true
   }
@@ -99,14 +99,14 @@ class Trial implements Sink<ModelPart> {
     try {
       return this.#sink.write(part)
     } catch (error) {
-      // An answer that cannot be read is the model's failure.
+      // A malformed part is the model's failure.
       if (!KernelError.is(error) || !isModelError(error)) this.downstream = { error }
       throw error
     }
   }
 }
 
-/** A model that never looks at the signal does not pay for it. */
+/** Creates the signal only when a model reads it. */
 class LazySignal {
   readonly #ctx: RunContext
 

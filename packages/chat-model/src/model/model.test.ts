@@ -63,7 +63,7 @@ describe('a model that misbehaves', () => {
     'says nothing at all': [],
     'sends a part that is null': [null, finish],
     'sends a part of an unknown type': [{ type: 'sing' }, finish],
-    'sends text that is none': [{ type: 'text-delta', delta: 42 }, finish],
+    'sends text that is invalid': [{ type: 'text-delta', delta: 42 }, finish],
     'continues a call that it did not begin': [{ type: 'tool-call-delta', callId: 'x', delta: '{}' }, finish],
     'ends a call that it did not begin': [{ type: 'tool-call-end', callId: 'x' }, finish],
     'does not end a call': [start, finish],
@@ -74,7 +74,7 @@ describe('a model that misbehaves', () => {
     ],
     'finishes without usage': [text, { type: 'finish', reason: 'stop' }],
     'finishes for no known reason': [text, { ...finish, reason: 'tired' }],
-    'sends a file that is none': [{ type: 'file' }, finish],
+    'sends a file that is invalid': [{ type: 'file' }, finish],
   }
   test.each(Object.entries(malformed))('%s: MODEL_FAILED or an answer, and one terminal', async (_, parts) => {
     const played = await play([{ parts: parts as ModelPart[] }, 'Second.'], { tools: [tool('t')], retry: false })
@@ -82,14 +82,14 @@ describe('a model that misbehaves', () => {
     if (played.end?.outcome !== 'complete') expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
   })
 
-  test('ends without finish: the answer was cut off, so it is none', async () => {
+  test('ends without finish: the answer was cut off, so it does not count', async () => {
     expect((await play([{ parts: [text] }], { retry: false })).end).toMatchObject({
       outcome: 'failed',
       error: { code: 'MODEL_FAILED' },
     })
   })
 
-  test('sends deltas after finish: they are no part of the answer', async () => {
+  test('sends deltas after finish: they are not part of the answer', async () => {
     const late: ModelPart[] = [
       text,
       finish,

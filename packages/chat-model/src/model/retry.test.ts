@@ -44,7 +44,7 @@ describe('backoff', () => {
     expect([1, 2, 3, 4].map((attempt) => shortest(busy(), attempt))).toEqual([50, 100, 200, undefined])
   })
 
-  test('three attempts and half a second unless told otherwise', () => {
+  test('three attempts and half a second by default', () => {
     const policy = backoff({ random: () => 1 })
     expect([1, 2, 3].map((attempt) => policy(busy(), attempt))).toEqual([500, 1_000, undefined])
   })
@@ -107,16 +107,16 @@ describe('retry', () => {
     expect((await playing).end?.text).toBe('Hi.')
   })
 
-  test('the policy is injectable and hears error and attempt', async () => {
-    const heard: unknown[] = []
+  test('the policy is injectable and gets error and attempt', async () => {
+    const seen: unknown[] = []
     const retry = (error: KernelError, attempt: number) => {
-      heard.push([error.message, attempt])
+      seen.push([error.message, attempt])
       return attempt < 3 ? 0 : undefined
     }
     const { pass, playing } = timed([failing(), failing(), failing(), 'Never.'], { retry })
     for (let i = 0; i < 4; i++) await pass(0)
     const { errors } = await playing
-    expect(heard).toEqual([1, 2, 3].map((attempt) => ['m: busy', attempt]))
+    expect(seen).toEqual([1, 2, 3].map((attempt) => ['m: busy', attempt]))
     expect(errors).toMatchObject([{ code: 'MODEL_FAILED', message: expect.stringContaining('busy') }])
   })
 
@@ -135,7 +135,7 @@ describe('retry', () => {
     expect([hooks, model.requests[1]]).toEqual([1, model.requests[0]])
   })
 
-  test('wrapModelCall stands around one model call with its retries', async () => {
+  test('wrapModelCall wraps one model call with its retries', async () => {
     let calls = 0
     const parts: string[] = []
     await play([failing(busy(), 'mid'), 'Hi.'], {
@@ -157,16 +157,19 @@ describe('retry', () => {
     expect(parts).toEqual(['text-delta', 'restart', 'text-delta', 'finish'])
   })
 
-  test.each(['mid', 'after'] as const)('the text of an attempt that failed %s is no part of the answer', async (at) => {
-    const played = await play([failing(busy(), at), 'Hi.'], { retry: () => 0 })
-    expect([shown(played.events), played.end?.text, brief(played.history)]).toEqual([
-      'Hi.',
-      'Hi.',
-      ['user Hello', 'assistant Hi.'],
-    ])
-    expectSound(played)
-    expect(played.events.filter((event) => event.type === 'message-end' && event.dropped)).toHaveLength(1)
-  })
+  test.each(['mid', 'after'] as const)(
+    'the text of an attempt that failed %s is not part of the answer',
+    async (at) => {
+      const played = await play([failing(busy(), at), 'Hi.'], { retry: () => 0 })
+      expect([shown(played.events), played.end?.text, brief(played.history)]).toEqual([
+        'Hi.',
+        'Hi.',
+        ['user Hello', 'assistant Hi.'],
+      ])
+      expectSound(played)
+      expect(played.events.filter((event) => event.type === 'message-end' && event.dropped)).toHaveLength(1)
+    },
+  )
 
   test('tool calls of a failed attempt are not run', async () => {
     const ran: string[] = []

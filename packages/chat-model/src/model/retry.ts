@@ -1,14 +1,14 @@
 import { checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
-import { modelError } from './model-error.ts'
+import { markModelError } from '../error-origin.ts'
 
-/** How long to wait before the next attempt, in milliseconds; undefined means that there is none. `attempt` counts those made, from 1. */
+/** Gives the milliseconds to wait before the next attempt, or undefined for no further attempt. `attempt` counts the attempts made, from 1. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined
 
-/** What a policy says. Contract: throws `CONFIG_INVALID` for a policy that throws or gives no pause; `details` have the failure it was asked about. */
+/** Asks a policy for the next pause. Contract: throws `CONFIG_INVALID` if the policy throws or returns anything else; `details.failure` is the error it was asked about. */
 export function pauseOf(policy: RetryPolicy, failure: KernelError, attempt: number): number | undefined {
   const details = { failure: failure.toJSON() }
   const broken = (what: string, cause?: unknown) =>
-    modelError(new KernelError('CONFIG_INVALID', `retry policy: ${what}`, { cause, details }))
+    markModelError(new KernelError('CONFIG_INVALID', `retry policy: ${what}`, { cause, details }))
   let pause: number | undefined
   try {
     pause = policy(failure, attempt)
@@ -19,13 +19,13 @@ export function pauseOf(policy: RetryPolicy, failure: KernelError, attempt: numb
   throw broken(`expected milliseconds or undefined, ${got(pause)}`)
 }
 
-/** How the default policy waits. */
+/** Options of the default policy. */
 export interface BackoffOptions {
-  /** Attempts in all, the first included. @default 3 */
+  /** All attempts, including the first. @default 3 */
   readonly attempts?: number
   /** The first pause; each further one is twice as long. @default 500 */
   readonly firstMs?: number
-  /** No pause is longer; a vendor that asks for a longer one is not asked again. @default 30000 */
+  /** The longest pause; if a vendor asks for a longer one, the call is not retried. @default 30000 */
   readonly longestMs?: number
   /** Gives numbers from 0 to 1; a pause lasts between half and all of its length. @default Math.random */
   readonly random?: () => number
@@ -34,7 +34,7 @@ export interface BackoffOptions {
 const ALIASES = { retries: 'attempts', maxRetries: 'attempts', maxMs: 'longestMs' } as const
 
 /**
- * Retries what is `retryable`, with exponential pauses and jitter; `details.retryAfterMs` is honoured where it is longer.
+ * Retries errors that are `retryable`, with exponential pauses and jitter; waits for `details.retryAfterMs` if that is longer.
  * @example chatModelAgent({ retry: backoff({ attempts: 5 }), … })
  */
 export function backoff(options: BackoffOptions = {}): RetryPolicy {
@@ -46,11 +46,16 @@ export function backoff(options: BackoffOptions = {}): RetryPolicy {
     // biome-ignore lint/plugin: a pause is part of the model call, which is an effect
     random = () => Math.random(),
   } = options
-  checkOption(Number.isInteger(attempts) && attempts >= 1, 'backoff', 'attempts is a whole number from 1 on', attempts)
+  checkOption(
+    Number.isInteger(attempts) && attempts >= 1,
+    'backoff',
+    'attempts must be a whole number from 1 on',
+    attempts,
+  )
   for (const [option, value] of Object.entries({ firstMs, longestMs })) {
-    checkOption(Number.isFinite(value) && value >= 0, 'backoff', `${option} is a number of milliseconds`, value)
+    checkOption(Number.isFinite(value) && value >= 0, 'backoff', `${option} must be a number of milliseconds`, value)
   }
-  checkOption(typeof random === 'function', 'backoff', 'random is a function', random)
+  checkOption(typeof random === 'function', 'backoff', 'random must be a function', random)
   return (error, attempt) => {
     if (!error.retryable || attempt >= attempts) return undefined
     const pause = Math.min(longestMs, firstMs * 2 ** (attempt - 1)) * (0.5 + random() / 2)

@@ -47,12 +47,12 @@ describe('structured output', () => {
     ['no JSON', 'It is 21 degrees.'],
     ['JSON that does not fit', '{"city":"Beijing"}'],
     ['an empty answer', ''],
-  ])('%s is corrected by the model, which is told what is wrong', async (_, wrong) => {
+  ])('%s is corrected by the model, which sees what is wrong', async (_, wrong) => {
     const played = await play([{ text: wrong }, good], { output: schema })
     expect(played.end).toMatchObject({ outcome: 'complete', output: value })
-    const told = played.requests[1]?.messages ?? []
-    expect(told.length).toBeGreaterThan(1)
-    expect(told.at(-1)?.role).toBe('user')
+    const sent = played.requests[1]?.messages ?? []
+    expect(sent.length).toBeGreaterThan(1)
+    expect(sent.at(-1)?.role).toBe('user')
     expectSound(played)
   })
 
@@ -98,8 +98,8 @@ describe('structured output', () => {
         withAfterModelRewriteHistory((_, messages) => {
           if (calls++ > 0) return
           const { id } = messages.at(-1) ?? expect.fail('no answer')
-          const told = changes ? [] : [{ id, role: 'assistant', content: 'draft' } as const]
-          return [...messages.slice(0, -1), ...told, { id: changes ? id : 'own', role: 'assistant', content: 'No.' }]
+          const draft = changes ? [] : [{ id, role: 'assistant', content: 'draft' } as const]
+          return [...messages.slice(0, -1), ...draft, { id: changes ? id : 'own', role: 'assistant', content: 'No.' }]
         }),
       ],
     })
@@ -122,7 +122,7 @@ describe('structured output', () => {
   })
 
   test.each([0, 1, 3])('outputCorrections: %i', async (outputCorrections) => {
-    const { requests, errors } = await play(Array(9).fill('nonsense'), { output: schema, outputCorrections })
+    const { requests, errors } = await play(Array(9).fill('not JSON'), { output: schema, outputCorrections })
     expect([requests.length, errors.map(({ code }) => code)]).toEqual([outputCorrections + 1, ['VALIDATION_FAILED']])
   })
 

@@ -8,18 +8,18 @@ import {
   validate,
 } from '@troupe/kernel'
 
-/** What a final answer is worth: a value, or what is wrong with it in words for the model. */
-export type Verdict = { readonly value: Json } | { readonly complaint: string }
+/** A final answer after validation: its value, or its problem in words for the model. */
+export type OutputCheck = { readonly value: Json } | { readonly problem: string }
 
 /** The structured output of an agent. */
 export interface StructuredOutput {
   readonly schema: JsonSchema
   /** How often the model may correct itself. */
   readonly corrections: number
-  judge(text: string): Promise<Verdict>
+  check(text: string): Promise<OutputCheck>
 }
 
-/** Makes the judge of a schema. */
+/** Compiles the schema of a final answer. */
 export function structuredOutput(
   schema: Schema,
   corrections: number,
@@ -28,17 +28,17 @@ export function structuredOutput(
   return {
     schema: toJsonSchema(schema),
     corrections,
-    async judge(text) {
+    async check(text) {
       try {
         return { value: (await validate(schema, JSON.parse(unfenced(text)), validator)) as Json }
       } catch (error) {
-        return { complaint: `The answer does not fit its schema: ${KernelError.from(error).message}` }
+        return { problem: `The answer does not fit its schema: ${KernelError.from(error).message}` }
       }
     },
   }
 }
 
-/** Models like to put JSON into a code block. */
+/** Removes the code block that models often put around JSON. */
 function unfenced(text: string): string {
   return /^\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*$/s.exec(text)?.[1] ?? text
 }

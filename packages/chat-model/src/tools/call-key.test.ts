@@ -38,7 +38,7 @@ test('a call of a run inside a call keeps its key when the outer call runs again
   const inner = chatModelAgent({ name: 'inner', model: scriptedModel(turns, { repeat: true }), tools: [pay] })
   const errand = defineTool({
     name: 'errand',
-    description: 'Lets somebody pay, and asks what to do.',
+    description: 'Takes a payment, and asks what to do.',
     parameters: { type: 'object' },
     async invoke(_args, ctx) {
       await runNested(inner, { messages: [] }, ctx, { forward: false }).catch(() => undefined)

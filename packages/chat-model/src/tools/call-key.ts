@@ -1,10 +1,10 @@
 import { type ContextKey, contextKey, type RunContext } from '@troupe/kernel'
 
-/** The key of the call around, for the calls of runs inside it. */
+/** The key of the outer call, for the calls of the runs inside it. */
 export const OUTER_KEY: ContextKey<string> = contextKey<string>('chat-model.outer-key')
 
-/** The idempotency key of a call. Contract: unique, also where a provider uses an id again that a lost run has left nothing of; a call that runs again keeps its key, and so do those inside it. */
-export function keyOf(ctx: RunContext, callId: string): string {
+/** The idempotency key of a call. Contract: unique, even if a provider repeats the id of a call in a lost run; a call that runs again keeps its key, and so do the calls inside it. */
+export function callKey(ctx: RunContext, callId: string): string {
   const { runId, origin, session } = ctx
   return origin === '' ? `${runId}/${callId}` : `${ctx.get(OUTER_KEY) ?? session.threadId}/${origin}/${callId}`
 }

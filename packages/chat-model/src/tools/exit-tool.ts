@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@troupe/kernel'
 
 /**
- * The tool with which a model says that it is done; the run ends with what it says.
+ * The tool with which a model ends the run; its argument is the result.
  * @example chatModelAgent({ exit: exitTool(), … })
  */
 export function exitTool(): Tool {

@@ -1,15 +1,15 @@
 type Check = (value: unknown) => boolean
 
 /**
- * Makes one function of a schema that has common keywords only; nothing of any other.
- * Contract: what passes is valid. Of the rest a validator has to say whether it is, and what is wrong with it.
+ * Compiles a schema that has common keywords only; undefined for any other schema.
+ * Contract: a value that passes is valid; one that fails must go to a validator, which decides and names the problem.
  */
 export function quickCheck(schema: unknown): Check | undefined {
   if (schema === true) return () => true
   if (!isRecord(schema)) return undefined
   const checks: Check[] = []
   for (const [keyword, value] of Object.entries(schema)) {
-    if (NOTES.has(keyword)) continue
+    if (ANNOTATIONS.has(keyword)) continue
     const check = KEYWORDS.get(keyword)?.(value, schema)
     if (!check) return undefined
     checks.push(check)
@@ -17,8 +17,8 @@ export function quickCheck(schema: unknown): Check | undefined {
   return (value) => checks.every((check) => check(value))
 }
 
-/** They say nothing about whether a value is valid. */
-const NOTES = new Set(['$schema', '$comment', 'title', 'description', 'default', 'examples', 'deprecated'])
+/** Keywords that do not affect validity. */
+const ANNOTATIONS = new Set(['$schema', '$comment', 'title', 'description', 'default', 'examples', 'deprecated'])
 
 type Compile = (value: unknown, schema: Record<string, unknown>) => Check | undefined
 

@@ -18,25 +18,25 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
-import { isHandlerError } from '../handlers/handler-error.ts'
-import { keyOf, OUTER_KEY } from './call-key.ts'
+import { isHandlerError } from '../error-origin.ts'
+import { callKey, OUTER_KEY } from './call-key.ts'
+import { type KeptAction, steers } from './kept-action.ts'
 import { failedResult, isThrown, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
-import { steers, type Wish } from './wish.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** One tool call on its way: it ends answered, open or interrupted, and never throws. */
+/** One tool call that runs. Contract: it ends answered, open or interrupted, and never throws. */
 export class RunningCall implements CallScope {
   readonly callId: string
   readonly answers?: Answers
   readonly saved?: Json
   readonly tool: Tool | undefined
   readonly interrupts: Interrupt[] = []
-  /** Actions that are shown and decide nothing. */
-  readonly customs: AgentAction[] = []
+  /** Actions that are written as events and decide nothing. */
+  readonly customActions: AgentAction[] = []
   readonly #actions: AgentAction[] = []
-  /** What ends the run, once every call has settled. */
+  /** The error that ends the run, once every call has settled. */
   failure: KernelError | undefined
   readonly #turn: TurnInput
   readonly #ctx: RunContext
@@ -48,10 +48,12 @@ export class RunningCall implements CallScope {
   #messageId = ''
   #started: boolean
   #approval = false
-  /** What its nested runs have left for when it runs again. */
-  #left: Json | undefined
-  #told = false
-  #kept: Wish | undefined
+  /** State of its nested runs, for when the call runs again. */
+  #nestedState: Json | undefined
+  /** Whether `tool-end` was written. */
+  #ended = false
+  /** The action that goes into the result, because it must outlive this run. */
+  #kept: KeptAction | undefined
 
   constructor(turn: TurnInput, call: ToolCall, index: number, besideOpen: boolean) {
     const { id, name } = call
@@ -61,12 +63,12 @@ export class RunningCall implements CallScope {
     this.#turn = turn
     this.#returnDirectly = meta?.returnDirectly ?? false
     this.#besideOpen = besideOpen
-    const { kept } = turn
-    this.#parked = kept?.parked[id]
+    const { interrupted } = turn
+    this.#parked = interrupted?.parked[id]
     this.#started = this.#parked?.started ?? false
-    if (kept) this.answers = kept.answers
+    if (interrupted) this.answers = interrupted.answers
     if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
-    const key = this.#parked?.key ?? keyOf(turn.ctx, id)
+    const key = this.#parked?.key ?? callKey(turn.ctx, id)
     this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
     const { step } = this.#ctx
     const input: Draft<ToolCallInput> = { name, arguments: call.arguments, callId: id, step, idempotencyKey: key }
@@ -76,9 +78,9 @@ export class RunningCall implements CallScope {
     this.#input = input
   }
 
-  onInterrupt(interrupts: readonly Interrupt[], left?: Json): void {
+  onInterrupt(interrupts: readonly Interrupt[], state?: Json): void {
     this.interrupts.push(...interrupts)
-    this.#left = left
+    this.#nestedState = state
   }
 
   get mayNeedApproval(): boolean {
@@ -93,14 +95,14 @@ export class RunningCall implements CallScope {
     return this.#result !== undefined
   }
 
-  /** What it asks for beyond its result. */
-  get wish(): Wish | undefined {
+  /** The action of an answered call, kept until the calls beside it have settled. */
+  get keptAction(): KeptAction | undefined {
     const { direct } = this
     if (!this.answered || (!direct && this.#actions.length === 0)) return undefined
     return { actions: this.#actions, ...(direct && { direct }) }
   }
 
-  /** Asks a person if the tool wants one asked. Contract: before any call of the turn starts; what was asked before is obeyed. */
+  /** Asks for approval if the tool needs it. Contract: before any call of the turn starts; a question that was asked stays asked, even if the tool would not ask again. */
   async askApproval(): Promise<void> {
     const { tool } = this
     if (!tool) return
@@ -115,7 +117,7 @@ export class RunningCall implements CallScope {
         responseSchema: APPROVAL_SCHEMA,
         metadata,
       })
-      this.#obey(answer as ApprovalAnswer | null)
+      this.#applyApproval(answer as ApprovalAnswer | null)
     } catch (error) {
       if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
     }
@@ -127,13 +129,13 @@ export class RunningCall implements CallScope {
     try {
       args = await parseArguments(tool, this.#input.arguments, this.#turn.validator)
     } catch {
-      // Arguments that are not valid are answered when the call runs.
+      // Invalid arguments are answered when the call runs.
       return false
     }
     return tool.needsApproval(args, this.#ctx)
   }
 
-  /** Shows that the call starts. Contract: it may start when this has resolved. */
+  /** Writes `tool-start`. Contract: the call may start when this has resolved. */
   announce(): void | Promise<void> {
     if (this.#started || this.#settled) return
     const { name, arguments: args, callId } = this.#input
@@ -170,7 +172,7 @@ export class RunningCall implements CallScope {
       try {
         const result = await this.#call()
         span?.end(result)
-        this.#take(result)
+        this.#setResult(result)
       } catch (error) {
         const failure = KernelError.from(error)
         if (failure.code === 'INTERRUPTED' || failure.code === 'ABORTED') span?.end(failedResult(failure))
@@ -178,7 +180,7 @@ export class RunningCall implements CallScope {
         this.#stop(error)
       }
     }
-    const wait = this.wish ? undefined : this.tellEnd(false)
+    const wait = this.keptAction ? undefined : this.writeEnd(false)
     if (wait) await wait
   }
 
@@ -186,13 +188,13 @@ export class RunningCall implements CallScope {
     return this.#result !== undefined || this.interrupts.length > 0
   }
 
-  /** Tells the result. Contract: once; a call that asks for something waits until it is known whether that has to be kept. */
-  tellEnd(keep: boolean): void | Promise<void> {
+  /** Writes `tool-end`, once. Contract: with `keep` the action goes into the result, because another call of the turn is still open. */
+  writeEnd(keep: boolean): void | Promise<void> {
     const result = this.#result
-    if (!result || this.#told) return
-    this.#told = true
+    if (!result || this.#ended) return
+    this.#ended = true
     this.#messageId = this.#ctx.ids.next()
-    if (keep) this.#kept = this.wish
+    if (keep) this.#kept = this.keptAction
     const { content, error } = result
     const { runId, agentName, runPath } = this.#turn.stamp
     const end = {
@@ -206,8 +208,8 @@ export class RunningCall implements CallScope {
       status: error ? 'failed' : 'complete',
       content,
     } as const
-    const more = this.#more(result)
-    const wait = this.#turn.sink.write(more ? { ...end, ...more } : end)
+    const optional = this.#optionalFields(result)
+    const wait = this.#turn.sink.write(optional ? { ...end, ...optional } : end)
     if (wait) return wait.catch((error: unknown) => this.#stop(error))
   }
 
@@ -221,12 +223,12 @@ export class RunningCall implements CallScope {
       agentName: this.#ctx.agentName,
       content: this.#result.content,
     } as const
-    const more = this.#more(this.#result)
-    return more ? { ...message, ...more } : message
+    const optional = this.#optionalFields(this.#result)
+    return optional ? { ...message, ...optional } : message
   }
 
-  /** What most results do not have. */
-  #more({
+  /** The fields that most results do not have. */
+  #optionalFields({
     display,
     data,
     error,
@@ -245,7 +247,7 @@ export class RunningCall implements CallScope {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
-      ...(this.#left !== undefined && { saved: this.#left }),
+      ...(this.#nestedState !== undefined && { saved: this.#nestedState }),
     }
   }
 
@@ -254,10 +256,10 @@ export class RunningCall implements CallScope {
     return this.#turn.chain.invoke(this.#ctx, this.#input)
   }
 
-  #take(result: ToolCallResult): void {
-    // A question that was asked counts, whatever the tool made of the rejection.
+  #setResult(result: ToolCallResult): void {
+    // A question counts, even if the tool caught its rejection.
     if (this.interrupts.length > 0) return
-    // The result of a long-running call comes from outside, later.
+    // The result of a long-running call arrives later, from outside.
     if (this.tool?.longRunning && !result.error) return
     this.#result = result
     if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = KernelError.from(result.error)
@@ -272,7 +274,7 @@ export class RunningCall implements CallScope {
       await pipe(chunks, { write })
     } catch (error) {
       if (isHandlerError(error)) throw error
-      // Otherwise the result says what went wrong.
+      // The result has every other error.
     }
     return result
   }
@@ -287,7 +289,7 @@ export class RunningCall implements CallScope {
     this.#result = failedResult(KernelError.from(error, 'TOOL_FAILED'))
   }
 
-  #obey(answer: ApprovalAnswer | null): void {
+  #applyApproval(answer: ApprovalAnswer | null): void {
     const edited: unknown = answer?.arguments
     if (answer?.approved !== true) {
       const message = typeof answer?.message === 'string' ? answer.message : 'The user refused this call.'
@@ -299,14 +301,14 @@ export class RunningCall implements CallScope {
 
   onAction(action: AgentAction): void {
     if (action.type === 'interrupt') {
-      throw new KernelError('EVENT_INVALID', 'sendAction: ask with ctx.interrupt(), got an interrupt action')
+      throw new KernelError('EVENT_INVALID', 'sendAction: got an interrupt action; call ctx.interrupt() instead')
     }
     if (action.type === 'transfer-to-agent' && this.#besideOpen) {
-      throw new KernelError('TOOL_FAILED', 'transfer: not while another call of this turn awaits its result')
+      throw new KernelError('TOOL_FAILED', 'transfer: not possible while another call of this turn awaits its result')
     }
-    if (!steers(action)) this.customs.push(action)
+    if (!steers(action)) this.customActions.push(action)
     else if (!this.tool?.longRunning) this.#actions.push(action)
-    // Its result comes from outside, and nobody would remember what it asked for.
+    // Its result comes from outside, without the action.
     else
       throw new KernelError('TOOL_FAILED', `sendAction: a long-running call cannot steer the run, got ${action.type}`)
   }

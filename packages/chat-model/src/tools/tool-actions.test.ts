@@ -218,13 +218,13 @@ describe('7: every call settles first, then precedence', () => {
       ['direct', 'ask'],
       ['ask', 'direct', 'plain'],
     ]) {
-      const heard: string[] = []
-      const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void heard.push(text) }
+      const seen: string[] = []
+      const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void seen.push(text) }
       const options = { tools, handlers: [listen] }
       const first = await play([calling(...names)], options, undefined, settings)
       const second = await play([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
       expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
-      expect([second.end?.text, heard.at(-1)]).toEqual(['direct done', 'direct done'])
+      expect([second.end?.text, seen.at(-1)]).toEqual(['direct done', 'direct done'])
     }
   })
 

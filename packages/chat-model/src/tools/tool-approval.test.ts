@@ -47,7 +47,7 @@ describe('needsApproval', () => {
     expect([log, toolEnds[0]?.error?.code]).toEqual([[], 'VALIDATION_FAILED'])
   })
 
-  test('refused: the model is told, with the reason given, and the tool does not run', async () => {
+  test('refused: the model sees the reason, and the tool does not run', async () => {
     const log: string[] = []
     const talk = conversation(turns, { tools: [guarded(log)] })
     const [id = ''] = questions(await talk.next())
@@ -58,9 +58,9 @@ describe('needsApproval', () => {
     expect([log, end?.text]).toEqual([[], 'Done.'])
   })
 
-  const nonsense: readonly Json[] = [true, 'yes', 1, {}, { approved: 'yes' }, { approved: 1 }, null, []]
-  test.each(nonsense.map((answer) => [JSON.stringify(answer), answer] as const))(
-    'an answer that is none (%s) does not run the tool',
+  const invalid: readonly Json[] = [true, 'yes', 1, {}, { approved: 'yes' }, { approved: 1 }, null, []]
+  test.each(invalid.map((answer) => [JSON.stringify(answer), answer] as const))(
+    'an answer that is invalid (%s) does not run the tool',
     async (_, answer) => {
       const log: string[] = []
       const talk = conversation(turns, { tools: [guarded(log)] })
@@ -121,7 +121,7 @@ describe('needsApproval', () => {
     expect(talk.started().toSorted()).toEqual(['g1', 'g2'])
   })
 
-  test('in a run where nobody can answer, the call fails and the tool does not run', async () => {
+  test('in a run that cannot interrupt, the call fails and the tool does not run', async () => {
     const log: string[] = []
     const { toolEnds, end } = await play(turns, { tools: [guarded(log)] })
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'CONFIG_INVALID' } }])

@@ -1,5 +1,6 @@
 import {
   type Awaitable,
+  got,
   type InvokeTool,
   isContent,
   isPromise,
@@ -17,10 +18,11 @@ import {
   type ToolOutput,
   toolResult,
 } from '@troupe/kernel'
-import { isStop } from '../stop.ts'
+import { isStop } from '../is-stop.ts'
 import { abortError, withinLimit } from '../time-limit.ts'
+import { markChecked } from './result-problem.ts'
 
-/** What calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
+/** Calls a tool, inside all wraps. Contract: a failure of the tool is a result; only aborts and interrupts are thrown. */
 export function toolCall(
   validator: JsonSchemaValidator,
   timeoutMs: number | undefined,
@@ -49,12 +51,16 @@ export function toolCall(
   }
 }
 
-/** Contract: nothing is awaited that is there already. */
+/** Contract: awaits only promises. */
 function invoke(ctx: RunContext, input: ToolCallInput, args: Awaitable<unknown>): Awaitable<ToolCallResult> {
   if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed))
   ctx.throwIfAborted()
   const output = input.tool?.invoke?.(args, ctx, input)
-  return isPromise(output) ? output.then((value) => toolResult(input.name, value)) : toolResult(input.name, output)
+  return isPromise(output) ? output.then((value) => resultOf(input, value)) : resultOf(input, output)
+}
+
+function resultOf({ name }: ToolCallInput, output: ToolOutput | void): ToolCallResult {
+  return markChecked(toolResult(name, output))
 }
 
 type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
@@ -66,22 +72,19 @@ async function streamTool(
   write: (chunk: string | Part) => void | Promise<void>,
 ): Promise<ToolCallResult> {
   const iterator = chunks[Symbol.asyncIterator]()
-  const said: Part[] = []
+  const parts: Part[] = []
   for (;;) {
     const { done, value } = await iterator.next()
     if (done)
-      return toolResult(
-        input.name,
-        value ?? { content: said.every(isText) ? said.map(({ text }) => text).join('') : said },
-      )
-    // Its time may be up, and its end told.
+      return resultOf(input, value ?? { content: parts.every(isText) ? parts.map(({ text }) => text).join('') : parts })
+    // After its time limit the `tool-end` may have been written.
     if (signal.aborted) {
       await iterator.return?.()
       throw signal.reason
     }
     const part: Part = typeof value === 'string' ? { type: 'text', text: value } : value
-    if (notJson(part) !== undefined || !isContent([part])) throw nonsense(input, 'streams text or parts')
-    said.push(part)
+    if (notJson(part) !== undefined || !isContent([part])) throw invalidChunk(input, value)
+    parts.push(part)
     try {
       const wait = write(value)
       if (wait) await wait
@@ -96,15 +99,8 @@ function isText(part: Part): part is Part & { type: 'text' } {
   return part.type === 'text'
 }
 
-/** What was expected of a result that is none. */
-export function wrongResult(result: ToolCallResult): string | undefined {
-  const broken = notJson(result)
-  if (broken !== undefined) return `plain JSON, but not at ${broken || 'its root'}`
-  return isContent(result?.content) ? undefined : 'text, or a result with content'
-}
-
-function nonsense({ name }: ToolCallInput, expected: string): KernelError {
-  return new KernelError('TOOL_FAILED', `tool ${name}: expected that it ${expected}`)
+function invalidChunk({ name }: ToolCallInput, chunk: unknown): KernelError {
+  return new KernelError('TOOL_FAILED', `tool ${name}: a chunk of its stream must be text or a part, ${got(chunk)}`)
 }
 
 /** Runs a call under its time limit and makes a result of its failure. */
@@ -125,25 +121,25 @@ async function limited(
   }
 }
 
-/** What a tool has failed with. Contract: an abort or a question that is none is a failure like any other. */
+/** The error of a failed tool. Contract: an error that only looks like an abort or interrupt becomes `TOOL_FAILED`. */
 export function toolError(ctx: RunContext, name: string, cause: unknown): KernelError {
   const error = KernelError.from(cause, 'TOOL_FAILED')
   if (!/^(ABORTED|INTERRUPTED)$/.test(error.code) || isStop(error, ctx)) return error
   return new KernelError('TOOL_FAILED', `tool ${name}: ${error.message}`, { cause })
 }
 
-/** A failure that ends the run; the mark is JSON, so that it survives a journal. */
+/** The result of a failure that ends the run; the mark is JSON, so that a journal keeps it. */
 function thrownResult(error: KernelError): ToolCallResult {
   const info = error.toJSON()
   return { ...failedResult(error), error: { ...info, details: { ...info.details, thrown: true } } }
 }
 
-/** Whether the tool itself has failed, and not a handler answered in its place. */
+/** Whether the tool itself has thrown; false for an error that a handler has answered with. */
 export function isThrown({ error }: ToolCallResult): boolean {
   return error?.details?.thrown === true
 }
 
-/** What the model sees of a failure. */
+/** The result of a failure, as the model sees it. */
 export function failedResult(error: KernelError): ToolCallResult {
   return { content: `Error: ${error.message}`, error: error.toJSON() }
 }

@@ -149,7 +149,7 @@ describe('streaming tools', () => {
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
   })
 
-  test('a stream of chunks that are none fails the call', async () => {
+  test('a stream of chunks that are invalid fails the call', async () => {
     const s = streaming('s', [1, null] as never)
     const played = await play([calling('s'), 'Done.'], { tools: [s] })
     expect(played.toolEnds).toMatchObject([{ status: 'failed' }])

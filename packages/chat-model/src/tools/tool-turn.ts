@@ -13,14 +13,14 @@ import type {
   ToolMessage,
 } from '@troupe/kernel'
 import type { HandlerChain } from '../handlers/handler-chain.ts'
+import type { KeptAction } from './kept-action.ts'
 import { RunningCall } from './running-call.ts'
 import type { Toolbox } from './toolbox.ts'
-import type { Wish } from './wish.ts'
 
-/** What an interrupted call needs to run again. */
+/** The state with which an interrupted call runs again. */
 export type ParkedCall = {
   readonly started: boolean
-  /** Its first question was whether it may run. */
+  /** Whether its first question was for approval. */
   readonly approval: boolean
   readonly key: string
   readonly saved?: Json
@@ -32,20 +32,20 @@ export interface TurnInput {
   readonly stamp: EventStamp
   readonly sink: Sink<EventDraft>
   readonly turn: number
-  /** All calls of the message, to know positions. */
+  /** All calls of the message: their positions are part of the steps. */
   readonly calls: readonly ToolCall[]
   readonly toolbox: Toolbox
   readonly chain: HandlerChain
   readonly validator: JsonSchemaValidator
   readonly concurrency: number
   readonly callOptions: { readonly [name: string]: Json } | undefined
-  /** Set where the turn goes on after an interrupt. */
-  readonly kept: KeptTurn | undefined
+  /** Set if the turn continues after an interrupt. */
+  readonly interrupted: InterruptedTurn | undefined
 }
 
-/** What a turn was before it was interrupted. */
-export interface KeptTurn {
-  /** Those that are answered already, or await their results from outside. */
+/** The state of a turn that was interrupted. */
+export interface InterruptedTurn {
+  /** Calls that are answered already, or await their results from outside. */
   readonly skip: ReadonlySet<string>
   /** Whether one of them awaits its result. */
   readonly besideOpen: boolean
@@ -53,24 +53,24 @@ export interface KeptTurn {
   readonly parked: { readonly [callId: string]: ParkedCall }
 }
 
-/** What a turn came to, once every call has settled. */
+/** The outcome of a turn, once every call has settled. */
 export interface TurnOutcome {
   /** In listed order. */
   readonly results: readonly ToolMessage[]
   readonly interrupts: readonly Interrupt[]
   readonly parked: { readonly [callId: string]: ParkedCall }
-  /** Actions that are shown and decide nothing. */
-  readonly customs: readonly AgentAction[]
-  /** What those that were answered ask for, by call id. */
-  readonly wishes: ReadonlyMap<string, Wish> | undefined
-  /** What ends the run. */
+  /** Actions that are written as events and decide nothing. */
+  readonly customActions: readonly AgentAction[]
+  /** The actions of answered calls, by call id. */
+  readonly keptActions: ReadonlyMap<string, KeptAction> | undefined
+  /** The error that ends the run. */
   readonly failure: KernelError | undefined
 }
 
-/** Runs the calls of a turn. Contract: approval is asked for all before any starts; they start in listed order and all settle. */
+/** Runs the calls of a turn. Contract: asks for all approvals before any call starts; calls start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
-  const { toolbox, concurrency, kept } = input
-  const { skip, besideOpen = false } = kept ?? {}
+  const { toolbox, concurrency, interrupted } = input
+  const { skip, besideOpen = false } = interrupted ?? {}
   const opens = besideOpen || input.calls.some(({ id, name }) => !skip?.has(id) && toolbox.get(name)?.tool.longRunning)
   const calls: RunningCall[] = []
   input.calls.forEach((call, index) => {
@@ -84,12 +84,12 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
     await only.run()
   } else await pool(calls, concurrency)
   const unsettled = besideOpen || calls.some((call) => !call.answered)
-  for (const call of calls) if (call.wish && !call.direct) await call.tellEnd(unsettled)
-  for (const call of calls) if (call.direct) await call.tellEnd(unsettled)
+  for (const call of calls) if (call.keptAction && !call.direct) await call.writeEnd(unsettled)
+  for (const call of calls) if (call.direct) await call.writeEnd(unsettled)
   return outcomeOf(calls)
 }
 
-/** Those that fit start in one tick, once all of them are announced; the others follow as places become free. */
+/** Starts as many calls as allowed in one tick, once all of these are announced; each further call starts when one has ended. */
 async function pool(calls: readonly RunningCall[], concurrency: number): Promise<void> {
   const first = calls.slice(0, concurrency)
   await Promise.all(first.map((call) => call.announce()))
@@ -110,20 +110,27 @@ function outcomeOf(calls: readonly RunningCall[]): TurnOutcome {
   const results: ToolMessage[] = []
   const interrupts: Interrupt[] = []
   const parked: Record<string, ParkedCall> = {}
-  const customs: AgentAction[] = []
-  let wishes: Map<string, Wish> | undefined
+  const customActions: AgentAction[] = []
+  let keptActions: Map<string, KeptAction> | undefined
   for (const call of calls) {
     const message = call.message()
     if (message) results.push(message)
-    const { callId: id, wish } = call
-    if (wish) {
-      wishes ??= new Map()
-      wishes.set(id, wish)
+    const { callId: id, keptAction } = call
+    if (keptAction) {
+      keptActions ??= new Map()
+      keptActions.set(id, keptAction)
     }
-    // One that asks runs again, and acts again.
-    if (call.interrupts.length === 0) customs.push(...call.customs)
+    // An interrupted call runs again and sends its actions again.
+    if (call.interrupts.length === 0) customActions.push(...call.customActions)
     else parked[id] = call.parked()
     interrupts.push(...call.interrupts)
   }
-  return { results, interrupts, parked, customs, wishes, failure: calls.find((call) => call.failure)?.failure }
+  return {
+    results,
+    interrupts,
+    parked,
+    customActions,
+    keptActions,
+    failure: calls.find((call) => call.failure)?.failure,
+  }
 }

@@ -20,7 +20,7 @@ export class Toolbox {
     return this.#byName.get(name)
   }
 
-  /** This toolbox with tools that others give; one whose name is taken is left out. Contract: made once for a list. */
+  /** Adds tools; one whose name is taken is left out. Contract: the same list gives the same toolbox. */
   with(added: readonly ToolMeta[]): Toolbox {
     let extended = this.#extended?.get(added)
     if (extended) return extended
@@ -32,27 +32,27 @@ export class Toolbox {
     return extended
   }
 
-  /** This toolbox if it holds just these tools, else a new one. */
+  /** A toolbox with exactly these tools: this one if it has them, else a new one. */
   holding(metas: readonly ToolMeta[]): Toolbox {
     const same = metas.length === this.metas.length && metas.every((meta, i) => meta === this.metas[i])
     return same ? this : new Toolbox(metas)
   }
 }
 
-/** Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for what is no tool and for a name that occurs twice; a tool is checked once. */
+/** Checks each tool once. Contract: throws `CONFIG_INVALID` or `SCHEMA_INVALID` for an invalid tool and for a name that occurs twice. */
 export function checkTools(metas: readonly ToolMeta[]): void {
   const names = new Set<string>()
   for (const { tool } of metas) {
     if (!SPECS.has(tool)) toolMetas([tool])
     specOf(tool)
     if (names.has(tool.name)) {
-      throw new KernelError('CONFIG_INVALID', `tools: names are unique, got "${tool.name}" twice`)
+      throw new KernelError('CONFIG_INVALID', `tools: names must be unique, got "${tool.name}" twice`)
     }
     names.add(tool.name)
   }
 }
 
-/** Contract: a schema is converted once per tool, not per run. */
+/** Converts the schema of a tool, once for all runs. */
 function specOf(tool: Tool): ToolSpec {
   const known = SPECS.get(tool)
   if (known) return known

@@ -9,7 +9,7 @@ beforeEach(noUnhandledRejection)
 const raise = (error: unknown) => (): never => {
   throw error
 }
-/** What stands in for a result that is none. */
+/** The code of an invalid result. */
 const NO_RESULT = /^(TOOL|VALIDATION)_FAILED$/
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const args = (...pieces: readonly string[]) => ({ toolCalls: [{ id: 'c', name: 't', arguments: pieces }] })
@@ -24,14 +24,14 @@ describe('6: a call is answered exactly once before the next model call', () => 
     'no arguments at all count as {}': [tool('t'), '', undefined],
     'invalid JSON': [tool('t'), '{"city": ', 'VALIDATION_FAILED'],
     'invalid arguments': [tool('t', () => 'x', { parameters: city }), '{"city": 1}', 'VALIDATION_FAILED'],
-    'arguments that are no object': [tool('t'), '[1]', 'VALIDATION_FAILED'],
+    'arguments that are not an object': [tool('t'), '[1]', 'VALIDATION_FAILED'],
     'an unknown tool': [undefined, '{}', 'TOOL_UNKNOWN'],
     'a thrown error': [tool('t', raise(new Error('no'))), '{}', 'TOOL_FAILED'],
     'a rejection': [tool('t', async () => raise(new Error('no'))()), '{}', 'TOOL_FAILED'],
-    'a thrown value that is no error': [tool('t', raise('no')), '{}', 'TOOL_FAILED'],
+    'a thrown value that is not an error': [tool('t', raise('no')), '{}', 'TOOL_FAILED'],
     'a coded error keeps its code': [tool('t', raise(new KernelError('NOT_FOUND', 't: no'))), '{}', 'NOT_FOUND'],
     'a function instead of a result': [returning(() => 1), '{}', NO_RESULT],
-    'data that is no JSON': [returning({ content: 'x', data: 1n }), '{}', NO_RESULT],
+    'data that is not JSON': [returning({ content: 'x', data: 1n }), '{}', NO_RESULT],
     'data that is circular': [returning({ content: 'x', data: circular }), '{}', NO_RESULT],
     'a stream that fails midway': [
       defineTool({
@@ -63,7 +63,7 @@ describe('6: a call is answered exactly once before the next model call', () => 
   })
 
   test.each(['ABORTED', 'INTERRUPTED'])(
-    '%s thrown by a tool in a run that nobody stopped is a failure like any other',
+    '%s thrown by a tool in a run that was not stopped is a failure like any other',
     async (code) => {
       const thrown = new KernelError(code, 'mine: no')
       const failing: Record<string, Tool> = {
@@ -228,7 +228,7 @@ test('callOptions come from RunOptions.tools by name', async () => {
   expect(seen).toEqual([{ unit: 'C' }, undefined])
 })
 
-test('the model is told of each tool with its JSON Schema', async () => {
+test('the model gets each tool with its JSON Schema', async () => {
   const zodTool = defineTool({
     name: 'z',
     description: 'Z.',

@@ -5,7 +5,7 @@ const TOKENS_PER_FILE = 1_600
 const TOKENS_PER_MESSAGE = 4
 
 /**
- * Guesses what a message costs: a quarter of its characters, 1,600 for each file, 4 for itself.
+ * Estimates the tokens of a message: a quarter of its characters, 1,600 for each file, 4 for the message itself.
  * Contract: near enough for English and code; Chinese, Japanese and Korean cost two to four times as much, and long documents more than a file.
  * @example estimateTokens({ id: '1', role: 'user', content: 'Hello!' }) // 6
  */

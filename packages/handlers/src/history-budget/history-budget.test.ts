@@ -38,7 +38,7 @@ const HISTORY: readonly Message[] = [
 ]
 
 describe('a history over the budget', () => {
-  it('loses its oldest turns whole', async () => {
+  it('loses its oldest exchanges whole', async () => {
     expect(ids(await short({ maxTokens: 7, count: one }, HISTORY))).toEqual(['u2', 'a3', 'u3'])
     expect(ids(await short({ maxTokens: 2, count: one }, HISTORY))).toEqual(['u3'])
   })
@@ -56,21 +56,21 @@ describe('a history over the budget', () => {
     expect(await short({ maxTokens: 10 }, alone)).toBe(alone)
   })
 
-  it('loses the oldest steps of a long last turn, but never its question and its last step', async () => {
-    const steps = ['1', '2', '3'].flatMap((n) => [
+  it('loses the oldest turns of a long last exchange, but never its question and its last turn', async () => {
+    const turns = ['1', '2', '3'].flatMap((n) => [
       assistant(`a${n}`, '', [`c${n}`, `d${n}`]),
       result(`c${n}`),
       result(`d${n}`),
     ])
-    const history = [user('u0'), assistant('a0'), user('u1'), ...steps]
-    expect(ids(await short({ maxTokens: 7, count: one }, history))).toEqual(['u1', ...ids(steps.slice(3))])
-    expect(ids(await short({ maxTokens: 1, count: one }, history))).toEqual(['u1', ...ids(steps.slice(6))])
+    const history = [user('u0'), assistant('a0'), user('u1'), ...turns]
+    expect(ids(await short({ maxTokens: 7, count: one }, history))).toEqual(['u1', ...ids(turns.slice(3))])
+    expect(ids(await short({ maxTokens: 1, count: one }, history))).toEqual(['u1', ...ids(turns.slice(6))])
   })
 
-  it('keeps the last messages it is told to keep, with the turn or step they belong to', async () => {
+  it('keeps the last `keepLast` messages, with the exchange or turn they belong to', async () => {
     expect(ids(await short({ maxTokens: 1, count: one, keepLast: 2 }, HISTORY))).toEqual(['u2', 'a3', 'u3'])
-    const steps = [user('u'), assistant('a1', '', ['c1']), result('c1'), assistant('a2', '', ['c2']), result('c2')]
-    expect(ids(await short({ maxTokens: 1, count: one, keepLast: 3 }, steps))).toEqual(ids(steps))
+    const turns = [user('u'), assistant('a1', '', ['c1']), result('c1'), assistant('a2', '', ['c2']), result('c2')]
+    expect(ids(await short({ maxTokens: 1, count: one, keepLast: 3 }, turns))).toEqual(ids(turns))
     expect(ids(await short({ maxTokens: 1, count: one, keepLast: 99 }, HISTORY))).toEqual(ids(HISTORY))
   })
 
@@ -83,14 +83,14 @@ describe('a history over the budget', () => {
     expect(ids(await short({ maxTokens: 1, count: one }, [user('u1'), user('u2'), user('u3')]))).toEqual(['u3'])
   })
 
-  it('without a user message keeps its last step', async () => {
+  it('without a user message keeps its last turn', async () => {
     const history = [assistant('a1'), assistant('a2', '', ['c1']), result('c1')]
     expect(ids(await short({ maxTokens: 1, count: one }, history))).toEqual(['a2', 'r-c1'])
   })
 
   it('is cut further than needed where that is asked for, so that it is cut less often', async () => {
-    const turns = Array.from({ length: 10 }, (_, i) => user(`u${i}`))
-    expect(await short({ maxTokens: 9, trimTo: 4, count: one }, turns)).toHaveLength(4)
+    const questions = Array.from({ length: 10 }, (_, i) => user(`u${i}`))
+    expect(await short({ maxTokens: 9, trimTo: 4, count: one }, questions)).toHaveLength(4)
   })
 })
 
@@ -111,13 +111,13 @@ describe('what a message costs', () => {
 
   it.each([Number.NaN, -1, Number.POSITIVE_INFINITY, '1'])('is an error if it is %s', async (tokens) => {
     await expect(short({ maxTokens: 1, count: () => tokens as number }, HISTORY)).rejects.toThrow(
-      `historyBudget: count gives a number from 0 on, got ${JSON.stringify(tokens) === 'null' ? tokens : JSON.stringify(tokens)}`,
+      `historyBudget: count must return a number from 0 on, got ${JSON.stringify(tokens) === 'null' ? tokens : JSON.stringify(tokens)}`,
     )
   })
 })
 
 describe('a summary', () => {
-  it('stands for what was dropped, after the system messages at the head', async () => {
+  it('replaces the dropped messages, after the system messages at the head', async () => {
     let given: readonly Message[] = []
     const summarize = async (messages: readonly Message[]) => {
       given = messages
@@ -155,7 +155,7 @@ describe('a summary', () => {
     expect(given.length).toBeLessThan(8)
   })
 
-  it('is no word of the user: where the user said nothing, the next summary takes its place', async () => {
+  it('is not a user message: without one, the next summary takes its place', async () => {
     const steps = (name: string) => ['1', '2', '3', '4', '5'].map((n) => assistant(name + n))
     const next = running({ maxTokens: 4, count: one, summarize: (messages) => `${messages.length} messages.` })
     const first = await next(steps('a'))
@@ -197,12 +197,12 @@ describe('a summary', () => {
     expect(ids(await short({ maxTokens: 1, count: one, summarize }, HISTORY))).toEqual(['u3'])
   })
 
-  it('that fails or is no text fails loudly', async () => {
+  it('that fails or is not text ends the run with an error', async () => {
     const failing = historyBudget({ maxTokens: 4, count: one, summarize: () => Promise.reject(new Error('no model')) })
     await expect(failing.beforeModelRewriteHistory?.(contextOf(), HISTORY)).rejects.toThrow('no model')
     const wrong = historyBudget({ maxTokens: 4, count: one, summarize: () => 7 as never })
     await expect(wrong.beforeModelRewriteHistory?.(contextOf(), HISTORY)).rejects.toMatchObject({
-      message: 'historyBudget: summarize gives a text, got 7',
+      message: 'historyBudget: summarize must return text, got 7',
     })
   })
 })
@@ -249,12 +249,12 @@ it('gives a paired history, within the budget or as small as it may be, with the
 })
 
 it.each([
-  [{}, 'maxTokens is a whole number from 1 on, got undefined'],
-  [{ maxTokens: 0 }, 'maxTokens is a whole number from 1 on, got 0'],
-  [{ maxTokens: 1, count: 1 }, 'count is a function, got 1'],
-  [{ maxTokens: 1, keepLast: 0 }, 'keepLast is a whole number from 1 on, got 0'],
-  [{ maxTokens: 1, trimTo: 2 }, 'trimTo is a whole number up to maxTokens, got 2'],
-  [{ maxTokens: 1, summarize: {} }, 'summarize is a function, got an object'],
+  [{}, 'maxTokens must be a whole number from 1 on, got undefined'],
+  [{ maxTokens: 0 }, 'maxTokens must be a whole number from 1 on, got 0'],
+  [{ maxTokens: 1, count: 1 }, 'count must be a function, got 1'],
+  [{ maxTokens: 1, keepLast: 0 }, 'keepLast must be a whole number from 1 on, got 0'],
+  [{ maxTokens: 1, trimTo: 2 }, 'trimTo must be a whole number up to maxTokens, got 2'],
+  [{ maxTokens: 1, summarize: {} }, 'summarize must be a function, got an object'],
 ])('refuses the options %j', (options, message) => {
   expect(() => historyBudget(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: `historyBudget: ${message}` }),

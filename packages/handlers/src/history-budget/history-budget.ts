@@ -12,37 +12,42 @@ import { isWhole } from '../is-whole.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { type SplitHistory, splitHistory } from './split-history.ts'
 
-/** How long a history `historyBudget` lets the model see. */
+/** Options of `historyBudget`. */
 export interface HistoryBudgetOptions {
   /** The budget of the messages; instruction and tools are not counted. */
   readonly maxTokens: number
-  /** What a message costs. Contract: asked once per message. @default estimateTokens */
+  /** Counts the tokens of a message. Contract: called once per message. @default estimateTokens */
   readonly count?: (message: Message) => number
-  /** How many of the latest messages stay whatever they cost, with the turn or step they belong to. @default 1 */
+  /** How many of the latest messages always stay, with the exchange or turn they belong to. @default 1 */
   readonly keepLast?: number
-  /** How far a history that is over the budget is cut; less than `maxTokens` means to cut less often. @default maxTokens, half of it with `summarize` */
+  /** The size to which a history over the budget is cut; the smaller it is, the less often the history is cut. @default maxTokens, half of it with `summarize` */
   readonly trimTo?: number
-  /** Makes a text of what is dropped. Contract: an earlier summary comes first in `messages`; no text means no summary; throwing ends the run. */
+  /** Summarises the dropped messages. Contract: `messages` begins with an earlier summary; empty text means no summary; throwing ends the run. */
   readonly summarize?: (messages: readonly Message[], ctx: RunContext) => Awaitable<string>
 }
 
 const WHO = 'historyBudget'
 
 /**
- * Keeps what the model sees of the history under a budget of tokens.
- * Contract: drops the oldest turns whole; never the last user message, nor a call without its results.
+ * Keeps the history that the model sees under a budget of tokens.
+ * Contract: drops the oldest exchanges whole; never the last user message, nor a call without its results.
  * @example chatModelAgent({ name: 'guide', model, handlers: [historyBudget({ maxTokens: 100_000 })] })
  */
 export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
   checkOptionNames(WHO, options, { maxTokens: true, count: true, keepLast: true, trimTo: true, summarize: true })
   const { maxTokens, count, keepLast = 1, summarize } = options
   const { trimTo = summarize ? Math.ceil(maxTokens / 2) : maxTokens } = options
-  checkOption(isWhole(maxTokens, 1), WHO, 'maxTokens is a whole number from 1 on', maxTokens)
-  checkOption(count === undefined || typeof count === 'function', WHO, 'count is a function', count)
-  checkOption(isWhole(keepLast, 1), WHO, 'keepLast is a whole number from 1 on', keepLast)
-  checkOption(isWhole(trimTo, 0) && trimTo <= maxTokens, WHO, 'trimTo is a whole number up to maxTokens', trimTo)
-  checkOption(summarize === undefined || typeof summarize === 'function', WHO, 'summarize is a function', summarize)
-  const cost = count ? remembered(count) : estimateTokens
+  checkOption(isWhole(maxTokens, 1), WHO, 'maxTokens must be a whole number from 1 on', maxTokens)
+  checkOption(count === undefined || typeof count === 'function', WHO, 'count must be a function', count)
+  checkOption(isWhole(keepLast, 1), WHO, 'keepLast must be a whole number from 1 on', keepLast)
+  checkOption(isWhole(trimTo, 0) && trimTo <= maxTokens, WHO, 'trimTo must be a whole number up to maxTokens', trimTo)
+  checkOption(
+    summarize === undefined || typeof summarize === 'function',
+    WHO,
+    'summarize must be a function',
+    summarize,
+  )
+  const cost = count ? memoized(count) : estimateTokens
   const summaryId = contextKey<string>('historyBudget.summary')
 
   return {
@@ -61,7 +66,7 @@ export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
   async function summarized(ctx: RunContext, split: SplitHistory, room: number): Promise<HistoryRewrite> {
     const { head, kept, dropped } = split
     const text: unknown = await summarize?.(dropped, ctx)
-    checkOption(typeof text === 'string', WHO, 'summarize gives a text', text)
+    checkOption(typeof text === 'string', WHO, 'summarize must return text', text)
     const content = `Summary of the conversation so far:\n${text}`
     const summary: Message = { id: ctx.ids.next(), role: 'user', content }
     if (text === '' || cost(summary) > room) return head.concat(kept)
@@ -75,14 +80,14 @@ function sum(messages: readonly Message[], cost: (message: Message) => number): 
   return total
 }
 
-/** A tokenizer is slow, and a message never changes. */
-function remembered(count: (message: Message) => number): (message: Message) => number {
+/** Remembers the count of each message: a tokenizer is slow, and a message never changes. */
+function memoized(count: (message: Message) => number): (message: Message) => number {
   const known = new WeakMap<Message, number>()
   return (message) => {
     const before = known.get(message)
     if (before !== undefined) return before
     const tokens = count(message)
-    checkOption(Number.isFinite(tokens) && tokens >= 0, WHO, 'count gives a number from 0 on', tokens)
+    checkOption(Number.isFinite(tokens) && tokens >= 0, WHO, 'count must return a number from 0 on', tokens)
     known.set(message, tokens)
     return tokens
   }

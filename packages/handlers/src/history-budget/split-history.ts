@@ -1,26 +1,26 @@
 import type { Message } from '@troupe/kernel'
 
-/** What a history is split by. */
+/** Options of `splitHistory`. */
 export interface SplitOptions {
   readonly cost: (message: Message) => number
-  /** Tokens to be got rid of. */
+  /** Tokens to drop. */
   readonly excess: number
   /** How many of the latest messages stay. */
   readonly keepLast: number
-  /** The id of an earlier summary, which is no word of the user and goes with what is dropped next. */
+  /** The id of an earlier summary: it does not count as a user message, and is dropped with the next messages. */
   readonly summaryId: string | undefined
 }
 
-/** A history in two: what stays, with its system messages at the head apart, and what goes. */
+/** A history in parts: system messages at the head, messages that stay, and messages that are dropped. */
 export interface SplitHistory {
   readonly head: readonly Message[]
   readonly kept: readonly Message[]
-  /** Oldest first; an earlier summary leads. */
+  /** Oldest first; begins with an earlier summary, if any. */
   readonly dropped: readonly Message[]
 }
 
 /**
- * Drops the oldest turns whole, then the oldest steps of the last turn, until enough is gone or nothing more can go.
+ * Drops the oldest exchanges (a user message and all that follows it) whole, then the oldest turns of the last one, until enough is dropped or nothing more may be.
  * Contract: a call stays with its results; system messages at the head, the last user message and the last messages stay.
  */
 export function splitHistory(messages: readonly Message[], options: SplitOptions): SplitHistory | undefined {
@@ -52,7 +52,7 @@ export function splitHistory(messages: readonly Message[], options: SplitOptions
   }
 }
 
-/** Where a turn ends that begins here; after the last user message: a step, which is a message with the results of its calls. */
+/** The end of the block that begins at `from`: a whole exchange, or a turn after the last user message. */
 function blockEnd(messages: readonly Message[], from: number, lastUser: number): number {
   let to = from + 1
   while (to < messages.length && !startsBlock(messages, to, lastUser)) to++
@@ -62,6 +62,6 @@ function blockEnd(messages: readonly Message[], from: number, lastUser: number):
 function startsBlock(messages: readonly Message[], index: number, lastUser: number): boolean {
   const role = messages[index]?.role
   if (index > lastUser) return role !== 'tool'
-  // Words of the application right before a user message belong to it.
+  // A system message right before a user message belongs to it.
   return (role === 'user' || role === 'system') && messages[index - 1]?.role !== 'system'
 }

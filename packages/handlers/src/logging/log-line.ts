@@ -1,19 +1,19 @@
 import { type ErrorInfo, type FinishReason, KernelError, type Outcome, type Usage } from '@troupe/kernel'
 
-/** How much a line matters: `warn` is a tool that failed, `error` a model call, a hook or a run. */
+/** The level of a line: `warn` for a tool that failed, `error` for a model call, a hook or a run that failed. */
 export type LogLevel = 'info' | 'warn' | 'error'
 
-/** What went wrong; its words may quote a message, so they come with `content` only. */
+/** An error in the log; its message may quote the conversation, so it is written with `content` only. */
 export type LogError = {
   readonly code: ErrorInfo['code']
   readonly retryable?: boolean
-  /** Of a `HANDLER_FAILED`. */
+  /** The handler and hook that failed. */
   readonly handler?: string
   readonly hook?: string
   readonly message?: string
 }
 
-/** What a line says beyond who says it. */
+/** The fields of a line, by event. */
 export type LogFields =
   | { readonly event: 'agent-start'; readonly messages: number; readonly tools: number; readonly input?: string }
   | {
@@ -50,7 +50,7 @@ export type LogFields =
       readonly result?: string
     }
 
-/** One line, plain JSON; `input`, `text`, `arguments` and `result` come with `content` only. */
+/** One line of the log, plain JSON; `input`, `text`, `arguments` and `result` are written with `content` only. */
 export type LogLine = {
   readonly level: LogLevel
   /** Milliseconds since 1970, by the clock of the run. */
@@ -60,7 +60,7 @@ export type LogLine = {
   readonly agentName: string
 } & LogFields
 
-/** What a log may know of an error. */
+/** Makes the log fields of an error; the message only with `content`. */
 export function logError(error: unknown, content: boolean): LogError {
   const { code, message, retryable, details } = KernelError.from(error)
   const { handler, hook } = details

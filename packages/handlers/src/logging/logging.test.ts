@@ -208,10 +208,10 @@ it.each([
 })
 
 it.each([
-  [{}, 'log is a function, got undefined'],
-  [{ log: 'console' }, 'log is a function, got "console"'],
-  [{ log: throwing, level: 'loud' }, 'level is one of info, warn, error, got "loud"'],
-  [{ log: throwing, content: 'yes' }, 'content is true or false, got "yes"'],
+  [{}, 'log must be a function, got undefined'],
+  [{ log: 'console' }, 'log must be a function, got "console"'],
+  [{ log: throwing, level: 'loud' }, 'level must be one of info, warn, error, got "loud"'],
+  [{ log: throwing, content: 'yes' }, 'content must be true or false, got "yes"'],
 ])('refuses the options %j', (options, message) => {
   expect(() => logging(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: `logging: ${message}` }),

@@ -12,13 +12,13 @@ import {
 } from '@troupe/kernel'
 import { type LogFields, type LogLevel, type LogLine, logError } from './log-line.ts'
 
-/** Where `logging` writes, and how much. */
+/** Options of `logging`. */
 export interface LoggingOptions {
-  /** Contract: not awaited; what it throws is ignored, because a log must not break a run. */
+  /** Writes a line. Contract: not awaited; its errors are ignored, because a log must not break a run. */
   readonly log: (line: LogLine) => void
-  /** The least that is written. @default 'info' */
+  /** The lowest level to write. @default 'info' */
   readonly level?: LogLevel
-  /** Whether texts of messages, arguments, results and errors are written. @default false */
+  /** Whether to write the texts of messages, arguments, results and errors. @default false */
   readonly content?: boolean
 }
 
@@ -27,15 +27,15 @@ const LEVELS: readonly unknown[] = ['info', 'warn', 'error'] satisfies LogLevel[
 
 /**
  * Writes a line when an agent starts and ends, and after each model call and tool call.
- * Contract: put it first, so that it stands outside what the other handlers do.
+ * Contract: put it first, so that it also logs what the other handlers do.
  * @example chatModelAgent({ name: 'guide', model, handlers: [logging({ log: (line) => console.log(JSON.stringify(line)) })] })
  */
 export function logging(options: LoggingOptions): AgentHandler {
   checkOptionNames(WHO, options, { log: true, level: true, content: true })
   const { log, level: least = 'info', content = false } = options
-  checkOption(typeof log === 'function', WHO, 'log is a function', log)
-  checkOption(LEVELS.includes(least), WHO, `level is one of ${LEVELS.join(', ')}`, least)
-  checkOption(typeof content === 'boolean', WHO, 'content is true or false', content)
+  checkOption(typeof log === 'function', WHO, 'log must be a function', log)
+  checkOption(LEVELS.includes(least), WHO, `level must be one of ${LEVELS.join(', ')}`, least)
+  checkOption(typeof content === 'boolean', WHO, 'content must be true or false', content)
   const startedAt = contextKey<number>('logging.startedAt')
 
   const write = async (ctx: RunContext, level: LogLevel, fields: LogFields): Promise<void> => {
@@ -73,7 +73,7 @@ export function logging(options: LoggingOptions): AgentHandler {
     wrapModelCall: (ctx, request, next) =>
       stream<ModelPart>(async (sink) => {
         const start = ctx.clock.now()
-        const call = new ModelCall(content)
+        const call = new ModelCallFields(content)
         const fields = () => ({
           event: 'model-call' as const,
           step: request.step,
@@ -83,7 +83,7 @@ export function logging(options: LoggingOptions): AgentHandler {
         try {
           await pipe(next(ctx, request), {
             write(part) {
-              call.see(part)
+              call.add(part)
               return sink.write(part)
             },
           })
@@ -132,8 +132,8 @@ const STOPPED: ReadonlyMap<string, 'cancelled' | 'interrupted'> = new Map([
   ['INTERRUPTED', 'interrupted'],
 ])
 
-/** What is worth a line of a model call. */
-class ModelCall {
+/** Collects the log fields of a model call. */
+class ModelCallFields {
   readonly #content: boolean
   #text = ''
   #restarts = 0
@@ -143,7 +143,7 @@ class ModelCall {
     this.#content = content
   }
 
-  see(part: ModelPart): void {
+  add(part: ModelPart): void {
     if (part.type === 'text-delta' && this.#content) this.#text += part.delta
     else if (part.type === 'finish') this.#finish = part
     else if (part.type === 'restart') {

@@ -9,7 +9,7 @@ describe('canonicalJson', () => {
     expect(canonicalJson(one)).toBe(canonicalJson(other))
   })
 
-  it('tells apart what a tool can tell apart', () => {
+  it('is different for values that a tool can distinguish', () => {
     const texts = ['1', '"1"', 'null', '"null"', '1e999', '-1e999', '0', '-0', '[]', '{}', '[[]]', '{"a":1}', '["a",1]']
     expect(new Set(texts.map((text) => canonicalJson(JSON.parse(text)))).size).toBe(texts.length)
   })

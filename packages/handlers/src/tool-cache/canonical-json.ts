@@ -1,6 +1,6 @@
 /**
- * One text for all JSON values that a program cannot tell apart: keys in order, no spaces.
- * Contract: written as text all the way, so that a key like `__proto__` is a key and nothing else.
+ * Writes equal JSON values as the same text: sorted keys, no spaces.
+ * Contract: builds only text, never an object, so a key like `__proto__` is safe.
  * @example canonicalJson({ b: 1, a: [] }) // '{"a":[],"b":1}'
  */
 export function canonicalJson(value: unknown): string {
@@ -9,7 +9,7 @@ export function canonicalJson(value: unknown): string {
     const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
     return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`
   }
-  // 1e999 is Infinity when parsed, and would be null when written.
+  // JSON.stringify would write null for 1e999, which parses to Infinity.
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   return JSON.stringify(value) ?? 'null'
 }

@@ -1,4 +1,4 @@
-/** A map that forgets what was not used for the longest time. */
+/** A map that drops the least recently used entry when it is full. */
 export class LruMap<V> {
   readonly #entries = new Map<string, V>()
   readonly #max: number

@@ -1,32 +1,32 @@
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
 
-type Outcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
+type CallOutcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
 
-/** Makes one call of equal ones at the same time. Contract: only a success is shared, and only of a call that did nothing but answer; a caller leaves when its own run is aborted. */
+/** Merges equal calls that run at the same time. Contract: shares only a success, and only of a call without other effects; a caller stops waiting when its own run is aborted. */
 export class MergedCalls {
-  readonly #running = new Map<string, Promise<Outcome>>()
+  readonly #running = new Map<string, Promise<CallOutcome>>()
 
   async call(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
     for (let other = this.#running.get(key); other; other = this.#running.get(key)) {
       const outcome = await unlessAborted(ctx.signal, other)
       if ('result' in outcome && !outcome.result.error) return outcome.result
-      // After an abort one of those who waited runs for all; what failed otherwise may fail for all, so nobody waits in line.
+      // After an abort one of the waiting calls runs for all; after a failure each runs its own, because waiting in line would be slow.
       if ('result' in outcome || !outcome.aborted) return run()
     }
-    return this.#lead(key, ctx, run)
+    return this.#runShared(key, ctx, run)
   }
 
-  async #lead(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>()
+  async #runShared(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
+    const { promise, resolve } = Promise.withResolvers<CallOutcome>()
     this.#running.set(key, promise)
-    const settle = (outcome: Outcome) => {
+    const settle = (outcome: CallOutcome) => {
       this.#running.delete(key)
       resolve(outcome)
     }
     try {
-      // A tool that does not hear the abort must not hold the others.
+      // A tool that ignores the abort must not block the others.
       const result = await unlessAborted(ctx.signal, run())
-      // What it did beyond its result it did for itself alone.
+      // Its actions and questions belong to this call alone, so the result is not shared.
       settle(ctx.acted ? { aborted: false } : { result })
       return result
     } catch (error) {

@@ -248,9 +248,9 @@ describe('a key of your own', () => {
     expect(runs()).toBe(5)
   })
 
-  it('that is no text is an error', async () => {
+  it('that is not text is an error', async () => {
     const { call } = counting({ key: () => 7 as never })
-    await expect(call(contextOf(), callOf())).rejects.toThrow('toolCache: key gives a text or nothing, got 7')
+    await expect(call(contextOf(), callOf())).rejects.toThrow('toolCache: key must return text or undefined, got 7')
   })
 })
 
@@ -274,15 +274,15 @@ it('does not let a streamed call wait for the reader of another', async () => {
 })
 
 it.each([
-  [{ tools: 'look' }, 'tools is a list of names, got "look"'],
-  [{ tools: [''] }, 'tools is a list of names, got an array'],
-  [{ key: 'a' }, 'key is a function, got "a"'],
-  [{ maxEntries: 0 }, 'maxEntries is a whole number from 1 on, got 0'],
-  [{ maxEntries: 1.5 }, 'maxEntries is a whole number from 1 on, got 1.5'],
-  [{ ttlMs: 0 }, 'ttlMs is a positive number of milliseconds, got 0'],
-  [{ ttlMs: Number.NaN }, 'ttlMs is a positive number of milliseconds, got NaN'],
-  [{ clock: {} }, 'clock is a Clock, got an object'],
-  [{ shared: 1 }, 'shared is true or false, got 1'],
+  [{ tools: 'look' }, 'tools must be a list of names, got "look"'],
+  [{ tools: [''] }, 'tools must be a list of names, got an array'],
+  [{ key: 'a' }, 'key must be a function, got "a"'],
+  [{ maxEntries: 0 }, 'maxEntries must be a whole number from 1 on, got 0'],
+  [{ maxEntries: 1.5 }, 'maxEntries must be a whole number from 1 on, got 1.5'],
+  [{ ttlMs: 0 }, 'ttlMs must be a positive number of milliseconds, got 0'],
+  [{ ttlMs: Number.NaN }, 'ttlMs must be a positive number of milliseconds, got NaN'],
+  [{ clock: {} }, 'clock must be a Clock, got an object'],
+  [{ shared: 1 }, 'shared must be true or false, got 1'],
 ])('refuses the options %j', (options, message) => {
   expect(() => toolCache(options as never)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message: `toolCache: ${message}` }),

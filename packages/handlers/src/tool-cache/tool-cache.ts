@@ -14,15 +14,15 @@ import { canonicalJson } from './canonical-json.ts'
 import { LruMap } from './lru-map.ts'
 import { MergedCalls } from './merged-calls.ts'
 
-/** What `toolCache` caches, for whom and for how long. */
+/** Options of `toolCache`. */
 export interface ToolCacheOptions {
-  /** The names of the tools to cache; each says `effect: 'pure'`. @default every tool that does */
+  /** The names of the tools to cache; each must have `effect: 'pure'`. @default every pure tool */
   readonly tools?: readonly string[]
-  /** What decides the result of a call; `undefined` leaves the call alone. Contract: tool name and owner are added to it. @default the tool object, its arguments and its options */
+  /** Makes the cache key of a call; `undefined` leaves the call uncached. Contract: tool name and owner are added to it. @default the tool object, its arguments and its options */
   readonly key?: (input: ToolCallInput, ctx: RunContext) => string | undefined
-  /** The least recently used are forgotten. @default 1000 */
+  /** The number of results to keep; the least recently used are dropped. @default 1000 */
   readonly maxEntries?: number
-  /** How long a result is good, from the start of its call. @default as long as it is not forgotten */
+  /** How long a result is valid, from the start of its call. @default until it is dropped */
   readonly ttlMs?: number
   /** @default the clock of the run */
   readonly clock?: Pick<Clock, 'now'>
@@ -36,19 +36,19 @@ const MAX_ARGUMENTS = 10_000
 const WHO = 'toolCache'
 
 /**
- * Answers a tool call from an equal one before it, or at the same time.
- * Contract: only successes of tools that say `effect: 'pure'` are kept, and never a call that sent an action or asked a person.
+ * Answers a tool call with the result of an equal call, made before or at the same time.
+ * Contract: caches only successes of tools with `effect: 'pure'`, and never a call that sent an action or asked a person.
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCache({ ttlMs: 60_000 })] })
  */
 export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
   checkOptionNames(WHO, options, { tools: true, key: true, maxEntries: true, ttlMs: true, clock: true, shared: true })
   const { tools, key, maxEntries = 1000, ttlMs, clock, shared = false } = options
-  checkOption(tools === undefined || isNames(tools), WHO, 'tools is a list of names', tools)
-  checkOption(key === undefined || typeof key === 'function', WHO, 'key is a function', key)
-  checkOption(isWhole(maxEntries, 1), WHO, 'maxEntries is a whole number from 1 on', maxEntries)
-  checkOption(ttlMs === undefined || ttlMs > 0, WHO, 'ttlMs is a positive number of milliseconds', ttlMs)
-  checkOption(clock === undefined || typeof clock?.now === 'function', WHO, 'clock is a Clock', clock)
-  checkOption(typeof shared === 'boolean', WHO, 'shared is true or false', shared)
+  checkOption(tools === undefined || isNames(tools), WHO, 'tools must be a list of names', tools)
+  checkOption(key === undefined || typeof key === 'function', WHO, 'key must be a function', key)
+  checkOption(isWhole(maxEntries, 1), WHO, 'maxEntries must be a whole number from 1 on', maxEntries)
+  checkOption(ttlMs === undefined || ttlMs > 0, WHO, 'ttlMs must be a positive number of milliseconds', ttlMs)
+  checkOption(clock === undefined || typeof clock?.now === 'function', WHO, 'clock must be a Clock', clock)
+  checkOption(typeof shared === 'boolean', WHO, 'shared must be true or false', shared)
 
   const names = tools && new Set(tools)
   const entries = new LruMap<Entry>(maxEntries)
@@ -65,26 +65,26 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
       const call = tool && isCached(name, tool) ? keyOf(input, tool, ctx) : undefined
       if (tool === undefined || call === undefined) return next(ctx, input)
       const { app, user } = ctx.session
-      const place = JSON.stringify(shared ? call : [app, user, call])
+      const entryKey = JSON.stringify(shared ? call : [app, user, call])
       const now = (clock ?? ctx.clock).now()
-      const entry = entries.get(place)
-      if (entry && ttlMs !== undefined && now - entry.at >= ttlMs) entries.delete(place)
-      // The same call once more is a resumed one: its first attempt did not count.
+      const entry = entries.get(entryKey)
+      if (entry && ttlMs !== undefined && now - entry.at >= ttlMs) entries.delete(entryKey)
+      // The same idempotency key means a resumed call: its first attempt did not count.
       else if (entry && entry.madeBy !== idempotencyKey) return entry.result
       const run = async () => {
         const result = await next(ctx, input)
-        if (!result.error && !ctx.acted) entries.set(place, { result, at: now, madeBy: idempotencyKey })
+        if (!result.error && !ctx.acted) entries.set(entryKey, { result, at: now, madeBy: idempotencyKey })
         return result
       }
-      // A streamed call goes at the pace of its reader, for whom nobody else should wait.
-      return tool.stream ? run() : merged.call(place, ctx, run)
+      // A streamed call runs at the pace of its reader; other calls should not wait for it.
+      return tool.stream ? run() : merged.call(entryKey, ctx, run)
     },
   }
 }
 
 type KeyOf = (input: ToolCallInput, tool: Tool, ctx: RunContext) => readonly unknown[] | undefined
 
-/** Contract: what is too long, too deep or no JSON has no key. */
+/** Makes keys of tool object, arguments and options. Contract: no key for arguments that are too long, too deep or not JSON. */
 function callKey(): KeyOf {
   const numbers = new WeakMap<Tool, number>()
   let last = 0
@@ -103,7 +103,7 @@ function callKey(): KeyOf {
 function customKey(key: NonNullable<ToolCacheOptions['key']>): KeyOf {
   return (input, _tool, ctx) => {
     const made: unknown = key(input, ctx)
-    checkOption(made === undefined || typeof made === 'string', WHO, 'key gives a text or nothing', made)
+    checkOption(made === undefined || typeof made === 'string', WHO, 'key must return text or undefined', made)
     return made === undefined ? undefined : [input.name, made]
   }
 }
@@ -112,7 +112,7 @@ function isNames(tools: unknown): boolean {
   return Array.isArray(tools) && tools.every((name) => typeof name === 'string' && name !== '')
 }
 
-/** Contract: a tool that was named and would never be cached is not passed over in silence. */
+/** Contract: throws for a tool that is on the list but not pure, because it would never be cached. */
 function checkPure(names: ReadonlySet<string>, tools: readonly ToolMeta[]): void {
   for (const { tool } of tools) {
     if (!names.has(tool.name)) continue

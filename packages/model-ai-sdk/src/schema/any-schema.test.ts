@@ -1,8 +1,8 @@
 import type { JsonSchema } from '@troupe/kernel'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { constrainedValue } from './constrained-value.fixture.ts'
 import type { DialectName } from './dialect.ts'
-import { obeying } from './obedient-model.fixture.ts'
 import { restore } from './plan.ts'
 import { type ResponseFormat, responseFormat } from './response-format.ts'
 import { RestoredText } from './restored-text.ts'
@@ -96,7 +96,8 @@ it.each(CHECKS)('%s: any schema is sent as documented, and its values come back 
       const format = responseFormat(root, dialect)
       expect(broken(format)).toBeUndefined()
       expect(format.schema.type).toBe('object')
-      const said = obeying(format.schema, format.wrapped ? { value } : value) ?? expect.fail('no way to say it')
+      const said =
+        constrainedValue(format.schema, format.wrapped ? { value } : value) ?? expect.fail('no way to say it')
       const text = streamed(format, JSON.stringify(said.value, undefined, indent), cuts)
       const restored: unknown = JSON.parse(text)
       const inner = format.wrapped ? (said.value as { value: unknown }).value : said.value

@@ -13,20 +13,20 @@ const STRUCTURE: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'patternProperties'],
 }
 
-/** The keywords that say something about values of a type. */
+/** The keywords that constrain values of a type. */
 export function keywordsOf(type: string): readonly string[] {
   const name = type === 'integer' ? 'number' : type
   return [...(BY_TYPE[name] ?? []), ...(STRUCTURE[name] ?? [])]
 }
 
-/** Title, description and constraints of a schema as a vendor takes them. Contract: what it does not take is a line in the description. */
+/** Title, description and constraints of a schema as a vendor takes them. Contract: a constraint that the vendor does not take becomes a line in the description. */
 export function described(schema: JsonSchema, dialect: Dialect, type?: string): Record<string, JsonSchema[string]> {
   const kept: Record<string, JsonSchema[string]> = {}
   const notes: string[] = []
   const constraints = type === undefined ? [] : (BY_TYPE[type === 'integer' ? 'number' : type] ?? [])
   for (const keyword of [...constraints, ...OF_ANY_TYPE]) {
     const value = schema[keyword]
-    // A pattern beside a format that is sent only repeats it.
+    // A pattern only repeats a format that is sent.
     const repeats = keyword === 'pattern' && kept.format !== undefined
     if (value === undefined || repeats || isNoise(keyword, value)) continue
     if (dialect.keeps(keyword, value)) kept[keyword] = value
@@ -44,7 +44,7 @@ function note(keyword: string, value: JsonSchema[string]): string {
   return `${keyword}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
 }
 
-/** Bounds that a schema library adds to every whole number, and names that are just texts. */
+/** Constraints without information: bounds that a schema library adds to every whole number, and names that are just text. */
 function isNoise(keyword: string, value: unknown): boolean {
   if (keyword === 'propertyNames') return JSON.stringify(value) === '{"type":"string"}'
   return typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER

@@ -10,7 +10,7 @@ export interface Dialect {
   readonly open: boolean
   /** Whether a schema may refer to itself; `optional`: only from properties that are not required. */
   readonly recursion: 'yes' | 'optional' | 'no'
-  /** Whether a constraint is sent; one that is not is told in the description. */
+  /** Whether a constraint is sent; others are written into the description. */
   keeps(keyword: string, value: Json): boolean
   /** Whether `enum` may have values of this type. */
   lists(type: string): boolean
@@ -69,7 +69,7 @@ const anthropic: Dialect = {
   holds(schema) {
     let optional = 0
     let unions = 0
-    // A definition counts wherever it is used.
+    // A definition counts once for each use.
     for (const node of contained(schema, true)) {
       const required = Array.isArray(node.required) ? node.required.length : 0
       optional += Object.keys(Object(node.properties)).length - required
@@ -97,7 +97,7 @@ const google: Dialect = {
 /** The subsets by name. */
 export const DIALECTS: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
 
-/** The subset for a provider as the AI SDK names it; OpenAI's is the narrowest about objects, so servers that follow OpenAI take it too. */
+/** The subset for a provider name of the AI SDK. OpenAI's is the default: it is the strictest about objects, so compatible servers accept it too. */
 export function dialectOf(provider: string): DialectName {
   if (/anthropic|bedrock/.test(provider)) return 'anthropic'
   return provider.startsWith('google') ? 'google' : 'openai'

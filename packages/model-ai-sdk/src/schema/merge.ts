@@ -2,8 +2,8 @@ import type { Json, JsonSchema } from '@troupe/kernel'
 import { isSchema, resolve } from './walk.ts'
 
 /**
- * One schema instead of several that all have to fit (`allOf`).
- * Contract: nothing where they cannot be put together without a keyword that vendors do not take.
+ * Merges schemas that all have to fit (`allOf`) into one.
+ * Contract: undefined if that needs a keyword that vendors do not take.
  */
 export function merged(root: JsonSchema, schemas: readonly unknown[]): JsonSchema | undefined {
   const sum: Record<string, Json> = {}
@@ -36,7 +36,7 @@ function join(keyword: string, one: Json, other: Json): Json | undefined {
     case 'required':
       return Array.isArray(one) && Array.isArray(other) ? [...new Set([...one, ...other])] : undefined
     case 'additionalProperties':
-      // Each part closes what it knows; together they know more.
+      // Each part is closed to its own names; the merged schema has the names of all.
       return one === false ? other : one
     case 'allOf':
       return Array.isArray(one) && Array.isArray(other) ? [...one, ...other] : undefined

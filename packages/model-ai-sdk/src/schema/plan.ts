@@ -1,12 +1,12 @@
 import type { JsonSchema } from '@troupe/kernel'
 import { isSchema, resolve } from './walk.ts'
 
-/** How a vendor's value becomes one of the user's schema; nothing to do is `undefined`. */
+/** The steps from a vendor's value to one of the user's schema; `undefined` if nothing changes. */
 export type Plan =
   /** Members of these names are left out where they are `null`. */
   | { readonly kind: 'object'; readonly drops: ReadonlySet<string>; readonly members: ReadonlyMap<string, Plan> }
   | { readonly kind: 'array'; readonly items: Plan }
-  /** An object with positions as names is a list; it ends where an item that may be missing is. */
+  /** An object with positions as names becomes a list; it ends at the first missing item. */
   | { readonly kind: 'tuple'; readonly items: readonly TupleItem[]; readonly rest: Plan | undefined }
   /** The first branch that fits decides. */
   | { readonly kind: 'union'; readonly branches: readonly Branch[] }
@@ -21,7 +21,7 @@ export interface Branch {
 
 interface TupleItem {
   readonly plan: Plan | undefined
-  /** Whether `null` stands for a missing item. */
+  /** Whether `null` means a missing item. */
   readonly drop: boolean
 }
 
@@ -32,7 +32,7 @@ export function settled(plan: Plan | undefined): Exclude<Plan, { kind: 'referenc
   return at
 }
 
-/** The value in the user's shape. Contract: what needs no change is the same object. */
+/** Gives a value the user's shape. Contract: a value that needs no change stays the same object. */
 export function restore(plan: Plan | undefined, value: unknown): unknown {
   const to = settled(plan)
   if (!to || typeof value !== 'object' || value === null) return value
@@ -62,7 +62,7 @@ function listOf({ items, rest }: Extract<Plan, { kind: 'tuple' }>, value: Record
   return Array.isArray(value.rest) ? [...list, ...value.rest.map((item) => restore(rest, item))] : list
 }
 
-/** Whether a value has the types and names of a schema that was made for a vendor; constraints are not looked at. */
+/** Whether a value has the types and names of a schema that was made for a vendor; constraints are not checked. */
 export function fits(root: JsonSchema, schema: unknown, value: unknown): boolean {
   if (!isSchema(schema)) return schema !== false
   if (typeof schema.$ref === 'string') return fits(root, resolve(root, schema.$ref), value)

@@ -5,12 +5,12 @@ import { isPlainRoot } from './tool-schema.ts'
 import { vendorSchema } from './vendor-schema.ts'
 import { isSchema } from './walk.ts'
 
-/** What a vendor is asked for, and how its answer becomes what the user asked for. */
+/** The schema that is sent to a vendor, and the way back from its answer to the user's schema. */
 export interface ResponseFormat {
   readonly schema: JsonSchema
-  /** What the provider is told if the vendor's subset cannot express the schema. */
+  /** Provider options for a schema that the vendor's subset cannot express. */
   readonly loose: JsonObject | undefined
-  /** Whether the value stands in an object as its `value`. */
+  /** Whether the value is wrapped in an object as its `value`. */
   readonly wrapped: boolean
   readonly plan: Plan | undefined
 }
@@ -37,7 +37,7 @@ function makeFormat(schema: JsonSchema, name: DialectName): ResponseFormat {
   if (whole?.schema.type === 'object') return { ...whole, wrapped: false, loose: undefined }
   const outer = wrap(schema)
   const inner = whole && vendorSchema(outer, dialect)
-  // The plan is that of the value, without the object around it.
+  // The plan is for the value, without the object around it.
   if (inner) return { schema: inner.schema, plan: valuePlan(inner.plan), wrapped: true, loose: undefined }
   const bare = schema.type === 'object' && isPlainRoot(schema)
   return { schema: bare ? schema : outer, plan: undefined, wrapped: !bare, loose: dialect.loose }
@@ -47,7 +47,7 @@ function valuePlan(plan: Plan | undefined): Plan | undefined {
   return plan?.kind === 'object' ? plan.members.get('value') : undefined
 }
 
-/** Vendors want an object at the root. */
+/** Wraps a schema, because vendors require an object at the root. */
 function wrap({ $defs, definitions, ...schema }: JsonSchema): JsonSchema {
   const moved = (part: Json): Json => {
     if (Array.isArray(part)) return part.map(moved)

@@ -4,7 +4,7 @@ import { isSpace, ValueText } from './value-text.ts'
 
 interface Frame {
   readonly plan: Extract<Plan, { kind: 'object' | 'array' }>
-  /** Members that were let through. */
+  /** Members that were written. */
   count: number
   key: string
   /** Where in a member the text is; a list only has values. */
@@ -15,16 +15,16 @@ const OPENING = '{"value":'
 
 /**
  * Rewrites the JSON of one answer into the user's shape while it streams.
- * Contract: `write` gives what is certain by then and `end` the rest; values that need no change keep their text, and text that is not JSON passes as it is.
+ * Contract: `write` returns the text that is certain by then, and `end` the rest; values that need no change keep their text, and text that is not JSON passes unchanged.
  */
 export class RestoredText {
   readonly #plan: Plan | undefined
   readonly #wrapped: boolean
   readonly #frames: Frame[] = []
   #out = ''
-  /** Text whose fate is open: the way to the value, a comma with its key, or a value that may be `null`. */
+  /** Text that may still be left out: the opening before the value, a comma with its key, or a value that may be `null`. */
   #held = ''
-  /** A value that passes, or one that is kept until it is complete. */
+  /** The current value: it passes, or is held until it is complete. */
   #value: ValueText | undefined
   #state: 'opening' | 'inside' | 'after' | 'verbatim'
 
@@ -35,7 +35,7 @@ export class RestoredText {
   }
 
   write(text: string): string {
-    for (const char of text) this.#take(char)
+    for (const char of text) this.#addChar(char)
     return this.#flushed()
   }
 
@@ -52,7 +52,7 @@ export class RestoredText {
     return text
   }
 
-  #take(char: string): void {
+  #addChar(char: string): void {
     if (this.#state === 'verbatim') this.#out += char
     else if (this.#state === 'opening') this.#open(char)
     else if (this.#state === 'after') this.#out += this.#wrapped ? '' : char
@@ -112,7 +112,7 @@ export class RestoredText {
     }
   }
 
-  /** Lets the held comma and key through; the first member that is shown has no comma before it. */
+  /** Writes the held comma and key; the first member that is written has no comma before it. */
   #show(frame: Frame): void {
     this.#out += frame.count++ > 0 ? this.#held : this.#held.replace(/^\s*,/, '')
     this.#held = ''
@@ -140,7 +140,7 @@ export class RestoredText {
   #continue(value: ValueText, char: string): void {
     if (value.endsBefore(char)) {
       this.#finishValue()
-      this.#take(char)
+      this.#addChar(char)
       return
     }
     const done = value.add(char)
@@ -166,7 +166,7 @@ export class RestoredText {
     if (this.#frames.length === 0) this.#state = 'after'
   }
 
-  /** The text is not the JSON that was asked for. */
+  /** Passes the rest unchanged, because the text is not the JSON that was asked for. */
   #giveUp(char: string): void {
     this.#out += this.#held + char
     this.#held = ''

@@ -4,7 +4,7 @@ import { isSchema } from './walk.ts'
 
 const NULL: JsonSchema = { type: 'null' }
 
-/** The declared members of an object, and what others may be; a record with a list of names has just these. */
+/** The declared members of an object, and the schema of others; a record with a list of names has only these. */
 export function membersOf(node: JsonSchema): { readonly properties: JsonSchema; readonly rest: Json } {
   const { properties, propertyNames, additionalProperties, patternProperties } = node
   const declared = isSchema(properties) ? properties : undefined
@@ -15,11 +15,11 @@ export function membersOf(node: JsonSchema): { readonly properties: JsonSchema; 
   if (isSchema(patternProperties) && Object.keys(patternProperties).length > 0) {
     return { properties: declared ?? {}, rest: true }
   }
-  // An object that says nothing about other names is closed: nobody means them.
+  // An object that does not mention other names is closed: its author does not expect them.
   return { properties: declared ?? {}, rest: additionalProperties ?? !declared }
 }
 
-/** The types that a schema names or shows by its keywords. */
+/** The types that a schema names or implies by its keywords. */
 export function typesOf({ type, properties, items, prefixItems }: JsonSchema): readonly string[] {
   if (Array.isArray(type)) return type.map(String)
   if (typeof type === 'string') return [type]
@@ -27,27 +27,27 @@ export function typesOf({ type, properties, items, prefixItems }: JsonSchema): r
   return items !== undefined || prefixItems !== undefined ? ['array'] : []
 }
 
-/** Whether a schema says more than title, description and constraints. */
+/** Whether a schema has more than title, description and constraints. */
 export function hasStructure(node: JsonSchema): boolean {
   return ['properties', 'additionalProperties', 'items', 'prefixItems', 'required', 'enum', 'const', 'allOf'].some(
     (keyword) => node[keyword] !== undefined,
   )
 }
 
-/** Branches beside members only narrow what these say; the answer is checked against them later. */
+/** Moves branches beside members into the description: they only narrow the members, and the answer is checked against them later. */
 export function withoutBranches({ anyOf, oneOf, ...rest }: JsonSchema): JsonSchema {
   const line = `one of: ${JSON.stringify(anyOf ?? oneOf)}`
   return { ...rest, description: rest.description === undefined ? line : `${rest.description}\n${line}` }
 }
 
-/** A branch with the type that stands beside the branches. */
+/** Adds the type beside the branches to a branch. */
 export function typed(branch: unknown, type: Json | undefined): unknown {
   return typeof type === 'string' && isSchema(branch) && typesOf(branch).length === 0 && branch.$ref === undefined
     ? { type, ...branch }
     : branch
 }
 
-/** What a schema of several types says about one of them. */
+/** The schema for one of several types. */
 export function onlyOf(node: JsonSchema, type: string): JsonSchema {
   const kept = keywordsOf(type).filter((keyword) => node[keyword] !== undefined)
   return { type, ...Object.fromEntries(kept.map((keyword) => [keyword, node[keyword] as Json])) }

@@ -12,7 +12,7 @@ import {
 } from '../vendors.fixture.ts'
 import { brokenAsTool, brokenForAnthropic, brokenForGoogle, brokenForOpenAI } from './subsets.fixture.ts'
 
-/** What a vendor was asked for. */
+/** A request as the vendor got it. */
 export interface Asked {
   readonly schema: Record<string, unknown>
   /** Whether the vendor holds the model to the schema. */
@@ -23,7 +23,7 @@ export interface Asked {
 export interface StrictVendor {
   readonly make: MakeProvider
   asked(body: unknown): Asked
-  /** What is wrong with a request. */
+  /** The problems of a request. */
   complaint(body: unknown): string | undefined
   answer(response: ServerResponse, pieces: readonly string[], body: unknown): void
 }
@@ -128,7 +128,7 @@ export const STRICT_VENDORS: Readonly<Record<string, StrictVendor>> = {
   },
 }
 
-/** Contract: a request that the vendor does not document is answered with 400; what `text` throws is told with 500. */
+/** Contract: a request that the vendor does not document is answered with 400; an error of `text` is answered with 500. */
 export function serveStrictly(vendor: StrictVendor, text: (asked: Asked) => readonly string[]): Promise<LocalServer> {
   return serve((response, _, body) => {
     const no = (code: number, message: string) => refuse(response, code, { error: { message, type: 'error', code } })

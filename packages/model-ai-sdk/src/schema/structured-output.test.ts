@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ask, messageOf, request, WEATHER } from '../ask.fixture.ts'
 import { aiSdkModel } from '../index.ts'
-import { obeying } from './obedient-model.fixture.ts'
+import { constrainedValue } from './constrained-value.fixture.ts'
 import { address, CASES, LOOSE } from './schemas.fixture.ts'
 import { type Asked, STRICT_VENDORS, type StrictVendor, serveStrictly } from './strict-vendors.fixture.ts'
 import { validateWithLibrary } from './validator.fixture.ts'
@@ -63,7 +63,7 @@ it('a vendor that refuses a schema is MODEL_REQUEST_INVALID with what it said', 
 it('a subset that does not exist is refused', () => {
   const model = STRICT_VENDORS.Gemini?.make('http://127.0.0.1') ?? expect.fail()
   expect(() => aiSdkModel(model, { schemaDialect: 'gogle' as 'google' })).toThrow(
-    'aiSdkModel: schemaDialect is one of openai, anthropic, google, got gogle',
+    'aiSdkModel: schemaDialect must be one of openai, anthropic, google, got gogle',
   )
 })
 
@@ -98,7 +98,8 @@ async function answered(
   const say = (asked: Asked) => {
     const wrapped = Object.keys(Object(asked.schema.properties)).join() === 'value'
     const said =
-      obeying(asked.schema, wrapped ? { value } : value) ?? expect.fail(`no way to say ${JSON.stringify(value)}`)
+      constrainedValue(asked.schema, wrapped ? { value } : value) ??
+      expect.fail(`no way to say ${JSON.stringify(value)}`)
     expect(validateWithLibrary(asked.schema as JsonSchema, said.value)).toEqual([])
     return JSON.stringify(said.value).match(/.{1,7}/gs) ?? []
   }

@@ -1,4 +1,4 @@
-/** What each vendor's documentation says about the schemas of structured output, as a check of what was sent. Written from the documents, not from our code. */
+/** Checks sent schemas against each vendor's documentation of structured output. Written from the documents, not from our code. */
 type Node = Record<string, unknown>
 type Complain = (path: string, text: string) => void
 
@@ -199,7 +199,7 @@ function targetOf(root: Node, pointer: string): unknown {
   )
 }
 
-/** Whether one comes back to where one was, on a way of steps that all `count`. */
+/** Whether a path of steps that all `count` leads back to its start. */
 function circles(root: Node, count: (required: boolean) => boolean): boolean {
   const go = (node: unknown, above: readonly unknown[]): boolean => {
     if (!isNode(node)) return false

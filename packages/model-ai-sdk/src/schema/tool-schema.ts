@@ -11,8 +11,8 @@ export function isPlainRoot(schema: JsonSchema): boolean {
 }
 
 /**
- * The parameters of a tool with a plain object at the root, because vendors take no combination of schemas there.
- * Contract: the arguments that fit the original fit this one, too; what it cannot say is a line in the description.
+ * Rewrites the parameters of a tool with a plain object at the root, because vendors refuse a combination of schemas there.
+ * Contract: arguments that fit the original also fit the new schema; rules that it cannot express become lines in the description.
  */
 export function toolSchema(parameters: JsonSchema): JsonSchema {
   if (isPlainRoot(parameters)) return parameters
@@ -39,8 +39,8 @@ function flattened(root: JsonSchema): JsonSchema {
   const always = branches.flatMap((list) =>
     namesIn(list[0]).filter((name) => list.every((one) => namesIn(one).includes(name))),
   )
-  const told = REFUSED.filter((keyword) => root[keyword] !== undefined && keyword !== 'allOf')
-  const notes = told.map((keyword) => `${keyword}: ${JSON.stringify(root[keyword])}`)
+  const described = REFUSED.filter((keyword) => root[keyword] !== undefined && keyword !== 'allOf')
+  const notes = described.map((keyword) => `${keyword}: ${JSON.stringify(root[keyword])}`)
   const { $defs, definitions } = root
   return {
     ...sum,

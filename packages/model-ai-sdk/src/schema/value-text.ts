@@ -9,7 +9,7 @@ export function isSpace(char: string): boolean {
 
 /** The text of one value, and where it ends. */
 export class ValueText {
-  /** Why it is not shown yet, if so. */
+  /** The reason why it is not written yet, if any. */
   readonly keeps: Plan | 'null' | undefined
   text: string
   readonly #nests: boolean
@@ -25,12 +25,12 @@ export class ValueText {
     this.#depth = this.#nests ? 1 : 0
   }
 
-  /** A number or a word ends with what follows it. */
+  /** Whether the value ends before this character, as a number or a word does. */
   endsBefore(char: string): boolean {
     return !this.#nests && !this.#quoted && (',}]'.includes(char) || isSpace(char))
   }
 
-  /** Whether the value is complete with this. */
+  /** Adds a character. Contract: returns whether the value is complete with it. */
   add(char: string): boolean {
     if (this.keeps) this.text += char
     if (this.#escaped) this.#escaped = false

@@ -6,14 +6,14 @@ import { type Branch, fits, type Plan } from './plan.ts'
 import { hasStructure, membersOf, nullable, onlyOf, typed, typesOf, withoutBranches } from './shape.ts'
 import { admitsNull, isNever, isSchema, resolve } from './walk.ts'
 
-/** A schema as a vendor takes it, and the way back. */
+/** A schema in a vendor's subset, and the way back. */
 export interface VendorSchema {
   readonly schema: JsonSchema
   readonly plan: Plan | undefined
 }
 
 interface Made extends VendorSchema {
-  /** Refers to a schema that it is inside of. */
+  /** Whether it refers to a schema that it is inside of. */
   readonly cyclic?: boolean
 }
 
@@ -26,10 +26,10 @@ interface Definition {
   plan: Plan | undefined
 }
 
-/** A schema this deep runs in circles without a reference that shows it. */
+/** A schema this deep is endless, although no reference shows it. */
 const DEEPEST = 100
 
-/** Writes a schema in the subset of a vendor. Contract: nothing where the subset cannot express it. */
+/** Writes a schema in the subset of a vendor. Contract: undefined if the subset cannot express it. */
 export function vendorSchema(schema: JsonSchema, dialect: Dialect): VendorSchema | undefined {
   try {
     return new Writer(schema, dialect).write()
@@ -66,7 +66,7 @@ class Writer {
     return { schema: this.#finished, plan }
   }
 
-  /** Contract: a definition without `made` is still being written, so whoever asks for it is inside of it. */
+  /** Contract: a definition without `made` is still being written, so a caller that asks for it is inside it. */
   #define(pointer: string): Made {
     const name = pointer === '#' ? 'root' : `${pointer.split('/').at(-1)}`.replaceAll(/[^\w-]/g, '_')
     const taken = [...this.#definitions.values()].some((one) => one.name === name)
@@ -140,7 +140,7 @@ class Writer {
     }
     const definition = this.#definitions.get(pointer) as Definition
     const cyclic = definition.made === undefined
-    // A schema that is itself, without an object or a list in between, says nothing.
+    // A schema that refers to itself, without an object or a list in between, has no meaning.
     if (cyclic && (this.#dialect.recursion === 'no' || definition.level === this.#level)) throw new Inexpressible()
     const changes = cyclic ? this.#dialect.optional === 'nullable' : definition.plan !== undefined
     const plan: Plan | undefined = changes ? { kind: 'reference', target: definition } : undefined

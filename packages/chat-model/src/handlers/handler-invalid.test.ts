@@ -14,43 +14,43 @@ import {
 beforeEach(noUnhandledRejection)
 
 const options = { tools: [tool('t'), streaming('s')] }
-/** Calls a tool of the kind that the hook stands around. */
+/** Calls a tool of the kind that the hook wraps. */
 const turnsFor = (hook: string) => [calling(hook === 'wrapStreamableToolCall' ? 's' : 't'), 'Done.']
 
-describe('a handler that returns nonsense fails the run, named with its hook', () => {
-  const nonsense: readonly (readonly [HookName, string, unknown])[] = [
+describe('a handler that returns an invalid value fails the run with an error that names handler and hook', () => {
+  const invalid: readonly (readonly [HookName, string, unknown])[] = [
     ['beforeAgent', 'a number', () => 42],
-    ['beforeAgent', 'an object that is no context', () => ({ runId: 'x' })],
+    ['beforeAgent', 'an object that is not a context', () => ({ runId: 'x' })],
     ['beforeModelRewriteHistory', 'a text', () => 'history'],
     ['beforeModelRewriteHistory', 'null', () => null],
     ['beforeModelRewriteHistory', 'no messages', () => ({ messages: 1, ctx: {} })],
-    ['beforeModelRewriteHistory', 'messages that are none', () => [1, null, 'x']],
+    ['beforeModelRewriteHistory', 'messages that are invalid', () => [1, null, 'x']],
     ['afterModelRewriteHistory', 'a number', () => 7],
-    ['afterModelRewriteHistory', 'messages that are none', () => [undefined]],
+    ['afterModelRewriteHistory', 'messages that are invalid', () => [undefined]],
     ['wrapInvokableToolCall', 'nothing', async () => undefined],
     ['wrapInvokableToolCall', 'no result', async () => 42],
-    ['wrapInvokableToolCall', 'content that is none', async () => ({ content: 42 })],
-    ['wrapInvokableToolCall', 'data that is no JSON', async () => ({ content: 'x', data: 1n })],
+    ['wrapInvokableToolCall', 'content that is invalid', async () => ({ content: 42 })],
+    ['wrapInvokableToolCall', 'data that is not JSON', async () => ({ content: 'x', data: 1n })],
     ['wrapStreamableToolCall', 'nothing', async () => undefined],
     ['wrapStreamableToolCall', 'no result', async () => ({ stream: none(), result: Promise.resolve(undefined) })],
     ['wrapModelCall', 'nothing', () => undefined],
     ['wrapModelCall', 'no stream', () => 42],
-    ['wrapModelCall', 'parts that are none', () => [null]],
+    ['wrapModelCall', 'parts that are invalid', () => [null]],
   ]
-  test.each(nonsense)('%s: %s', async (hook, _, body) => {
+  test.each(invalid)('%s: %s', async (hook, _, body) => {
     const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'odd', [hook]: body } as AgentHandler] })
     expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
     expectSound(played)
   })
 
   const configs: Record<string, object> = {
-    'an instruction that is no text': { instruction: 42 },
-    'tools that are no list': { tools: 'none' },
+    'an instruction that is not text': { instruction: 42 },
+    'tools that are not a list': { tools: 'none' },
     'tools without options': { tools: [tool('t')] },
-    'a tool that is none': { tools: [{ tool: {}, returnDirectly: false }] },
+    'a tool that is invalid': { tools: [{ tool: {}, returnDirectly: false }] },
     'the same tool twice': { tools: [tool('x'), tool('x')].map((one) => ({ tool: one, returnDirectly: false })) },
     'no input': { input: undefined },
-    'messages that are no list': { input: { messages: 'Hello' } },
+    'messages that are not a list': { input: { messages: 'Hello' } },
     'no options': { runOptions: null },
   }
   test.each(Object.entries(configs))('beforeAgent sets %s', async (_, change) => {
@@ -102,7 +102,7 @@ describe('a handler that returns nonsense fails the run, named with its hook', (
     expect([errors[0]?.message, requests.length]).toEqual([expect.stringContaining(text), 0])
   })
 
-  test('a tool that was added to the run with a bad schema is no fault of a handler', async () => {
+  test('a tool that was added to the run with a bad schema is not the fault of a handler', async () => {
     const input = { ...hello, additions: { tools: [meta(broken)] } }
     const { errors } = await play(['Hi.'], { handlers: [withBeforeAgent(() => undefined)] }, input)
     expect(errors).toMatchObject([{ code: 'SCHEMA_INVALID', message: expect.stringContaining('tool bad') }])

@@ -8,49 +8,49 @@ import {
   textOf,
 } from '@troupe/kernel'
 
-/** What a message ends with. */
-export type Ending = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
+/** The fields of a `message-end` beside its message. */
+export type MessageEndFields = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
 
 /**
- * Tells what the after-hooks made of an answer.
- * Contract: `message-end` carries the message as it stands in history; a call that a hook added is announced first, a streamed
- * one that it removed is closed as dropped; a message that a hook added is told whole; an `ending` that is dropped drops the last.
+ * Writes the end of an answer, and every change that the after-hooks made to it.
+ * Contract: `message-end` carries the message as the history has it; a call that a hook added is announced first, a streamed
+ * call that it removed is closed as dropped; a message that a hook added is written whole; with `dropped` the last message is dropped.
  */
-export async function tellMessage(
+export async function writeMessageEnd(
   sink: Sink<EventDraft>,
   ctx: RunContext,
   streamed: AssistantMessage,
   before: readonly Message[],
   after: readonly Message[],
-  ending: Ending,
+  fields: MessageEndFields,
 ): Promise<void> {
   const kept = after.findLast((message) => message.id === streamed.id)
   const last = after.at(-1)
-  const dropped = ending.dropped ? last : undefined
-  const carries = kept?.role === 'assistant' && kept !== dropped ? kept : undefined
-  if (carries) {
-    if (carries !== streamed) await tellCalls(sink, ctx, carries, streamed)
-    const wait = sink.write({ type: 'message-end', message: carries, ...(carries === last ? ending : usageOf(ending)) })
+  const dropped = fields.dropped ? last : undefined
+  const final = kept?.role === 'assistant' && kept !== dropped ? kept : undefined
+  if (final) {
+    if (final !== streamed) await writeCallChanges(sink, ctx, final, streamed)
+    const wait = sink.write({ type: 'message-end', message: final, ...(final === last ? fields : usageOf(fields)) })
     if (wait) await wait
   } else {
-    await tellCalls(sink, ctx, { ...streamed, toolCalls: [] }, streamed)
-    await sink.write({ type: 'message-end', message: streamed, ...usageOf(ending), dropped: true })
+    await writeCallChanges(sink, ctx, { ...streamed, toolCalls: [] }, streamed)
+    await sink.write({ type: 'message-end', message: streamed, ...usageOf(fields), dropped: true })
   }
-  if (last === carries) return
+  if (last === final) return
   const known = new Set(before.map(({ id }) => id).concat(streamed.id))
   for (const message of after) {
     if (message.role === 'assistant' && message !== dropped && !known.has(message.id)) {
-      await tellWhole(sink, ctx, message, message === last ? ending : {})
+      await writeWholeMessage(sink, ctx, message, message === last ? fields : {})
     }
   }
 }
 
-/** Tokens are counted with the message that cost them. */
-function usageOf({ usage, finishReason }: Ending): Ending {
+/** Tokens are counted with the message that used them. */
+function usageOf({ usage, finishReason }: MessageEndFields): MessageEndFields {
   return { ...(usage && { usage }), ...(finishReason && { finishReason }) }
 }
 
-async function tellCalls(
+async function writeCallChanges(
   sink: Sink<EventDraft>,
   ctx: RunContext,
   kept: AssistantMessage,
@@ -67,16 +67,16 @@ async function tellCalls(
   }
 }
 
-async function tellWhole(
+async function writeWholeMessage(
   sink: Sink<EventDraft>,
   ctx: RunContext,
   message: AssistantMessage,
-  ending: Ending,
+  fields: MessageEndFields,
 ): Promise<void> {
   const { id: messageId } = message
   const text = textOf(message.content)
   await sink.write({ type: 'message-start', messageId })
   if (text !== '') await sink.write({ type: 'text-delta', messageId, delta: text })
-  await tellCalls(sink, ctx, message, { ...message, toolCalls: [] })
-  await sink.write({ type: 'message-end', message, ...(ending.output !== undefined && { output: ending.output }) })
+  await writeCallChanges(sink, ctx, message, { ...message, toolCalls: [] })
+  await sink.write({ type: 'message-end', message, ...(fields.output !== undefined && { output: fields.output }) })
 }

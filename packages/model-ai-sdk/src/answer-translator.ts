@@ -11,8 +11,8 @@ import type { ResponseFormat } from './schema/response-format.ts'
 import { RestoredText } from './schema/restored-text.ts'
 import { ToolCalls } from './tool-calls.ts'
 
-/** One answer of a provider, translated part by part. */
-export class Answer {
+/** Translates one answer of a provider, part by part. */
+export class AnswerTranslator {
   readonly #model: string
   readonly #vendor: string
   readonly #out: ModelPart[] = []
@@ -23,27 +23,27 @@ export class Answer {
   #answeredBy: string | undefined
   finished = false
 
-  /** Contract: with a `format` that has to be undone, texts come in the user's shape. */
+  /** Contract: if `format` changes the schema, texts are translated back into the user's shape. */
   constructor(model: string, vendor: string, format?: ResponseFormat) {
     this.#model = model
     this.#vendor = vendor
     this.#format = format && (format.plan || format.wrapped) ? format : undefined
   }
 
-  /** Contract: the list is good until the next call; throws what the provider reports as an error; after `finish` nothing more comes. */
-  take(part: LanguageModelV4StreamPart): readonly ModelPart[] {
+  /** Contract: the list is valid until the next call; throws an error that the provider reports; after `finish` the list is empty. */
+  translate(part: LanguageModelV4StreamPart): readonly ModelPart[] {
     this.#out.length = 0
-    if (!this.finished) this.#translate(part)
+    if (!this.finished) this.#add(part)
     return this.#out
   }
 
-  /** The provider has no more to say, and has not finished. */
-  breakOff(): never {
+  /** Throws for an answer that ended without `finish`. */
+  failIncomplete(): never {
     const message = `${this.#model}: the stream ended before the answer was complete`
     throw new KernelError('MODEL_FAILED', message, { retryable: true })
   }
 
-  #translate(part: LanguageModelV4StreamPart): void {
+  #add(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case 'text-start':
       case 'reasoning-start':
@@ -105,7 +105,7 @@ export class Answer {
   }
 
   #finish({ unified }: LanguageModelV4FinishReason, usage: LanguageModelV4Usage, providerMetadata: unknown): void {
-    if (unified === 'interrupted') this.breakOff()
+    if (unified === 'interrupted') this.failIncomplete()
     for (const id of [...this.#texts.keys()]) this.#endText(id)
     this.#blocks.finish()
     this.#calls.finish()
@@ -153,5 +153,5 @@ function toBase64(data: Uint8Array | string): string {
   return btoa(text)
 }
 
-/** A call takes no more arguments than the stack has room for. */
+/** The bytes of one `fromCharCode` call: more arguments could overflow the stack. */
 const CHUNK = 8_192

@@ -8,7 +8,7 @@ type Chunks = AsyncIterable<string | Part>
 
 async function* none(): AsyncGenerator<string> {}
 
-/** A handler that makes a stream of its own of the one inside, and leaves the result as it is. */
+/** A handler that replaces the stream and leaves the result as it is. */
 const showing = (name: string, show: (chunks: Chunks) => Chunks): AgentHandler => ({
   name,
   async wrapStreamableToolCall(ctx, input, next): Promise<StreamToolCallResult> {
@@ -17,7 +17,7 @@ const showing = (name: string, show: (chunks: Chunks) => Chunks): AgentHandler =
   },
 })
 const silent = (name = 'silent') => showing(name, none)
-/** Reads one chunk and no more, but does not say that it has left. */
+/** Reads one chunk and stops, without leaving the stream. */
 const once = showing('once', async function* (chunks) {
   const { value } = await chunks[Symbol.asyncIterator]().next()
   yield value
@@ -36,7 +36,7 @@ async function shown(handlers: readonly AgentHandler[], pieces = ['a', 'b', 'c',
   return [deltas.join(''), played.toolEnds.map(({ content }) => content), played.end?.text]
 }
 
-test('a stream that a wrap never reads is read when its own has ended, and not shown; the result comes', async () => {
+test('a stream that a wrap never reads is drained when its own has ended; the result arrives', async () => {
   expect(await shown([silent()])).toEqual(['', ['abcd'], 'Done.'])
 })
 
@@ -46,11 +46,11 @@ test.each([
   ['twice', [silent('h0'), silent('h1')]],
   ['around an adapted wrap', [silent(), withInvokableToolWrapper((ctx, input, next) => next(ctx, input))]],
   ['inside an adapted wrap', [withInvokableToolWrapper((ctx, input, next) => next(ctx, input)), silent()]],
-] as const)('so it is %s', async (_, handlers) => {
+] as const)('the same %s', async (_, handlers) => {
   expect(await shown(handlers)).toEqual(['', ['abcd'], 'Done.'])
 })
 
-test('what a wrap has not read of a stream that it did not leave is read at the end', async () => {
+test('the rest of a stream that a wrap has not left is drained at the end', async () => {
   expect(await shown([once])).toEqual(['a', ['abcd'], 'Done.'])
 })
 
@@ -92,7 +92,7 @@ test('a wrap that has left and answers by itself does not wait for a tool that d
   expect(toolEnds).toMatchObject([{ status: 'complete', content: 'Enough.' }])
 })
 
-test('a handler inside that fails while it is read at the end is named', async () => {
+test('an inner handler that fails while its stream is drained is named', async () => {
   const failing = showing('failing', async function* () {
     yield Promise.reject(new Error('no'))
   })
@@ -100,7 +100,7 @@ test('a handler inside that fails while it is read at the end is named', async (
   expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'failing' } }])
 })
 
-test('a tool that fails while it is read at the end has failed', async () => {
+test('a tool that fails while its stream is drained has failed', async () => {
   const s = streaming('s', [], {
     async *stream() {
       yield 'half '

@@ -1,4 +1,4 @@
-import type { AgentHandler, Callback, ModelPart } from '@troupe/kernel'
+import { type AgentHandler, type Callback, type ModelPart, mapStream } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { calling, hello, play, tool, user } from '../chat-model.fixture.ts'
 
@@ -44,7 +44,7 @@ test('a call that the model does not end is ended for it', async () => {
   expect(story).toContain('tool-call-end t()')
 })
 
-test('an id that stands in a message which a handler has dropped is taken all the same', async () => {
+test('the id of a call in a message that a handler has dropped is still taken', async () => {
   const forget: AgentHandler = {
     name: 'forget',
     beforeModelRewriteHistory: (_ctx, messages) => messages.filter(({ id }) => id === 'u2' || id.startsWith('R')),
@@ -58,12 +58,12 @@ test('an id that stands in a message which a handler has dropped is taken all th
 })
 
 test('a call that asks or is aborted ends its span as a value, one that a handler breaks as an error', async () => {
-  const heard: string[] = []
+  const seen: string[] = []
   const callback: Callback = {
     name: 'spans',
     tool: {
-      onEnd: ({ name }, { error }) => void heard.push(`${name} end ${error?.code}`),
-      onError: ({ name }, { code }) => void heard.push(`${name} error ${code}`),
+      onEnd: ({ name }, { error }) => void seen.push(`${name} end ${error?.code}`),
+      onError: ({ name }, { code }) => void seen.push(`${name} error ${code}`),
     },
   }
   const asking = tool('ask', async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' })))
@@ -76,5 +76,16 @@ test('a call that asks or is aborted ends its span as a value, one that a handle
     },
   }
   await play([calling('t')], { tools: [tool('t')], handlers: [breaking] }, hello, settings)
-  expect(heard).toEqual(['ask end INTERRUPTED', 't error HANDLER_FAILED'])
+  expect(seen).toEqual(['ask end INTERRUPTED', 't error HANDLER_FAILED'])
+})
+
+test('an answer whose finish a handler has dropped is MODEL_FAILED, and the message says so', async () => {
+  const dropping: AgentHandler = {
+    name: 'dropping',
+    wrapModelCall: (ctx, request, next) =>
+      mapStream(next(ctx, request), (part) => (part.type === 'finish' ? { type: 'part-end' } : part)),
+  }
+  const { errors } = await play(['Hi.'], { handlers: [dropping] })
+  const message = expect.stringContaining('a wrapModelCall handler dropped the finish part')
+  expect(errors).toMatchObject([{ code: 'MODEL_FAILED', message }])
 })

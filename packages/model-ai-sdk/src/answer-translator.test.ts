@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { ModelPart } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { Answer } from './answer.ts'
+import { AnswerTranslator } from './answer-translator.ts'
 import { messageOf } from './ask.fixture.ts'
 import { finish, text, usage } from './fake-model.fixture.ts'
 
@@ -9,8 +9,8 @@ const END: ModelPart = { type: 'finish', reason: 'stop', usage: { inputTokens: 3
 
 /** Everything that an answer of these parts says. */
 function translated(...parts: readonly unknown[]): ModelPart[] {
-  const answer = new Answer('fake:fake-1', 'fake')
-  return parts.flatMap((part) => answer.take(part as LanguageModelV4StreamPart))
+  const answer = new AnswerTranslator('fake:fake-1', 'fake')
+  return parts.flatMap((part) => answer.translate(part as LanguageModelV4StreamPart))
 }
 
 /** The same, with a finish that is checked and cut off. */
@@ -81,7 +81,7 @@ describe('text and reasoning', () => {
     ])
   })
 
-  it('deltas without a start, and blocks without an end, are said all the same', () => {
+  it('deltas without a start, and blocks without an end, are still translated', () => {
     expect(
       said(
         { type: 'reasoning-start', id: '1', providerMetadata: { v: { a: 1 } } },
@@ -248,7 +248,7 @@ describe('tool calls', () => {
     ])
   })
 
-  it('arguments that are no text are written as JSON', () => {
+  it('arguments that are not text are written as JSON', () => {
     expect(calls(call('c', { a: 1 }), call('d', undefined))).toEqual([
       { id: 'c', name: 't', arguments: '{"a":1}' },
       { id: 'd', name: 't', arguments: '{}' },

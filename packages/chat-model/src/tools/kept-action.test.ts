@@ -29,7 +29,7 @@ const result = (callId: string): ToolMessage => ({
 })
 const actions = ({ events }: Played) => events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
 
-describe('7: what stands beside an open call is kept in its result and applied when the other results have come', () => {
+describe('7: the action of a call beside an open one is kept in its result and applied when the other results have arrived', () => {
   const goOn = (first: Played, options: Options, ...results: readonly ToolMessage[]) =>
     play(['Model.'], options, { messages: stored([...first.history, ...results]) }, { runId: 'R2' })
   const stored = (messages: readonly Message[]): Message[] => JSON.parse(JSON.stringify(messages))
@@ -125,7 +125,7 @@ describe('7: what stands beside an open call is kept in its result and applied w
     expect(actions(await goOn(second, options, result('slow')))).toEqual([{ type: 'exit', result: 'exit' }])
   })
 
-  test('a call that goes on after an interrupt keeps too, and transfers to nobody, while another is open', async () => {
+  test('a call that goes on after an interrupt keeps its action too, and cannot transfer, while another is open', async () => {
     const settings = { canInterrupt: true }
     for (const [action, kept] of [
       [{ type: 'exit', result: 1 }, true],
@@ -143,7 +143,7 @@ describe('7: what stands beside an open call is kept in its result and applied w
     }
   })
 
-  test('a long-running call cannot steer by itself: nobody would remember', async () => {
+  test('a long-running call cannot steer by itself: its action would be lost', async () => {
     const options = { tools: [acting('slow', { type: 'exit' }, { longRunning: true })] }
     const { toolEnds, end } = await play([calling('slow'), 'Sorry.'], options)
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])

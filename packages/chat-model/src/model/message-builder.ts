@@ -12,19 +12,19 @@ import {
   type ToolCall,
   type Usage,
 } from '@troupe/kernel'
-import { modelError } from './model-error.ts'
+import { markModelError } from '../error-origin.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
-/** How an answer ended. */
+/** The end of an answer. */
 export interface Finish {
   readonly reason: FinishReason
   readonly usage: Usage
   readonly model: string
 }
 
-/** A message while a model writes it: shows its parts as events and puts them together. */
-export class Answer implements Sink<ModelPart> {
+/** Builds the assistant message from the parts of a model, and writes each part as an event. */
+export class MessageBuilder implements Sink<ModelPart> {
   readonly #ctx: RunContext
   readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
@@ -32,7 +32,7 @@ export class Answer implements Sink<ModelPart> {
   #messageId = ''
   #parts: Draft<Part>[] = []
   #open: Draft<Part & { type: 'text' | 'reasoning' }> | undefined
-  readonly #calls: OpenCall[] = []
+  readonly #calls: StreamedCall[] = []
   finish: Finish | undefined
 
   constructor(ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
@@ -42,7 +42,7 @@ export class Answer implements Sink<ModelPart> {
     this.#uniqueId = uniqueId
   }
 
-  /** Whether anything of it has been shown. */
+  /** Whether the message has been shown: its `message-start` was written. */
   get begun(): boolean {
     return this.#messageId !== ''
   }
@@ -70,7 +70,7 @@ export class Answer implements Sink<ModelPart> {
       case 'restart':
         return this.#restart()
       case 'finish':
-        if (!isUsage(part.usage)) throw malformed('finish has the tokens used', part.usage)
+        if (!isUsage(part.usage)) throw malformed('finish must have the tokens used', part.usage)
         this.finish = { reason: part.reason, usage: part.usage, model: part.model ?? '' }
         return
       default:
@@ -78,7 +78,7 @@ export class Answer implements Sink<ModelPart> {
     }
   }
 
-  /** Shows that the message has begun, if that is not known yet. */
+  /** Writes `message-start`, once. */
   begin(): void | Promise<void> {
     if (this.begun) return
     this.#messageId = this.#ctx.ids.next()
@@ -86,7 +86,7 @@ export class Answer implements Sink<ModelPart> {
     return this.#sink.write({ type: 'message-start', runId, agentName, runPath, messageId: this.#messageId })
   }
 
-  /** Closes what the model has left open. */
+  /** Ends the calls that the model has not ended. */
   end(): void | Promise<void> {
     return this.#calls.every(({ ended }) => ended) ? this.begin() : this.#endCalls()
   }
@@ -107,13 +107,13 @@ export class Answer implements Sink<ModelPart> {
   }
 
   #content(): AssistantMessage['content'] {
-    const content = this.#parts.filter(isWorthKeeping)
+    const content = this.#parts.filter(isKept)
     const [only] = content
     if (!only) return ''
     return content.length === 1 && only.type === 'text' && !only.metadata ? only.text : content
   }
 
-  /** An empty delta shows nothing, but begins a part that a vendor may want back for its metadata. */
+  /** Contract: an empty delta writes no event, but begins a part: a vendor may want its metadata back. */
   #delta(of: 'text' | 'reasoning', type: `${typeof of}-delta`, delta: string): void | Promise<void> {
     if (this.#open?.type === of) this.#open.text += delta
     else {
@@ -124,7 +124,7 @@ export class Answer implements Sink<ModelPart> {
     if (delta === '') return
     const wait = this.begin()
     const { runId, agentName, runPath } = this.#stamp
-    return this.#show({ type, runId, agentName, runPath, messageId: this.#messageId, delta }, wait)
+    return this.#writeAfter({ type, runId, agentName, runPath, messageId: this.#messageId, delta }, wait)
   }
 
   #close(end?: ModelPart & { type: 'part-end' }): void {
@@ -134,35 +134,35 @@ export class Answer implements Sink<ModelPart> {
   }
 
   #startCall(from: string, name: string): void | Promise<void> {
-    if (typeof name !== 'string') throw malformed('a tool call has a name', name)
+    if (typeof name !== 'string') throw malformed('a tool call must have a name', name)
     const wait = this.begin()
     this.#close()
     const id = this.#uniqueId(from)
     this.#calls.push({ from, call: { id, name, arguments: '' }, ended: false })
     const { runId, agentName, runPath } = this.#stamp
     const messageId = this.#messageId
-    return this.#show({ type: 'tool-call-start', runId, agentName, runPath, messageId, callId: id, name }, wait)
+    return this.#writeAfter({ type: 'tool-call-start', runId, agentName, runPath, messageId, callId: id, name }, wait)
   }
 
   #extendCall(from: string, delta: string): void | Promise<void> {
-    const { call } = this.#openCall(from)
+    const { call } = this.#streamedCall(from)
     call.arguments += text(delta)
     const { runId, agentName, runPath } = this.#stamp
     return this.#sink.write({ type: 'tool-call-delta', runId, agentName, runPath, callId: call.id, delta })
   }
 
   #endCall({ callId, metadata }: ModelPart & { type: 'tool-call-end' }): void | Promise<void> {
-    const open = this.#openCall(callId)
+    const open = this.#streamedCall(callId)
     open.ended = true
     if (metadata) open.call.metadata = metadata
     const { runId, agentName, runPath } = this.#stamp
     return this.#sink.write({ type: 'tool-call-end', runId, agentName, runPath, call: open.call })
   }
 
-  /** Contract: a provider may use an id twice; its parts belong to the call that was begun last. */
-  #openCall(from: string): OpenCall {
+  /** Finds the call of a part. Contract: a provider may use an id twice; the part belongs to the call that began last. */
+  #streamedCall(from: string): StreamedCall {
     const open = this.#calls.findLast((entry) => entry.from === from)
-    if (!open || open.ended) throw malformed('a tool call is start, deltas and end', from)
+    if (!open || open.ended) throw malformed('a tool call must be start, deltas and end', from)
     return open
   }
 
@@ -178,16 +178,16 @@ export class Answer implements Sink<ModelPart> {
     return wait
   }
 
-  #show(event: EventDraft, after: void | Promise<void>): void | Promise<void> {
+  #writeAfter(event: EventDraft, after: void | Promise<void>): void | Promise<void> {
     return after ? after.then(() => this.#sink.write(event)) : this.#sink.write(event)
   }
 }
 
-function isWorthKeeping(part: Part): boolean {
+function isKept(part: Part): boolean {
   return part.type === 'file' || part.text !== '' || part.metadata !== undefined || 'encrypted' in part
 }
 
-interface OpenCall {
+interface StreamedCall {
   /** The provider's id. */
   readonly from: string
   readonly call: Draft<ToolCall>
@@ -196,7 +196,7 @@ interface OpenCall {
 
 function text(delta: string): string {
   if (typeof delta === 'string') return delta
-  throw malformed('a delta is text', delta)
+  throw malformed('a delta must be text', delta)
 }
 
 function isUsage(usage: Usage | undefined): boolean {
@@ -204,5 +204,5 @@ function isUsage(usage: Usage | undefined): boolean {
 }
 
 function malformed(expected: string, value: unknown): KernelError {
-  return modelError(new KernelError('MODEL_FAILED', `model: ${expected}, ${got(value)}`))
+  return markModelError(new KernelError('MODEL_FAILED', `model: ${expected}, ${got(value)}`))
 }
