@@ -2,7 +2,7 @@ import { loop, parallel, sequential, setSubAgents, supervisor } from '@troupe/fl
 import type { Agent, CancelMode, ModelRequest } from '@troupe/kernel'
 import type { ScriptedCall, ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
-import { transferTo } from './theatre.fixture.ts'
+import { transferTo } from './scripted-tree.fixture.ts'
 
 /** The shape of a tree; agents get their names in the order in which they are met. */
 export interface Shape {

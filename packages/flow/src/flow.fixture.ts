@@ -32,41 +32,41 @@ import { startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator, type Recording, record } from '@troupe/testkit'
 
 /** What an actor does when it has the word: say something, call tools, or fail. */
-export type Line = string | readonly (string | Cue)[] | Error
+export type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
 /** A call with arguments. */
-export interface Cue {
+export interface CallWithArgs {
   readonly name: string
   readonly args: Json
 }
 
 /** An agent that plays a script, and what it was given each time. */
-export interface Actor extends Agent {
+export interface ScriptedAgent extends Agent {
   readonly inputs: readonly AgentInput[]
 }
 
 /** An agent that plays a script with its tools and added ones; it stands at the line after its own last words in the history. */
-export function actor(name: string, script: readonly Line[], ...tools: readonly Tool[]): Actor {
+export function scriptedAgent(name: string, script: readonly ScriptLine[], ...tools: readonly Tool[]): ScriptedAgent {
   const inputs: AgentInput[] = []
-  const act = (input: AgentInput, ctx: RunContext) => {
+  const run = (input: AgentInput, ctx: RunContext) => {
     inputs.push(input)
-    return stream<EventDraft>((sink) => new Part(script, tools, input, ctx, sink).play())
+    return stream<EventDraft>((sink) => new ScriptRun(script, tools, input, ctx, sink).run())
   }
-  return { name, description: `${name} acts.`, acceptsAdditions: true, inputs, run: act, resume: act }
+  return { name, description: `${name} acts.`, acceptsAdditions: true, inputs, run, resume: run }
 }
 
 /** What an actor needs to go on. */
-type Kept = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers }
+type Suspension = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers }
 
-class Part {
-  readonly #script: readonly Line[]
+class ScriptRun {
+  readonly #script: readonly ScriptLine[]
   readonly #tools: ReadonlyMap<string, ToolMeta>
   readonly #ctx: RunContext
   readonly #sink: Sink<EventDraft>
   readonly #messages: Message[]
-  #kept: Kept | undefined
+  #kept: Suspension | undefined
 
   constructor(
-    script: readonly Line[],
+    script: readonly ScriptLine[],
     own: readonly Tool[],
     input: AgentInput,
     ctx: RunContext,
@@ -80,15 +80,15 @@ class Part {
     this.#messages = input.messages.slice()
     if ('answers' in input) {
       const { state, answers } = input as ResumeInfo
-      this.#kept = { ...(state as Kept), answers: { ...(state as Kept).answers, ...answers } }
+      this.#kept = { ...(state as Suspension), answers: { ...(state as Suspension).answers, ...answers } }
     }
   }
 
-  async play(): Promise<void> {
+  async run(): Promise<void> {
     const open = openCalls(this.#messages)
     if (open.length > 0 && !(this.#kept && (await this.#runCalls(open)))) return
     for (;;) {
-      const line = this.#script[this.#spoken]
+      const line = this.#script[this.#messageCount]
       if (line === undefined) return
       if (line instanceof Error) throw line
       if (typeof line === 'string') return pipe(say(this.#ctx, line), this.#sink)
@@ -96,28 +96,28 @@ class Part {
     }
   }
 
-  get #spoken(): number {
+  get #messageCount(): number {
     const { agentName } = this.#ctx
     return this.#messages.filter((message) => message.role === 'assistant' && message.agentName === agentName).length
   }
 
-  async #tell(draft: EventDraft): Promise<void> {
+  async #emit(draft: EventDraft): Promise<void> {
     await this.#sink.write(draft)
     const { runId, agentName, runPath } = this.#ctx
     const message = messageOf({ runId, agentName, runPath, ...draft } as AgentEvent)
     if (message) this.#messages.push(message)
   }
 
-  async #call(cues: readonly (string | Cue)[]): Promise<readonly ToolCall[]> {
+  async #call(calls: readonly (string | CallWithArgs)[]): Promise<readonly ToolCall[]> {
     const id = this.#ctx.ids.next()
-    const toolCalls = cues.map((cue) => {
-      const { name, args } = typeof cue === 'string' ? { name: cue, args: {} } : cue
+    const toolCalls = calls.map((call) => {
+      const { name, args } = typeof call === 'string' ? { name: call, args: {} } : call
       return { id: this.#ctx.ids.call(name), name, arguments: JSON.stringify(args) }
     })
-    await this.#tell({ type: 'message-start', messageId: id })
-    await this.#tell({ type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls } })
+    await this.#emit({ type: 'message-start', messageId: id })
+    await this.#emit({ type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls } })
     for (const { id: callId, name, arguments: args } of toolCalls) {
-      await this.#tell({ type: 'tool-start', callId, name, arguments: args })
+      await this.#emit({ type: 'tool-start', callId, name, arguments: args })
     }
     return toolCalls
   }
@@ -128,7 +128,7 @@ class Part {
     const interrupts: Interrupt[] = []
     const actions: AgentAction[] = []
     const parked: Record<string, Json> = {}
-    const turn = this.#spoken
+    const turn = this.#messageCount
     const one = async ({ id: callId, name, arguments: args }: ToolCall, index: number): Promise<boolean> => {
       const meta = this.#tools.get(name)
       if (!meta) throw new Error(`${agentName} has no tool ${name}`)
@@ -151,7 +151,7 @@ class Part {
         const call = { name, arguments: args, callId, step: ctx.step, idempotencyKey: callId }
         const output = await meta.tool.invoke?.(parsed, ctx, call)
         const { direct = meta.returnDirectly, ...result } = toolResult(name, output)
-        await this.#tell({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status: 'complete', ...result })
+        await this.#emit({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status: 'complete', ...result })
         return direct
       } catch (error) {
         if (parked[callId] === undefined) throw error
@@ -162,12 +162,12 @@ class Part {
     const answers = this.#kept?.answers ?? {}
     this.#kept = undefined
     if (interrupts.length > 0) {
-      await this.#tell({ type: 'action', action: { type: 'interrupt', interrupts, state: { parked, answers } } })
+      await this.#emit({ type: 'action', action: { type: 'interrupt', interrupts, state: { parked, answers } } })
       return false
     }
     if (openCalls(this.#messages).length > 0) return false
     const action = actions.at(-1)
-    if (action) await this.#tell({ type: 'action', action })
+    if (action) await this.#emit({ type: 'action', action })
     return action === undefined && !direct.includes(true)
   }
 }
@@ -186,15 +186,15 @@ export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) =
   agentOf(name, (ctx, input) => stream(async () => void (await work(ctx, input))))
 
 /** An agent that says its name and yields an action of its own accord, as a third party's may. */
-export const wanting = (name: string, ...actions: readonly AgentAction[]): Agent =>
+export const yielding = (name: string, ...actions: readonly AgentAction[]): Agent =>
   agentOf(name, async function* (ctx) {
     yield* say(ctx, name)
     for (const action of actions) yield { type: 'action', action }
   })
 
 /** An agent that says something and gives the word to another. */
-export const handing = (name: string, agentName: string): Agent =>
-  wanting(name, { type: 'transfer-to-agent', agentName })
+export const transferring = (name: string, agentName: string): Agent =>
+  yielding(name, { type: 'transfer-to-agent', agentName })
 
 /** An agent that fails. */
 export const failing = (name: string, error: Error = new Error(`${name} broke`)): Agent =>
@@ -203,7 +203,7 @@ export const failing = (name: string, error: Error = new Error(`${name} broke`))
   })
 
 /** The line of an actor that hands over with its tool. */
-export const transfer = (agentName: string): readonly Cue[] => [
+export const transfer = (agentName: string): readonly CallWithArgs[] => [
   { name: 'transfer_to_agent', args: { agent_name: agentName } },
 ]
 
@@ -245,7 +245,7 @@ export async function idle(): Promise<void> {
 }
 
 /** What became of a run. */
-export interface Played extends Recording {
+export interface RecordedRun extends Recording {
   readonly errors: readonly ErrorInfo[]
   readonly actions: readonly AgentAction[]
   /** `agent: text` of every message and result. */
@@ -259,11 +259,11 @@ export interface Played extends Recording {
 }
 
 /** Runs an agent and reads the run to its end; somebody can answer. */
-export async function play(
+export async function runToEnd(
   agent: Agent,
   input: AgentInput | ResumeInfo = hello,
   settings: RunSettings & RunHost = {},
-): Promise<Played> {
+): Promise<RecordedRun> {
   const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }))
   const own = recording.events.filter((event) => event.parentCallId === undefined)
   const history = [...input.messages, ...own.flatMap((event) => messageOf(event) ?? [])]

@@ -10,9 +10,9 @@ import {
   validate,
 } from '@troupe/kernel'
 import { isComposed, PARTS } from '../tree/composed.ts'
-import type { Resumption, Suspended } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
-import { readPosition } from '../tree/position.ts'
+import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
+import { readSavedPosition } from '../tree/saved-position.ts'
 import { validateJsonSchema } from './validator.ts'
 
 const FORMAT = 1
@@ -78,7 +78,7 @@ export function readCheckpoint(agent: FlowAgent, { checkpoint }: Pick<Thread, 'c
   const { place, questions } = (found.state ?? {}) as Partial<Stored>
   if (typeof questions !== 'object' || questions === null) throw wrong('its questions are broken')
   try {
-    checkPlace(agent, place ?? null)
+    checkSavedPosition(agent, place ?? null)
   } catch (error) {
     throw wrong(KernelError.from(error).message)
   }
@@ -127,14 +127,14 @@ async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interru
 }
 
 /** Contract: throws `CHECKPOINT_INVALID` if the tree has nothing there any more. */
-function checkPlace(agent: FlowAgent, state: Json): void {
-  const position = readPosition(state)
-  const node = agent.at(position)
-  if (!position.asked || !isComposed(node.agent)) return
-  const { agents, inside } = node.agent[PARTS]
-  for (const { index, state: inner } of inside(position.inner ?? null)) {
+function checkSavedPosition(agent: FlowAgent, state: Json): void {
+  const saved = readSavedPosition(state)
+  const node = agent.at(saved)
+  if (!saved.asked || !isComposed(node.agent)) return
+  const { agents, suspendedParts } = node.agent[PARTS]
+  for (const { index, state: inner } of suspendedParts(saved.inner ?? null)) {
     const part = agents[index]
     if (!part) throw new KernelError('CHECKPOINT_INVALID', `${node.name}: it has no agent ${index} any more`)
-    checkPlace(part, inner)
+    checkSavedPosition(part, inner)
   }
 }

@@ -1,5 +1,5 @@
 import { checkOption, checkOptionNames } from '@troupe/kernel'
-import { TRANSFERS } from '../session.ts'
+import { TRANSFERS } from '../flow-context.ts'
 
 /** What a run may take. */
 export interface RunnerLimits {

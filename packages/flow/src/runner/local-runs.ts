@@ -8,14 +8,14 @@ interface Stoppable {
 /** The runs of this process, by thread: they are cancelled without a detour, and wait for each other in the order they came. */
 export class LocalRuns {
   readonly #running: Map<string, { readonly run: Stoppable; readonly ended: PromiseWithResolvers<void> }> = new Map()
-  readonly #lines: Map<string, Promise<void>> = new Map()
+  readonly #queues: Map<string, Promise<void>> = new Map()
 
   cancel(ref: ThreadRef, mode: CancelMode, runId: string | undefined): boolean {
     return this.#running.get(keyOf(ref))?.run.cancel(mode, runId) ?? false
   }
 
   /** Enters a run that holds its thread; gives the way out. */
-  enter(ref: ThreadRef, run: Stoppable): () => void {
+  register(ref: ThreadRef, run: Stoppable): () => void {
     const key = keyOf(ref)
     const entry = { run, ended: Promise.withResolvers<void>() }
     this.#running.set(key, entry)
@@ -33,13 +33,13 @@ export class LocalRuns {
   /** A place in the line of those that wait for a thread: who stands before, and the way out. */
   queue(ref: ThreadRef): { readonly before: Promise<void> | undefined; leave(): void } {
     const key = keyOf(ref)
-    const before = this.#lines.get(key)
+    const before = this.#queues.get(key)
     const { promise, resolve } = Promise.withResolvers<void>()
     // Who gives up while others wait before must not let those behind pass them.
-    const place = before ? Promise.all([before, promise]).then(() => undefined) : promise
-    this.#lines.set(key, place)
-    place.then(() => {
-      if (this.#lines.get(key) === place) this.#lines.delete(key)
+    const entry = before ? Promise.all([before, promise]).then(() => undefined) : promise
+    this.#queues.set(key, entry)
+    entry.then(() => {
+      if (this.#queues.get(key) === entry) this.#queues.delete(key)
     })
     return { before, leave: resolve }
   }

@@ -7,9 +7,10 @@ import {
   type RunInput,
   type Thread,
 } from '@troupe/kernel'
-import type { Resumption } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
+import type { Resumption } from '../tree/flow-outcome.ts'
 import { askedIn, brokenOff, checkAnswers, readCheckpoint, resumptionOf } from './checkpoint.ts'
+import type { ThreadOpenCall } from './thread-messages.ts'
 
 /** How a run begins on a thread. */
 export interface Opening {
@@ -84,11 +85,9 @@ function resultsFirst(
   return [...results, ...others]
 }
 
-function callOf(callId: string, calls: readonly OpenCall[]): OpenCall | undefined {
+function callOf(callId: string, calls: readonly ThreadOpenCall[]): ThreadOpenCall | undefined {
   return calls.find((call) => call.callId === callId)
 }
-
-type OpenCall = Thread['openCalls'][number]
 
 /** The open calls that an input answers; a result for anything else is refused. */
 function resultsIn(messages: readonly Message[], { openCalls }: Pick<Thread, 'openCalls'>): ReadonlySet<string> {
@@ -111,7 +110,7 @@ function resultsIn(messages: readonly Message[], { openCalls }: Pick<Thread, 'op
   return answered
 }
 
-function pending(waiting: readonly OpenCall[], asked: readonly { readonly id: string }[]): KernelError {
+function pending(waiting: readonly ThreadOpenCall[], asked: readonly { readonly id: string }[]): KernelError {
   const callIds = waiting.map(({ callId }) => callId)
   const interruptIds = asked.map(({ id }) => id)
   const open = [...callIds, ...interruptIds].join(', ')

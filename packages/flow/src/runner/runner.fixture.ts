@@ -30,8 +30,8 @@ export const resultOf = (callId: string, content: string = `result ${callId}`): 
 
 export const user = (content: string, id: string = `user/${content}`): Message => ({ id, role: 'user', content })
 
-/** A runner in a world of its own, all of it watched. */
-export interface Stage {
+/** A runner in a env of its own, all of it watched. */
+export interface Setup {
   readonly clock: FakeClock
   readonly store: Store
   readonly reports: KernelError[]
@@ -48,7 +48,7 @@ export interface Stage {
   pass(ms: number, step?: number): Promise<void>
 }
 
-export function stage(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeClock) => Store): Stage {
+export function setup(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeClock) => Store): Setup {
   const clock = fakeClock()
   const store = inner?.(clock) ?? memoryStore({ clock })
   const reports: KernelError[] = []
@@ -162,18 +162,18 @@ export function tapped(
 export async function asking(
   text: string = 'call add:a ask:b ask:c',
   agent?: Agent,
-): Promise<Stage & { desk: FlowRunner }> {
-  const world = stage(agent ? { agent } : {})
-  const desk = world.runner()
+): Promise<Setup & { desk: FlowRunner }> {
+  const env = setup(agent ? { agent } : {})
+  const desk = env.runner()
   await desk.query(text, { ...session, runId: 'R1' })
-  return { ...world, desk }
+  return { ...env, desk }
 }
 
-export const checkpointOf = async ({ store }: Stage): Promise<Checkpoint | undefined> =>
+export const checkpointOf = async ({ store }: Setup): Promise<Checkpoint | undefined> =>
   (await store.threads.get(ANN))?.checkpoint
 
 /** Writes a checkpoint as nobody should. */
-export async function tamper({ store }: Stage, change: (checkpoint: Checkpoint) => unknown): Promise<void> {
+export async function tamper({ store }: Setup, change: (checkpoint: Checkpoint) => unknown): Promise<void> {
   const { checkpoint } = (await store.threads.get(ANN)) ?? {}
   const { token } = await store.leases.acquire(ANN, { runId: 'tamper', ttlMs: 1_000 })
   await store.threads.commit(ANN, { checkpoint: change(checkpoint as Checkpoint) as Checkpoint }, token)

@@ -28,7 +28,7 @@ import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
-import type { Wish } from './thread-turn.ts'
+import type { RunIntent } from './thread-update.ts'
 
 /** How a runner is made. */
 export interface RunnerOptions<Output = unknown> {
@@ -96,11 +96,11 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
-  const start = (wish: Wish, request: FlowRequest, runId: string): Run<Output> => {
+  const start = (intent: RunIntent, request: FlowRequest, runId: string): Run<Output> => {
     checkPolicies(request)
-    const input = { messages: [], ...wish.input }
+    const input = { messages: [], ...intent.input }
     const settings = request.session
-      ? new ThreadRun(parts, wish, runId, request, request.session)
+      ? new ThreadRun(parts, intent, runId, request, request.session)
       : freeRun(parts, input, runId, request)
     return startRun(flow, input, settings)
   }

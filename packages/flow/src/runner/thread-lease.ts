@@ -46,12 +46,12 @@ export class ThreadLease {
     if (busy === 'reject') return take()
     const { signal } = run
     const deadline = clock.now() + queueMs
-    const line = busy === 'queue' ? local.queue(ref) : undefined
+    const queued = busy === 'queue' ? local.queue(ref) : undefined
     try {
-      if (line?.before) await pause(clock, queueMs, signal, line.before)
+      if (queued?.before) await pause(clock, queueMs, signal, queued.before)
       return await waitFor(take, ref, deadline, options, signal)
     } finally {
-      line?.leave()
+      queued?.leave()
     }
   }
 
@@ -113,7 +113,7 @@ async function waitFor(
   }
 }
 
-/** Waits for work until the signal aborts; what comes after that is given back. Contract: leaves no listener behind. */
+/** Waits for work until the signal aborts; what comes after that is given back. Contract: leaves no recorder behind. */
 function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
@@ -126,7 +126,7 @@ function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) =>
   })
 }
 
-/** Waits for a time, or until something has come. Contract: leaves no timer and no listener behind. */
+/** Waits for a time, or until something has come. Contract: leaves no timer and no recorder behind. */
 function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<void>): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {

@@ -35,11 +35,12 @@ export async function loadMessages(
   }
 }
 
-type OpenCall = Thread['openCalls'][number]
+/** A call of a thread that has no result yet. */
+export type ThreadOpenCall = Thread['openCalls'][number]
 
 /** The calls of a thread that have no result after what was said. */
 export class OpenCalls {
-  readonly #open: Map<string, OpenCall> = new Map()
+  readonly #open: Map<string, ThreadOpenCall> = new Map()
 
   /** What is stored is sound, but for a thread that waits. */
   constructor(waits: boolean, history: readonly Message[], said: readonly Message[]) {
@@ -56,7 +57,7 @@ export class OpenCalls {
   }
 
   /** Those that wait for a result, not for an answer. */
-  besides(interrupts: readonly Interrupt[]): readonly OpenCall[] {
+  besides(interrupts: readonly Interrupt[]): readonly ThreadOpenCall[] {
     const asked = new Set(interrupts.map(({ callId }) => callId))
     return [...this.#open.values()].filter(({ callId }) => !asked.has(callId))
   }

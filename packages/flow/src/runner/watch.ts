@@ -43,7 +43,7 @@ export class Watch {
     this.#cancelTimer?.()
   }
 
-  /** Contract: a harder wish replaces a softer one; a soft one becomes hard in time. */
+  /** Contract: a harder intent replaces a softer one; a soft one becomes hard in time. */
   cancel(mode: CancelMode): void {
     if (MODES.indexOf(mode) <= MODES.indexOf(this.cancelling)) return
     this.cancelling = mode
@@ -92,8 +92,8 @@ export class Watch {
       this.#stop(`nobody has read for ${idleMs} ms`)
     }
     this.#schedule()
-    const wish = await this.lease?.renew()
-    if (wish) this.cancel(wish)
+    const mode = await this.lease?.renew()
+    if (mode) this.cancel(mode)
   }
 
   #stop(why: string): void {

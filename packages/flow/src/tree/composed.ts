@@ -9,7 +9,7 @@ export interface Parts {
   readonly kind: 'sequential' | 'parallel' | 'loop'
   readonly agents: readonly FlowAgent[]
   /** Which of them were suspended, and where they stood. Contract: throws `CHECKPOINT_INVALID` for what is not its state. */
-  inside(state: Json): readonly { readonly index: number; readonly state: Json }[]
+  suspendedParts(state: Json): readonly { readonly index: number; readonly state: Json }[]
 }
 
 /** An agent that is made of others. Contract: they record what they say themselves; it has no model that could hand over. */

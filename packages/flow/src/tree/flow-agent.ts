@@ -10,13 +10,13 @@ import {
   type RunContext,
   stream,
 } from '@troupe/kernel'
-import { SCENE, sceneFor } from '../session.ts'
+import { FLOW_CONTEXT, flowContextFor } from '../flow-context.ts'
 import { isComposed, PARTS } from './composed.ts'
-import type { Resumption } from './ending.ts'
-import { play } from './play.ts'
-import type { Position } from './position.ts'
+import type { Resumption } from './flow-outcome.ts'
 import { returning } from './returning.ts'
 import type { HistoryRewriter } from './rewrite-history.ts'
+import { runFlow } from './run-flow.ts'
+import type { SavedPosition } from './saved-position.ts'
 import { TRANSFER_TOOL, transferAdditions } from './transfer-tool.ts'
 
 /** How an agent stands in its tree. */
@@ -44,12 +44,12 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
   /** What it needs to hand over, once the tree is frozen. */
   additions: Required<Additions> | undefined
   /** The agent as it runs, once the tree is frozen. */
-  speaker: Agent
+  runnableAgent: Agent
   #frozen = false
 
   constructor(agent: Agent<Output>, options: FlowOptions = {}) {
     this.agent = agent
-    this.speaker = agent
+    this.runnableAgent = agent
     this.options = options
     if (agent.acceptsAdditions) this.acceptsAdditions = true
   }
@@ -86,19 +86,19 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     resumption?: Resumption,
   ): PipeStream<AgentEvent> {
     return stream(async (sink) => {
-      const scene = sceneFor(this, messages, ctx)
-      const place = ctx.get(SCENE) === scene ? ctx : ctx.with(SCENE, scene)
-      const { suspended } = await play(this, { ctx: place, scene, additions, options, resumption }, sink)
-      if (!suspended || (scene.ephemeral && suspended.interrupts.length === 0)) return
+      const flowContext = flowContextFor(this, messages, ctx)
+      const own = ctx.get(FLOW_CONTEXT) === flowContext ? ctx : ctx.with(FLOW_CONTEXT, flowContext)
+      const { suspended } = await runFlow(this, { ctx: own, flowContext, additions, options, resumption }, sink)
+      if (!suspended || (flowContext.ephemeral && suspended.interrupts.length === 0)) return
       const { runId, runPath } = ctx
       const { interrupts, state } = suspended
-      const action = { type: 'interrupt', interrupts, ...(!scene.ephemeral && { state }) } as const
+      const action = { type: 'interrupt', interrupts, ...(!flowContext.ephemeral && { state }) } as const
       await sink.write({ type: 'action', runId, agentName: this.name, runPath, action })
     })
   }
 
   /** Contract: throws `CHECKPOINT_INVALID` if the tree has no such agent. */
-  at({ agent }: Position): FlowAgent {
+  at({ agent }: SavedPosition): FlowAgent {
     const node = this.find(agent)
     if (node) return node
     throw new KernelError('CHECKPOINT_INVALID', `flow ${this.name}: agent '${agent}' is not in the tree any more`)
@@ -136,7 +136,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     if (isComposed(this.agent)) for (const part of this.agent[PARTS].agents) yield* part.reach(seen)
   }
 
-  /** Whom this agent may hand over to on its own wish. */
+  /** Whom this agent may hand over to on its own intent. */
   get targets(): readonly FlowAgent[] {
     const { agent, parent, options, subAgents } = this
     const upward = !this.returns && !options.disallowTransferToParent && !isComposed(agent)
@@ -156,7 +156,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     }
     for (const node of this.nodes()) {
       node.#frozen = true
-      if (node.returns && node.parent) node.speaker = returning(node.agent, node.parent.name)
+      if (node.returns && node.parent) node.runnableAgent = returning(node.agent, node.parent.name)
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { actor, agentOf, handing, play, textsOf, user } from '../flow.fixture.ts'
+import { agentOf, runToEnd, scriptedAgent, textsOf, transferring, user } from '../flow.fixture.ts'
 import { agentWithOptions, rewriteHistory, setSubAgents } from '../index.ts'
 
 const router = 'RouterAgent'
@@ -130,11 +130,11 @@ describe('skipTransferMessages', () => {
   })
 
   test('of an agent in a tree', async () => {
-    const target = actor('target', ['Hi.'])
-    await play(setSubAgents(handing('lead', 'target'), [target]))
-    const skipping = actor('target', ['Hi.'])
-    const lead = actor('lead', [[{ name: 'transfer_to_agent', args: { agent_name: 'target' } }]])
-    await play(setSubAgents(lead, [agentWithOptions(skipping, { skipTransferMessages: true })]))
+    const target = scriptedAgent('target', ['Hi.'])
+    await runToEnd(setSubAgents(transferring('lead', 'target'), [target]))
+    const skipping = scriptedAgent('target', ['Hi.'])
+    const lead = scriptedAgent('lead', [[{ name: 'transfer_to_agent', args: { agent_name: 'target' } }]])
+    await runToEnd(setSubAgents(lead, [agentWithOptions(skipping, { skipTransferMessages: true })]))
     expect(textsOf(target.inputs[0]?.messages ?? [])).toEqual(['user: Hello', 'user: For context: [lead] said: lead.'])
     expect(textsOf(skipping.inputs[0]?.messages ?? [])).toEqual(['user: Hello'])
   })
@@ -142,9 +142,11 @@ describe('skipTransferMessages', () => {
 
 describe('historyRewriter', () => {
   const run = async (historyRewriter: Parameters<typeof agentWithOptions>[1]['historyRewriter']) => {
-    const target = actor('target', ['Hi.'])
+    const target = scriptedAgent('target', ['Hi.'])
     const options = historyRewriter && { historyRewriter }
-    const played = await play(setSubAgents(handing('lead', 'target'), [agentWithOptions(target, options ?? {})]))
+    const played = await runToEnd(
+      setSubAgents(transferring('lead', 'target'), [agentWithOptions(target, options ?? {})]),
+    )
     return { ...played, seen: target.inputs[0]?.messages }
   }
 
@@ -180,9 +182,9 @@ describe('historyRewriter', () => {
   })
 
   test('does not change what the next agent sees', async () => {
-    const last = actor('last', ['Bye.'])
-    const middle = agentWithOptions(handing('middle', 'last'), { historyRewriter: () => [] })
-    await play(setSubAgents(handing('lead', 'middle'), [setSubAgents(middle, [last])]))
+    const last = scriptedAgent('last', ['Bye.'])
+    const middle = agentWithOptions(transferring('middle', 'last'), { historyRewriter: () => [] })
+    await runToEnd(setSubAgents(transferring('lead', 'middle'), [setSubAgents(middle, [last])]))
     expect(textsOf(last.inputs[0]?.messages ?? [])).toEqual([
       'user: Hello',
       'user: For context: [lead] said: lead.',
@@ -194,7 +196,7 @@ describe('historyRewriter', () => {
     const alone = agentOf('alone', async function* (_ctx, { messages }) {
       yield { type: 'custom', name: 'seen', data: messages.length }
     })
-    const { events } = await play(agentWithOptions(alone, { historyRewriter: () => [] }))
+    const { events } = await runToEnd(agentWithOptions(alone, { historyRewriter: () => [] }))
     expect(events).toContainEqual(expect.objectContaining({ type: 'custom', data: 0 }))
   })
 })

@@ -12,8 +12,8 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
-import type { SessionLog } from '../session.ts'
-import type { Ending, Steering } from '../tree/ending.ts'
+import type { ThreadLog } from '../thread-log.ts'
+import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
 import type { Stage } from './workflow.ts'
 
@@ -41,7 +41,7 @@ export class Branch {
   readonly name: string
   readonly #stage: Stage
   readonly #index: number
-  readonly #session: SessionLog
+  readonly #log: ThreadLog
   readonly #state: OverlayState
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
@@ -50,45 +50,47 @@ export class Branch {
   readonly #budget: { left: number }
   readonly #before: number
   /** Whether it has run this time. */
-  #went = false
-  #ending: Ending | undefined
+  #hasRun = false
+  #outcome: FlowOutcome | undefined
   #thrown: KernelError | undefined
 
   constructor(stage: Stage, index: number, past: readonly Message[], tolerant: boolean, saved?: BranchState) {
     this.name = stage.agents[index]?.name ?? ''
     this.#stage = stage
     this.#index = index
-    this.#session = stage.scene.session.fork(past)
+    this.#log = stage.flowContext.log.fork(past)
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
-    this.#budget = { ...stage.scene.budget }
-    this.#before = stage.scene.budget.left
+    this.#budget = { ...stage.flowContext.budget }
+    this.#before = stage.flowContext.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
   get failure(): KernelError | undefined {
-    const error = this.#ending?.end?.error ?? (this.#went ? undefined : this.#saved?.error)
+    const error = this.#outcome?.end?.error ?? (this.#hasRun ? undefined : this.#saved?.error)
     return this.#thrown ?? (error && KernelError.from(error))
   }
 
   get cancelled(): boolean {
     const { cancelling, signal } = this.#stage.ctx
     const stopped = this.#thrown?.code === 'ABORTED' && cancelling !== undefined
-    return stopped || this.#ending?.end?.outcome === 'cancelled' || signal.aborted
+    return stopped || this.#outcome?.end?.outcome === 'cancelled' || signal.aborted
   }
 
   /** Contract: never rejects. */
   async run(): Promise<void> {
-    const { ctx, scene } = this.#stage
-    if (this.#saved && !this.#goesOn(this.#saved)) return
-    this.#went = true
-    const place = this.#stage.place(`branch:${this.#index}`).derive({ signal: this.#scope.signal, state: this.#state })
+    const { ctx, flowContext } = this.#stage
+    if (this.#saved && !this.#canContinue(this.#saved)) return
+    this.#hasRun = true
+    const branchCtx = this.#stage
+      .contextAt(`branch:${this.#index}`)
+      .derive({ signal: this.#scope.signal, state: this.#state })
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...scene, session: this.#session, budget: this.#budget }
-      this.#ending = await this.#stage.attempt(this.#index, place, inner, own, this.#sink)
+      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
     }
@@ -102,14 +104,14 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    this.#stage.scene.budget.left -= this.#before - this.#budget.left
-    if (this.failure) for (const { result } of this.#lost()) this.#session.add(result)
-    for (const message of this.#session.said) this.#stage.scene.session.add(message)
+    this.#stage.flowContext.budget.left -= this.#before - this.#budget.left
+    if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
+    for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
   }
 
   /** Calls that its failure leaves without a result, and the neutral one they get. */
-  #lost(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
-    const { messages } = this.#session
+  #unansweredCalls(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
+    const { messages } = this.#log
     return unanswered(messages).map((call) => {
       const made = messages.findLast((message) => callsOf(message).includes(call.id))
       const caller = (made?.role === 'assistant' && made.agentName) || this.name
@@ -118,11 +120,11 @@ export class Branch {
   }
 
   /** Tells of a failure that is tolerated. Contract: before it is joined. */
-  async tellFailure(): Promise<void> {
+  async reportFailure(): Promise<void> {
     const { failure, name } = this
-    if (!this.#went || !failure) return
+    if (!this.#hasRun || !failure) return
     const { runId, runPath, agentName } = this.#stage.ctx
-    for (const { caller, result } of this.#lost()) {
+    for (const { caller, result } of this.#unansweredCalls()) {
       const { id: messageId, callId, name, content } = result
       const stamp = { runId, agentName: caller, runPath: [...runPath, agentName] }
       await this.#sink.write({ type: 'tool-end', ...stamp, callId, messageId, name, status: 'failed', content })
@@ -131,15 +133,15 @@ export class Branch {
   }
 
   state(): BranchState {
-    if (!this.#went && this.#saved) return this.#saved
-    const { said } = this.#session
-    const { suspended, action } = this.#ending ?? {}
-    const open = suspended ? unanswered(this.#session.messages).length : 0
+    if (!this.#hasRun && this.#saved) return this.#saved
+    const { newMessages } = this.#log
+    const { suspended, action } = this.#outcome ?? {}
+    const open = suspended ? unanswered(this.#log.messages).length : 0
     const before = this.#saved
     return {
       done: suspended === undefined,
-      said: [...(before?.said ?? []), ...said.map(({ id }) => id)],
-      calls: [...(before?.calls ?? []), ...said.flatMap(callsOf)],
+      said: [...(before?.said ?? []), ...newMessages.map(({ id }) => id)],
+      calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
       ...(action && { action }),
@@ -148,10 +150,10 @@ export class Branch {
   }
 
   /** Whether something has come that it waited for. */
-  #goesOn({ done, interrupts = [], open }: BranchState): boolean {
+  #canContinue({ done, interrupts = [], open }: BranchState): boolean {
     if (done) return false
     const answers = this.#stage.resumption?.answers ?? {}
-    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || unanswered(this.#session.messages).length < open
+    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || unanswered(this.#log.messages).length < open
   }
 }
 

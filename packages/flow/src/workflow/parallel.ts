@@ -1,7 +1,7 @@
 import { type Agent, got, KernelError } from '@troupe/kernel'
-import type { Steering } from '../tree/ending.ts'
+import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
-import { checkWorkflow, type Stage, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
+import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
 /** How a parallel workflow is made. */
 export interface ParallelOptions extends WorkflowOptions {
@@ -21,7 +21,7 @@ const GRACE_MS = 1_000
  * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
  */
 export function parallel(given: ParallelOptions): Agent {
-  checkWorkflow('parallel', given, { ...WORKFLOW, onError: true })
+  checkWorkflow('parallel', given, { ...WORKFLOW_OPTIONS, onError: true })
   const { onError = 'stop', ...options } = given
   if (onError !== 'stop' && onError !== 'continue') {
     throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
@@ -35,7 +35,7 @@ export function parallel(given: ParallelOptions): Agent {
   }
   return workflow<readonly BranchState[]>(options, {
     kind: 'parallel',
-    async perform(stage, saved) {
+    async runAgents(stage, saved) {
       const branches = branchesOf(stage, saved ?? [], onError === 'continue')
       try {
         await settle(stage, branches, onError === 'stop')
@@ -43,7 +43,7 @@ export function parallel(given: ParallelOptions): Agent {
         const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
         const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
         if (first?.failure && !tolerated) throw first.failure
-        for (const branch of failed) await branch.tellFailure()
+        for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
       }
@@ -53,15 +53,16 @@ export function parallel(given: ParallelOptions): Agent {
     },
     isState: (state, agents): state is readonly BranchState[] =>
       Array.isArray(state) && state.length === agents && state.every(isBranchState),
-    inside: (branches) => branches.flatMap(({ done, inner = null }, index) => (done ? [] : { index, state: inner })),
+    suspendedParts: (branches) =>
+      branches.flatMap(({ done, inner = null }, index) => (done ? [] : { index, state: inner })),
   })
 }
 
 function branchesOf(stage: Stage, saved: readonly BranchState[], tolerant: boolean): readonly Branch[] {
-  const { messages } = stage.scene.session
-  const spoken = new Set(saved.flatMap(({ said }) => said))
+  const { messages } = stage.flowContext.log
+  const saidIds = new Set(saved.flatMap(({ said }) => said))
   const calls = new Set(saved.flatMap(({ calls }) => calls))
-  const past = saved.length === 0 ? messages : messages.filter((message) => !isOf(message, spoken, calls))
+  const past = saved.length === 0 ? messages : messages.filter((message) => !isOf(message, saidIds, calls))
   return stage.agents.map((_, index) => {
     const before = saved[index]
     if (!before) return new Branch(stage, index, past, tolerant)
@@ -76,7 +77,7 @@ function branchesOf(stage: Stage, saved: readonly BranchState[], tolerant: boole
   })
 }
 
-type Found = Stage['scene']['session']['messages'][number]
+type Found = Stage['flowContext']['log']['messages'][number]
 
 function isOf(message: Found, ids: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
   return ids.has(message.id) || (message.role === 'tool' && calls.has(message.callId))

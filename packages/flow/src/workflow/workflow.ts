@@ -16,11 +16,11 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { SCENE, type Scene, sceneFor } from '../session.ts'
+import { FLOW_CONTEXT, type FlowContext, flowContextFor } from '../flow-context.ts'
 import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
-import { type Ending, type Resumption, throwIfCancelled } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
-import { play } from '../tree/play.ts'
+import { type FlowOutcome, type Resumption, throwIfCancelled } from '../tree/flow-outcome.ts'
+import { runFlow } from '../tree/run-flow.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 
 /** What every workflow is made of. */
@@ -32,7 +32,7 @@ export interface WorkflowOptions {
 }
 
 /** What every workflow can be given, by name. */
-export const WORKFLOW: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
+export const WORKFLOW_OPTIONS: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
 
 /** Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
 export function checkWorkflow<Options extends WorkflowOptions>(
@@ -47,7 +47,7 @@ export function checkWorkflow<Options extends WorkflowOptions>(
 /** One performance of a workflow. */
 export class Stage {
   readonly ctx: RunContext
-  readonly scene: Scene
+  readonly flowContext: FlowContext
   readonly sink: Sink<AgentEvent>
   readonly agents: readonly FlowAgent[]
   readonly resumption: Resumption | undefined
@@ -57,62 +57,62 @@ export class Stage {
     this.agents = parts.agents
     this.#input = input
     this.ctx = ctx
-    this.scene = sceneFor(parts, input.messages, ctx)
+    this.flowContext = flowContextFor(parts, input.messages, ctx)
     this.sink = sink
     this.resumption = 'answers' in input ? (input as ResumeInfo) : undefined
   }
 
   /** Lets one agent speak. Contract: rejects if it failed or was cancelled. */
-  async play(index: number, step: string, state?: Json): Promise<Ending> {
+  async runAgent(index: number, step: string, state?: Json): Promise<FlowOutcome> {
     throwIfCancelled(this.ctx)
-    const ending = await this.attempt(index, this.place(step), state, this.scene, this.sink)
-    const { error } = ending.end ?? {}
+    const outcome = await this.tryAgent(index, this.contextAt(step), state, this.flowContext, this.sink)
+    const { error } = outcome.end ?? {}
     if (error) throw KernelError.from(error)
-    return ending
+    return outcome
   }
 
   /** Lets one agent speak, whatever comes of it. */
-  attempt(
+  tryAgent(
     index: number,
     ctx: RunContext,
     state: Json | undefined,
-    scene: Scene,
+    flowContext: FlowContext,
     sink: Sink<AgentEvent>,
-  ): Promise<Ending> {
+  ): Promise<FlowOutcome> {
     const { additions, options } = this.#input
     const answers = this.resumption?.answers ?? {}
-    const turn = {
-      ctx: ctx.with(SCENE, scene),
-      scene,
+    const input = {
+      ctx: ctx.with(FLOW_CONTEXT, flowContext),
+      flowContext,
       ...(additions && { additions }),
       ...(options && { options }),
       ...(state !== undefined && { resumption: { state, answers } }),
     }
-    return play(this.agents[index] as FlowAgent, turn, sink)
+    return runFlow(this.agents[index] as FlowAgent, input, sink)
   }
 
   /** Where an agent of the workflow stands. */
-  place(step: string): RunContext {
+  contextAt(step: string): RunContext {
     const { runPath, agentName } = this.ctx
     return this.ctx.derive({ step, runPath: [...runPath, agentName] })
   }
 }
 
 /** What is special about a kind of workflow. */
-export interface Score<State extends Json> {
+export interface WorkflowKind<State extends Json> {
   readonly kind: Parts['kind']
   /** Plays the agents, from where it was suspended; what it gives steers those around it. */
-  perform(stage: Stage, state: State | undefined): Promise<Ending>
+  runAgents(stage: Stage, state: State | undefined): Promise<FlowOutcome>
   /** Whether it can stand there; what agents inside make of theirs is their own affair. */
   isState(state: Json, agents: number): state is State
   /** The agents that were suspended. */
-  inside(state: State): ReturnType<Parts['inside']>
+  suspendedParts(state: State): ReturnType<Parts['suspendedParts']>
 }
 
 /** Makes an agent of several. */
 export function workflow<State extends Json>(
   { name, description, agents }: WorkflowOptions,
-  { kind, perform, isState, inside }: Score<State>,
+  { kind, runAgents, isState, suspendedParts }: WorkflowKind<State>,
 ): Composed {
   checkOption(typeof name === 'string' && name !== '', kind, 'expected a name', name)
   checkOption(Array.isArray(agents) && agents.length > 0, `${kind} ${name}`, 'expected a list of agents', agents)
@@ -130,12 +130,12 @@ export function workflow<State extends Json>(
     if (inner !== undefined && isState(inner, flows.length)) return inner
     throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
   }
-  const parts: Parts = { kind, agents: flows, inside: (state) => inside(read(state)) }
+  const parts: Parts = { kind, agents: flows, suspendedParts: (state) => suspendedParts(read(state)) }
   const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
     stream(async (sink) => {
       for (const flow of flows) if (!flow.frozen) flow.root.freeze()
       const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
-      const { suspended, action } = await perform(stage, stage.resumption && read(stage.resumption.state))
+      const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
         const state = { format: 1, kind, state: suspended.state }
         await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })

@@ -1,7 +1,7 @@
 import { type Answers, got, type Json, KernelError } from '@troupe/kernel'
 
 /** Where a flow stands. Contract: JSON, kept in checkpoints. */
-export type Position = {
+export type SavedPosition = {
   readonly format: 1
   /** Who speaks. */
   readonly agent: string
@@ -17,8 +17,8 @@ export type Position = {
 }
 
 /** Contract: throws `CHECKPOINT_INVALID` for what is no position. */
-export function readPosition(state: Json): Position {
-  const position = state as Position | null
+export function readSavedPosition(state: Json): SavedPosition {
+  const position = state as SavedPosition | null
   if (
     position?.format === 1 &&
     typeof position.agent === 'string' &&

@@ -2,7 +2,7 @@ import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, Run, ToolEnd } from
 import type { Recording } from '@troupe/testkit'
 
 /** What became of one run. */
-export interface Act extends Recording {
+export interface RecordedRun extends Recording {
   readonly text: string | undefined
   readonly outcome: string | undefined
   readonly interrupts: readonly Interrupt[]
@@ -29,7 +29,7 @@ export async function* watched(
 }
 
 /** Picks out of a run what tests look at. */
-export function actOf(recording: Recording): Act {
+export function recordedRun(recording: Recording): RecordedRun {
   const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
   const pick = <T extends AgentEvent['type']>(type: T) =>
     own.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type)

@@ -1,5 +1,4 @@
-import type { AgentEvent, ContextKey, Message, RunContext } from '@troupe/kernel'
-import { contextKey } from '@troupe/kernel'
+import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
 
 /** What agents of one run share: the conversation, what has happened, and values. */
@@ -13,51 +12,16 @@ export interface Session {
   set<T>(key: ContextKey<T>, value: NoInfer<T>): void
 }
 
-/** What the layers of flow hand down to each other in one run. */
-export interface Scene {
-  readonly runId: string
-  readonly session: SessionLog
-  /** How many transfers a run may make, and how many are left. */
-  readonly limit: number
-  readonly budget: { left: number }
-  /** Whom it is meant for; anybody else begins a scene of their own. */
-  readonly player?: object
-  /** Nobody keeps where it stops, so nobody is told. */
-  readonly ephemeral?: true
-}
-
-export const SCENE: ContextKey<Scene> = contextKey<Scene>('troupe.flow.scene')
-
-/** How many transfers a run may make. */
-export const TRANSFERS = 25
-
-/**
- * The session that this context stands in; nothing where no flow is around.
- * @example const asked = sessionOf(ctx)?.messages.filter(({ role }) => role === 'user')
- */
-export function sessionOf(ctx: RunContext): Session | undefined {
-  const scene = ctx.get(SCENE)
-  return scene?.runId === ctx.runId ? scene.session : undefined
-}
-
-/** The scene that was set for this player in this run, or a new one. */
-export function sceneFor(player: object, messages: readonly Message[], ctx: RunContext): Scene {
-  const scene = ctx.get(SCENE)
-  if (scene?.player === player && scene.runId === ctx.runId) return scene
-  const { limit = TRANSFERS } = scene ?? {}
-  return { runId: ctx.runId, session: new SessionLog(messages), limit, budget: { left: limit } }
-}
-
 /** A session while it grows. */
-export class SessionLog implements Session {
+export class ThreadLog implements Session {
   readonly events: AgentEvent[]
   #before: readonly Message[]
-  readonly #said: Message[] = []
+  readonly #added: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
   #messages: readonly Message[] | undefined
   #settled = 0
 
-  constructor(before: readonly Message[], shared?: SessionLog) {
+  constructor(before: readonly Message[], shared?: ThreadLog) {
     this.#before = before
     this.events = shared?.events ?? []
     this.#values = shared ? shared.#values : new Map()
@@ -79,8 +43,8 @@ export class SessionLog implements Session {
   }
 
   /** What was said since it began. */
-  get said(): readonly Message[] {
-    return this.#said
+  get newMessages(): readonly Message[] {
+    return this.#added
   }
 
   get<T>(key: ContextKey<T>): T | undefined {
@@ -98,45 +62,45 @@ export class SessionLog implements Session {
   }
 
   add(message: Message): void {
-    this.#said.push(message)
+    this.#added.push(message)
     this.#messages = undefined
   }
 
   #view(): readonly Message[] {
-    const said = this.#said
-    if (said.length === 0) return this.#before
-    const all = this.#before.concat(said)
+    const added = this.#added
+    if (added.length === 0) return this.#before
+    const all = this.#before.concat(added)
     // What a resumed call gives belongs between the results that its siblings have given before.
-    return said[0]?.role === 'tool' ? repairHistory(all, { awaiting: unanswered(all).map(({ id }) => id) }) : all
+    return added[0]?.role === 'tool' ? repairHistory(all, { awaiting: unanswered(all).map(({ id }) => id) }) : all
   }
 
   /** Puts the results of calls that ran at once into the order in which they were called. */
   settle(): void {
-    const said = this.#said
-    if (said.length - this.#settled < 2) return
-    for (let i = this.#settled; i < said.length; i++) {
-      if (said[i]?.role !== 'tool' || said[i + 1]?.role !== 'tool') continue
+    const added = this.#added
+    if (added.length - this.#settled < 2) return
+    for (let i = this.#settled; i < added.length; i++) {
+      if (added[i]?.role !== 'tool' || added[i + 1]?.role !== 'tool') continue
       let end = i + 2
-      while (said[end]?.role === 'tool') end++
+      while (added[end]?.role === 'tool') end++
       const order = this.#callsBefore(i)
       const rank = (message: Message) => (message.role === 'tool' ? order.indexOf(message.callId) : -1)
-      const results = said.slice(i, end).sort((a, b) => rank(a) - rank(b))
-      said.splice(i, results.length, ...results)
+      const results = added.slice(i, end).sort((a, b) => rank(a) - rank(b))
+      added.splice(i, results.length, ...results)
       i = end - 1
     }
-    this.#settled = said.length
+    this.#settled = added.length
     this.#messages = undefined
   }
 
   #callsBefore(index: number): readonly string[] {
     const last =
-      this.#said.slice(0, index).findLast(({ role }) => role === 'assistant') ??
+      this.#added.slice(0, index).findLast(({ role }) => role === 'assistant') ??
       this.#before.findLast(({ role }) => role === 'assistant')
     return last?.role === 'assistant' ? (last.toolCalls ?? []).map(({ id }) => id) : []
   }
 
   /** A branch that sees the past it is given and its own words; events and values are shared. */
-  fork(past: readonly Message[] = this.messages): SessionLog {
-    return new SessionLog(past, this)
+  fork(past: readonly Message[] = this.messages): ThreadLog {
+    return new ThreadLog(past, this)
   }
 }

@@ -17,7 +17,7 @@ import {
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
-import { type Act, actOf, twice, watched } from './act.fixture.ts'
+import { type RecordedRun, recordedRun, twice, watched } from './recorded-run.fixture.ts'
 import { unpaired } from './soundness.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
@@ -25,8 +25,8 @@ export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 type Script = Parameters<typeof scriptedModel>[0]
 type Extras = Partial<Omit<ChatModelAgentOptions, 'name' | 'model'>>
 
-/** What the agents of a theatre are made of. */
-export interface TheatreOptions<Name extends string> {
+/** Options of a scripted tree. */
+export interface ScriptedTreeOptions<Name extends string> {
   /** What agents have beside their model. */
   readonly with?: { readonly [K in Name]?: Extras }
   readonly runner?: Partial<RunnerOptions>
@@ -35,20 +35,20 @@ export interface TheatreOptions<Name extends string> {
 }
 
 /** A tree of chat agents, one scripted model each, on one thread. */
-export interface Theatre<Name extends string> {
+export interface ScriptedTree<Name extends string> {
   readonly models: Readonly<Record<Name, ScriptedModel>>
   readonly runner: FlowRunner
   readonly store: Store
-  ask(text: string): Promise<Act>
-  answer(answers: Answers): Promise<Act>
+  ask(text: string): Promise<RecordedRun>
+  answer(answers: Answers): Promise<RecordedRun>
   /** Answers every open question the same way. */
-  answerAll(answer: Json): Promise<Act>
-  give(...messages: readonly Message[]): Promise<Act>
+  answerAll(answer: Json): Promise<RecordedRun>
+  give(...messages: readonly Message[]): Promise<RecordedRun>
   /** Brings results of open calls, by the names of their tools. */
-  results(contents: { readonly [tool: string]: string }): Promise<Act>
+  results(contents: { readonly [tool: string]: string }): Promise<RecordedRun>
   /** The tools whose results are awaited. */
   awaited(): Promise<readonly string[]>
-  hear(run: AsyncIterable<AgentEvent>): Promise<Act>
+  read(run: AsyncIterable<AgentEvent>): Promise<RecordedRun>
   thread(): Promise<Thread | undefined>
   history(): Promise<readonly Message[]>
   /** Everything goes on elsewhere: a new store with what was stored, as JSON, a new tree and a new runner. */
@@ -56,14 +56,14 @@ export interface Theatre<Name extends string> {
 }
 
 /**
- * Puts chat agents with scripted models on a stage.
+ * Puts chat agents with scripted models on a tree.
  * Contract: after each run it checks that every model was given a sound history, that no call started or ended twice, and that the run ended once.
  */
-export function theatre<const Name extends string>(
+export function scriptedTree<const Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
   build: (agents: Readonly<Record<Name, Agent>>) => Agent,
-  options: TheatreOptions<Name> = {},
-): Theatre<Name> {
+  options: ScriptedTreeOptions<Name> = {},
+): ScriptedTree<Name> {
   const names = Object.keys(scripts) as Name[]
   const models = Object.fromEntries(names.map((name) => [name, scriptedModel(scripts[name], { name })])) as Record<
     Name,
@@ -90,7 +90,7 @@ export function theatre<const Name extends string>(
   const thread = () => store.threads.get(ANN)
   const history = async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message)
 
-  const hear = async (run: Run): Promise<Act> => {
+  const read = async (run: Run): Promise<RecordedRun> => {
     const recording = await record(options.onEvent ? watched(run, options.onEvent) : run)
     seen.push(...recording.events)
     const wrong = [
@@ -101,10 +101,10 @@ export function theatre<const Name extends string>(
         : ['not one run-end']),
     ]
     if (wrong.length > 0) throw new Error(wrong.join('; '))
-    return actOf(recording)
+    return recordedRun(recording)
   }
-  const give = (...messages: readonly Message[]) => hear(current.run({ messages }, session))
-  const answer = (answers: Answers) => hear(current.resume(answers, session))
+  const give = (...messages: readonly Message[]) => read(current.run({ messages }, session))
+  const answer = (answers: Answers) => read(current.resume(answers, session))
 
   return {
     models,
@@ -114,7 +114,7 @@ export function theatre<const Name extends string>(
     get store() {
       return store
     },
-    ask: (text) => hear(current.query(text, session)),
+    ask: (text) => read(current.query(text, session)),
     answer,
     async answerAll(given) {
       const { checkpoint } = (await thread()) ?? {}
@@ -127,7 +127,7 @@ export function theatre<const Name extends string>(
       return give(...open.map(({ callId, name }) => ({ ...resultOf(callId, contents[name]), name })))
     },
     awaited: async () => ((await thread())?.openCalls ?? []).map(({ name }) => name),
-    hear,
+    read,
     thread,
     history,
     async move() {
