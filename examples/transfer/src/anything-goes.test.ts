@@ -11,7 +11,7 @@ import { ANN, resultOf, type ScriptedTree, scriptedTree } from './scripted-tree.
 import { unanswered, unpaired } from './soundness.fixture.ts'
 import { asks, slow, tool } from './tools.fixture.ts'
 
-/** What may end a run of such agents. */
+/** Error codes that a run of random agents may end with. */
 const ENDS = ['TRANSFER_TARGET_UNKNOWN', 'TRANSFER_LIMIT', 'MAX_ITERATIONS', 'TOOL_FAILED']
 
 /** Tools, and the keys of the calls that had an effect. */
@@ -45,9 +45,9 @@ function toolsOf(effects: string[], onError: 'feedback' | 'throw'): readonly Too
 interface Setup {
   readonly tree: ScriptedTree<string>
   readonly effects: readonly string[]
-  /** What happens to the next run. */
+  /** The fault of the next run. */
   readonly trouble: { cancel: Deed['cancel'] }
-  /** What is wrong with what the inner model was given. */
+  /** The faults of the histories that the inner model was given. */
   inner(): readonly string[]
 }
 
@@ -136,7 +136,7 @@ async function tell(
   expect(await misled(it.tree)).toEqual([])
 }
 
-/** What models were shown as their own and was not. */
+/** Lists messages that a model was shown as its own although another agent made them. */
 async function misled({ models, history }: ScriptedTree<string>): Promise<string[]> {
   const stored = new Map((await history()).map((message) => [message.id, message]))
   const results = new Map(

@@ -29,7 +29,7 @@ test.each(layouts)('%s: approved elsewhere, the call runs once and its sibling n
   expect(tree.models.Worker.requests).toHaveLength(2)
 })
 
-test.each(layouts)('%s: refused, the model is told why and the call does not run', async (layout) => {
+test.each(layouts)('%s: refused, the model gets the reason and the call does not run', async (layout) => {
   const log: string[] = []
   const { tree, last } = workerIn(layout, turns, given(log))
   await tree.ask('Go')
@@ -108,14 +108,17 @@ test.each(layouts)('%s: asked again in the next turn, the second question has an
   expect([third.text, log]).toEqual([lastOf(last), ['plain', 'guarded {"n":1}', 'guarded {"n":2}']])
 })
 
-test.each(layouts)('%s: a user who speaks instead drops the question, and everything goes on', async (layout) => {
-  const log: string[] = []
-  const { tree } = workerIn(layout, turns, given(log))
-  await tree.ask('Go')
-  const run = tree.runner.query('Wait', { session: { app: 'test', user: 'ann', threadId: 't' } })
-  await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' })
-  expect((await tree.answerAll({ approved: true })).outcome).toBe('complete')
-})
+test.each(layouts)(
+  '%s: a user message instead of an answer drops the question, and the run goes on',
+  async (layout) => {
+    const log: string[] = []
+    const { tree } = workerIn(layout, turns, given(log))
+    await tree.ask('Go')
+    const run = tree.runner.query('Wait', { session: { app: 'test', user: 'ann', threadId: 't' } })
+    await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'PENDING_TOOL_CALLS' })
+    expect((await tree.answerAll({ approved: true })).outcome).toBe('complete')
+  },
+)
 
 describe('what may be guarded', () => {
   /** Asks a person before the tools of these names. */
@@ -144,7 +147,7 @@ describe('what may be guarded', () => {
       },
     )
 
-  test('a transfer: approved, refused, or to somebody else', async () => {
+  test('a transfer: approved, refused, or to another agent', async () => {
     const expected = [
       [{ approved: true }, 'I am A.', 1],
       [{ approved: false }, 'Then I do it.', 2],

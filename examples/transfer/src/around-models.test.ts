@@ -30,7 +30,7 @@ describe('at the target of a transfer', () => {
     ])
   })
 
-  test('output of an agent that then hands over is not the output of the run', async () => {
+  test('output of an agent that then transfers is not the output of the run', async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
     const tree = scriptedTree(
       { Router: ['{"n":1}', toAgent('A')], A: ['Plain words.'] },
@@ -41,7 +41,7 @@ describe('at the target of a transfer', () => {
     expect((await tree.ask('And?')).end?.output).toBeUndefined()
   })
 
-  test('a failed call is tried again; what was shown of it is in nobody’s history', async () => {
+  test('a failed call is tried again; its partial output is not in any history', async () => {
     const flaky = { text: ['Half', ' an answer'], error: { at: 'mid', error: broken() } } as const
     const tree = scriptedTree(
       { Router: [toAgent('A')], A: [flaky, toAgent('B')], B: ['Whole.'] },
@@ -58,7 +58,7 @@ describe('at the target of a transfer', () => {
     ])
   })
 
-  test('a model that has failed for good gives way to the next, which can hand over', async () => {
+  test('a model that has failed for good gives way to the next, which can transfer', async () => {
     const second: ScriptedModel = scriptedModel([toAgent('Router')])
     const tree = scriptedTree(
       { Router: [toAgent('A'), 'Back.'], A: [{ error: { at: 'before', error: broken() } }] },
@@ -96,7 +96,7 @@ describe('handlers in a tree', () => {
     expect(brief(tree.models.A.requests[2]?.messages).at(-1)).toMatch(/may be called 1 times, got call 2/)
   })
 
-  test('toolCallLimit counts on when its agent gets the word back', async () => {
+  test('toolCallLimit continues to count when its agent runs again', async () => {
     const log: string[] = []
     const tree = scriptedTree(
       { Router: [calling('plain'), toAgent('A'), calling('plain'), 'Enough.'], A: [toAgent('Router')] },

@@ -56,7 +56,7 @@ test('events come in this order, with these run paths', async () => {
   expect(events.at(-1)).toMatchObject({ outcome: 'complete', text: ANSWER, usage: { inputTokens: 3, outputTokens: 3 } })
 })
 
-test('the router sees whom it can hand over to, and has one tool for it', async () => {
+test('the router sees the agents it can transfer to, and has one tool for it', async () => {
   const scripts = models()
   await recordEvents(scripts)
   const [request] = scripts.router.requests

@@ -8,7 +8,7 @@ import { asks, plain, slow, tool } from './tools.fixture.ts'
 
 const MODES: readonly CancelMode[] = ['after-model', 'after-tools', 'now']
 
-/** A tool in which the run is cancelled. */
+/** A tool that cancels its run. */
 const cancelling = (tree: () => ScriptedTree<string>, mode: CancelMode): Tool =>
   tool('cancelling', {
     async invoke(_, ctx) {
@@ -23,7 +23,7 @@ const sound = async (tree: ScriptedTree<string>) => {
   expect([openCalls, checkpoint, unanswered(await tree.history())]).toEqual([[], undefined, []])
 }
 
-describe('while the router hands over', () => {
+describe('while the router transfers', () => {
   const makeTree = (mode: CancelMode) => {
     const tree: ScriptedTree<'Router' | 'A'> = scriptedTree(
       {
@@ -42,7 +42,7 @@ describe('while the router hands over', () => {
     return tree
   }
 
-  test.each(MODES)('%s: nobody else is asked, and the next message works', async (mode) => {
+  test.each(MODES)('%s: no other agent runs, and the next message works', async (mode) => {
     const tree = makeTree(mode)
     const first = await tree.ask('Hi')
     expect([first.outcome, first.turns, tree.models.A.requests]).toEqual(['cancelled', ['Router'], []])
@@ -102,7 +102,7 @@ test.each(MODES)(
       { with: { A: { tools: [asks()] }, B: { tools: [cancelling(() => tree, mode), slow()] } } },
     )
     const first = await tree.ask('Go')
-    // What was asked before a soft cancel may still be open: then it can be answered or dropped.
+    // A question from before a soft cancel may still be open; it can be answered or dropped.
     if (first.outcome === 'interrupted') {
       await tree.move()
       expect((await tree.answerAll('yes')).outcome).toBe('complete')

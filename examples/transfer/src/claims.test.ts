@@ -88,7 +88,7 @@ describe('exit', () => {
 })
 
 describe('what can be observed', () => {
-  test('every event says who and on which path; a log line of them tells the story', async () => {
+  test('every event has its agent and path, which is enough for a readable log', async () => {
     const { ask } = scriptedTree(
       { Router: [toAgent('Mid')], Mid: [toAgent('Leaf')], Leaf: ['Hi.'] },
       ({ Router, Mid, Leaf }) => setSubAgents(Router, [setSubAgents(Mid, [Leaf])]),
@@ -109,7 +109,7 @@ describe('what can be observed', () => {
     expect(JSON.parse(JSON.stringify(events))).toEqual(events)
   })
 
-  test('words of a child come as they are made, not when it is done', async () => {
+  test('the text of a child streams while it is made, not when it is done', async () => {
     const tree = scriptedTree(
       { Router: [toAgent('A')], A: [{ text: ['One', 'Two'], reasoning: 'Hm', hang: 'mid' }] },
       ({ Router, A }) => setSubAgents(Router, [A]),
@@ -126,14 +126,14 @@ describe('what can be observed', () => {
 })
 
 describe('flexibility', () => {
-  test('disallowTransferToParent: neither told nor possible', async () => {
+  test('disallowTransferToParent: neither offered nor possible', async () => {
     const { ask, models } = scriptedTree(
       { Router: [toAgent('A')], A: [toAgent('Router')] },
       ({ Router, A }) => setSubAgents(Router, [agentWithOptions(A, { disallowTransferToParent: true })]),
       { with: { Router: { exit: true } } },
     )
     const { errors, outcome } = await ask('Hi')
-    // The model names a tool it was not given: it is told so, and has nothing more to say in its script.
+    // The model calls a tool it does not have; it gets an error, and its script ends there.
     expect(models.A.requests[0]).toMatchObject({ tools: [], instruction: '' })
     expect(brief(models.A.requests[1]?.messages).at(-1)).toMatch(/^tool transfer_to_agent: Error: .*no such tool/)
     expect([outcome, errors.map(({ code }) => code)]).toEqual(['failed', ['MODEL_FAILED']])
@@ -175,7 +175,7 @@ describe('flexibility', () => {
     expect(codeOf(() => setSubAgents(runner.agent, []))).toMatch(/^TREE_FROZEN/)
   })
 
-  test('an agent of another make stands between chat agents: gets the tool, hands over, is seen as context', async () => {
+  test('an agent of another kind between chat agents: gets the tool, transfers, is seen as context', async () => {
     const given: string[] = []
     const custom: Agent = {
       name: 'Custom',
@@ -198,7 +198,7 @@ describe('flexibility', () => {
 })
 
 describe('safety', () => {
-  test('agents that hand over to each other for ever are stopped, with a sound thread', async () => {
+  test('agents that transfer to each other for ever are stopped, with a sound thread', async () => {
     const { ask, models, thread } = scriptedTree(
       { Router: Array(20).fill(toAgent('A')), A: Array(20).fill(toAgent('Router')) },
       ({ Router, A }) => setSubAgents(Router, [A]),

@@ -75,7 +75,7 @@ describe('a branch whose failure is tolerated', () => {
   })
 })
 
-describe('a cancel after the error was told', () => {
+describe('a cancel after the error was reported', () => {
   const runWith = (build: (agents: Readonly<Record<'A' | 'Router', Agent>>) => Agent) => {
     const tree: ScriptedTree<'A' | 'Router'> = scriptedTree({ A: [calling('throws')], Router: [toAgent('A')] }, build, {
       with: { A: { tools: [throws] } },
@@ -95,7 +95,7 @@ describe('a cancel after the error was told', () => {
 })
 
 describe('what has changed meanwhile', () => {
-  test('a tool that is gone when its call is approved: the model is told so', async () => {
+  test('a tool that is gone when its call is approved: the model gets an error', async () => {
     const tools = [guarded([])]
     const tree = scriptedTree(
       { Router: [toAgent('A')], A: [calling('guarded'), 'Well.'] },
@@ -135,7 +135,7 @@ describe('what has changed meanwhile', () => {
     expect((await tree.ask('And?')).text).toBe('Well.')
   })
 
-  test('answers and results that come twice, late or for nobody are refused and change nothing', async () => {
+  test('answers and results that come twice, late or for unknown calls are refused and change nothing', async () => {
     const { tree } = workerIn('a transfer target', [calling('asks', 'slow'), 'Worked.'], { tools: [asks(), slow()] })
     const [id = ''] = (await tree.ask('Go')).interrupts.map((interrupt) => interrupt.id)
     const session = { session: ANN }
@@ -154,7 +154,7 @@ describe('what has changed meanwhile', () => {
 })
 
 describe('agents that say nothing', () => {
-  test('a child without a word ends the run; in a supervisor it gives the word back', async () => {
+  test('a child without a message ends the run; in a supervisor it returns', async () => {
     const scripts = () => ({ Lead: [toAgent('A'), 'Well.'], A: [''] })
     const plainly = scriptedTree(scripts(), ({ Lead, A }) => setSubAgents(Lead, [A]))
     expect((await plainly.ask('Go')).outcome).toBe('complete')

@@ -25,7 +25,7 @@ describe('child back to parent and on to another child', () => {
       { with: { Router: { tools: [lookUp] }, A: { tools: [lookUp] }, B: { tools: [lookUp] } } },
     )
 
-  test('the words of the others are context, in order, and its own are untouched with their tool pairs', async () => {
+  test('the messages of the others are context, in order, and its own are untouched with their tool pairs', async () => {
     const { models, ask } = makeTree()
     const { text, turns } = await ask('Hi')
     expect(text).toBe('Done by B.')
@@ -54,7 +54,7 @@ describe('child back to parent and on to another child', () => {
     ])
   })
 
-  test('the next question goes to the root, which sees the whole thread with its own words untouched', async () => {
+  test('the next question goes to the root, which sees the whole thread with its own messages untouched', async () => {
     const tree = scriptedTree({ Router: [toAgent('A'), 'Me again.'], A: ['I am A.'] }, ({ Router, A }) =>
       setSubAgents(Router, [A]),
     )
@@ -80,7 +80,7 @@ describe('child back to parent and on to another child', () => {
 })
 
 describe('skipTransferMessages', () => {
-  test('leaves transfers out, whoever made them, and keeps what stood beside them', async () => {
+  test('leaves out the transfers of all agents, and keeps the text beside them', async () => {
     const { models, ask } = scriptedTree(
       { Router: [{ text: 'One moment.', ...toAgent('A') }, 'The end.'], A: [lookingUp('a'), toAgent('Router')] },
       ({ Router, A }) =>
@@ -99,7 +99,7 @@ describe('skipTransferMessages', () => {
     ])
   })
 
-  test('a router that said nothing but its transfer, and gets the word straight back, is asked again', async () => {
+  test('a router that only transferred, and gets the conversation straight back, runs again', async () => {
     const { models, ask } = scriptedTree(
       { Router: [toAgent('A'), 'The end.'], A: [toAgent('Router')] },
       ({ Router, A }) => setSubAgents(agentWithOptions(Router, { skipTransferMessages: true }), [A]),
@@ -155,7 +155,7 @@ describe('media and reasoning', () => {
 })
 
 describe('historyRewriter', () => {
-  test('makes what its agent sees, and nobody else', async () => {
+  test('makes the history of its own agent only', async () => {
     const seen: string[] = []
     const { models, ask } = scriptedTree(
       { Router: [toAgent('A')], A: [toAgent('B')], B: ['The end.'] },

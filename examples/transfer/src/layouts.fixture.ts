@@ -19,7 +19,7 @@ type Extras = NonNullable<NonNullable<ScriptedTreeOptions<'Worker'>['with']>['Wo
 interface Layout {
   readonly lead?: Script
   readonly other?: Script
-  /** What the run says in the end, where it is not the worker who has the last word. */
+  /** The text of the run, if the worker is not the last agent. */
   readonly last?: string
   build(agents: Readonly<Record<Name, Agent>>): Agent
 }
@@ -81,7 +81,7 @@ export function workerIn(
   extras: Extras,
 ): { readonly tree: ScriptedTree<Name>; readonly last: string | undefined } {
   const { lead = [], other = [], last, build } = LAYOUTS[layout] as Layout
-  // A tool needs its agent made before the agent that has it.
+  // The agent of a tool has to exist before the agent that uses the tool.
   let worker: Agent | undefined
   const nested = layout === 'a tool'
   const tree = scriptedTree(
@@ -98,7 +98,7 @@ export function workerIn(
           Lead: {
             handlers: [
               {
-                name: 'lends',
+                name: 'adds-tool',
                 beforeAgent(_, config) {
                   if (worker) config.tools.push({ tool: agentTool(worker, { forward: true }), returnDirectly: false })
                 },

@@ -181,7 +181,7 @@ describe('who goes on', () => {
     ])
   })
 
-  test('a result and a question in one input: the child that asked hears both', async () => {
+  test('a result and a question in one input: the child that asked gets both', async () => {
     const tree = scriptedTree(
       { Router: [toAgent('A'), 'Router.'], A: [calling('slow'), 'Found.'] },
       ({ Router, A }) => setSubAgents(Router, [A]),

@@ -119,7 +119,7 @@ describe('the same agent again in the next round', () => {
 })
 
 describe('supervisor', () => {
-  test('each worker gives the word back as a transfer of its own, and is not told of it', async () => {
+  test('each worker returns with a transfer of its own, which its model does not know about', async () => {
     const { ask, models } = scriptedTree(
       { Lead: [toAgent('A'), toAgent('B'), 'All done.'], A: ['A did.'], B: [calling('direct')] },
       ({ Lead, A, B }) => supervisor({ supervisor: Lead, agents: [A, B] }),
@@ -139,7 +139,7 @@ describe('supervisor', () => {
     ])
   })
 
-  test('a worker that comes again sees its own words untouched, with the way back it did not make', async () => {
+  test('a worker that runs again sees its own messages untouched, with the return that its model did not make', async () => {
     const { ask, models } = scriptedTree(
       { Lead: [toAgent('A'), toAgent('A'), 'All done.'], A: ['One.', 'Two.'] },
       ({ Lead, A }) => supervisor({ supervisor: Lead, agents: [A] }),

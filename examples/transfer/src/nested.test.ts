@@ -10,7 +10,7 @@ const team = { id: 'team', name: 'Front', arguments: { request: 'Help.' } }
 const log: string[] = []
 const tools = [asks(), slow(), slow('slower'), plain(log), guarded(log)]
 
-/** A lead that has a whole tree as its tool: Front, who can hand over to Back. */
+/** A lead that has a whole tree as its tool: Front, which can transfer to Back. */
 function nestedTree(front: readonly ScriptedTurn[], back: readonly ScriptedTurn[]) {
   log.length = 0
   const models = { Front: scriptedModel(front), Back: scriptedModel(back) }
@@ -60,7 +60,7 @@ describe('a tree as a tool', () => {
     expect(heard(tree)).toBe('tool Front: Bye.')
   })
 
-  test('a transfer to nobody inside is a failed call, which the lead can handle', async () => {
+  test('a transfer to an unknown agent inside is a failed call, which the lead can handle', async () => {
     const { tree } = nestedTree([toAgent('Other')], [])
     const { text, toolEnds } = await tree.ask('Hi')
     expect([text, toolEnds[0]?.status]).toEqual(['Heard.', 'failed'])

@@ -51,7 +51,7 @@ describe('a transfer and other calls in one turn', () => {
     expect(brief(models.A.requests[0]?.messages)[2]).toMatch(/^user For context: \[Router\] `nonsense` tool returned/)
   })
 
-  test('beside exit: exit wins, nobody else is asked', async () => {
+  test('beside exit: exit wins, no other agent runs', async () => {
     for (const calls of [calling(exit, transferTo('A')), calling(transferTo('A'), exit)]) {
       const { ask, models } = makeTree(calls)
       expect((await ask('Hi')).end).toMatchObject({ outcome: 'complete', output: 'Bye.' })

@@ -17,7 +17,7 @@ describe('two questions in one tool', () => {
     },
   })
 
-  test.each(layouts)('%s: one after the other, each process hears the first answer again', async (layout) => {
+  test.each(layouts)('%s: one after the other, each process gets the first answer again', async (layout) => {
     const { tree } = workerIn(layout, [calling('curious'), 'Worked.'], { tools: [curious] })
     expect((await tree.ask('Go')).interrupts).toMatchObject([{ message: 'Name?' }])
     await tree.move()
@@ -41,7 +41,7 @@ describe('two questions in one tool', () => {
   })
 })
 
-/** A handler that asks in a hook, each time it is called or only as often as said. */
+/** A handler that asks in a hook, each time or only the given number of times. */
 const asking = (hook: 'beforeAgent' | 'beforeModelRewriteHistory' | 'afterModelRewriteHistory', log: unknown[]) => {
   const ask = async (ctx: RunContext) => void log.push(await ctx.interrupt({ reason: 'input', message: hook }))
   return { name: 'asking', [hook]: ask } as AgentHandler
@@ -77,7 +77,7 @@ describe('a question of a handler', () => {
 
   test('a tool: a hook that asks twice is answered twice', () => askTwice('a tool'))
 
-  test('beforeModelRewriteHistory asks before each model call: asked anew after words were said, never answered by an old answer', async () => {
+  test('beforeModelRewriteHistory asks before each model call: asked again after new messages, never answered by an old answer', async () => {
     const log: unknown[] = []
     const { tree } = workerIn('the root', [calling('plain'), 'Worked.'], {
       tools: [plain([])],
@@ -151,14 +151,14 @@ describe('a question of a handler', () => {
       await tree.move()
       expect((await tree.answerAll('Ann')).interrupts).toMatchObject([{ reason: 'approval' }])
       await tree.move()
-      // It may ask again, since it runs again, but the approval must not get lost.
+      // It may ask again because it runs again, but the approval must not be lost.
       let recorded = await tree.answerAll({ approved: true })
       if (recorded.outcome === 'interrupted') recorded = await tree.answerAll('Ann')
       expect([recorded.outcome, recorded.text, log]).toEqual(['complete', last ?? 'Worked.', ['guarded {}']])
     },
   )
 
-  test('in a router and in the agent it hands over to: one question at a time, each once', async () => {
+  test('in a router and in its transfer target: one question at a time, each once', async () => {
     const [one, two] = [[], []] as [unknown[], unknown[]]
     const tree = scriptedTree(
       { Router: [toAgent('A')], A: ['I am A.'] },

@@ -27,7 +27,7 @@ type Extras = Partial<Omit<ChatModelAgentOptions, 'name' | 'model'>>
 
 /** Options of a scripted tree. */
 export interface ScriptedTreeOptions<Name extends string> {
-  /** What agents have beside their model. */
+  /** Options of single agents. */
   readonly with?: { readonly [K in Name]?: Extras }
   readonly runner?: Partial<RunnerOptions>
   /** Sees every event of a run before the next one. */
@@ -51,12 +51,12 @@ export interface ScriptedTree<Name extends string> {
   read(run: AsyncIterable<AgentEvent>): Promise<RecordedRun>
   thread(): Promise<Thread | undefined>
   history(): Promise<readonly Message[]>
-  /** Everything goes on elsewhere: a new store with what was stored, as JSON, a new tree and a new runner. */
+  /** Continues with a new store that holds the stored thread as JSON, a new tree and a new runner. */
   move(): Promise<void>
 }
 
 /**
- * Puts chat agents with scripted models on a tree.
+ * Builds a tree of chat agents with scripted models.
  * Contract: after each run it checks that every model was given a sound history, that no call started or ended twice, and that the run ended once.
  */
 export function scriptedTree<const Name extends string>(
@@ -137,7 +137,7 @@ export function scriptedTree<const Name extends string>(
   }
 }
 
-/** A store that knows what was stored of the thread, as JSON, and nothing else. */
+/** Makes a store that holds only the stored thread, as JSON. */
 export async function copyOf(store: Store): Promise<Store> {
   const { state, openCalls, checkpoint } = (await store.threads.get(ANN)) as Thread
   const messages = (await store.threads.messages(ANN, { limit: 1_000 })).map(({ runId, message }) => ({
@@ -153,16 +153,16 @@ export async function copyOf(store: Store): Promise<Store> {
   return copy
 }
 
-/** A turn that hands over. */
+/** A turn that transfers. */
 export const toAgent = (name: string): { readonly toolCalls: readonly ScriptedCall[] } => calling(transferTo(name))
 
-/** A call that hands over. */
+/** A call that transfers. */
 export const transferTo = (name: string): ScriptedCall => ({
   name: 'transfer_to_agent',
   arguments: { agent_name: name },
 })
 
-/** A turn of calls: of tools without arguments by name, or as they are given; ids are the names. */
+/** A turn of calls: a name stands for a call without arguments; the ids are the names. */
 export const calling = (
   ...calls: readonly (string | ScriptedCall)[]
 ): { readonly toolCalls: readonly ScriptedCall[] } => ({
@@ -196,19 +196,19 @@ function contentOf({ content }: Message): string {
   return content.map((part) => (part.type === 'text' ? part.text : `<${part.type}>`)).join('')
 }
 
-/** The lines that others see of a transfer. */
+/** The lines of a transfer that other agents see. */
 export const contextOfTransfer = (from: string, to: string): readonly string[] => [
   `user For context: [${from}] called tool: \`transfer_to_agent\` with arguments: {"agent_name":"${to}"}.`,
   `user For context: [${from}] \`transfer_to_agent\` tool returned result: successfully transferred to agent [${to}].`,
 ]
 
-/** The lines that the agent itself sees of a transfer. */
+/** The lines of a transfer that the agent itself sees. */
 export const ownTransfer = (to: string): readonly string[] => [
   `assistant transfer_to_agent({"agent_name":"${to}"})`,
   `tool transfer_to_agent: successfully transferred to agent [${to}]`,
 ]
 
-/** How a run settles for somebody who awaits it: its text, or the code of its error. */
+/** How an awaited run settles: its text, or the code of its error. */
 export const settled = (run: PromiseLike<{ readonly text: string }>): Promise<string> =>
   Promise.resolve(run).then(
     ({ text }) => text,

@@ -21,7 +21,7 @@ import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from
 
 testTool('agentTool', () => agentTool(talker('inner')), { args: { request: 'Hi' }, invalid: [{}, { request: 1 }] })
 
-/** An agent that asks another by its tool, then says that it is done. */
+/** An agent that calls another one as a tool, then says that it is done. */
 const outer = (inner: Agent, options?: AgentToolOptions, args: object = { request: 'Go.' }) =>
   scriptedAgent(
     'outer',
@@ -74,7 +74,7 @@ describe('its history is its own', () => {
     expect(seen(inner)).toEqual(['user: {"city":"Beijing"}'])
   })
 
-  test('each call begins anew, and its words are not in the history outside', async () => {
+  test('each call starts with a new history, and its messages are not in the outer history', async () => {
     const inner = scriptedAgent('inner', ['First.', 'Second.'])
     const twice = scriptedAgent(
       'outer',
@@ -101,7 +101,7 @@ describe('its history is its own', () => {
     expect(results(await runToEnd(outer(talker('inner', 'Only text.'))))[0]).not.toHaveProperty('data')
   })
 
-  test('an agent without a word gives an empty result', async () => {
+  test('an agent without a message gives an empty result', async () => {
     expect(results(await runToEnd(outer(scriptedAgent('inner', []))))).toMatchObject([
       { status: 'complete', content: '' },
     ])
@@ -136,7 +136,7 @@ describe('forward', () => {
     expect(events.filter(({ agentName }) => agentName !== 'outer')).toEqual([])
   })
 
-  test('on: its events stand under its own path and run, marked with the call', async () => {
+  test('on: its events have its own path and run, marked with the call', async () => {
     const { events, end } = await runToEnd(outer(talker('inner'), { forward: true }))
     const inner = events.filter(({ agentName }) => agentName === 'inner')
     expect(inner.map(({ type }) => type)).toEqual([
@@ -160,7 +160,7 @@ describe('forward', () => {
 })
 
 describe('state', () => {
-  test.each([false, true])('is shared, both ways, and told (forward: %s)', async (forward) => {
+  test.each([false, true])('is shared, both ways, and reported (forward: %s)', async (forward) => {
     const inner = quiet('inner', (ctx) => ctx.state.set('k', [ctx.state.get('k') ?? null, 'inner']))
     const look = quiet('look', (ctx) => ctx.state.set('seen', ctx.state.get('k') ?? null))
     const { lines } = await runToEnd(

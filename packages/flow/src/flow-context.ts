@@ -2,26 +2,26 @@ import type { ContextKey, Message, RunContext } from '@troupe/kernel'
 import { contextKey } from '@troupe/kernel'
 import { type Session, ThreadLog } from './thread-log.ts'
 
-/** What the layers of flow hand down to each other in one run. */
+/** Data that flows and workflows of one run pass down through `RunContext`. */
 export interface FlowContext {
   readonly runId: string
   readonly log: ThreadLog
-  /** How many transfers a run may make, and how many are left. */
+  /** How many transfers a run may make; `budget` counts those that are left. */
   readonly limit: number
   readonly budget: { left: number }
-  /** Whom it is meant for; anybody else begins a flowContext of their own. */
+  /** The agent or workflow this context was made for; any other one makes its own. */
   readonly owner?: object
-  /** Nobody keeps where it stops, so nobody is told. */
+  /** Set if the run is not stored, so that its position is not reported either. */
   readonly ephemeral?: true
 }
 
 export const FLOW_CONTEXT: ContextKey<FlowContext> = contextKey<FlowContext>('troupe.flow.context')
 
-/** How many transfers a run may make. */
+/** The default number of transfers a run may make. */
 export const TRANSFERS = 25
 
 /**
- * The session that this context stands in; nothing where no flow is around.
+ * Gives the session of the run; `undefined` outside a flow.
  * @example const asked = sessionOf(ctx)?.messages.filter(({ role }) => role === 'user')
  */
 export function sessionOf(ctx: RunContext): Session | undefined {
@@ -29,7 +29,7 @@ export function sessionOf(ctx: RunContext): Session | undefined {
   return flowContext?.runId === ctx.runId ? flowContext.log : undefined
 }
 
-/** The flowContext that was set for this owner in this run, or a new one. */
+/** Gives the context that was made for this owner in this run, or a new one. */
 export function flowContextFor(owner: object, messages: readonly Message[], ctx: RunContext): FlowContext {
   const flowContext = ctx.get(FLOW_CONTEXT)
   if (flowContext?.owner === owner && flowContext.runId === ctx.runId) return flowContext

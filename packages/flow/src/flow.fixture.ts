@@ -31,7 +31,7 @@ import { messageOf, openCalls } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator, type Recording, record } from '@troupe/testkit'
 
-/** What an actor does when it has the word: say something, call tools, or fail. */
+/** One step of a scripted agent: say something, call tools, or fail. */
 export type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
 /** A call with arguments. */
 export interface CallWithArgs {
@@ -39,12 +39,12 @@ export interface CallWithArgs {
   readonly args: Json
 }
 
-/** An agent that plays a script, and what it was given each time. */
+/** An agent that follows a script and keeps its inputs. */
 export interface ScriptedAgent extends Agent {
   readonly inputs: readonly AgentInput[]
 }
 
-/** An agent that plays a script with its tools and added ones; it stands at the line after its own last words in the history. */
+/** Makes an agent that follows a script with its own and added tools; the number of its messages in the history gives the next line. */
 export function scriptedAgent(name: string, script: readonly ScriptLine[], ...tools: readonly Tool[]): ScriptedAgent {
   const inputs: AgentInput[] = []
   const run = (input: AgentInput, ctx: RunContext) => {
@@ -54,7 +54,7 @@ export function scriptedAgent(name: string, script: readonly ScriptLine[], ...to
   return { name, description: `${name} acts.`, acceptsAdditions: true, inputs, run, resume: run }
 }
 
-/** What an actor needs to go on. */
+/** The state of a scripted agent that waits. */
 type Suspension = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers }
 
 class ScriptRun {
@@ -122,7 +122,7 @@ class ScriptRun {
     return toolCalls
   }
 
-  /** Runs calls at the same time; tells whether the script goes on. */
+  /** Runs calls in parallel; gives whether the script goes on. */
   async #runCalls(calls: readonly ToolCall[]): Promise<boolean> {
     const { agentName } = this.#ctx
     const interrupts: Interrupt[] = []
@@ -172,27 +172,27 @@ class ScriptRun {
   }
 }
 
-/** An agent of one function. */
+/** Makes an agent from one function. */
 export const agentOf = (
   name: string,
   run: (ctx: RunContext, input: AgentInput) => AsyncIterable<EventDraft>,
 ): Agent => ({ name, description: `${name} runs.`, acceptsAdditions: true, run: (input, ctx) => run(ctx, input) })
 
-/** An agent that says the same whenever it is asked. */
+/** An agent that always gives the same answer. */
 export const talker = (name: string, text: string = `I am ${name}.`): Agent => agentOf(name, (ctx) => say(ctx, text))
 
-/** An agent that works and says nothing. */
+/** An agent that works without a message. */
 export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) => unknown): Agent =>
   agentOf(name, (ctx, input) => stream(async () => void (await work(ctx, input))))
 
-/** An agent that says its name and yields an action of its own accord, as a third party's may. */
+/** An agent that says its name and yields actions itself, as an agent of a third party may. */
 export const yielding = (name: string, ...actions: readonly AgentAction[]): Agent =>
   agentOf(name, async function* (ctx) {
     yield* say(ctx, name)
     for (const action of actions) yield { type: 'action', action }
   })
 
-/** An agent that says something and gives the word to another. */
+/** An agent that says something and transfers to another. */
 export const transferring = (name: string, agentName: string): Agent =>
   yielding(name, { type: 'transfer-to-agent', agentName })
 
@@ -202,7 +202,7 @@ export const failing = (name: string, error: Error = new Error(`${name} broke`))
     throw error
   })
 
-/** The line of an actor that hands over with its tool. */
+/** The script line of a transfer with the tool. */
 export const transfer = (agentName: string): readonly CallWithArgs[] => [
   { name: 'transfer_to_agent', args: { agent_name: agentName } },
 ]
@@ -236,29 +236,29 @@ export const user = (content = 'Hello', id = 'u1'): UserMessage => ({ id, role: 
 /** The input of most runs. */
 export const hello: AgentInput = { messages: [user()] }
 
-/** Waits for good. */
+/** A promise that never settles. */
 export const never: Promise<never> = new Promise(() => {})
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Lets all pending work run that does not need outside events. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** What became of a run. */
+/** The events of a run and what tests look at. */
 export interface RecordedRun extends Recording {
   readonly errors: readonly ErrorInfo[]
   readonly actions: readonly AgentAction[]
   /** `agent: text` of every message and result. */
   readonly said: readonly string[]
-  /** The paths of the agents that took the word, in order. */
+  /** The paths of the agents that ran, in order. */
   readonly turns: readonly string[]
   /** The history after the run. */
   readonly history: readonly Message[]
-  /** What brings the run back. Contract: its state has been through JSON. */
+  /** Makes the input that resumes the run. Contract: its state has been through JSON. */
   resume(answers?: Answers, ...results: readonly ToolMessage[]): ResumeInfo
 }
 
-/** Runs an agent and reads the run to its end; somebody can answer. */
+/** Runs an agent, with questions allowed, and reads the run to its end. */
 export async function runToEnd(
   agent: Agent,
   input: AgentInput | ResumeInfo = hello,
@@ -297,7 +297,7 @@ export function textsOf(messages: readonly Message[]): string[] {
   })
 }
 
-/** The code and the message of what a function throws. */
+/** The code and the message of the error that a function throws. */
 export function thrownBy(work: () => unknown): string {
   try {
     work()

@@ -16,7 +16,7 @@ import {
 } from './flow.fixture.ts'
 import { agentTool, agentWithOptions, parallel, type Session, sequential, sessionOf, setSubAgents } from './index.ts'
 
-/** An agent that looks at the session before it speaks. */
+/** An agent that looks at the session before it answers. */
 const looking = (name: string, look: (session: Session, ctx: RunContext) => unknown): Agent =>
   agentOf(name, async function* (ctx) {
     const session = sessionOf(ctx)
@@ -26,7 +26,7 @@ const looking = (name: string, look: (session: Session, ctx: RunContext) => unkn
 const alone = (agent: Agent) => agentWithOptions(agent, {})
 
 describe('events', () => {
-  test('hold what the run has told so far, without deltas', async () => {
+  test('are those of the run so far, without deltas', async () => {
     let seen: readonly string[] = []
     const look = looking('look', ({ events }) => {
       seen = events.map(({ agentName, type }) => `${agentName} ${type}`)
@@ -42,7 +42,7 @@ describe('events', () => {
     ])
   })
 
-  test('of the steps of a workflow are told once each', async () => {
+  test('of the steps of a workflow appear once each', async () => {
     let ends: readonly string[] = []
     const look = looking('look', ({ events }) => {
       ends = events.flatMap((event) => (event.type === 'message-end' ? [event.agentName] : []))
@@ -67,7 +67,7 @@ describe('events', () => {
 })
 
 describe('messages', () => {
-  test('grow with the run, whoever speaks, and say who did', async () => {
+  test('grow with the run, and each names its agent', async () => {
     const seen: string[][] = []
     const look = (name: string) => looking(name, ({ messages }) => seen.push(textsOf(messages)))
     await runToEnd(alone(sequential({ name: 'steps', agents: [look('a'), look('b')] })))
@@ -179,7 +179,7 @@ describe('state', () => {
       if (to) yield { type: 'action', action: { type: 'transfer-to-agent', agentName: to } }
     })
 
-  test('goes from agent to agent, and each change is told by who made it, before its next event', async () => {
+  test('goes from agent to agent, and each change is reported for the agent that made it, before its next event', async () => {
     const { lines } = await runToEnd(setSubAgents(writing('lead', 'k', 'child'), [writing('child', 'k')]))
     expect(lines.slice(1)).toEqual([
       'lead agent-start',

@@ -1,18 +1,18 @@
 import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
 
-/** What agents of one run share: the conversation, what has happened, and values. */
+/** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {
-  /** The history up to now, whoever said it. */
+  /** The history so far, from all agents and the user. */
   readonly messages: readonly Message[]
-  /** What this run has told so far, without deltas: a message stands whole in its `message-end`. */
+  /** The events of this run so far, without deltas; `message-end` holds the whole message. */
   readonly events: readonly AgentEvent[]
   get<T>(key: ContextKey<T>): T | undefined
-  /** Contract: seen by every agent of the run from now on; gone with the run. What is to stay belongs into `ctx.state`. */
+  /** Contract: every agent of the run sees the value from now on, and it is gone when the run ends. Use `ctx.state` for values that have to stay. */
   set<T>(key: ContextKey<T>, value: NoInfer<T>): void
 }
 
-/** A session while it grows. */
+/** Collects the messages and events of a run as they happen. */
 export class ThreadLog implements Session {
   readonly events: AgentEvent[]
   #before: readonly Message[]
@@ -27,7 +27,7 @@ export class ThreadLog implements Session {
     this.#values = shared ? shared.#values : new Map()
   }
 
-  /** Sets the past, where it was not known from the start. */
+  /** Sets the earlier history, if it was not known when the log was made. */
   begin(before: readonly Message[]): void {
     this.#before = before
   }
@@ -37,12 +37,12 @@ export class ThreadLog implements Session {
     return this.#messages
   }
 
-  /** Whether nothing has happened yet in this run. */
+  /** Whether this run has no events yet. */
   get fresh(): boolean {
     return this.events.length === 0
   }
 
-  /** What was said since it began. */
+  /** The messages of this run, without the earlier history. */
   get newMessages(): readonly Message[] {
     return this.#added
   }
@@ -70,11 +70,11 @@ export class ThreadLog implements Session {
     const added = this.#added
     if (added.length === 0) return this.#before
     const all = this.#before.concat(added)
-    // What a resumed call gives belongs between the results that its siblings have given before.
+    // The result of a resumed call belongs between the results of the calls beside it, which were stored earlier.
     return added[0]?.role === 'tool' ? repairHistory(all, { awaiting: unanswered(all).map(({ id }) => id) }) : all
   }
 
-  /** Puts the results of calls that ran at once into the order in which they were called. */
+  /** Puts the results of parallel calls into the order in which the calls were made. */
   settle(): void {
     const added = this.#added
     if (added.length - this.#settled < 2) return
@@ -99,7 +99,7 @@ export class ThreadLog implements Session {
     return last?.role === 'assistant' ? (last.toolCalls ?? []).map(({ id }) => id) : []
   }
 
-  /** A branch that sees the past it is given and its own words; events and values are shared. */
+  /** Makes the log of a branch, which sees the given history and its own messages; events and values are shared. */
   fork(past: readonly Message[] = this.messages): ThreadLog {
     return new ThreadLog(past, this)
   }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { obedient, TOOLS } from './obedient.fixture.ts'
 import { ANN, session, settled, setup, user } from './runner.fixture.ts'
 
-/** Asks outside of any call, as often as there are questions. */
+/** An agent that asks these questions outside of any call. */
 const asker = (...questions: readonly string[]): Agent => ({
   name: 'Desk',
   description: '',
@@ -39,7 +39,7 @@ describe('a question outside of a call', () => {
 })
 
 describe('a run that took answers and did not end', () => {
-  /** Pays, and is cut off before it is stored. */
+  /** Pays, and is interrupted before the payment is stored. */
   async function cutOff() {
     const paid: string[] = []
     const pay = async (ctx: Parameters<Exclude<(typeof TOOLS)[string], 'open'>>[0], callId: string) => {

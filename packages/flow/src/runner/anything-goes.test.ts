@@ -6,12 +6,12 @@ import { type FlowRunner, setSubAgents } from '../index.ts'
 import { obedient, TOOLS, type Tools } from './obedient.fixture.ts'
 import { ANN, idle, resultOf, type Setup, session, settled, setup, tapped, unsound } from './runner.fixture.ts'
 
-/** What somebody does to a thread; `pick` says which of the open questions and calls are answered; where there are none, some are made. */
+/** One request to a thread; `pick` says which of the open questions and calls are answered; if there are none, the request makes some. */
 type Deed =
   | { readonly type: 'query'; readonly text: string }
   | { readonly type: 'resume' | 'results'; readonly pick: number }
 
-/** What goes wrong meanwhile: at an event of the run, or at an operation of the store. */
+/** A fault that happens during the run, at one of its events or at an operation of the store. */
 type Trouble =
   | { readonly type: 'none' }
   | { readonly type: 'leave' | 'abort' | 'rival'; readonly at: number }
@@ -81,12 +81,12 @@ async function start({ desk, store }: Env, deed: Deed, request: RunRequest): Pro
   return wrapped(desk.query('to:Floor/Deep call ask:x twice:y open:z', options))
 }
 
-/** A run is thenable, so that an async function cannot hand it on as it is. */
+/** A run is thenable, so an async function cannot return it as it is. */
 const wrapped = (run: Run): AsyncIterable<AgentEvent> => ({
   [Symbol.asyncIterator]: () => run.eventsWithoutThrowing()[Symbol.asyncIterator](),
 })
 
-/** One deed and its trouble, read to the end. */
+/** Carries out one request with its fault and reads the run to its end. */
 async function apply(env: Env, deed: Deed, trouble: Trouble): Promise<void> {
   const stop = new AbortController()
   const before = await env.store.threads.get(ANN)
@@ -120,7 +120,7 @@ async function apply(env: Env, deed: Deed, trouble: Trouble): Promise<void> {
   const after = await env.store.threads.get(ANN)
   const [end] = events.slice(-1)
   const asked = events.some((event) => event.type === 'action' && event.action.type === 'interrupt')
-  // Its answers were taken and it could not be stored: the next message says that the outcome is not known.
+  // Its answers were taken and it could not be stored, so the next message marks the outcome as unknown.
   if (after?.checkpoint?.resumedBy !== undefined) return
   if (after?.version === before?.version || asked || end?.type !== 'run-end' || end.outcome === 'interrupted') return
   if (end.outcome === 'failed' || end.outcome === 'cancelled') expect(after).toMatchObject({ openCalls: [] })
@@ -128,7 +128,7 @@ async function apply(env: Env, deed: Deed, trouble: Trouble): Promise<void> {
   expect(after?.checkpoint?.interrupts ?? []).toEqual([])
 }
 
-/** Waits, with time going by if nothing happens without it. */
+/** Waits for work, and advances the clock if nothing happens otherwise. */
 async function inTime({ pass }: Setup, work: Promise<unknown>): Promise<void> {
   let over = false
   const done = work.finally(() => {
@@ -143,7 +143,7 @@ async function inTime({ pass }: Setup, work: Promise<unknown>): Promise<void> {
   await done
 }
 
-/** What is wrong with a thread between two runs. */
+/** Lists the faults of a thread between two runs. */
 async function faults({ store, messages, clock, heard }: Env): Promise<string[]> {
   const { openCalls = [], checkpoint, runId } = (await store.threads.get(ANN)) ?? {}
   const awaited = [...openCalls, ...(checkpoint?.interrupts ?? [])].map(({ callId }) => callId)

@@ -40,7 +40,7 @@ test.each(['', 7])('a run id of %o is CONFIG_INVALID', (runId) => {
   expect(clock.pending).toBe(0)
 })
 
-describe('a run that nobody wants', () => {
+describe('a run that is neither read nor awaited', () => {
   test('does not begin before it is read or awaited', async () => {
     const { runner, store, clock } = setup()
     runner().query('hi', session)

@@ -15,7 +15,7 @@ async function taken(busy: BusyPolicy): Promise<Setup & { holder: FlowRunner; ga
   return { ...env, holder, gate: door, first }
 }
 
-/** What is left when every run has ended. */
+/** Checks that no timer, lease, report or listener is left when every run has ended. */
 async function nothingLeft({ clock, store, reports }: Setup, ...signals: AbortSignal[]): Promise<void> {
   await idle()
   expect(clock.pending).toBe(0)
@@ -39,7 +39,7 @@ describe.each(['the same runner', 'another runner'])('reject, in %s', (where) =>
     await nothingLeft(env)
   })
 
-  test('iterating throws, callbacks hear nothing, and nothing is changed', async () => {
+  test('iterating throws, callbacks are not called, and nothing is changed', async () => {
     const env = await taken('reject')
     const heard = env.heard.length
     const before = await env.snapshot()
@@ -87,7 +87,7 @@ describe('queue', () => {
     await nothingLeft(env)
   })
 
-  test('one that comes with nobody before it does not wait', async () => {
+  test('a run does not wait if no other run is before it', async () => {
     const env = setup({ busy: 'queue' })
     const desk = env.runner()
     expect(await settled(desk.query('one', session))).toBe('heard one')
@@ -221,7 +221,7 @@ describe('interrupt', () => {
     await nothingLeft(env)
   })
 
-  test('a run that does not hear is given up after its grace', async () => {
+  test('a run that ignores the abort is given up after its grace period', async () => {
     const env = setup({ busy: 'interrupt' })
     const door = gate()
     const desk = env.runner({ agent: obedient('Desk', { deaf: door.deaf }) })
@@ -234,7 +234,7 @@ describe('interrupt', () => {
     await nothingLeft(env)
   })
 
-  test('a run that nobody holds is stopped by nobody', async () => {
+  test('a thread that is free is taken at once', async () => {
     const env = setup({ busy: 'interrupt' })
     const desk = env.runner()
     expect(await settled(desk.query('one', session))).toBe('heard one')

@@ -6,7 +6,7 @@ import { ANN, idle, session, setup, unsound } from './runner.fixture.ts'
 
 type Stop = 'abort' | 'cancel' | 'after-tools' | 'timeout' | 'leave'
 
-/** A run that is stopped at an event of an agent, before anything else has begun. */
+/** Stops a run at an event of an agent, before anything else has started. */
 async function stopped(text: string, agent: RunnerOptions['agent'], where: string, how: Stop): Promise<RunEnd> {
   const env = setup({ agent, limits: { runMs: 60_000 } })
   const desk = env.runner()

@@ -6,8 +6,8 @@ import { type FlowRunner, parallel, type RunnerOptions } from '../index.ts'
 import { type Gate, gate, obedient, TOOLS } from './obedient.fixture.ts'
 import { ANN, idle, readTo, type Setup, session, settled, setup, unsound } from './runner.fixture.ts'
 
-/** A run R1 that stands in its tools: one is done, one waits, both of the same message. */
-async function standing(
+/** Starts a run R1 with two calls in one message: one is done, one waits. */
+async function waitingInTool(
   options: Partial<RunnerOptions> = {},
   work: 'pass' | 'deaf' = 'pass',
 ): Promise<Setup & { desk: FlowRunner; gate: Gate; first: Promise<string>; stop: AbortController }> {
@@ -20,7 +20,7 @@ async function standing(
   return { ...env, desk, gate: door, first, stop }
 }
 
-/** The thread can be used: every call has its one result, and the next message is answered. */
+/** Checks that the thread can be used: every call has one result, and the next message is answered. */
 async function usable({
   clock,
   store,
@@ -28,7 +28,7 @@ async function usable({
   messages,
   desk,
   stop,
-}: Awaited<ReturnType<typeof standing>>): Promise<void> {
+}: Awaited<ReturnType<typeof waitingInTool>>): Promise<void> {
   expect(heard.filter(({ type, runId }) => type === 'run-end' && runId === 'R1')).toHaveLength(1)
   expect(unsound(await messages())).toEqual([])
   expect(await store.threads.get(ANN)).toMatchObject({ openCalls: [] })
@@ -51,7 +51,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   }
 
   test.each([undefined, 'now'] as const)('mode %s aborts at once', async (mode) => {
-    const env = await standing()
+    const env = await waitingInTool()
     expect(await cancel(env, mode ? { mode } : undefined)).toBe(true)
     expect(await env.first).toBe('ABORTED')
     expect(env.heard.at(-1)).toMatchObject({ type: 'run-end', outcome: 'cancelled', error: { code: 'ABORTED' } })
@@ -60,7 +60,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   })
 
   test('calls whose result is not known are marked so, in neutral words', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     await cancel(env)
     await env.first
     expect((await env.lines()).slice(1)).toEqual([
@@ -73,7 +73,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   })
 
   test('after-tools lets the tools end and asks the model no more', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     expect(await cancel(env, { mode: 'after-tools' })).toBe(true)
     env.gate.open()
     expect(await env.first).toBe('ABORTED')
@@ -98,7 +98,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   })
 
   test('the id of another run cancels nothing', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     expect(await cancel(env, { runId: 'R0' })).toBe(false)
     env.gate.open()
     expect(await env.first).toBe('got added a, passed')
@@ -106,7 +106,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   })
 
   test('the id of this run cancels it', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     expect(await cancel(env, { runId: 'R1' })).toBe(true)
     expect(await env.first).toBe('ABORTED')
     await usable(env)
@@ -123,7 +123,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
   })
 
   test('a soft cancel becomes hard after cancelMs', async () => {
-    const env = await standing({ limits: { cancelMs: 5_000 } })
+    const env = await waitingInTool({ limits: { cancelMs: 5_000 } })
     await cancel(env, { mode: 'after-tools' })
     await env.pass(4_000)
     expect(env.heard.at(-1)?.type).not.toBe('run-end')
@@ -132,13 +132,13 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
     await usable(env)
   })
 
-  test('a harder wish replaces a softer one, a softer does not replace a harder', async () => {
-    const env = await standing()
+  test('a harder mode replaces a softer one, a softer one does not replace a harder one', async () => {
+    const env = await waitingInTool()
     await cancel(env, { mode: 'after-tools' })
     await cancel(env, { mode: 'now' })
     expect(await env.first).toBe('ABORTED')
     await usable(env)
-    const soft = await standing()
+    const soft = await waitingInTool()
     await cancel(soft, { mode: 'after-model' })
     await cancel(soft, { mode: 'after-tools' })
     soft.gate.open()
@@ -149,7 +149,7 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
 
 describe('a run is stopped', () => {
   test('when it takes longer than runMs: failed with TIMEOUT', async () => {
-    const env = await standing({ limits: { runMs: 10_000 } })
+    const env = await waitingInTool({ limits: { runMs: 10_000 } })
     await env.pass(9_000)
     expect(env.heard.at(-1)?.type).not.toBe('run-end')
     await env.pass(2_000)
@@ -159,8 +159,8 @@ describe('a run is stopped', () => {
     await usable(env)
   })
 
-  test('when its tool does not hear the abort: after a grace', async () => {
-    const env = await standing({}, 'deaf')
+  test('when its tool ignores the abort: after a grace period', async () => {
+    const env = await waitingInTool({}, 'deaf')
     await env.desk.cancel(ANN)
     await env.pass(1_500)
     expect(await env.first).toBe('ABORTED')
@@ -171,14 +171,14 @@ describe('a run is stopped', () => {
   })
 
   test('by the signal of its caller: cancelled', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.stop.abort()
     expect(await env.first).toBe('ABORTED')
     await usable(env)
   })
 
   test('by a signal that says TimeoutError: failed with TIMEOUT', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.stop.abort(new DOMException('too late', 'TimeoutError'))
     expect(await env.first).toBe('TIMEOUT')
     await usable(env)
@@ -237,8 +237,8 @@ describe('a run is stopped', () => {
     expect(await readSlowly('call add:a')).toMatchObject({ type: 'run-end', outcome: 'complete' })
   })
 
-  test('not because nobody wants to read', async () => {
-    const env = await standing({ limits: { idleMs: 5_000 } })
+  test('not because it is awaited and its events are not read', async () => {
+    const env = await waitingInTool({ limits: { idleMs: 5_000 } })
     await env.pass(20_000)
     env.gate.open()
     expect(await env.first).toBe('got added a, passed')
@@ -260,7 +260,7 @@ describe('a run is stopped', () => {
 })
 
 test('after a soft cancel has become hard, the store is not asked again and again', async () => {
-  const env = await standing({ limits: { cancelMs: 1_000 } }, 'deaf')
+  const env = await waitingInTool({ limits: { cancelMs: 1_000 } }, 'deaf')
   let renewals = 0
   const { renew } = env.store.leases
   env.store.leases.renew = (...args) => {

@@ -4,7 +4,7 @@ import { ThreadLog } from '../thread-log.ts'
 import { checkFreeInput } from './check-input.ts'
 import type { RunnerParts } from './runner.ts'
 
-/** A run that belongs to no thread: it is stored nowhere and can ask nobody. */
+/** Makes the settings of a run without a thread, which is not stored and cannot ask questions. */
 export function freeRun(
   { flow, limits, callbacks, clock, report }: RunnerParts,
   input: RunInput,

@@ -2,7 +2,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { expect, test } from 'vitest'
 import { idle, session, settled, setup, tapped } from './runner.fixture.ts'
 
-test('queue: a run that has ended without its lease holds nobody up, whatever the store does', async () => {
+test('queue: a run that has ended without its lease does not block the next one, whatever the store does', async () => {
   let hangs = true
   const env = setup({ busy: 'queue', limits: { runMs: 1_000, queueMs: 60_000 } }, (clock) =>
     tapped(memoryStore({ clock }), (name) =>

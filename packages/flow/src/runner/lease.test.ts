@@ -9,9 +9,9 @@ type Tap = (operation: string, count: number) => void | Promise<void>
 
 interface Fragile extends Setup {
   readonly operations: string[]
-  /** Hears each operation with how often it has come. */
+  /** Called for each operation with the number of times it has been called. */
   readonly tap: { now: Tap }
-  /** How much later it is for the store: what a process that slept finds. */
+  /** How far the clock of the store is ahead, as after a process has slept. */
   readonly ahead: { ms: number }
 }
 
@@ -34,8 +34,8 @@ const down = (): never => {
 }
 const never: Promise<never> = new Promise(() => {})
 
-/** A run R1 that stands in a tool. */
-async function standing(
+/** Starts a run R1 that waits in a tool. */
+async function waitingInTool(
   limits: RunnerOptions['limits'] = {},
 ): Promise<ReturnType<typeof fragile> & { desk: FlowRunner; gate: Gate; first: Promise<string> }> {
   const door = gate()
@@ -50,7 +50,7 @@ const ends = ({ heard }: Setup) => heard.filter(({ type }) => type === 'run-end'
 
 describe('the lease', () => {
   test('is renewed while the run goes on, however long', async () => {
-    const env = await standing({ runMs: 1_000_000 })
+    const env = await waitingInTool({ runMs: 1_000_000 })
     await env.pass(300_000, 1_000)
     expect(await settled(env.runner().query('hi', session))).toBe('THREAD_BUSY')
     env.gate.open()
@@ -59,14 +59,14 @@ describe('the lease', () => {
   })
 
   test('is renewed in time also when it is shorter than the pace of looking', async () => {
-    const env = await standing({ leaseMs: 900, pollMs: 60_000 })
+    const env = await waitingInTool({ leaseMs: 900, pollMs: 60_000 })
     await env.pass(10_000, 100)
     env.gate.open()
     expect(await env.first).toBe('got passed')
   })
 
   test('that another run has taken ends the run as failed, with LEASE_LOST, and nothing of it is stored', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.ahead.ms = 40_000
     expect(await settled(env.runner().query('mine', { ...session, runId: 'R2' }))).toBe('heard mine')
     await env.pass(4_000)
@@ -79,7 +79,7 @@ describe('the lease', () => {
   })
 
   test('that cannot be renewed for a while is kept', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
     await env.pass(20_000)
     env.tap.now = () => undefined
@@ -89,7 +89,7 @@ describe('the lease', () => {
   })
 
   test('that cannot be renewed until it expires is lost', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
     await env.pass(28_000)
     expect(ends(env)).toBe(0)
@@ -99,7 +99,7 @@ describe('the lease', () => {
   })
 
   test('whose renewal never comes back is lost as well', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
     await env.pass(60_000)
     expect(ends(env)).toBe(1)
@@ -107,7 +107,7 @@ describe('the lease', () => {
   })
 
   test('whose renewal never comes back does not keep a run from its time limit', async () => {
-    const env = await standing({ runMs: 10_000 })
+    const env = await waitingInTool({ runMs: 10_000 })
     env.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
     await env.pass(20_000)
     expect(ends(env)).toBe(1)
@@ -115,7 +115,7 @@ describe('the lease', () => {
   })
 
   test('that was lost before the commit: failed, nothing stored', async () => {
-    const env = await standing()
+    const env = await waitingInTool()
     env.ahead.ms = 40_000
     const { token } = await env.store.leases.acquire(ANN, { runId: 'R2', ttlMs: 60_000 })
     env.gate.open()
@@ -126,7 +126,7 @@ describe('the lease', () => {
   })
 })
 
-/** Every operation of a run in turn, so that none is forgotten. */
+/** Covers every operation of a run, one after the other. */
 async function operationsOf(text: string): Promise<[string, string, number][]> {
   const env = fragile({ agent: obedient('Desk', TOOLS) })
   await settled(env.runner().query(text, session))
@@ -211,7 +211,7 @@ test('a run that ends with a question is one commit', async () => {
   expect(env.operations.filter((operation) => operation === 'threads.commit')).toHaveLength(1)
 })
 
-test('what refused a run is told even if its thread could not be released', async () => {
+test('the error that refused a run is reported even if its thread could not be released', async () => {
   const env = fragile()
   env.tap.now = (operation) => (operation === 'leases.release' ? down() : undefined)
   expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
@@ -240,7 +240,7 @@ test('a commit whose confirmation got lost leaves a sound thread', async () => {
   }
 })
 
-test('a store that fails in its own words is a failure of the run', async () => {
+test('an error of the store that is not a KernelError fails the run', async () => {
   const env = fragile()
   env.tap.now = (operation) => {
     if (operation === 'threads.commit') throw new TypeError('socket closed')

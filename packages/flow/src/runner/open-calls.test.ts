@@ -27,7 +27,7 @@ describe('a call of a long-running tool', () => {
     }
   })
 
-  test('is no action that a consumer sees', async () => {
+  test('is not an action that a consumer sees', async () => {
     const { events } = await record(setup().runner().query('call open:a', session))
     expect(events.filter(({ type }) => type === 'action')).toEqual([])
   })
@@ -104,8 +104,8 @@ describe('the result comes to the agent that asked', () => {
     const env = await waiting('call open:a', make())
     expect(env.heard.some(({ agentName }) => agentName === 'Second')).toBe(false)
     const { events } = await record(env.runner({ agent: make() }).run({ messages: [resultOf('a')] }, session))
-    const speakers = events.filter(({ type }) => type === 'agent-start').map(({ agentName }) => agentName)
-    expect(speakers).toEqual(['Steps', 'First', 'Second'])
+    const agentNames = events.filter(({ type }) => type === 'agent-start').map(({ agentName }) => agentName)
+    expect(agentNames).toEqual(['Steps', 'First', 'Second'])
   })
 
   test('in a loop and in a branch', async () => {
@@ -115,7 +115,7 @@ describe('the result comes to the agent that asked', () => {
   })
 })
 
-describe('what is no result of an open call is TOOL_CALL_UNKNOWN, and nothing is changed', () => {
+describe('a result without an open call is TOOL_CALL_UNKNOWN, and nothing is changed', () => {
   const wrong: [string, readonly Message[]][] = [
     ['an unknown call', [resultOf('z')]],
     ['an unknown call beside a known one', [resultOf('b'), resultOf('z')]],

@@ -85,21 +85,21 @@ describe('a question', () => {
 })
 
 describe('the end of a run with a question that its reader does not wait for', () => {
-  test.each(['abort', 'cancel', 'leave'])('tells the question, after a %s where it is shown', async (how) => {
-    expect((await stopAt('action', how)).heard.at(-1)).toMatchObject(TOLD)
+  test.each(['abort', 'cancel', 'leave'])('lists the question, after a %s when it is shown', async (how) => {
+    expect((await stopAt('action', how)).heard.at(-1)).toMatchObject(INTERRUPTED)
   })
 
   test.each(['abort', 'cancel', 'leave'])(
-    'tells the question or drops it, after a %s before it is shown',
+    'lists the question or drops it, after a %s before it is shown',
     async (how) => {
       const env = await stopAt('agent-end', how)
       const end = env.heard.at(-1)
-      expect(end).toMatchObject((await checkpointOf(env)) ? TOLD : { outcome: 'cancelled' })
+      expect(end).toMatchObject((await checkpointOf(env)) ? INTERRUPTED : { outcome: 'cancelled' })
       expect(end).not.toHaveProperty('openCallIds')
     },
   )
 
-  const TOLD = { type: 'run-end', outcome: 'interrupted', interrupts: [{ id: 'a#1' }] }
+  const INTERRUPTED = { type: 'run-end', outcome: 'interrupted', interrupts: [{ id: 'a#1' }] }
   const stopAt = async (type: AgentEvent['type'], how: string) => {
     const env = setup()
     const desk = env.runner()

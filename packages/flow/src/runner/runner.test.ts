@@ -46,7 +46,7 @@ describe('a run', () => {
     expect((await store.threads.messages(ANN)).map(({ runId }) => runId)).toEqual(['R1', 'R1'])
   })
 
-  test('holds its thread until it has ended, and whoever sees the end can go on', async () => {
+  test('holds its thread until it has ended, and the next run can start once the end was seen', async () => {
     const { pass, entered, open } = gate()
     const { runner, store, clock } = setup({ agent: obedient('Desk', { wait: pass }) })
     const desk = runner()
@@ -181,7 +181,7 @@ describe('a run without a session', () => {
     expect(await settled(desk.run({ messages: [] }))).toBe('undefined')
   })
 
-  test('cannot ask anybody', async () => {
+  test('cannot ask questions', async () => {
     expect(await settled(setup().runner().query('call ask:a'))).toBe('CONFIG_INVALID')
   })
 })

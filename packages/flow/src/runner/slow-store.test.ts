@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { RunnerOptions } from '../index.ts'
 import { ANN, idle, type Setup, session, settled, setup, tapped } from './runner.fixture.ts'
 
-/** A setup whose store does not answer one operation until it is told to. */
+/** A setup whose store delays one operation until the test lets it answer. */
 function slow(
   operation: string,
   options: Partial<RunnerOptions> = {},

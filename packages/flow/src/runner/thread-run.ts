@@ -30,7 +30,7 @@ import { Watch } from './watch.ts'
 
 type Opened = { readonly state: JsonObject; close(): Promise<void> }
 
-/** One run on one thread, from its lease to its commit. */
+/** One run on one thread, from acquiring the lease to the last commit. */
 export class ThreadRun implements RunSettings, RunHost {
   readonly runId: string
   readonly callbacks: readonly Callback[]
@@ -49,7 +49,7 @@ export class ThreadRun implements RunSettings, RunHost {
   #lease: ThreadLease | undefined
   #unregister: (() => void) | undefined
   #update: ThreadUpdate | undefined
-  /** The agents have ended; what is left is to store it. */
+  /** Whether the agents have ended and only the last commit is left. */
   #done = false
 
   constructor(
@@ -73,7 +73,7 @@ export class ThreadRun implements RunSettings, RunHost {
     this.#watch = new Watch(parts.clock, parts.limits)
   }
 
-  /** Contract: false if another run is meant. */
+  /** Contract: gives false if the request is for another run. */
   cancel(mode: CancelMode, runId: string | undefined): boolean {
     if (this.#done || this.#watch.lost || (runId !== undefined && runId !== this.runId)) return false
     this.#watch.cancel(mode)
@@ -102,7 +102,7 @@ export class ThreadRun implements RunSettings, RunHost {
       this.#watch.begin(run, this.#leaseOptions.busy === 'reject' ? runMs : runMs + queueMs)
       return await this.#openThread(this.session, run)
     } catch (error) {
-      // What refused the run counts, not that its thread could not be released.
+      // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
       throw error
     }
@@ -150,7 +150,7 @@ export class ThreadRun implements RunSettings, RunHost {
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
-      // Opened, or the run would not have begun.
+      // Set by `open`, which has to succeed before the run starts.
       const update = this.#update as ThreadUpdate
       const start = await update.begin()
       const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, update, ctx, sink))
@@ -173,7 +173,7 @@ export class ThreadRun implements RunSettings, RunHost {
     return wait
   }
 
-  /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where the run goes on is nobody's business. */
+  /** Shows a question. Contract: its checkpoint is stored first, so that it can be answered at once; the state of the agents is not shown. */
   async #ask(
     event: ActionEvent,
     update: ThreadUpdate,
@@ -183,7 +183,7 @@ export class ThreadRun implements RunSettings, RunHost {
   ): Promise<void> {
     const { interrupts } = checkpoint
     if (interrupts.length > 0) {
-      // Whoever has stopped the run is not asked.
+      // A run that was stopped does not ask any more.
       ctx.throwIfAborted()
       await update.commit(ctx.state, checkpoint)
       ctx.throwIfAborted()

@@ -50,7 +50,7 @@ test('a cancel that comes when the agents are done says that it stops nothing', 
   expect([cancelled, asked]).toEqual([false, { mode: 'now' }])
 })
 
-test('who gives up at the end of the line lets nobody pass those before', async () => {
+test('a run that leaves the end of the queue does not let others overtake', async () => {
   const order: string[] = []
   const env = setup({ busy: 'queue' })
   const desk = env.runner()

@@ -12,14 +12,14 @@ import { isSaidBy } from '@troupe/kernel/run'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Steering } from './flow-outcome.ts'
 
-/** Hears one agent: hands on what it tells, records it, and knows how it ended. Its questions are held back until those who stand around it know where they go on. */
+/** Passes on and records the events of one agent, and keeps how it ended. Contract: its questions are held back until the agents around it have added their state. */
 export class AgentRecorder implements Sink<AgentEvent> {
   readonly #stamp: Pick<EventStamp, 'runId' | 'agentName' | 'runPath'>
   readonly #sink: Sink<AgentEvent>
   readonly #log: ThreadLog
-  /** Whether the agents inside are heard by others. */
+  /** Whether nested agents have recorders of their own. */
   readonly #ownOnly: boolean
-  /** Whether it says of itself that it observes what it runs, so that all it tells is its own. */
+  /** Whether the agent observes the agents it runs, so that all of its events count as its own. */
   readonly #all: boolean
   end: AgentEnd | undefined
   action: Steering | undefined

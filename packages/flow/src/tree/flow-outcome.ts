@@ -8,30 +8,30 @@ import {
   type RunContext,
 } from '@troupe/kernel'
 
-/** What decides who speaks next. */
+/** An action that decides which agent runs next. */
 export type Steering = Extract<AgentAction, { readonly type: 'transfer-to-agent' | 'exit' | 'break-loop' }>
 
-/** Where something waits for answers or for results from outside, and how it goes on. */
+/** Questions and state of an agent that waits for answers or for results from outside. */
 export interface Suspended {
-  /** Empty if only results are awaited. */
+  /** Empty if it waits for results only. */
   readonly interrupts: readonly Interrupt[]
   readonly state: Json
 }
 
-/** What brings something suspended back. */
+/** State and answers that resume a suspended agent. */
 export interface Resumption {
   readonly state: Json
   readonly answers: Answers
 }
 
-/** How somebody's turn to speak ended. */
+/** How a flow ended: its last `agent-end`, the action for the agents around it, or its suspension. */
 export interface FlowOutcome {
   readonly end?: AgentEnd | undefined
   readonly action?: Steering | undefined
   readonly suspended?: Suspended | undefined
 }
 
-/** Contract: a soft cancel is obeyed between two agents; an abort the kernel sees to. */
+/** Stops a run between two agents after a soft cancel; the kernel handles aborts. */
 export function throwIfCancelled(ctx: RunContext): void {
   if (ctx.cancelling) throw new KernelError('ABORTED', `run ${ctx.runId}: cancelled before the next agent`)
 }

@@ -16,7 +16,7 @@ import { isSaidBy } from '@troupe/kernel/run'
 import { isComposed, PARTS } from './composed.ts'
 import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
 
-/** The same agent, which hands over to `target` when it has nothing more to say. */
+/** Wraps an agent so that it transfers to `target` when it ends. */
 export function returning(agent: Agent, target: string): Agent {
   const { name, description, acceptsAdditions, resume } = agent
   const thenReturn = (
@@ -41,7 +41,7 @@ export function returning(agent: Agent, target: string): Agent {
   }
 }
 
-/** Looks out for what steers; what agents inside want is their own affair. */
+/** Notes whether the agent itself has sent an action and which messages it adds; events of nested agents do not count. */
 class ReturnSink implements Sink<EventDraft> {
   readonly messages: Message[]
   readonly #sink: Sink<EventDraft>
@@ -68,7 +68,7 @@ class ReturnSink implements Sink<EventDraft> {
   }
 }
 
-/** A transfer as a model would have made it. */
+/** Writes the events of a transfer as if a model had made it. */
 async function writeTransfer(target: string, ctx: RunContext, sink: Sink<EventDraft>): Promise<void> {
   const { agentName } = ctx
   const messageId = ctx.ids.next()

@@ -29,7 +29,7 @@ const toWeather = call('transfer_to_agent', '{"agent_name":"WeatherAgent"}')
 const transferred = returns('transfer_to_agent', 'successfully transferred to agent [WeatherAgent]', router)
 const seenBy = (...messages: readonly Message[]) => rewriteHistory(messages, weather).map(({ content }) => content)
 
-describe('what others said, word for word', () => {
+describe('messages of other agents, word for word', () => {
   test('text', () => {
     expect(rewriteHistory([says(router, 'Let me transfer you to WeatherAgent')], weather)).toEqual([
       {
@@ -47,7 +47,7 @@ describe('what others said, word for word', () => {
     ])
   })
 
-  test('text and several calls stand in one message', () => {
+  test('text and several calls are in one message', () => {
     expect(seenBy(says(router, 'Hm', call('a', '{"x":1}'), call('b', 'not json')))).toEqual([
       'For context: [RouterAgent] said: Hm. [RouterAgent] called tool: `a` with arguments: {"x":1}. [RouterAgent] called tool: `b` with arguments: not json.',
     ])
@@ -59,7 +59,7 @@ describe('what others said, word for word', () => {
     )
   })
 
-  test('a result without agentName belongs to whoever called', () => {
+  test('a result without agentName belongs to the caller', () => {
     expect(seenBy(says(router, '', call('get')), returns('get', '25°C')).at(-1)).toBe(
       'For context: [RouterAgent] `get` tool returned result: 25°C.',
     )
@@ -97,7 +97,7 @@ describe('what others said, word for word', () => {
   })
 })
 
-test('own words, and those of people and of the application, stay: the array is the same', () => {
+test('own messages, and those of people and of the application, stay: the array is the same', () => {
   const own = [
     user(),
     { id: 's', role: 'system', content: 'Be kind.' } as const,
@@ -201,7 +201,7 @@ describe('historyRewriter', () => {
   })
 })
 
-test('a name that is written like a pattern is told as it is', () => {
+test('a name that looks like a pattern stays as it is', () => {
   expect(seenBy(says('$& [x] `y`', '$1'))).toEqual(['For context: [$& [x] `y`] said: $1.'])
 })
 
@@ -214,7 +214,7 @@ const turn = fc.record({
   user: fc.boolean(),
 })
 
-/** A history as agents make it: every call has its result. */
+/** A complete history: every call has its result. */
 const histories = fc.array(turn, { maxLength: 8 }).map((turns) =>
   turns.flatMap(({ agentName, content, names, named, user: asks }, t): Message[] => {
     const toolCalls = names.map((name, i) => ({ id: `${t}-${i}`, name, arguments: '{}' }))

@@ -20,9 +20,9 @@ import { type FlowOutcome, type Resumption, type Suspended, throwIfCancelled } f
 import { historyFor } from './history-for.ts'
 import { readSavedPosition, type SavedPosition } from './saved-position.ts'
 
-/** Somebody's input to speak. */
+/** The input of a flow. */
 export interface FlowInput {
-  /** Its flowContext is the one of `FLOW_CONTEXT`. */
+  /** Contract: holds the same `flowContext` under `FLOW_CONTEXT`. */
   readonly ctx: RunContext
   readonly flowContext: FlowContext
   readonly additions?: Additions | undefined
@@ -30,19 +30,19 @@ export interface FlowInput {
   readonly resumption?: Resumption | undefined
 }
 
-/** Who speaks now, and what it goes on from. */
+/** The agent that runs now, and the state it starts from. */
 interface Position {
   readonly node: FlowAgent
   readonly saved: SavedPosition
-  /** It goes on where it waited, and does not begin anew. */
+  /** Whether it goes on where it was waiting instead of starting again. */
   readonly continues: boolean
-  /** All it was answered so far. */
+  /** All answers so far. */
   readonly answers?: Resumption['answers']
 }
 
 /**
- * Runs an agent and whomever it hands over to, until somebody has the last word.
- * Contract: a failure that was told is in `end`; what is thrown was not told.
+ * Runs an agent and the agents that it transfers to, until one of them ends without a transfer.
+ * Contract: a failure that an event has reported is in `end`; an error that is thrown has not been reported.
  */
 export async function runFlow(entry: FlowAgent, input: FlowInput, sink: Sink<AgentEvent>): Promise<FlowOutcome> {
   if (!entry.frozen) entry.root.freeze()
@@ -65,7 +65,7 @@ export async function runFlow(entry: FlowAgent, input: FlowInput, sink: Sink<Age
   }
 }
 
-/** Where a input begins: where it was suspended; with the agent whose calls it brings results for; else with the one it is for. */
+/** Finds the first agent: the suspended one; or the one whose calls get their results; otherwise `entry`. */
 function begin(entry: FlowAgent, { flowContext: { log }, resumption }: FlowInput): Position {
   if (resumption) {
     const saved = readSavedPosition(resumption.state)
@@ -89,7 +89,7 @@ function startOf({ name }: FlowAgent, path: readonly string[], hop: number): Sav
   return { format: 1, agent: name, path, hop, asked: false }
 }
 
-/** Runs one agent by itself. */
+/** Runs one agent. */
 async function runAgent(
   entry: FlowAgent,
   position: Position,
@@ -119,7 +119,7 @@ async function runAgent(
   return recorder
 }
 
-/** On a transfer the tools that a caller gave travel along, its instruction stays with the agent it was meant for. */
+/** Joins the additions of the caller and of the tree: after a transfer the tools of the caller still apply, its instruction does not. */
 function additionsFor(
   { agent, additions: own }: FlowAgent,
   given: Additions | undefined,
@@ -137,9 +137,9 @@ function suspendedAt(
   hasNewMessages: boolean,
 ): Suspended {
   const { format, agent, path, hop } = saved
-  // A hook that asks while calls wait to run again leaves them waiting.
+  // If a hook asks while calls are waiting to run again, they keep waiting.
   const { interrupts = [], state: inner = saved.inner } = asked ?? {}
-  // Who runs again from the start asks the same again; who goes on from what was said asks something else.
+  // An agent that runs again from the start asks the same questions again; one that continues from its messages asks new ones.
   const again = answers && (!node.agent.resume || !hasNewMessages)
   const state: SavedPosition = {
     format,
@@ -155,6 +155,6 @@ function suspendedAt(
 
 function spend({ budget }: FlowContext, from: string, to: string): void {
   if (budget.left-- > 0) return
-  const message = `transfer from '${from}' to '${to}': the budget of this run is used up; do the agents hand over in circles?`
+  const message = `transfer from '${from}' to '${to}': this run has used all of its transfers; check whether the agents transfer in circles, or raise limits.transfers`
   throw new KernelError('TRANSFER_LIMIT', message, { details: { from, to } })
 }

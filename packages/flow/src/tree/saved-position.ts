@@ -1,22 +1,22 @@
 import { type Answers, got, type Json, KernelError } from '@troupe/kernel'
 
-/** Where a flow stands. Contract: JSON, kept in checkpoints. */
+/** The position of a flow in its tree. Contract: JSON, stored in checkpoints. */
 export type SavedPosition = {
   readonly format: 1
-  /** Who speaks. */
+  /** The name of the agent that runs. */
   readonly agent: string
-  /** Those who handed over, from the first on. */
+  /** The agents that transferred to it, first to last. */
   readonly path: readonly string[]
   readonly hop: number
-  /** Whether the agent has asked something and is to be resumed, rather than run on the results that came. */
+  /** Whether the agent has asked a question and has to be resumed; otherwise it runs again with the new results. */
   readonly asked: boolean
-  /** What the agent itself needs. */
+  /** The state of the agent itself. */
   readonly inner?: Json
-  /** What it was answered before, and will ask again. */
+  /** Earlier answers, to questions that the agent will ask again. */
   readonly answers?: Answers
 }
 
-/** Contract: throws `CHECKPOINT_INVALID` for what is no position. */
+/** Contract: throws `CHECKPOINT_INVALID` if the state is not a position. */
 export function readSavedPosition(state: Json): SavedPosition {
   const position = state as SavedPosition | null
   if (
@@ -27,5 +27,5 @@ export function readSavedPosition(state: Json): SavedPosition {
   ) {
     return position
   }
-  throw new KernelError('CHECKPOINT_INVALID', `checkpoint: this is not where a flow stood, ${got(state)}`)
+  throw new KernelError('CHECKPOINT_INVALID', `checkpoint: expected the position of a flow, ${got(state)}`)
 }

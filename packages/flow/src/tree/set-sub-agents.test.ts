@@ -9,16 +9,16 @@ const deaf = (name: string): Agent => {
 }
 const childrenOf = (agent: Agent) => describeAgent(agent).subAgents?.map(({ name }) => name)
 
-describe('an agent has one parent and one place', () => {
+describe('an agent has one parent and appears once', () => {
   test('a second parent is refused, and nothing has changed', () => {
     const child = agentWithOptions(talker('child'), {})
     const first = setSubAgents(talker('first'), [child])
     const second = talker('second')
-    expect(thrownBy(() => setSubAgents(second, [child]))).toMatch(/^CONFIG_INVALID .*child is with first/)
+    expect(thrownBy(() => setSubAgents(second, [child]))).toMatch(/^CONFIG_INVALID .*child is a sub-agent of first/)
     expect(childrenOf(first)).toEqual(['child'])
   })
 
-  test('the same parent may be told again', () => {
+  test('the same parent can be given a new list', () => {
     const child = agentWithOptions(talker('child'), {})
     const lead = setSubAgents(talker('lead'), [child])
     expect(childrenOf(setSubAgents(lead, [child, talker('other')]))).toEqual(['child', 'other'])
@@ -38,7 +38,7 @@ describe('an agent has one parent and one place', () => {
     expect(thrownBy(() => setSubAgents(talker('lead'), [talker('lead')]))).toMatch(/^CONFIG_INVALID.*unique/)
   })
 
-  test('it cannot stand above itself', () => {
+  test('it cannot be above itself', () => {
     const leaf = agentWithOptions(talker('leaf'), {})
     const mid = setSubAgents(talker('mid'), [leaf])
     const top = setSubAgents(talker('top'), [mid])
@@ -111,7 +111,7 @@ describe('until the first run', () => {
     expect(thrownBy(() => setSubAgents(top, []))).toMatch(/^TREE_FROZEN/)
   })
 
-  test('the same agents may stand in a new tree', async () => {
+  test('the same agents can be used in a new tree', async () => {
     const [lead, child] = [transferring('lead', 'child'), talker('child')]
     await runToEnd(setSubAgents(lead, [child]))
     expect((await runToEnd(setSubAgents(lead, [child]))).turns).toEqual(['lead', 'lead/child'])
@@ -135,7 +135,7 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
     ])
   })
 
-  test('is fine where it may not hand over to its parent', async () => {
+  test('is accepted if it may not transfer to its parent', async () => {
     const child = agentWithOptions(deaf('child'), { disallowTransferToParent: true })
     expect((await runToEnd(setSubAgents(transferring('lead', 'child'), [child]))).turns).toEqual(['lead', 'lead/child'])
   })
@@ -162,14 +162,14 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
     ])
   })
 
-  test('a workflow with sub-agents of its own has no model that could hand over', async () => {
+  test('a workflow with sub-agents does not have a model that could transfer', async () => {
     const steps = sequential({ name: 'steps', agents: [talker('one')] })
     expect(await errorOf(setSubAgents(steps, [talker('child')]))).toMatchObject([{ code: 'ADDITIONS_UNSUPPORTED' }])
   })
 })
 
 describe('a workflow is part of its tree', () => {
-  test('an agent inside that cannot hand over is found before anybody has spoken', async () => {
+  test('an inner agent that cannot transfer is found before any agent runs', async () => {
     const tree = setSubAgents(deaf('lead'), [talker('leaf')])
     const { said, errors } = await runToEnd(sequential({ name: 'steps', agents: [talker('x'), tree] }))
     expect([said, errors[0]?.code]).toEqual([[], 'ADDITIONS_UNSUPPORTED'])

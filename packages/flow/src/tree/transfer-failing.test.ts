@@ -22,7 +22,7 @@ describe('agents that do not do their part', () => {
     await expect(Promise.resolve(startRun(under(failing('child', error)), hello))).rejects.toBe(error)
   })
 
-  test('a target that ends without a word leaves the words before it', async () => {
+  test('a target that ends without a message keeps the messages before it', async () => {
     const { end, turns } = await runToEnd(under(scriptedAgent('child', [])))
     expect([end?.outcome, end?.text, turns.length]).toEqual(['complete', 'lead', 2])
   })

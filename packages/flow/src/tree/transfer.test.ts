@@ -33,7 +33,7 @@ testAgent('a transfer there and back', () =>
 )
 
 describe('the events of a transfer', () => {
-  test('stand in this order, under these paths', async () => {
+  test('have this order and these paths', async () => {
     const { agent, weather } = beijing()
     const { lines } = await runToEnd(agent)
     const args = '{"agent_name":"WeatherAgent"}'
@@ -64,12 +64,12 @@ describe('the events of a transfer', () => {
     ])
   })
 
-  test('of an agent that is no model of ours are the same', async () => {
+  test('of an agent without a model are the same', async () => {
     const { turns, end } = await runToEnd(setSubAgents(transferring('lead', 'child'), [talker('child')]))
     expect([turns, end?.text]).toEqual([['lead', 'lead/child'], 'I am child.'])
   })
 
-  test('to the parent and back again: each sees its own words as they are', async () => {
+  test('to the parent and back again: each sees its own messages as they are', async () => {
     const child = scriptedAgent('child', [transfer('lead'), 'Bye.'])
     const lead = scriptedAgent('lead', [transfer('child'), transfer('child')])
     const { turns, end } = await runToEnd(setSubAgents(lead, [child]))
@@ -120,7 +120,7 @@ describe('the events of a transfer', () => {
   })
 })
 
-describe('whom an agent can reach', () => {
+describe('the agents that an agent can reach', () => {
   const unknown = (to: string, from: string) => ({
     code: 'TRANSFER_TARGET_UNKNOWN',
     message: `transfer failed: agent '${to}' not found when transferring from '${from}'`,
@@ -147,7 +147,7 @@ describe('whom an agent can reach', () => {
     expect((await runToEnd(tree)).errors).toMatchObject([unknown('b', 'a')])
   })
 
-  test('an agent without a tree reaches nobody', async () => {
+  test('an agent without a tree cannot reach any agent', async () => {
     expect((await runToEnd(agentWithOptions(transferring('a', 'b'), {}))).errors).toMatchObject([unknown('b', 'a')])
   })
 
@@ -228,7 +228,7 @@ describe('what steers', () => {
 describe('the budget', () => {
   const pingPong = () => setSubAgents(transferring('ping', 'pong'), [transferring('pong', 'ping')])
 
-  test('of 25 transfers stops those who hand over in circles', async () => {
+  test('of 25 transfers stops agents that transfer in circles', async () => {
     const { turns, errors } = await runToEnd(pingPong())
     expect([turns.length, errors]).toMatchObject([
       26,

@@ -17,10 +17,10 @@ import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
 import type { Stage } from './workflow.ts'
 
-/** What a suspended workflow keeps of a branch. */
+/** The state of a branch that a suspended workflow saves. */
 export type BranchState = {
   readonly done: boolean
-  /** Ids of what it said, and of the calls it made: what comes for them is its own. */
+  /** The ids of its messages and of its calls; results for these calls belong to this branch. */
   readonly said: readonly string[]
   readonly calls: readonly string[]
   readonly open: number
@@ -46,10 +46,10 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
-  /** Of its own, so that branches do not race for the last transfer. */
+  /** A copy, so that branches do not race for the last transfer. */
   readonly #budget: { left: number }
   readonly #before: number
-  /** Whether it has run this time. */
+  /** Whether it has run since the workflow was started or resumed. */
   #hasRun = false
   #outcome: FlowOutcome | undefined
   #thrown: KernelError | undefined
@@ -100,7 +100,7 @@ export class Branch {
     this.#scope.abort(reason)
   }
 
-  /** Hands over what it said and wrote. */
+  /** Adds its messages and state changes to those of the workflow. */
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
@@ -109,7 +109,7 @@ export class Branch {
     for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
   }
 
-  /** Calls that its failure leaves without a result, and the neutral one they get. */
+  /** The calls that are left without a result after a failure, each with the neutral result it gets. */
   #unansweredCalls(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
     const { messages } = this.#log
     return unanswered(messages).map((call) => {
@@ -119,7 +119,7 @@ export class Branch {
     })
   }
 
-  /** Tells of a failure that is tolerated. Contract: before it is joined. */
+  /** Reports a failure that is tolerated. Contract: call it before `join`. */
   async reportFailure(): Promise<void> {
     const { failure, name } = this
     if (!this.#hasRun || !failure) return
@@ -149,7 +149,7 @@ export class Branch {
     }
   }
 
-  /** Whether something has come that it waited for. */
+  /** Whether an answer or result has come that it was waiting for. */
   #canContinue({ done, interrupts = [], open }: BranchState): boolean {
     if (done) return false
     const answers = this.#stage.resumption?.answers ?? {}
@@ -161,7 +161,7 @@ function callsOf(message: Message): readonly string[] {
   return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
 }
 
-/** A failure that is tolerated is told by the agent's end alone: an `error` event would be the run's. */
+/** Drops the `error` events of a tolerated failure, because they would count as errors of the run; its `agent-end` reports the failure. */
 function withoutErrors(sink: Sink<AgentEvent>, runId: string): Sink<AgentEvent> {
   return sinkTo(sink, (event: AgentEvent) =>
     event.type === 'error' && event.runId === runId ? undefined : sink.write(event),

@@ -80,7 +80,7 @@ describe('what ends it', () => {
     expect(turns).toEqual(['rounds', ...Array(2).fill(['rounds/inner', 'rounds/inner/stop', 'rounds/b']).flat()])
   })
 
-  test('a break-loop of an agent that was handed over to', async () => {
+  test('a break-loop of a transfer target', async () => {
     const tree = setSubAgents(transferring('lead', 'stop'), [breaking()])
     expect((await runToEnd(rounds(5, tree))).turns).toEqual(['rounds', 'rounds/lead', 'rounds/lead/stop'])
   })
@@ -93,7 +93,7 @@ describe('what ends it', () => {
     expect(turns.join()).not.toContain('never')
   })
 
-  test('a break-loop where there is no loop steers nothing', async () => {
+  test('a break-loop outside a loop has no effect', async () => {
     const { end } = await runToEnd(setSubAgents(breaking('alone'), []))
     expect([end?.outcome, end?.text]).toEqual(['complete', 'alone'])
   })
@@ -127,7 +127,7 @@ describe('in a tree', () => {
     expect(turns).toEqual(['lead', 'lead/rounds', 'lead/rounds/a', 'lead/rounds/a'])
   })
 
-  test('an agent with sub-agents begins anew also where the last word was a direct result', async () => {
+  test('an agent with sub-agents starts again also if the last message was a direct result', async () => {
     const direct = tool('direct', () => ({ content: 'That is it.', direct: true }))
     const tree = setSubAgents(transferring('lead', 'child'), [scriptedAgent('child', [['direct'], ['direct']], direct)])
     expect((await runToEnd(rounds(2, tree))).turns).toEqual([
@@ -152,7 +152,7 @@ test.each([0, -1, 1.5, Number.NaN, '3', null])('maxIterations: %j is CONFIG_INVA
 testTool('breakLoopTool', () => breakLoopTool() as never, { args: { response: 'Done.' }, invalid: [{}] })
 
 describe('breakLoopTool', () => {
-  test('ends the loop, and its response is the last word', async () => {
+  test('ends the loop, and its response is the result', async () => {
     const critic = scriptedAgent(
       'critic',
       ['Again.', [{ name: 'respond', args: { response: 'Good.' } }]],
@@ -162,7 +162,7 @@ describe('breakLoopTool', () => {
     expect([turns.length, end?.outcome, end?.text]).toEqual([5, 'complete', 'Good.'])
   })
 
-  test('is direct, and shows itself as it is told', async () => {
+  test('is direct, and has the given name and description', async () => {
     const actions: unknown[] = []
     const call = { callId: 'c', onAction: (action: unknown) => void actions.push(action), onInterrupt() {} }
     const ctx = createRunContext().derive({ call })

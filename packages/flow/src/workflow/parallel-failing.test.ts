@@ -39,7 +39,7 @@ describe('stop: a failing branch', () => {
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  test('stops the others and fails the workflow with its error, told once', async () => {
+  test('stops the others and fails the workflow with its error, reported once', async () => {
     const heard: unknown[] = []
     const { errors, lines, end } = await runToEnd(
       both('stop', patient('a', heard), failing('b', mine), patient('c', heard)),
@@ -143,7 +143,7 @@ describe('stop: a failing branch', () => {
     expect(seen).toEqual([['a', 'b']])
   })
 
-  test('rejects with its own error for whoever awaits the run', async () => {
+  test('rejects an awaited run with its own error', async () => {
     const run = startRun(both('stop', failing('a', mine), talker('b')), hello)
     await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'MINE', message: 'mine: no' })
   })
@@ -162,7 +162,7 @@ describe('continue: a failing branch', () => {
     expect(ends(lines)[0]).toBe('all/a agent-end failed')
   })
 
-  test('tells what went wrong in its end', async () => {
+  test('reports its error in agent-end', async () => {
     const { events } = await runToEnd(both('continue', failing('a', mine), talker('b')))
     const end = events.find((event) => event.type === 'agent-end' && event.agentName === 'a')
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
@@ -186,7 +186,7 @@ describe('continue: a failing branch', () => {
     expect([turns.at(-1), end?.outcome, end?.text]).toEqual(['steps/after', 'complete', 'I am after.'])
   })
 
-  test('beside failing ones only is the failure of the workflow: the first listed, told once', async () => {
+  test('beside failing ones only is the failure of the workflow: the first listed, reported once', async () => {
     const late = agentOf('a', async function* (ctx) {
       yield* say(ctx, 'a')
       await idle()
@@ -197,14 +197,14 @@ describe('continue: a failing branch', () => {
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  test('that hands over to nobody is a failing branch too', async () => {
+  test('that transfers to an unknown agent is a failing branch too', async () => {
     const { end, errors } = await runToEnd(both('continue', transferring('a', 'stranger'), talker('b')))
     expect([end?.outcome, errors]).toEqual(['complete', []])
     const alone = await runToEnd(both('continue', transferring('a', 'stranger')))
     expect(alone.errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
 
-  test('keeps its state and words too', async () => {
+  test('keeps its state and messages too', async () => {
     const seen: unknown[] = []
     const a = agentOf('a', async function* (ctx) {
       yield* say(ctx, 'Before.')

@@ -28,7 +28,7 @@ testAgent('parallel in a tree, with transfers inside', () => {
   return setSubAgents(scriptedAgent('top', [transfer('all')]), [all(tree, talker('b'))])
 })
 
-/** Agents that speak when they are told to. */
+/** Agents that answer when the test lets them. */
 function waiting(...names: readonly string[]) {
   const gates = names.map(() => Promise.withResolvers<void>())
   const agents = names.map((name, i) =>
@@ -60,7 +60,7 @@ describe('branches', () => {
     expect(end?.outcome).toBe('complete')
   })
 
-  test('see the shared past and their own words, not those of each other', async () => {
+  test('see the shared history and their own messages, not those of each other', async () => {
     const note = tool('note')
     const [a, b] = [scriptedAgent('a', [['note'], 'A1.'], note), scriptedAgent('b', [['note'], 'B1.', 'B2.'], note)]
     const seen: string[][] = []

@@ -3,34 +3,37 @@ import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
-/** How a parallel workflow is made. */
+/** Options of `parallel`. */
 export interface ParallelOptions extends WorkflowOptions {
   /**
-   * When a branch fails: `stop` ends the others and fails with it; `continue` lets them finish, and fails only if every branch has.
+   * What happens when a branch fails: `stop` aborts the others and fails with its error; `continue` lets them finish and fails only if every branch has failed.
    * @default 'stop'
    */
   readonly onError?: 'stop' | 'continue'
 }
 
-/** How long a run waits for its agents after an abort; branches have a part of it. */
+/** How long a run waits for its agents after an abort; branches get a part of it. */
 const GRACE_MS = 1_000
 
 /**
- * Runs agents at the same time; each sees the shared past and its own words.
- * Contract: what they said and what they wrote into the state is joined in the order of the list, however they end.
+ * Runs agents at the same time; each sees the shared history and its own messages.
+ * Contract: their messages and state changes are joined in the order of the list, also when the workflow fails.
  * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
  */
 export function parallel(given: ParallelOptions): Agent {
   checkWorkflow('parallel', given, { ...WORKFLOW_OPTIONS, onError: true })
   const { onError = 'stop', ...options } = given
   if (onError !== 'stop' && onError !== 'continue') {
-    throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `parallel ${options.name}: onError must be stop or continue, ${got(onError)}`,
+    )
   }
   const names = new Set(options.agents?.map?.((agent) => agent?.name))
   if (names.size < (options.agents?.length ?? 0)) {
     throw new KernelError(
       'CONFIG_INVALID',
-      `parallel ${options.name}: agents that speak at once have names of their own`,
+      `parallel ${options.name}: agents that run in parallel must have different names`,
     )
   }
   return workflow<readonly BranchState[]>(options, {
@@ -83,7 +86,7 @@ function isOf(message: Found, ids: ReadonlySet<string>, calls: ReadonlySet<strin
   return ids.has(message.id) || (message.role === 'tool' && calls.has(message.callId))
 }
 
-/** Runs the branches. Contract: once they are stopped, by one that failed or by an abort, they have a grace to end, shorter than that of the run and of those around them, so that what they said is joined. */
+/** Runs the branches. Contract: after a failure or an abort the branches get a grace period, shorter than that of the run and of the workflows around them, so that their messages can still be joined. */
 async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boolean): Promise<void> {
   const over = Promise.withResolvers<void>()
   let cancelTimer: (() => void) | undefined
@@ -104,7 +107,7 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   cancelTimer?.()
 }
 
-/** Of what the branches want to happen next: an exit before a break, and the last of a kind. */
+/** Picks the action of the workflow: an exit goes before a break, and the last action of a kind counts. */
 function steering(states: readonly BranchState[]): { readonly action?: Steering } {
   const actions = states.flatMap(({ action }) => action ?? [])
   const action = actions.findLast(({ type }) => type === 'exit') ?? actions.at(-1)

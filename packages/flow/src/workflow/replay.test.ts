@@ -15,7 +15,7 @@ import {
 } from '../flow.fixture.ts'
 import { agentTool, loop, parallel, sequential, setSubAgents, supervisor } from '../index.ts'
 
-/** Everything at once: trees, workflows, tools, questions, open calls, an agent tool, a failing branch. */
+/** Uses everything together: trees, workflows, tools, questions, open calls, an agent tool, a failing branch. */
 const everything = (): Agent => {
   const nested = scriptedAgent(
     'outer',
@@ -41,7 +41,7 @@ const everything = (): Agent => {
 }
 
 describe('replay', () => {
-  test('a run of the same id tells the same again, to the letter', async () => {
+  test('a run with the same id repeats the same events exactly', async () => {
     const [one, two] = [await runToEnd(everything()), await runToEnd(everything())]
     expect(one.end).toMatchObject({ outcome: 'interrupted', openCallIds: ['slow'] })
     expect(two.events).toEqual(one.events)
@@ -72,7 +72,7 @@ describe('replay', () => {
 })
 
 describe('order after a resume', () => {
-  test('results of one turn stand in listed order, whichever came first', async () => {
+  test('results of one turn are in listed order, whichever came first', async () => {
     const after = scriptedAgent('after', ['Done.'])
     const make = () =>
       sequential({ name: 'steps', agents: [scriptedAgent('a', [['ask', 't'], 'Heard.'], asking(), tool('t')), after] })

@@ -25,7 +25,7 @@ testAgent('sequential in a tree', () =>
   setSubAgents(scriptedAgent('lead', [transfer('steps')]), [steps(talker('a'), talker('b'))]),
 )
 
-test('agents speak one after the other, each under the path of the workflow', async () => {
+test('agents run one after the other, each under the path of the workflow', async () => {
   const { lines } = await runToEnd(steps(talker('a', 'A.'), talker('b', 'B.')))
   expect(lines).toEqual([
     'steps run-start',
@@ -45,7 +45,7 @@ test('agents speak one after the other, each under the path of the workflow', as
   ])
 })
 
-test('each sees what those before it said, as the words of others', async () => {
+test('each sees the messages of those before it, as those of others', async () => {
   const last = scriptedAgent('c', ['C.'])
   await runToEnd(steps(talker('a', 'A.'), scriptedAgent('b', [['t'], 'B.'], tool('t')), last))
   expect(textsOf(last.inputs[0]?.messages ?? [])).toEqual([
@@ -86,7 +86,7 @@ describe('what ends it early', () => {
     expect(turns).toEqual(['rounds', 'rounds/steps', 'rounds/steps/x'])
   })
 
-  test('a failure, told once, with its own error to whoever awaits', async () => {
+  test('a failure, reported once, and an awaited run rejects with its own error', async () => {
     const error = new KernelError('MINE', 'mine: no', { retryable: true })
     const { errors, turns, end, lines } = await runToEnd(steps(talker('a'), failing('b', error), talker('c')))
     expect(errors).toMatchObject([{ code: 'MINE', message: 'mine: no', retryable: true }])
@@ -95,7 +95,7 @@ describe('what ends it early', () => {
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  test('a failure, which whoever awaits the run gets as it was thrown', async () => {
+  test('a failure, with which an awaited run rejects as it was thrown', async () => {
     const error = new KernelError('MINE', 'mine: no', { cause: new Error('why') })
     await expect(Promise.resolve(startRun(steps(failing('b', error)), hello))).rejects.toBe(error)
   })
@@ -110,7 +110,7 @@ describe('what ends it early', () => {
     expect([turns, end?.outcome]).toEqual([['steps', 'steps/a'], 'cancelled'])
   })
 
-  test('not an agent without a word', async () => {
+  test('not an agent without a message', async () => {
     expect((await runToEnd(steps(scriptedAgent('a', []), talker('b')))).end?.text).toBe('I am b.')
   })
 
@@ -120,7 +120,7 @@ describe('what ends it early', () => {
 })
 
 describe('with transfers', () => {
-  test('an agent of a step may hand over inside its own tree; the next step follows', async () => {
+  test('an agent of a step can transfer inside its own tree; the next step follows', async () => {
     const tree = setSubAgents(scriptedAgent('lead', [transfer('child')]), [talker('child')])
     expect((await runToEnd(steps(tree, talker('b')))).turns).toEqual([
       'steps',
@@ -130,7 +130,7 @@ describe('with transfers', () => {
     ])
   })
 
-  test('an agent of a step cannot hand over to another step, or out of the workflow', async () => {
+  test('an agent of a step cannot transfer to another step, or out of the workflow', async () => {
     for (const to of ['b', 'steps', 'top']) {
       const inner = steps(transferring('a', to), talker('b'))
       const { errors } = await runToEnd(setSubAgents(transferring('top', 'steps'), [inner]))
@@ -138,7 +138,7 @@ describe('with transfers', () => {
     }
   })
 
-  test('a workflow stands in a tree as an agent, and its end is the end', async () => {
+  test('a workflow can be an agent of a tree, and its end is the end', async () => {
     const { turns, end } = await runToEnd(setSubAgents(transferring('top', 'steps'), [steps(talker('a'), talker('b'))]))
     expect([turns, end?.text]).toEqual([['top', 'top/steps', 'top/steps/a', 'top/steps/b'], 'I am b.'])
   })
@@ -193,7 +193,7 @@ test.each<[string, () => unknown]>([
   expect(thrownBy(build)).toMatch(/^CONFIG_INVALID /)
 })
 
-test('its description is its own, or says what it does with whom', () => {
+test('its description is the given one, or its kind and the names of its agents', () => {
   expect(steps(talker('a'), talker('b')).description).toBe('sequential of a, b')
   expect(sequential({ name: 's', description: 'Mine.', agents: [talker('a')] }).description).toBe('Mine.')
 })

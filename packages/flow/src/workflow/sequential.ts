@@ -2,11 +2,11 @@ import type { Agent, Json } from '@troupe/kernel'
 import type { FlowOutcome } from '../tree/flow-outcome.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
-/** How a sequence is made. */
+/** Options of `sequential`. */
 export type SequentialOptions = WorkflowOptions
 
 /**
- * Runs agents one after the other; each sees what those before it said.
+ * Runs agents one after the other; each sees the messages of those before it.
  * Contract: an exit or break-loop action ends it early, a failure ends it with that failure.
  * @example sequential({ name: 'report', agents: [researcher, writer] })
  */
@@ -20,7 +20,7 @@ export function sequential(options: SequentialOptions): Agent {
   })
 }
 
-/** Where a pass through the agents of a workflow stood. */
+/** The suspended agent of a sequence and its state. */
 export type SequenceState = { readonly index: number; readonly inner: Json }
 
 export function isSequenceState(state: Json | undefined, agents: number): state is SequenceState {
@@ -28,7 +28,7 @@ export function isSequenceState(state: Json | undefined, agents: number): state 
   return Number.isInteger(index) && index !== undefined && index >= 0 && index < agents && inner !== undefined
 }
 
-/** One pass through the agents of a workflow, from where it stood. */
+/** Runs the agents of a workflow once, in order, from the agent that was suspended. */
 export async function inOrder(stage: Stage, prefix: string, from: SequenceState | undefined): Promise<FlowOutcome> {
   for (let index = from?.index ?? 0; index < stage.agents.length; index++) {
     const outcome = await stage.runAgent(

@@ -64,7 +64,7 @@ describe('the way back', () => {
     expect(end?.text).toBe('Done.')
   })
 
-  test('from an agent without a word', async () => {
+  test('from an agent without a message', async () => {
     expect((await runToEnd(team(lead('a'), scriptedAgent('a', [])))).end?.text).toBe('Done.')
   })
 
@@ -80,7 +80,7 @@ describe('the way back', () => {
     expect(turns).toEqual(['lead', 'lead/a', 'lead/a/lead'])
   })
 
-  test('is found also where its agents are told not to hand over to their parent', async () => {
+  test('works also if its agents are not allowed to transfer to their parent', async () => {
     const a = agentWithOptions(talker('a'), { disallowTransferToParent: true })
     expect((await runToEnd(team(lead('a'), a))).end?.text).toBe('Done.')
   })
@@ -104,7 +104,7 @@ describe('what goes before it', () => {
     expect([turns, end?.output]).toEqual([['lead', 'lead/a'], 'X'])
   })
 
-  test('a transfer to a child of its own; who gets the word there keeps it', async () => {
+  test('a transfer to a child of its own, which does not return', async () => {
     const tree = setSubAgents(transferring('a', 'leaf'), [talker('leaf')])
     const { turns, end } = await runToEnd(team(lead('a'), tree))
     expect([turns, end?.text]).toEqual([['lead', 'lead/a', 'lead/a/leaf'], 'I am leaf.'])
@@ -133,7 +133,7 @@ describe('what goes before it', () => {
 })
 
 describe('nesting', () => {
-  test('a supervisor of supervisors: each gets the word back from its own', async () => {
+  test('a supervisor of supervisors: agents return to their own supervisor', async () => {
     const mid = team(scriptedAgent('mid', [transfer('leaf'), 'Mid done.']), talker('leaf'))
     const { turns, end } = await runToEnd(team(lead('mid'), mid))
     expect(turns.map((turn) => turn.split('/').at(-1))).toEqual(['lead', 'mid', 'leaf', 'mid', 'lead'])
@@ -157,7 +157,7 @@ describe('nesting', () => {
   })
 })
 
-test('its agents can be told anew before the first run, and those then come back by themselves no more', async () => {
+test('its agents can be replaced before the first run, and the old ones then do not return any more', async () => {
   const boss = team(lead('a'), talker('a'))
   expect((await runToEnd(setSubAgents(boss, [talker('a')]))).turns).toEqual(['lead', 'lead/a'])
 })

@@ -35,7 +35,7 @@ describe('a branch that asks', () => {
     expect(second.end?.outcome).toBe('complete')
   })
 
-  test('sees the shared past and its own words when it goes on, not what the others said meanwhile', async () => {
+  test('sees the shared history and its own messages when it continues, not what the others said meanwhile', async () => {
     const a = asker('a')
     const make = () => sequential({ name: 'steps', agents: [talker('before'), both('stop', talker('x'), a)] })
     await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
@@ -92,7 +92,7 @@ describe('a branch that asks', () => {
     expect([second.end?.outcome, second.errors[0]?.code]).toEqual(['failed', 'MINE'])
   })
 
-  test('and then hands over to nobody has failed, and asks no more', async () => {
+  test('and then transfers to an unknown agent has failed, and does not ask any more', async () => {
     const make = () => {
       const tree = setSubAgents(asker('a', transfer('stranger')), [talker('x')])
       return both('continue', tree, talker('b'))
@@ -194,7 +194,7 @@ describe('two branches that ask', () => {
     expect(second.said).toEqual(['b: answered b', 'b: b has heard.'])
   })
 
-  test('in their own words are told apart by their step', async () => {
+  test('outside of calls are told apart by their step', async () => {
     const own = (name: string) =>
       agentOf(name, async function* (ctx) {
         yield* say(ctx, `${name} heard ${await ctx.interrupt({ reason: 'input' })}`)

@@ -47,7 +47,7 @@ const places: readonly (readonly [string, () => Agent, readonly string[]])[] = [
     ['steps', 'steps/all', 'steps/all/rounds', 'steps/all/rounds/one', 'steps/all/rounds/one/a', 'steps/y'],
   ],
   [
-    'a workflow that was handed over to',
+    'a workflow that is a transfer target',
     () => setSubAgents(transferring('lead', 'steps'), [steps(waiter('a'), talker('y'))]),
     ['lead/steps', 'lead/steps/a', 'lead/steps/y'],
   ],
@@ -83,13 +83,13 @@ describe('an open call', () => {
   })
 
   test.each(places.filter(([place]) => !place.startsWith('a branch')))(
-    'in %s: without its result it is told as open again',
+    'in %s: without its result it is reported as open again',
     async (_, make) => {
       expect((await goOn(make(), await runToEnd(make()))).end?.openCallIds).toEqual(['slow-a'])
     },
   )
 
-  test('in a branch: without its result it is told as open again', async () => {
+  test('in a branch: without its result it is reported as open again', async () => {
     const make = () => all(waiter('a'), talker('x'))
     expect((await goOn(make(), await runToEnd(make()))).end?.openCallIds).toEqual(['slow-a'])
   })
@@ -108,7 +108,7 @@ describe('an open call', () => {
     expect([second.turns, second.end?.text]).toEqual([['lead/mid/a'], 'a is done.'])
   })
 
-  test('whose agent then hands over', async () => {
+  test('whose agent then transfers', async () => {
     const a = () => scriptedAgent('a', [['slow-a'], transfer('lead')], slow('slow-a'))
     const make = () => setSubAgents(scriptedAgent('lead', [transfer('a'), 'Back.']), [a()])
     const second = await goOn(make(), await runToEnd(make()), result('slow-a'))
@@ -125,7 +125,7 @@ describe('an open call', () => {
     expect(third.said).toEqual(['a: Done.', 'y: I am y.'])
   })
 
-  test('beside a question: both are told, and either may come first', async () => {
+  test('beside a question: both are reported, and either may come first', async () => {
     const make = () => steps(scriptedAgent('a', [['slow', 'ask'], 'Done.'], slow(), asking()), talker('y'))
     const first = await runToEnd(make())
     expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'ask#1' }], openCallIds: ['slow'] })
@@ -152,7 +152,7 @@ describe('an open call', () => {
 describe('open calls of two branches', () => {
   const make = () => all(waiter('a'), talker('x'), waiter('b'))
 
-  test('are both told', async () => {
+  test('are both reported', async () => {
     expect((await runToEnd(make())).end?.openCallIds?.toSorted()).toEqual(['slow-a', 'slow-b'])
   })
 
@@ -172,7 +172,7 @@ describe('open calls of two branches', () => {
     expect([third.turns, third.said]).toEqual([['all', `all/${other}`], [`${other}: ${other} is done.`]])
   })
 
-  test('of which one goes on: the other is still told as open', async () => {
+  test('of which one goes on: the other is still reported as open', async () => {
     const first = await runToEnd(make())
     expect((await goOn(make(), first, result('slow-a'))).end?.openCallIds).toEqual(['slow-b'])
     expect((await goOn(make(), first, result('slow-b'))).end?.openCallIds).toEqual(['slow-a'])

@@ -22,14 +22,14 @@ describe('the state of a suspended agent', () => {
     expect(JSON.parse(JSON.stringify(state))).toEqual(state)
   })
 
-  test.each(made)('of %s holds no words: history is brought again', async (_, make) => {
+  test.each(made)('of %s does not contain messages: the history is given again', async (_, make) => {
     const text = JSON.stringify(stateOf(await runToEnd(make())))
     expect(text).not.toContain('I am x.')
     expect(text).not.toContain('Hello')
   })
 })
 
-describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
+describe('nonsense is CHECKPOINT_INVALID, and no agent runs', () => {
   const nonsense: readonly Json[] = [
     null,
     0,

@@ -27,7 +27,7 @@ import {
   supervisor,
 } from '../index.ts'
 
-/** An agent whose call asks; with the answer it says what it heard. */
+/** An agent whose call asks; it repeats the answer. */
 const asker = (name: string, question = `ask-${name}`) =>
   scriptedAgent(name, [['note', question], `${name} has heard.`], asking(question), tool('note'))
 const steps = (...agents: readonly Agent[]) => sequential({ name: 'steps', agents })
@@ -74,7 +74,7 @@ const places: readonly (readonly [string, () => Agent])[] = [
 for (const [place, make] of places)
   testAgent(`${place} with a question`, make, { answer, settings: { canInterrupt: true } })
 
-/** As it is, and as a runner runs it. */
+/** The agent itself, and as a runner runs it. */
 const wrapped = places.flatMap(([place, make]) => [
   [place, make] as const,
   [`${place}, wrapped`, () => agentWithOptions(make(), {})] as const,
@@ -134,7 +134,7 @@ describe('where it goes on', () => {
     expect(second.said).toEqual(['a: answered yes', 'a: Second.', 'x: I am x.', 'a: Third.', 'x: I am x.'])
   })
 
-  test('in the agent that was handed over to, with the path that led there; the budget goes on from there', async () => {
+  test('in a transfer target, with its path; the budget of transfers continues from there', async () => {
     const make = () => setSubAgents(transferring('lead', 'mid'), [setSubAgents(transferring('mid', 'a'), [asker('a')])])
     const first = await runToEnd(make())
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
@@ -142,7 +142,7 @@ describe('where it goes on', () => {
     expect(second.end?.text).toBe('a has heard.')
   })
 
-  test('in a supervised agent, which then gives the word back', async () => {
+  test('in a supervised agent, which then returns', async () => {
     const make = () => supervisor({ supervisor: scriptedAgent('lead', [transfer('a'), 'Done.']), agents: [asker('a')] })
     const second = await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
     expect([second.turns, second.end?.text]).toEqual([['lead/a', 'lead/a/lead'], 'Done.'])
@@ -157,7 +157,7 @@ describe('where it goes on', () => {
     expect([third.turns, third.end?.text]).toEqual([['steps', 'steps/lead/b'], 'b has heard.'])
   })
 
-  test('in an agent that cannot resume and asks in its own words: it runs again and hears the answer there', async () => {
+  test('in an agent without resume that asks by itself: it runs again and gets the answer there', async () => {
     const own = (name: string) =>
       agentOf(name, async function* (ctx) {
         const heard = await ctx.interrupt({ reason: 'input' })

@@ -23,18 +23,18 @@ import { type FlowOutcome, type Resumption, throwIfCancelled } from '../tree/flo
 import { runFlow } from '../tree/run-flow.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 
-/** What every workflow is made of. */
+/** Options of every workflow. */
 export interface WorkflowOptions {
   readonly name: string
-  /** @default what it does with whom */
+  /** @default the kind of the workflow and the names of its agents */
   readonly description?: string
   readonly agents: readonly Agent[]
 }
 
-/** What every workflow can be given, by name. */
+/** The names of the options that every workflow has. */
 export const WORKFLOW_OPTIONS: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
 
-/** Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
+/** Checks the names of options. Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
 export function checkWorkflow<Options extends WorkflowOptions>(
   kind: string,
   options: Options,
@@ -44,7 +44,7 @@ export function checkWorkflow<Options extends WorkflowOptions>(
   checkOptionNames(options?.name ? `${kind} ${options.name}` : kind, options, known, aliases)
 }
 
-/** One performance of a workflow. */
+/** One run of a workflow. */
 export class Stage {
   readonly ctx: RunContext
   readonly flowContext: FlowContext
@@ -62,7 +62,7 @@ export class Stage {
     this.resumption = 'answers' in input ? (input as ResumeInfo) : undefined
   }
 
-  /** Lets one agent speak. Contract: rejects if it failed or was cancelled. */
+  /** Runs one agent. Contract: rejects if it fails or is cancelled. */
   async runAgent(index: number, step: string, state?: Json): Promise<FlowOutcome> {
     throwIfCancelled(this.ctx)
     const outcome = await this.tryAgent(index, this.contextAt(step), state, this.flowContext, this.sink)
@@ -71,7 +71,7 @@ export class Stage {
     return outcome
   }
 
-  /** Lets one agent speak, whatever comes of it. */
+  /** Runs one agent. Contract: a failure that was reported is in the outcome. */
   tryAgent(
     index: number,
     ctx: RunContext,
@@ -91,25 +91,25 @@ export class Stage {
     return runFlow(this.agents[index] as FlowAgent, input, sink)
   }
 
-  /** Where an agent of the workflow stands. */
+  /** Makes the context of one step of the workflow. */
   contextAt(step: string): RunContext {
     const { runPath, agentName } = this.ctx
     return this.ctx.derive({ step, runPath: [...runPath, agentName] })
   }
 }
 
-/** What is special about a kind of workflow. */
+/** How a kind of workflow runs its agents and what state it saves. */
 export interface WorkflowKind<State extends Json> {
   readonly kind: Parts['kind']
-  /** Plays the agents, from where it was suspended; what it gives steers those around it. */
+  /** Runs the agents, from the state in which it was suspended; the action of the outcome applies to the agents around it. */
   runAgents(stage: Stage, state: State | undefined): Promise<FlowOutcome>
-  /** Whether it can stand there; what agents inside make of theirs is their own affair. */
+  /** Whether this is a state of the workflow; its agents check their own states. */
   isState(state: Json, agents: number): state is State
-  /** The agents that were suspended. */
+  /** Gives the agents that were suspended. */
   suspendedParts(state: State): ReturnType<Parts['suspendedParts']>
 }
 
-/** Makes an agent of several. */
+/** Makes a workflow agent from its options and its kind. */
 export function workflow<State extends Json>(
   { name, description, agents }: WorkflowOptions,
   { kind, runAgents, isState, suspendedParts }: WorkflowKind<State>,
@@ -119,7 +119,7 @@ export function workflow<State extends Json>(
   const flows = agents.map((agent) => flowOf(agent))
   for (const flow of flows) {
     if (flow.parent) {
-      const message = `${kind} ${name}: ${flow.name} is a sub-agent of ${flow.parent.name}; take the whole tree, or the agent itself`
+      const message = `${kind} ${name}: ${flow.name} is a sub-agent of ${flow.parent.name}; use the whole tree, or the agent before it was made a sub-agent`
       throw new KernelError('CONFIG_INVALID', message)
     }
     flow.inWorkflow = true
@@ -128,7 +128,7 @@ export function workflow<State extends Json>(
     const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
     const inner = found?.format === 1 && found.kind === kind ? found.state : undefined
     if (inner !== undefined && isState(inner, flows.length)) return inner
-    throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
+    throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: expected a state of this workflow, ${got(state)}`)
   }
   const parts: Parts = { kind, agents: flows, suspendedParts: (state) => suspendedParts(read(state)) }
   const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
