@@ -5,18 +5,18 @@ import type { Json, ModelRequest, Tool } from '@troupe/kernel'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Act } from './act.fixture.ts'
 import { type Deed, deed, grow, NAMES, type Shape, sayable, shape, turn } from './random-tree.fixture.ts'
+import type { RecordedRun } from './recorded-run.fixture.ts'
+import { ANN, resultOf, type ScriptedTree, scriptedTree } from './scripted-tree.fixture.ts'
 import { unanswered, unpaired } from './soundness.fixture.ts'
-import { ANN, resultOf, type Theatre, theatre } from './theatre.fixture.ts'
 import { asks, slow, tool } from './tools.fixture.ts'
 
-/** What may end a run of such agents. */
+/** Error codes that a run of random agents may end with. */
 const ENDS = ['TRANSFER_TARGET_UNKNOWN', 'TRANSFER_LIMIT', 'MAX_ITERATIONS', 'TOOL_FAILED']
 
 /** Tools, and the keys of the calls that had an effect. */
 function toolsOf(effects: string[], onError: 'feedback' | 'throw'): readonly Tool[] {
-  const acting = (name: string, more: Partial<Tool> = {}) =>
+  const logged = (name: string, more: Partial<Tool> = {}) =>
     tool(name, {
       invoke(_, _ctx, { idempotencyKey }) {
         effects.push(idempotencyKey)
@@ -25,9 +25,9 @@ function toolsOf(effects: string[], onError: 'feedback' | 'throw'): readonly Too
       ...more,
     })
   return [
-    acting('plain'),
-    acting('direct'),
-    acting('guarded', { needsApproval: () => true }),
+    logged('plain'),
+    logged('direct'),
+    logged('guarded', { needsApproval: () => true }),
     asks(),
     slow(),
     slow('slower'),
@@ -42,23 +42,23 @@ function toolsOf(effects: string[], onError: 'feedback' | 'throw'): readonly Too
   ]
 }
 
-interface World {
-  readonly stage: Theatre<string>
+interface Setup {
+  readonly tree: ScriptedTree<string>
   readonly effects: readonly string[]
-  /** What happens to the next run. */
+  /** The fault of the next run. */
   readonly trouble: { cancel: Deed['cancel'] }
-  /** What is wrong with what the inner model was given. */
+  /** The faults of the histories that the inner model was given. */
   inner(): readonly string[]
 }
 
-function world(
+function setup(
   shape: Shape,
   inside: Shape,
   turns: readonly ScriptedTurn[],
   innerTurns: readonly ScriptedTurn[],
-): World {
+): Setup {
   const effects: string[] = []
-  const trouble: World['trouble'] = { cancel: undefined }
+  const trouble: Setup['trouble'] = { cancel: undefined }
   const tools = toolsOf(effects, 'throw')
   const [left, leftInside] = [turns.slice(), innerTurns.slice()]
   const model = scriptedModel([(request) => sayable(leftInside.shift() ?? 'Inner done.', request)], { repeat: true })
@@ -66,25 +66,25 @@ function world(
   const inner = agentTool(grow(inside, Object.fromEntries(insiders)), { name: 'Inner', forward: true })
   const script = Array(200).fill((request: ModelRequest) => sayable(left.shift() ?? 'Done.', request))
   const extras = { exit: true, tools: [...tools, breakLoopTool(), inner] }
-  const stage = theatre<string>(
+  const tree = scriptedTree<string>(
     Object.fromEntries(NAMES.map((name) => [name, script])),
     (agents) => grow(shape, agents),
     {
       with: Object.fromEntries(NAMES.map((name) => [name, extras])),
       runner: { pending: 'drop' },
       onEvent(_, index) {
-        if (index === trouble.cancel?.at) void stage.runner.cancel(ANN, { mode: trouble.cancel.mode })
+        if (index === trouble.cancel?.at) void tree.runner.cancel(ANN, { mode: trouble.cancel.mode })
       },
     },
   )
-  return { stage, trouble, effects, inner: () => model.requests.flatMap(({ messages }) => unpaired(messages)) }
+  return { tree, trouble, effects, inner: () => model.requests.flatMap(({ messages }) => unpaired(messages)) }
 }
 
 const answerTo = (reason: string, yes: boolean): Json => (reason === 'approval' ? { approved: yes } : `answer ${yes}`)
 
-async function act({ stage, trouble }: World, { what, pick, yes, move, cancel }: Deed): Promise<Act> {
-  const { checkpoint, openCalls = [] } = (await stage.thread()) ?? {}
-  if (move && checkpoint) await stage.move()
+async function apply({ tree, trouble }: Setup, { what, pick, yes, move, cancel }: Deed): Promise<RecordedRun> {
+  const { checkpoint, openCalls = [] } = (await tree.thread()) ?? {}
+  if (move && checkpoint) await tree.move()
   trouble.cancel = cancel
   const picked = <T>(all: readonly T[]) => {
     const some = all.filter((_, i) => pick & (1 << i))
@@ -92,18 +92,21 @@ async function act({ stage, trouble }: World, { what, pick, yes, move, cancel }:
   }
   const asked = picked(checkpoint?.interrupts ?? [])
   const open = picked(openCalls)
-  if (what === 'words' || asked.length + open.length === 0) return stage.ask('Go on.')
+  if (what === 'words' || asked.length + open.length === 0) return tree.ask('Go on.')
   if (asked.length > 0 && (what === 'answers' || open.length === 0)) {
-    return stage.answer(Object.fromEntries(asked.map(({ id, reason }) => [id, answerTo(reason, yes)])))
+    return tree.answer(Object.fromEntries(asked.map(({ id, reason }) => [id, answerTo(reason, yes)])))
   }
-  return stage.give(...open.map(({ callId }) => resultOf(callId)))
+  return tree.give(...open.map(({ callId }) => resultOf(callId)))
 }
 
-async function check({ stage, trouble, effects, inner }: World, { end, errors, interrupts }: Act): Promise<void> {
-  const { checkpoint, openCalls = [] } = (await stage.thread()) ?? {}
+async function check(
+  { tree, trouble, effects, inner }: Setup,
+  { end, errors, interrupts }: RecordedRun,
+): Promise<void> {
+  const { checkpoint, openCalls = [] } = (await tree.thread()) ?? {}
   const asked = checkpoint?.interrupts ?? []
   const awaiting = [...openCalls, ...asked].map(({ callId }) => callId)
-  expect(unanswered(await stage.history(), awaiting)).toEqual([])
+  expect(unanswered(await tree.history(), awaiting)).toEqual([])
   expect(inner()).toEqual([])
   expect(effects.filter((key, i) => effects.indexOf(key) !== i)).toEqual([])
   expect(asked.map(({ id }) => id)).toEqual(interrupts.map(({ id }) => id))
@@ -123,18 +126,18 @@ async function tell(
   inner: readonly ScriptedTurn[],
   deeds: readonly Deed[],
 ) {
-  const it = world(shape, inside, turns, inner)
-  await check(it, await it.stage.ask('Begin.'))
+  const it = setup(shape, inside, turns, inner)
+  await check(it, await it.tree.ask('Begin.'))
   for (const deed of deeds) {
-    await check(it, await act(it, deed))
+    await check(it, await apply(it, deed))
   }
   it.trouble.cancel = undefined
-  await check(it, await it.stage.ask('The end?'))
-  expect(await misled(it.stage)).toEqual([])
+  await check(it, await it.tree.ask('The end?'))
+  expect(await misled(it.tree)).toEqual([])
 }
 
-/** What models were shown as their own and was not. */
-async function misled({ models, history }: Theatre<string>): Promise<string[]> {
+/** Lists messages that a model was shown as its own although another agent made them. */
+async function misled({ models, history }: ScriptedTree<string>): Promise<string[]> {
   const stored = new Map((await history()).map((message) => [message.id, message]))
   const results = new Map(
     [...stored.values()].flatMap((message) => (message.role === 'tool' ? [[message.callId, message.content]] : [])),

@@ -16,14 +16,14 @@ function models() {
   return { router, weather, chat: scriptedModel(['Hi!']) }
 }
 
-async function play(scripts: ReturnType<typeof models>): Promise<readonly AgentEvent[]> {
+async function recordEvents(scripts: ReturnType<typeof models>): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = []
   for await (const event of runner({ agent: troupe(scripts) }).query(QUESTION, { runId: 'R' })) events.push(event)
   return events
 }
 
 test('events come in this order, with these run paths', async () => {
-  const events = await play(models())
+  const events = await recordEvents(models())
   expect(events.map(({ type, agentName, runPath }) => [type, agentName, ...runPath].join(' '))).toEqual([
     'run-start RouterAgent',
     'agent-start RouterAgent',
@@ -56,9 +56,9 @@ test('events come in this order, with these run paths', async () => {
   expect(events.at(-1)).toMatchObject({ outcome: 'complete', text: ANSWER, usage: { inputTokens: 3, outputTokens: 3 } })
 })
 
-test('the router sees whom it can hand over to, and has one tool for it', async () => {
+test('the router sees the agents it can transfer to, and has one tool for it', async () => {
   const scripts = models()
-  await play(scripts)
+  await recordEvents(scripts)
   const [request] = scripts.router.requests
   expect(request?.instruction).toContain(
     [
@@ -80,7 +80,7 @@ test('the router sees whom it can hand over to, and has one tool for it', async 
 
 test('the specialist sees what was said before it as context, and can go back to the router', async () => {
   const scripts = models()
-  await play(scripts)
+  await recordEvents(scripts)
   const [first, second] = scripts.weather.requests
   const context = [
     { role: 'user', content: QUESTION },
@@ -106,7 +106,7 @@ test('the specialist sees what was said before it as context, and can go back to
 })
 
 test('call ids are unique in the run, though both models number from one', async () => {
-  const events = await play(models())
+  const events = await recordEvents(models())
   const ids = events.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : []))
   expect(ids).toHaveLength(2)
   expect(new Set(ids).size).toBe(2)

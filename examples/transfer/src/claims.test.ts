@@ -1,7 +1,7 @@
 import { agentWithOptions, describe as describeTree, setSubAgents, TRANSFER_INSTRUCTION } from '@troupe/flow'
 import { type Agent, KernelError, say } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, contextOfTransfer, theatre, toAgent, transferTo } from './theatre.fixture.ts'
+import { brief, calling, contextOfTransfer, scriptedTree, toAgent, transferTo } from './scripted-tree.fixture.ts'
 
 const codeOf = (work: () => unknown): unknown => {
   try {
@@ -13,7 +13,7 @@ const codeOf = (work: () => unknown): unknown => {
 
 describe('descriptions are what a model routes by', () => {
   test('the instruction lists children in declared order, then the parent, below the own instruction', async () => {
-    const { models, ask } = theatre(
+    const { models, ask } = scriptedTree(
       { Router: [toAgent('Mid')], Mid: [toAgent('Leaf')], Leaf: ['Hi.'], Other: [] },
       ({ Router, Mid, Leaf, Other }) => setSubAgents(Router, [Other, setSubAgents(Mid, [Leaf])]),
       { with: { Mid: { instruction: 'Be brief.', description: 'Knows $& and $1.' } } },
@@ -38,7 +38,7 @@ describe('descriptions are what a model routes by', () => {
       string,
       string[]
     >
-    const { models, ask } = theatre(scripts, ({ Router, ...children }) =>
+    const { models, ask } = scriptedTree(scripts, ({ Router, ...children }) =>
       setSubAgents(Router as Agent, Object.values(children)),
     )
     await ask('Hi')
@@ -48,7 +48,9 @@ describe('descriptions are what a model routes by', () => {
   })
 
   test('an agent alone has neither tool nor instruction', async () => {
-    const { models, ask } = theatre({ Solo: ['Hi.'] }, ({ Solo }) => Solo, { with: { Solo: { instruction: 'Be.' } } })
+    const { models, ask } = scriptedTree({ Solo: ['Hi.'] }, ({ Solo }) => Solo, {
+      with: { Solo: { instruction: 'Be.' } },
+    })
     await ask('Hi')
     expect(models.Solo.requests[0]).toMatchObject({ instruction: 'Be.', tools: [] })
   })
@@ -57,7 +59,7 @@ describe('descriptions are what a model routes by', () => {
 describe('exit', () => {
   test('ends the run with its result, also after going to a child and back', async () => {
     const done = calling({ id: 'x', name: 'exit', arguments: { final_result: 'All done.' } })
-    const { ask, models } = theatre(
+    const { ask, models } = scriptedTree(
       { Router: [toAgent('A'), done], A: [toAgent('Router')] },
       ({ Router, A }) => setSubAgents(Router, [A]),
       { with: { Router: { exit: true } } },
@@ -70,7 +72,7 @@ describe('exit', () => {
 
   test('of a child ends the run, and the next question finds a sound thread', async () => {
     const done = calling({ id: 'x', name: 'exit', arguments: { final_result: 'All done.' } })
-    const { ask, models } = theatre(
+    const { ask, models } = scriptedTree(
       { Router: [toAgent('A'), 'Again?'], A: [done] },
       ({ Router, A }) => setSubAgents(Router, [A]),
       { with: { A: { exit: true } } },
@@ -86,8 +88,8 @@ describe('exit', () => {
 })
 
 describe('what can be observed', () => {
-  test('every event says who and on which path; a log line of them tells the story', async () => {
-    const { ask } = theatre(
+  test('every event has its agent and path, which is enough for a readable log', async () => {
+    const { ask } = scriptedTree(
       { Router: [toAgent('Mid')], Mid: [toAgent('Leaf')], Leaf: ['Hi.'] },
       ({ Router, Mid, Leaf }) => setSubAgents(Router, [setSubAgents(Mid, [Leaf])]),
     )
@@ -107,13 +109,13 @@ describe('what can be observed', () => {
     expect(JSON.parse(JSON.stringify(events))).toEqual(events)
   })
 
-  test('words of a child come as they are made, not when it is done', async () => {
-    const stage = theatre(
+  test('the text of a child streams while it is made, not when it is done', async () => {
+    const tree = scriptedTree(
       { Router: [toAgent('A')], A: [{ text: ['One', 'Two'], reasoning: 'Hm', hang: 'mid' }] },
       ({ Router, A }) => setSubAgents(Router, [A]),
     )
     const deltas: string[] = []
-    for await (const event of stage.runner.query('Hi')) {
+    for await (const event of tree.runner.query('Hi')) {
       if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
         deltas.push(`${event.agentName} ${event.delta}`)
         break
@@ -124,21 +126,21 @@ describe('what can be observed', () => {
 })
 
 describe('flexibility', () => {
-  test('disallowTransferToParent: neither told nor possible', async () => {
-    const { ask, models } = theatre(
+  test('disallowTransferToParent: neither offered nor possible', async () => {
+    const { ask, models } = scriptedTree(
       { Router: [toAgent('A')], A: [toAgent('Router')] },
       ({ Router, A }) => setSubAgents(Router, [agentWithOptions(A, { disallowTransferToParent: true })]),
       { with: { Router: { exit: true } } },
     )
     const { errors, outcome } = await ask('Hi')
-    // The model names a tool it was not given: it is told so, and has nothing more to say in its script.
+    // The model calls a tool it does not have; it gets an error, and its script ends there.
     expect(models.A.requests[0]).toMatchObject({ tools: [], instruction: '' })
     expect(brief(models.A.requests[1]?.messages).at(-1)).toMatch(/^tool transfer_to_agent: Error: .*no such tool/)
     expect([outcome, errors.map(({ code }) => code)]).toEqual(['failed', ['MODEL_FAILED']])
   })
 
   test('a child with children of its own that may not go up is refused by the flow', async () => {
-    const { ask } = theatre({ Router: [toAgent('A')], A: [toAgent('Router')], B: [] }, ({ Router, A, B }) =>
+    const { ask } = scriptedTree({ Router: [toAgent('A')], A: [toAgent('Router')], B: [] }, ({ Router, A, B }) =>
       setSubAgents(Router, [setSubAgents(agentWithOptions(A, { disallowTransferToParent: true }), [B])]),
     )
     const { errors } = await ask('Hi')
@@ -151,19 +153,19 @@ describe('flexibility', () => {
   })
 
   test('agents cannot be sub-agents of each other', () => {
-    const stage = theatre({ A: [], B: [] }, ({ A }) => A)
+    const tree = scriptedTree({ A: [], B: [] }, ({ A }) => A)
     const build = () =>
-      theatre({ A: [], B: [] }, ({ A, B }) => {
+      scriptedTree({ A: [], B: [] }, ({ A, B }) => {
         const [a, b] = [agentWithOptions(A, {}), agentWithOptions(B, {})]
         setSubAgents(a, [b])
         return setSubAgents(b, [a])
       })
-    expect(stage.runner.agent.name).toBe('A')
+    expect(tree.runner.agent.name).toBe('A')
     expect(codeOf(build)).toMatch(/^CONFIG_INVALID .*A is above it/)
   })
 
   test('sub-agents come and go until the first run, then the tree is frozen', async () => {
-    const { runner, ask, models } = theatre({ Router: ['Hi.'], A: [], B: [] }, ({ Router, A, B }) => {
+    const { runner, ask, models } = scriptedTree({ Router: ['Hi.'], A: [], B: [] }, ({ Router, A, B }) => {
       const root = setSubAgents(Router, [A])
       return setSubAgents(root, [B])
     })
@@ -173,7 +175,7 @@ describe('flexibility', () => {
     expect(codeOf(() => setSubAgents(runner.agent, []))).toMatch(/^TREE_FROZEN/)
   })
 
-  test('an agent of another make stands between chat agents: gets the tool, hands over, is seen as context', async () => {
+  test('an agent of another kind between chat agents: gets the tool, transfers, is seen as context', async () => {
     const given: string[] = []
     const custom: Agent = {
       name: 'Custom',
@@ -185,7 +187,7 @@ describe('flexibility', () => {
         yield { type: 'action', action: { type: 'transfer-to-agent', agentName: 'Leaf' } }
       },
     }
-    const { ask, models } = theatre({ Router: [toAgent('Custom')], Leaf: ['The end.'] }, ({ Router, Leaf }) =>
+    const { ask, models } = scriptedTree({ Router: [toAgent('Custom')], Leaf: ['The end.'] }, ({ Router, Leaf }) =>
       setSubAgents(Router, [setSubAgents(custom, [Leaf])]),
     )
     const { text, turns } = await ask('Hi')
@@ -196,8 +198,8 @@ describe('flexibility', () => {
 })
 
 describe('safety', () => {
-  test('agents that hand over to each other for ever are stopped, with a sound thread', async () => {
-    const { ask, models, thread } = theatre(
+  test('agents that transfer to each other for ever are stopped, with a sound thread', async () => {
+    const { ask, models, thread } = scriptedTree(
       { Router: Array(20).fill(toAgent('A')), A: Array(20).fill(toAgent('Router')) },
       ({ Router, A }) => setSubAgents(Router, [A]),
       { runner: { limits: { transfers: 5 } } },
@@ -211,7 +213,7 @@ describe('safety', () => {
   })
 
   test('after a transfer the agent that made it is not asked again', async () => {
-    const { ask, models } = theatre(
+    const { ask, models } = scriptedTree(
       { Router: [calling(transferTo('A')), 'Too much.'], A: ['The end.'] },
       ({ Router, A }) => setSubAgents(Router, [A]),
     )

@@ -2,7 +2,7 @@ import { agentWithOptions, rewriteHistory, setSubAgents } from '@troupe/flow'
 import type { Message } from '@troupe/kernel'
 import { defineTool } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, contextOfTransfer, ownTransfer, theatre, toAgent } from './theatre.fixture.ts'
+import { brief, calling, contextOfTransfer, ownTransfer, scriptedTree, toAgent } from './scripted-tree.fixture.ts'
 
 const lookUp = defineTool({
   name: 'look_up',
@@ -14,8 +14,8 @@ const lookUp = defineTool({
 const lookingUp = (what: string) => calling({ id: `look-${what}`, name: 'look_up', arguments: { what } })
 
 describe('child back to parent and on to another child', () => {
-  const play = () =>
-    theatre(
+  const makeTree = () =>
+    scriptedTree(
       {
         Router: [lookingUp('router'), toAgent('A'), toAgent('B')],
         A: [lookingUp('a'), { text: 'Not mine.', ...toAgent('Router') }],
@@ -25,8 +25,8 @@ describe('child back to parent and on to another child', () => {
       { with: { Router: { tools: [lookUp] }, A: { tools: [lookUp] }, B: { tools: [lookUp] } } },
     )
 
-  test('the words of the others are context, in order, and its own are untouched with their tool pairs', async () => {
-    const { models, ask } = play()
+  test('the messages of the others are context, in order, and its own are untouched with their tool pairs', async () => {
+    const { models, ask } = makeTree()
     const { text, turns } = await ask('Hi')
     expect(text).toBe('Done by B.')
     expect(turns).toEqual(['Router', 'Router/A', 'Router/A/Router', 'Router/A/Router/B'])
@@ -54,15 +54,15 @@ describe('child back to parent and on to another child', () => {
     ])
   })
 
-  test('the next question goes to the root, which sees the whole thread with its own words untouched', async () => {
-    const stage = theatre({ Router: [toAgent('A'), 'Me again.'], A: ['I am A.'] }, ({ Router, A }) =>
+  test('the next question goes to the root, which sees the whole thread with its own messages untouched', async () => {
+    const tree = scriptedTree({ Router: [toAgent('A'), 'Me again.'], A: ['I am A.'] }, ({ Router, A }) =>
       setSubAgents(Router, [A]),
     )
-    await stage.ask('One')
-    await stage.move()
-    const { turns } = await stage.ask('Two')
+    await tree.ask('One')
+    await tree.move()
+    const { turns } = await tree.ask('Two')
     expect(turns).toEqual(['Router'])
-    expect(brief(stage.models.Router.requests[1]?.messages)).toEqual([
+    expect(brief(tree.models.Router.requests[1]?.messages)).toEqual([
       'user One',
       ...ownTransfer('A'),
       'user For context: [A] said: I am A..',
@@ -72,16 +72,16 @@ describe('child back to parent and on to another child', () => {
 
   test('what an agent sees of the past is the same in the same run and in the next one', async () => {
     const scripts = { Router: [toAgent('A'), toAgent('A')], A: [toAgent('Router'), 'Once more.', 'Next.'] }
-    const stage = theatre(scripts, ({ Router, A }) => setSubAgents(Router, [A]))
-    await stage.ask('One')
-    const [first, second] = stage.models.A.requests
+    const tree = scriptedTree(scripts, ({ Router, A }) => setSubAgents(Router, [A]))
+    await tree.ask('One')
+    const [first, second] = tree.models.A.requests
     expect(second?.messages.slice(0, first?.messages.length)).toEqual(first?.messages)
   })
 })
 
 describe('skipTransferMessages', () => {
-  test('leaves transfers out, whoever made them, and keeps what stood beside them', async () => {
-    const { models, ask } = theatre(
+  test('leaves out the transfers of all agents, and keeps the text beside them', async () => {
+    const { models, ask } = scriptedTree(
       { Router: [{ text: 'One moment.', ...toAgent('A') }, 'The end.'], A: [lookingUp('a'), toAgent('Router')] },
       ({ Router, A }) =>
         setSubAgents(agentWithOptions(Router, { skipTransferMessages: true }), [
@@ -99,9 +99,10 @@ describe('skipTransferMessages', () => {
     ])
   })
 
-  test('a router that said nothing but its transfer, and gets the word straight back, is asked again', async () => {
-    const { models, ask } = theatre({ Router: [toAgent('A'), 'The end.'], A: [toAgent('Router')] }, ({ Router, A }) =>
-      setSubAgents(agentWithOptions(Router, { skipTransferMessages: true }), [A]),
+  test('a router that only transferred, and gets the conversation straight back, runs again', async () => {
+    const { models, ask } = scriptedTree(
+      { Router: [toAgent('A'), 'The end.'], A: [toAgent('Router')] },
+      ({ Router, A }) => setSubAgents(agentWithOptions(Router, { skipTransferMessages: true }), [A]),
     )
     const { text } = await ask('Hi')
     expect(text).toBe('The end.')
@@ -119,7 +120,7 @@ describe('media and reasoning', () => {
   })
 
   test('media of another agent stays, reasoning goes; for itself both stay', async () => {
-    const { models, ask } = theatre(
+    const { models, ask } = scriptedTree(
       {
         Router: [{ reasoning: 'Hm.', text: 'Look.', ...calling('camera') }, toAgent('A'), 'The end.'],
         A: [{ reasoning: 'Secret.', text: 'I see.', ...toAgent('Router') }],
@@ -145,7 +146,7 @@ describe('media and reasoning', () => {
   })
 
   test('media of a user goes to every agent as it is', async () => {
-    const { models, give } = theatre({ Router: [toAgent('A')], A: ['A cat.'] }, ({ Router, A }) =>
+    const { models, give } = scriptedTree({ Router: [toAgent('A')], A: ['A cat.'] }, ({ Router, A }) =>
       setSubAgents(Router, [A]),
     )
     await give({ id: 'u', role: 'user', content: [{ type: 'text', text: 'What is this?' }, image] })
@@ -154,9 +155,9 @@ describe('media and reasoning', () => {
 })
 
 describe('historyRewriter', () => {
-  test('makes what its agent sees, and nobody else', async () => {
+  test('makes the history of its own agent only', async () => {
     const seen: string[] = []
-    const { models, ask } = theatre(
+    const { models, ask } = scriptedTree(
       { Router: [toAgent('A')], A: [toAgent('B')], B: ['The end.'] },
       ({ Router, A, B }) =>
         setSubAgents(Router, [
@@ -184,7 +185,7 @@ describe('historyRewriter', () => {
   })
 
   test('one that gives the raw history makes no model input unsound', async () => {
-    const { models, ask } = theatre({ Router: [toAgent('A')], A: ['The end.'] }, ({ Router, A }) =>
+    const { models, ask } = scriptedTree({ Router: [toAgent('A')], A: ['The end.'] }, ({ Router, A }) =>
       setSubAgents(Router, [agentWithOptions(A, { historyRewriter: (messages) => messages })]),
     )
     expect((await ask('Hi')).text).toBe('The end.')
@@ -192,7 +193,7 @@ describe('historyRewriter', () => {
   })
 
   test('one that tears a call from its result is mended before the model sees it', async () => {
-    const { models, ask } = theatre({ Router: [toAgent('A')], A: ['The end.'] }, ({ Router, A }) =>
+    const { models, ask } = scriptedTree({ Router: [toAgent('A')], A: ['The end.'] }, ({ Router, A }) =>
       setSubAgents(Router, [
         agentWithOptions(A, { historyRewriter: (messages) => messages.filter(({ role }) => role !== 'tool') }),
       ]),

@@ -1,6 +1,6 @@
 import { breakLoopTool, loop, planExecute, setSubAgents, supervisor } from '@troupe/flow'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, contextOfTransfer, theatre, toAgent, transferTo } from './theatre.fixture.ts'
+import { brief, calling, contextOfTransfer, scriptedTree, toAgent, transferTo } from './scripted-tree.fixture.ts'
 import { asks, slow, tool } from './tools.fixture.ts'
 
 const direct = { tool: tool('direct'), returnDirectly: true }
@@ -8,7 +8,7 @@ const respond = (response: string) => calling({ id: 'respond', name: 'respond', 
 
 describe('the same agent again in the next round', () => {
   test('is asked again after a direct result', async () => {
-    const { ask, models } = theatre(
+    const { ask, models } = scriptedTree(
       { A: [calling('direct'), 'Round two.'] },
       ({ A }) => loop({ name: 'Rounds', agents: [A], maxIterations: 2 }),
       { with: { A: { tools: [direct] } } },
@@ -22,68 +22,68 @@ describe('the same agent again in the next round', () => {
   })
 
   test('is asked again after a direct result that was kept beside a long-running call', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [calling('direct', 'slow'), 'Round two.'] },
       ({ A }) => loop({ name: 'Rounds', agents: [A], maxIterations: 2 }),
       { with: { A: { tools: [direct, slow()] } } },
     )
-    await stage.ask('Go')
-    await stage.move()
-    const { text } = await stage.results({ slow: 'At last.' })
-    expect([text, stage.models.A.requests.length]).toEqual(['Round two.', 2])
+    await tree.ask('Go')
+    await tree.move()
+    const { text } = await tree.results({ slow: 'At last.' })
+    expect([text, tree.models.A.requests.length]).toEqual(['Round two.', 2])
   })
 
   test('is asked again after a direct result that was kept beside a question', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [calling('direct', 'asks'), 'Round two.'] },
       ({ A }) => loop({ name: 'Rounds', agents: [A], maxIterations: 2 }),
       { with: { A: { tools: [direct, asks()] } } },
     )
-    await stage.ask('Go')
-    await stage.move()
-    const { text } = await stage.answerAll('yes')
-    expect([text, stage.models.A.requests.length]).toEqual(['Round two.', 2])
+    await tree.ask('Go')
+    await tree.move()
+    const { text } = await tree.answerAll('yes')
+    expect([text, tree.models.A.requests.length]).toEqual(['Round two.', 2])
   })
 
   test('is asked again in the next round of the outer loop after a break that was kept', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [calling({ id: 'r', name: 'respond', arguments: { response: 'Enough.' } }, 'slow'), 'Outer round two.'] },
       ({ A }) =>
         loop({ name: 'Outer', maxIterations: 2, agents: [loop({ name: 'Inner', agents: [A], maxIterations: 1 })] }),
       { with: { A: { tools: [breakLoopTool(), slow()] } } },
     )
-    await stage.ask('Go')
-    await stage.move()
-    const { text } = await stage.results({ slow: 'At last.' })
-    expect([text, stage.models.A.requests.length]).toEqual(['Outer round two.', 2])
+    await tree.ask('Go')
+    await tree.move()
+    const { text } = await tree.results({ slow: 'At last.' })
+    expect([text, tree.models.A.requests.length]).toEqual(['Outer round two.', 2])
   })
 
   test('a break-loop beside a question is kept, and ends the loop after the answer', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [calling({ id: 'r', name: 'respond', arguments: { response: 'Enough.' } }, 'asks')], B: [] },
       ({ A, B }) => loop({ name: 'Rounds', agents: [A, B] }),
       { with: { A: { tools: [breakLoopTool(), asks()] } } },
     )
-    await stage.ask('Go')
-    await stage.move()
-    const { text, outcome } = await stage.answerAll('yes')
-    expect([outcome, text, stage.models.B.requests]).toEqual(['complete', 'Enough.', []])
+    await tree.ask('Go')
+    await tree.move()
+    const { text, outcome } = await tree.answerAll('yes')
+    expect([outcome, text, tree.models.B.requests]).toEqual(['complete', 'Enough.', []])
   })
 
   test('questions in several rounds: each is asked in its own round and answered there', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [calling('asks'), 'One.', calling('asks'), 'Two.'], B: ['B one.', respond('B two.')] },
       ({ A, B }) => loop({ name: 'Rounds', agents: [A, B] }),
       { with: { A: { tools: [asks()] }, B: { tools: [breakLoopTool()] } } },
     )
-    const first = await stage.ask('Go')
-    await stage.move()
-    const second = await stage.answerAll('one')
+    const first = await tree.ask('Go')
+    await tree.move()
+    const second = await tree.answerAll('one')
     expect(second.outcome).toBe('interrupted')
     expect(second.interrupts[0]?.id).not.toBe(first.interrupts[0]?.id)
-    await stage.move()
-    const third = await stage.answerAll('two')
-    expect([third.text, brief(stage.models.A.requests[3]?.messages).slice(1)]).toEqual([
+    await tree.move()
+    const third = await tree.answerAll('two')
+    expect([third.text, brief(tree.models.A.requests[3]?.messages).slice(1)]).toEqual([
       'B two.',
       [
         'assistant asks({})',
@@ -97,7 +97,7 @@ describe('the same agent again in the next round', () => {
   })
 
   test('an agent with children in a loop: each round begins with itself', async () => {
-    const { ask } = theatre({ A: [toAgent('Child'), toAgent('Child')], Child: ['One.', 'Two.'] }, ({ A, Child }) =>
+    const { ask } = scriptedTree({ A: [toAgent('Child'), toAgent('Child')], Child: ['One.', 'Two.'] }, ({ A, Child }) =>
       loop({ name: 'Rounds', agents: [setSubAgents(A, [Child])], maxIterations: 2 }),
     )
     const { turns, text } = await ask('Go')
@@ -106,21 +106,21 @@ describe('the same agent again in the next round', () => {
   })
 
   test('a child that waited in its round: the next round begins with the agent itself', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { A: [toAgent('Child'), 'A two.'], Child: [calling('slow', transferTo('A')), 'One.'] },
       ({ A, Child }) => loop({ name: 'Rounds', agents: [setSubAgents(A, [Child])], maxIterations: 2 }),
       { with: { Child: { tools: [slow()] } } },
     )
-    expect((await stage.ask('Go')).open).toEqual(['slow'])
-    await stage.move()
-    const { text, turns } = await stage.results({ slow: 'At last.' })
+    expect((await tree.ask('Go')).open).toEqual(['slow'])
+    await tree.move()
+    const { text, turns } = await tree.results({ slow: 'At last.' })
     expect([text, turns]).toEqual(['A two.', ['Rounds', 'Rounds/A/Child', 'Rounds/A']])
   })
 })
 
 describe('supervisor', () => {
-  test('each worker gives the word back as a transfer of its own, and is not told of it', async () => {
-    const { ask, models } = theatre(
+  test('each worker returns with a transfer of its own, which its model does not know about', async () => {
+    const { ask, models } = scriptedTree(
       { Lead: [toAgent('A'), toAgent('B'), 'All done.'], A: ['A did.'], B: [calling('direct')] },
       ({ Lead, A, B }) => supervisor({ supervisor: Lead, agents: [A, B] }),
       { with: { B: { tools: [direct] } } },
@@ -139,8 +139,8 @@ describe('supervisor', () => {
     ])
   })
 
-  test('a worker that comes again sees its own words untouched, with the way back it did not make', async () => {
-    const { ask, models } = theatre(
+  test('a worker that runs again sees its own messages untouched, with the return that its model did not make', async () => {
+    const { ask, models } = scriptedTree(
       { Lead: [toAgent('A'), toAgent('A'), 'All done.'], A: ['One.', 'Two.'] },
       ({ Lead, A }) => supervisor({ supervisor: Lead, agents: [A] }),
     )
@@ -156,21 +156,21 @@ describe('supervisor', () => {
   })
 
   test('a worker with a kept direct result comes back once, and is asked when it comes again', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { Lead: [toAgent('A'), toAgent('A'), 'All done.'], A: [calling('direct', 'slow'), 'Again.'] },
       ({ Lead, A }) => supervisor({ supervisor: Lead, agents: [A] }),
       { with: { A: { tools: [direct, slow()] } } },
     )
-    await stage.ask('Go')
-    await stage.move()
-    const { text } = await stage.results({ slow: 'At last.' })
-    expect([text, stage.models.A.requests.length]).toEqual(['All done.', 2])
+    await tree.ask('Go')
+    await tree.move()
+    const { text } = await tree.results({ slow: 'At last.' })
+    expect([text, tree.models.A.requests.length]).toEqual(['All done.', 2])
   })
 })
 
 describe('planExecute', () => {
   test('plans, carries out and plans anew until the replanner responds', async () => {
-    const { ask, models } = theatre(
+    const { ask, models } = scriptedTree(
       { Plan: ['1. a 2. b'], Do: ['Did a.', 'Did b.'], Replan: ['Left: b', respond('All done.')] },
       ({ Plan, Do, Replan }) => planExecute({ name: 'Travel', planner: Plan, executor: Do, replanner: Replan }),
       { with: { Replan: { tools: [breakLoopTool()] } } },

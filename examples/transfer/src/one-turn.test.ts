@@ -1,7 +1,7 @@
 import { setSubAgents } from '@troupe/flow'
 import { defineTool, type Tool } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, contextOfTransfer, theatre, toAgent, transferTo } from './theatre.fixture.ts'
+import { brief, calling, contextOfTransfer, scriptedTree, toAgent, transferTo } from './scripted-tree.fixture.ts'
 
 const tool = (name: string, more: Partial<Tool> = {}): Tool =>
   defineTool({ name, description: name, parameters: { type: 'object' }, invoke: () => `${name} done`, ...more })
@@ -12,8 +12,8 @@ const asks = tool('asks', {
 const exit = { id: 'exit', name: 'exit', arguments: { final_result: 'Bye.' } }
 const direct = { tool: tool('direct'), returnDirectly: true }
 
-const play = (turn: ReturnType<typeof calling>, ...after: (string | ReturnType<typeof calling>)[]) =>
-  theatre(
+const makeTree = (turn: ReturnType<typeof calling>, ...after: (string | ReturnType<typeof calling>)[]) =>
+  scriptedTree(
     { Router: [turn, ...after], A: ['I am A.', 'A again.'], B: ['I am B.'] },
     ({ Router, A, B }) => setSubAgents(Router, [A, B]),
     { with: { Router: { exit: true, tools: [tool('fast'), slow, asks, direct] } } },
@@ -23,9 +23,9 @@ const statuses = ({ toolEnds }: { toolEnds: readonly { name: string; status: str
 
 describe('a transfer and other calls in one turn', () => {
   test('every call is done first, then the transfer; the target sees one line of both', async () => {
-    const { ask, models } = play(calling(transferTo('A'), 'fast'))
-    const act = await ask('Hi')
-    expect([act.text, act.started]).toEqual(['I am A.', ['transfer_to_agent', 'fast']])
+    const { ask, models } = makeTree(calling(transferTo('A'), 'fast'))
+    const recorded = await ask('Hi')
+    expect([recorded.text, recorded.started]).toEqual(['I am A.', ['transfer_to_agent', 'fast']])
     expect(models.Router.requests).toHaveLength(1)
     expect(brief(models.A.requests[0]?.messages)).toEqual([
       'user Hi',
@@ -36,21 +36,24 @@ describe('a transfer and other calls in one turn', () => {
   })
 
   test('two transfers: the last listed wins, both are answered', async () => {
-    const stage = play(calling(transferTo('A'), { ...transferTo('B'), id: 'second' }))
-    const act = await stage.ask('Hi')
-    expect([act.text, statuses(act)]).toEqual(['I am B.', ['transfer_to_agent complete', 'transfer_to_agent complete']])
-    expect(act.actions).toEqual([{ type: 'transfer-to-agent', agentName: 'B' }])
+    const tree = makeTree(calling(transferTo('A'), { ...transferTo('B'), id: 'second' }))
+    const recorded = await tree.ask('Hi')
+    expect([recorded.text, statuses(recorded)]).toEqual([
+      'I am B.',
+      ['transfer_to_agent complete', 'transfer_to_agent complete'],
+    ])
+    expect(recorded.actions).toEqual([{ type: 'transfer-to-agent', agentName: 'B' }])
   })
 
   test('beside a call that fails, it is done all the same', async () => {
-    const { ask, models } = play(calling('nonsense', transferTo('A')))
+    const { ask, models } = makeTree(calling('nonsense', transferTo('A')))
     expect((await ask('Hi')).text).toBe('I am A.')
     expect(brief(models.A.requests[0]?.messages)[2]).toMatch(/^user For context: \[Router\] `nonsense` tool returned/)
   })
 
-  test('beside exit: exit wins, nobody else is asked', async () => {
+  test('beside exit: exit wins, no other agent runs', async () => {
     for (const calls of [calling(exit, transferTo('A')), calling(transferTo('A'), exit)]) {
-      const { ask, models } = play(calls)
+      const { ask, models } = makeTree(calls)
       expect((await ask('Hi')).end).toMatchObject({ outcome: 'complete', output: 'Bye.' })
       expect(models.A.requests).toEqual([])
     }
@@ -58,44 +61,48 @@ describe('a transfer and other calls in one turn', () => {
 
   test('beside a return-directly call: the transfer wins', async () => {
     for (const calls of [calling('direct', transferTo('A')), calling(transferTo('A'), 'direct')]) {
-      const { ask } = play(calls)
-      const act = await ask('Hi')
-      expect([act.text, act.turns]).toEqual(['I am A.', ['Router', 'Router/A']])
+      const { ask } = makeTree(calls)
+      const recorded = await ask('Hi')
+      expect([recorded.text, recorded.turns]).toEqual(['I am A.', ['Router', 'Router/A']])
     }
   })
 })
 
 describe('a transfer beside a long-running call', () => {
   test('is refused with a tool error; when the result has come, the model decides anew', async () => {
-    const stage = play(calling('slow', transferTo('A')), toAgent('A'))
-    const act = await stage.ask('Hi')
-    expect([act.outcome, act.open, statuses(act)]).toEqual(['complete', ['slow'], ['transfer_to_agent failed']])
-    expect((await stage.thread())?.openCalls).toEqual([{ callId: 'slow', name: 'slow', agentName: 'Router' }])
-    await stage.move()
-    expect((await stage.results({ slow: 'At last.' })).text).toBe('I am A.')
-    expect(brief(stage.models.Router.requests[1]?.messages).slice(2)).toEqual([
+    const tree = makeTree(calling('slow', transferTo('A')), toAgent('A'))
+    const recorded = await tree.ask('Hi')
+    expect([recorded.outcome, recorded.open, statuses(recorded)]).toEqual([
+      'complete',
+      ['slow'],
+      ['transfer_to_agent failed'],
+    ])
+    expect((await tree.thread())?.openCalls).toEqual([{ callId: 'slow', name: 'slow', agentName: 'Router' }])
+    await tree.move()
+    expect((await tree.results({ slow: 'At last.' })).text).toBe('I am A.')
+    expect(brief(tree.models.Router.requests[1]?.messages).slice(2)).toEqual([
       'tool slow: At last.',
       'tool transfer_to_agent: Error: transfer: not while another call of this turn awaits its result',
     ])
   })
 
   test('exit beside it is kept, and done when the result has come, without asking the model', async () => {
-    const stage = play(calling('slow', exit))
-    expect((await stage.ask('Hi')).open).toEqual(['slow'])
-    await stage.move()
-    const { end, actions } = await stage.results({ slow: 'At last.' })
+    const tree = makeTree(calling('slow', exit))
+    expect((await tree.ask('Hi')).open).toEqual(['slow'])
+    await tree.move()
+    const { end, actions } = await tree.results({ slow: 'At last.' })
     expect([end?.outcome, end?.text, actions]).toEqual(['complete', 'Bye.', [{ type: 'exit', result: 'Bye.' }]])
-    expect(stage.models.Router.requests).toHaveLength(1)
+    expect(tree.models.Router.requests).toHaveLength(1)
   })
 
   test('a direct result beside it is kept, and is the text of the run that goes on', async () => {
-    const stage = play(calling('direct', 'slow'), 'Next.')
-    expect((await stage.ask('Hi')).open).toEqual(['slow'])
-    await stage.move()
-    const { outcome, text } = await stage.results({ slow: 'At last.' })
+    const tree = makeTree(calling('direct', 'slow'), 'Next.')
+    expect((await tree.ask('Hi')).open).toEqual(['slow'])
+    await tree.move()
+    const { outcome, text } = await tree.results({ slow: 'At last.' })
     expect([outcome, text]).toEqual(['complete', 'direct done'])
-    expect((await stage.ask('And?')).text).toBe('Next.')
-    expect(brief(stage.models.Router.requests[1]?.messages).slice(2)).toEqual([
+    expect((await tree.ask('And?')).text).toBe('Next.')
+    expect(brief(tree.models.Router.requests[1]?.messages).slice(2)).toEqual([
       'tool direct: direct done',
       'tool slow: At last.',
       'user And?',
@@ -106,36 +113,36 @@ describe('a transfer beside a long-running call', () => {
 describe('a transfer beside a question', () => {
   test('is kept and done after the answer, in another process, without asking the model again', async () => {
     for (const calls of [calling('asks', transferTo('A')), calling(transferTo('A'), 'asks')]) {
-      const stage = play(calls)
-      const first = await stage.ask('Hi')
+      const tree = makeTree(calls)
+      const first = await tree.ask('Hi')
       expect([first.outcome, statuses(first)]).toEqual(['interrupted', ['transfer_to_agent complete']])
-      await stage.move()
-      const second = await stage.answerAll('yes')
+      await tree.move()
+      const second = await tree.answerAll('yes')
       expect([second.text, second.turns, second.started]).toEqual(['I am A.', ['Router', 'Router/A'], []])
-      expect(stage.models.Router.requests).toHaveLength(1)
-      expect(stage.models.A.requests[0]?.messages).toHaveLength(4)
+      expect(tree.models.Router.requests).toHaveLength(1)
+      expect(tree.models.A.requests[0]?.messages).toHaveLength(4)
     }
   })
 
   test('is not done any more when the user says something else instead', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { Router: [calling('asks', transferTo('A')), 'Fine.'], A: ['I am A.'] },
       ({ Router, A }) => setSubAgents(Router, [A]),
       { with: { Router: { tools: [asks] } }, runner: { pending: 'drop' } },
     )
-    await stage.ask('Hi')
-    const { text, turns } = await stage.ask('Never mind.')
+    await tree.ask('Hi')
+    const { text, turns } = await tree.ask('Never mind.')
     expect([text, turns]).toEqual(['Fine.', ['Router']])
   })
 
   test('a kept transfer is done once: who comes back to the router finds a model that is asked', async () => {
-    const stage = theatre(
+    const tree = scriptedTree(
       { Router: [calling('asks', transferTo('A')), 'Router again.'], A: [toAgent('Router')] },
       ({ Router, A }) => setSubAgents(Router, [A]),
       { with: { Router: { tools: [asks] } } },
     )
-    await stage.ask('Hi')
-    const { text, turns } = await stage.answerAll('yes')
+    await tree.ask('Hi')
+    const { text, turns } = await tree.answerAll('yes')
     expect([text, turns]).toEqual(['Router again.', ['Router', 'Router/A', 'Router/A/Router']])
   })
 })
@@ -144,31 +151,33 @@ describe('names', () => {
   test.each(['Nobody', 'Router', 'weird "name"\n[x]', '../A', '__proto__', 'a'])(
     'a transfer to %j ends the run with an error, and the next message works',
     async (name) => {
-      const stage = theatre({ Router: [toAgent(name), 'Fine.'], A: [] }, ({ Router, A }) => setSubAgents(Router, [A]))
-      const { errors, outcome, end } = await stage.ask('Hi')
+      const tree = scriptedTree({ Router: [toAgent(name), 'Fine.'], A: [] }, ({ Router, A }) =>
+        setSubAgents(Router, [A]),
+      )
+      const { errors, outcome, end } = await tree.ask('Hi')
       const message = `transfer failed: agent '${name}' not found when transferring from 'Router'`
       expect([outcome, errors]).toMatchObject(['failed', [{ code: 'TRANSFER_TARGET_UNKNOWN', message }]])
       expect(end?.error).toMatchObject({ message })
-      expect((await stage.ask('And?')).text).toBe('Fine.')
+      expect((await tree.ask('And?')).text).toBe('Fine.')
     },
   )
 
   test('a sibling is out of reach', async () => {
-    const stage = theatre({ Router: [toAgent('A')], A: [toAgent('B')], B: [] }, ({ Router, A, B }) =>
+    const tree = scriptedTree({ Router: [toAgent('A')], A: [toAgent('B')], B: [] }, ({ Router, A, B }) =>
       setSubAgents(Router, [A, B]),
     )
-    expect((await stage.ask('Hi')).errors[0]?.message).toBe(
+    expect((await tree.ask('Hi')).errors[0]?.message).toBe(
       "transfer failed: agent 'B' not found when transferring from 'A'",
     )
   })
 
   test('odd characters in a name that exists are no matter', async () => {
     const odd = '天气 "agent" {}\\ $&'
-    const stage = theatre({ Router: [toAgent(odd)], [odd]: ['Sunny.'] }, ({ Router, [odd]: weather }) =>
+    const tree = scriptedTree({ Router: [toAgent(odd)], [odd]: ['Sunny.'] }, ({ Router, [odd]: weather }) =>
       setSubAgents(Router, [weather]),
     )
-    expect((await stage.ask('Hi')).text).toBe('Sunny.')
-    expect(stage.models[odd].requests[0]?.messages[1]?.content).toBe(
+    expect((await tree.ask('Hi')).text).toBe('Sunny.')
+    expect(tree.models[odd].requests[0]?.messages[1]?.content).toBe(
       `For context: [Router] called tool: \`transfer_to_agent\` with arguments: ${JSON.stringify({ agent_name: odd })}.`,
     )
   })
@@ -177,21 +186,21 @@ describe('names', () => {
     'arguments %s are fed back, and the model does it right',
     async (args) => {
       const bad = calling({ id: 'bad', name: 'transfer_to_agent', arguments: [args] })
-      const stage = play(bad, toAgent('A'))
-      const act = await stage.ask('Hi')
-      expect([act.text, act.toolEnds.map(({ error }) => error?.code)]).toEqual([
+      const tree = makeTree(bad, toAgent('A'))
+      const recorded = await tree.ask('Hi')
+      expect([recorded.text, recorded.toolEnds.map(({ error }) => error?.code)]).toEqual([
         'I am A.',
         ['VALIDATION_FAILED', undefined],
       ])
-      expect(stage.models.Router.requests).toHaveLength(2)
+      expect(tree.models.Router.requests).toHaveLength(2)
     },
   )
 
   test('a bad and a good transfer in one turn: the good one is done', async () => {
     const bad = { id: 'bad', name: 'transfer_to_agent', arguments: ['{'] }
-    const stage = play(calling(transferTo('A'), bad))
-    const act = await stage.ask('Hi')
-    expect([act.text, statuses(act).toSorted()]).toEqual([
+    const tree = makeTree(calling(transferTo('A'), bad))
+    const recorded = await tree.ask('Hi')
+    expect([recorded.text, statuses(recorded).toSorted()]).toEqual([
       'I am A.',
       ['transfer_to_agent complete', 'transfer_to_agent failed'],
     ])

@@ -2,7 +2,7 @@ import { loop, parallel, sequential, setSubAgents, supervisor } from '@troupe/fl
 import type { Agent, CancelMode, ModelRequest } from '@troupe/kernel'
 import type { ScriptedCall, ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
-import { transferTo } from './theatre.fixture.ts'
+import { transferTo } from './scripted-tree.fixture.ts'
 
 /** The shape of a tree; agents get their names in the order in which they are met. */
 export interface Shape {
@@ -10,7 +10,7 @@ export interface Shape {
   readonly children: readonly Shape[]
 }
 
-/** The names agents can have, and some that nobody has. */
+/** The names that agents can have; some are not used. */
 export const NAMES = ['N0', 'N1', 'N2', 'N3', 'N4', 'N5', 'N6', 'N7'] as const
 
 const shapes = fc.letrec<{ shape: Shape; inner: Shape; leaf: Shape }>((tie) => ({
@@ -47,7 +47,7 @@ export function grow(shape: Shape, agents: Readonly<Record<string, Agent>>): Age
 }
 
 const plainly = (...names: readonly string[]) => fc.constantFrom(...names).map((name): ScriptedCall => ({ name }))
-/** A transfer to the nth of those that can be reached, who is known when the model is asked. */
+/** A transfer to the nth agent that can be reached, which is known when the model is called. */
 const onward = fc.nat(3).map((nth) => transferTo(`#${nth}`))
 const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
   { weight: 5, arbitrary: plainly('guarded', 'asks', 'twice', 'slow', 'slower') },
@@ -60,7 +60,7 @@ const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('N0', 'N1', 'N4', 'W0', 'Nobody').map(transferTo) },
 )
 
-/** What a model says in one turn. */
+/** The output of a model in one turn. */
 export const turn: fc.Arbitrary<ScriptedTurn> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('Well.', '') },
   { weight: 3, arbitrary: onward.map((call) => ({ toolCalls: [call] })) },
@@ -73,7 +73,7 @@ export const turn: fc.Arbitrary<ScriptedTurn> = fc.oneof(
   },
 )
 
-/** A turn as the model that has to say it can: transfers go to somebody it was told of. */
+/** Replaces the numbered transfers of a turn with agents that the model can reach. */
 export function sayable(turn: ScriptedTurn, { tools }: ModelRequest): ScriptedTurn {
   if (typeof turn === 'string') return turn
   const told = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters as
@@ -83,19 +83,19 @@ export function sayable(turn: ScriptedTurn, { tools }: ModelRequest): ScriptedTu
   const toolCalls = (turn.toolCalls ?? []).map((call) => {
     const { agent_name: nth = '' } = (call.arguments ?? {}) as { readonly agent_name?: string }
     if (!nth.startsWith('#')) return call
-    // Where nobody can be reached, there is no such tool either.
+    // If no agent can be reached, the tool does not exist either.
     return told ? transferTo(names[Number(nth.slice(1)) % names.length] ?? '') : { name: 'plain' }
   })
   return { ...turn, toolCalls }
 }
 
-/** What somebody does to a thread: which of the open questions and results are given, and whether it goes on elsewhere first. */
+/** One request to a thread: which of the open questions and results it answers, and whether the thread moves to another store first. */
 export interface Deed {
   readonly what: 'answers' | 'results' | 'words'
   readonly pick: number
   readonly yes: boolean
   readonly move: boolean
-  /** After which event the run is cancelled, if it is. */
+  /** The event after which the run is cancelled. */
   readonly cancel?: { readonly at: number; readonly mode: CancelMode } | undefined
 }
 

@@ -1,6 +1,6 @@
 import type { Message } from '@troupe/kernel'
 
-/** What is wrong with what a model was given: a call without exactly one result directly after its message, or a result without a call. */
+/** Lists the faults of a history given to a model: a call without exactly one result directly after its message, or a result without a call. */
 export function unpaired(messages: readonly Message[]): string[] {
   const wrong: string[] = []
   const ids = new Set<string>()
@@ -20,7 +20,7 @@ export function unpaired(messages: readonly Message[]): string[] {
   return wrong
 }
 
-/** What is wrong with a stored history: calls that have not one result, those apart that are awaited. */
+/** Lists the faults of a stored history: calls without exactly one result, except those that are awaited. */
 export function unanswered(messages: readonly Message[], awaiting: readonly (string | undefined)[] = []): string[] {
   const results = new Map<string, number>()
   const wrong: string[] = []

@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@troupe/kernel'
 
-/** A tool without arguments that has to be given. */
+/** A tool without arguments. */
 export const tool = (name: string, more: Partial<Tool> = {}): Tool =>
   defineTool({ name, description: name, parameters: { type: 'object' }, invoke: () => `${name} done`, ...more })
 
@@ -16,7 +16,7 @@ export const asks = (name = 'asks', log: string[] = []): Tool =>
     },
   })
 
-/** A tool that a person has to allow; the log is of what it did. */
+/** A tool that needs approval and logs its calls. */
 export const guarded = (log: string[], name = 'guarded'): Tool =>
   tool(name, {
     needsApproval: () => true,
@@ -26,7 +26,7 @@ export const guarded = (log: string[], name = 'guarded'): Tool =>
     },
   })
 
-/** A tool that says that it ran. */
+/** A tool that logs its name. */
 export const plain = (log: string[], name = 'plain'): Tool =>
   tool(name, {
     invoke() {

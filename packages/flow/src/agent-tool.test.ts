@@ -2,29 +2,33 @@ import { type Agent, type AgentAction, type JsonSchema, KernelError, say, toJson
 import { testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
-  type Actor,
-  actor,
   agentOf,
   asking,
   failing,
-  handing,
-  type Played,
-  play,
   quiet,
+  type RecordedRun,
+  runToEnd,
+  type ScriptedAgent,
+  scriptedAgent,
   slow,
   talker,
   textsOf,
   thrownBy,
-  wanting,
+  transferring,
+  yielding,
 } from './flow.fixture.ts'
 import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from './index.ts'
 
 testTool('agentTool', () => agentTool(talker('inner')), { args: { request: 'Hi' }, invalid: [{}, { request: 1 }] })
 
-/** An agent that asks another by its tool, then says that it is done. */
+/** An agent that calls another one as a tool, then says that it is done. */
 const outer = (inner: Agent, options?: AgentToolOptions, args: object = { request: 'Go.' }) =>
-  actor('outer', [[{ name: options?.name ?? inner.name, args: args as never }], 'Done.'], agentTool(inner, options))
-const results = ({ events }: Played) => events.flatMap((event) => (event.type === 'tool-end' ? [event] : []))
+  scriptedAgent(
+    'outer',
+    [[{ name: options?.name ?? inner.name, args: args as never }], 'Done.'],
+    agentTool(inner, options),
+  )
+const results = ({ events }: RecordedRun) => events.flatMap((event) => (event.type === 'tool-end' ? [event] : []))
 
 describe('what it shows', () => {
   test('name, description and one parameter, unless said otherwise', () => {
@@ -55,24 +59,24 @@ describe('what it shows', () => {
 })
 
 describe('its history is its own', () => {
-  const seen = ({ inputs }: Actor) => textsOf(inputs[0]?.messages ?? [])
+  const seen = ({ inputs }: ScriptedAgent) => textsOf(inputs[0]?.messages ?? [])
 
   test('it sees the request as a user message, and nothing else', async () => {
-    const inner = actor('inner', ['Hi.'])
-    await play(sequential({ name: 'steps', agents: [talker('x'), outer(inner)] }))
+    const inner = scriptedAgent('inner', ['Hi.'])
+    await runToEnd(sequential({ name: 'steps', agents: [talker('x'), outer(inner)] }))
     expect(seen(inner)).toEqual(['user: Go.'])
   })
 
   test('parameters of its own come as JSON', async () => {
     const parameters: JsonSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
-    const inner = actor('inner', ['Hi.'])
-    await play(outer(inner, { parameters }, { city: 'Beijing' }))
+    const inner = scriptedAgent('inner', ['Hi.'])
+    await runToEnd(outer(inner, { parameters }, { city: 'Beijing' }))
     expect(seen(inner)).toEqual(['user: {"city":"Beijing"}'])
   })
 
-  test('each call begins anew, and its words are not in the history outside', async () => {
-    const inner = actor('inner', ['First.', 'Second.'])
-    const twice = actor(
+  test('each call starts with a new history, and its messages are not in the outer history', async () => {
+    const inner = scriptedAgent('inner', ['First.', 'Second.'])
+    const twice = scriptedAgent(
       'outer',
       [
         [
@@ -83,7 +87,7 @@ describe('its history is its own', () => {
       ],
       agentTool(inner, { forward: true }),
     )
-    const { said } = await play(twice)
+    const { said } = await runToEnd(twice)
     expect(inner.inputs.map(({ messages }) => textsOf(messages))).toEqual([['user: 1'], ['user: 2']])
     expect(said.slice(1)).toEqual(['outer: First.', 'outer: First.', 'outer: Done.'])
   })
@@ -93,12 +97,14 @@ describe('its history is its own', () => {
       yield* say(ctx, 'Text.')
       yield { type: 'action', action: { type: 'exit', result: { n: 1 } } }
     })
-    expect(results(await play(outer(exiting)))).toMatchObject([{ content: 'Text.', data: { n: 1 } }])
-    expect(results(await play(outer(talker('inner', 'Only text.'))))[0]).not.toHaveProperty('data')
+    expect(results(await runToEnd(outer(exiting)))).toMatchObject([{ content: 'Text.', data: { n: 1 } }])
+    expect(results(await runToEnd(outer(talker('inner', 'Only text.'))))[0]).not.toHaveProperty('data')
   })
 
-  test('an agent without a word gives an empty result', async () => {
-    expect(results(await play(outer(actor('inner', []))))).toMatchObject([{ status: 'complete', content: '' }])
+  test('an agent without a message gives an empty result', async () => {
+    expect(results(await runToEnd(outer(scriptedAgent('inner', []))))).toMatchObject([
+      { status: 'complete', content: '' },
+    ])
   })
 })
 
@@ -110,28 +116,28 @@ describe('its actions stay inside', () => {
   ])('$type', async (action) => {
     const rounds = loop({
       name: 'rounds',
-      agents: [outer(wanting('inner', action), { forward: true })],
+      agents: [outer(yielding('inner', action), { forward: true })],
       maxIterations: 1,
     })
-    const { turns, end } = await play(sequential({ name: 'steps', agents: [rounds, talker('x')] }))
+    const { turns, end } = await runToEnd(sequential({ name: 'steps', agents: [rounds, talker('x')] }))
     expect([turns, end?.text]).toEqual([['steps', 'steps/rounds', 'steps/rounds/outer', 'steps/x'], 'I am x.'])
     expect(end).not.toHaveProperty('output')
   })
 
   test('a transfer inside its own tree is made there', async () => {
-    const tree = setSubAgents(handing('inner', 'leaf'), [talker('leaf')])
-    expect(results(await play(outer(tree)))).toMatchObject([{ content: 'I am leaf.' }])
+    const tree = setSubAgents(transferring('inner', 'leaf'), [talker('leaf')])
+    expect(results(await runToEnd(outer(tree)))).toMatchObject([{ content: 'I am leaf.' }])
   })
 })
 
 describe('forward', () => {
   test('off: nothing of it is seen', async () => {
-    const { events } = await play(outer(talker('inner')))
+    const { events } = await runToEnd(outer(talker('inner')))
     expect(events.filter(({ agentName }) => agentName !== 'outer')).toEqual([])
   })
 
-  test('on: its events stand under its own path and run, marked with the call', async () => {
-    const { events, end } = await play(outer(talker('inner'), { forward: true }))
+  test('on: its events have its own path and run, marked with the call', async () => {
+    const { events, end } = await runToEnd(outer(talker('inner'), { forward: true }))
     const inner = events.filter(({ agentName }) => agentName === 'inner')
     expect(inner.map(({ type }) => type)).toEqual([
       'run-start',
@@ -154,12 +160,16 @@ describe('forward', () => {
 })
 
 describe('state', () => {
-  test.each([false, true])('is shared, both ways, and told (forward: %s)', async (forward) => {
+  test.each([false, true])('is shared, both ways, and reported (forward: %s)', async (forward) => {
     const inner = quiet('inner', (ctx) => ctx.state.set('k', [ctx.state.get('k') ?? null, 'inner']))
     const look = quiet('look', (ctx) => ctx.state.set('seen', ctx.state.get('k') ?? null))
-    const { lines } = await play(sequential({ name: 'steps', agents: [outer(inner, { forward }), look] }), undefined, {
-      state: { k: 'old' },
-    })
+    const { lines } = await runToEnd(
+      sequential({ name: 'steps', agents: [outer(inner, { forward }), look] }),
+      undefined,
+      {
+        state: { k: 'old' },
+      },
+    )
     expect(lines.filter((line) => line.includes('state-delta')).map((line) => line.trim())).toEqual([
       'steps/outer/inner state-delta {"k":["old","inner"]}',
       'steps/look state-delta {"seen":["old","inner"]}',
@@ -168,51 +178,52 @@ describe('state', () => {
 })
 
 describe('its questions come out', () => {
-  const asker = () => actor('inner', [['ask'], 'Heard.'], asking())
+  const asker = () => scriptedAgent('inner', [['ask'], 'Heard.'], asking())
 
   test('and its answer goes in: it goes on where it stopped', async () => {
     const inner = asker()
-    const first = await play(outer(inner))
+    const first = await runToEnd(outer(inner))
     expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'inner/ask#1', callId: 'inner' }] })
-    const second = await play(outer(inner), first.resume({ 'inner/ask#1': 'yes' }), { runId: 'R2' })
+    const second = await runToEnd(outer(inner), first.resume({ 'inner/ask#1': 'yes' }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: Heard.', 'outer: Done.'])
     expect(textsOf(inner.inputs[1]?.messages ?? [])).toEqual(['user: Go.', 'inner: ask({})'])
   })
 
   test('two deep', async () => {
-    const mid = () => actor('mid', [[{ name: 'inner', args: { request: 'Deep.' } }], 'Mid.'], agentTool(asker()))
-    const first = await play(outer(mid()))
+    const mid = () =>
+      scriptedAgent('mid', [[{ name: 'inner', args: { request: 'Deep.' } }], 'Mid.'], agentTool(asker()))
+    const first = await runToEnd(outer(mid()))
     expect(first.end?.interrupts).toMatchObject([{ id: 'mid/inner/ask#1' }])
-    const second = await play(outer(mid()), first.resume({ 'mid/inner/ask#1': 1 }), { runId: 'R2' })
+    const second = await runToEnd(outer(mid()), first.resume({ 'mid/inner/ask#1': 1 }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: Mid.', 'outer: Done.'])
   })
 
   test('of a long-running call inside, as one of reason tool-result', async () => {
-    const inner = () => actor('inner', [['slow'], 'Done inside.'], slow())
-    const first = await play(outer(inner()))
+    const inner = () => scriptedAgent('inner', [['slow'], 'Done inside.'], slow())
+    const first = await runToEnd(outer(inner()))
     expect(first.end?.interrupts).toMatchObject([{ id: 'inner/slow#result', reason: 'tool-result' }])
-    const second = await play(outer(inner()), first.resume({ 'inner/slow#result': 'R' }), { runId: 'R2' })
+    const second = await runToEnd(outer(inner()), first.resume({ 'inner/slow#result': 'R' }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: Done inside.', 'outer: Done.'])
   })
 
   test('of a workflow inside: what had finished there is not run again', async () => {
-    const x = actor('x', ['X.'])
+    const x = scriptedAgent('x', ['X.'])
     const inner = () => sequential({ name: 'inner', agents: [x, asker2(), talker('y')] })
-    const asker2 = () => actor('a', [['ask'], 'Heard.'], asking())
-    const first = await play(outer(inner()))
-    const second = await play(outer(inner()), first.resume({ 'inner/ask#1': 1 }), { runId: 'R2' })
+    const asker2 = () => scriptedAgent('a', [['ask'], 'Heard.'], asking())
+    const first = await runToEnd(outer(inner()))
+    const second = await runToEnd(outer(inner()), first.resume({ 'inner/ask#1': 1 }), { runId: 'R2' })
     expect([second.said, x.inputs.length]).toEqual([['outer: I am y.', 'outer: Done.'], 1])
   })
 })
 
 describe('a failed run is a failed call', () => {
   test('which throws its error', async () => {
-    const { errors } = await play(outer(failing('inner', new KernelError('MINE', 'mine: no'))))
+    const { errors } = await runToEnd(outer(failing('inner', new KernelError('MINE', 'mine: no'))))
     expect(errors).toMatchObject([{ code: 'MINE' }])
   })
 
   test('also when a transfer inside goes nowhere', async () => {
-    const tree = setSubAgents(handing('inner', 'stranger'), [talker('leaf')])
-    expect((await play(outer(tree))).errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
+    const tree = setSubAgents(transferring('inner', 'stranger'), [talker('leaf')])
+    expect((await runToEnd(outer(tree))).errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
 })

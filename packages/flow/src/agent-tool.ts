@@ -9,15 +9,15 @@ import {
 } from '@troupe/kernel'
 import { checkAgent, runNested } from '@troupe/kernel/run'
 
-/** How an agent shows itself as a tool. */
+/** Options of `agentTool`. */
 export interface AgentToolOptions {
   /** @default the agent's name */
   readonly name?: string
   /** @default the agent's description */
   readonly description?: string
-  /** What the agent is asked with, as JSON in its first user message. @default one text, `request`, which is that message */
+  /** The arguments, which the agent gets as JSON in its first user message. @default one text, `request`, which becomes that message */
   readonly parameters?: Schema
-  /** Whether the events of the agent go into the outer stream, under its own path. @default false */
+  /** Whether the events of the agent appear in the outer stream, under its own path. @default false */
   readonly forward?: boolean
 }
 
@@ -28,8 +28,8 @@ const REQUEST = {
 } as const
 
 /**
- * Lets a model call an agent.
- * Contract: its history is its own, its state is shared; its actions stay inside, its questions come out; a failed run is a failed call.
+ * Makes a tool of an agent, so that a model can call it.
+ * Contract: the agent has its own history and shares the state; its actions have no effect outside, its questions reach the caller; if its run fails, the call fails.
  * @example chatModelAgent({ name: 'lead', tools: [agentTool(researcher)], … })
  */
 export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { play, talker } from './flow.fixture.ts'
+import { runToEnd, talker } from './flow.fixture.ts'
 import {
   agentWithOptions,
   describe as describeAgent,
@@ -85,7 +85,7 @@ describe('describe', () => {
     const tree = setSubAgents(talker('lead'), [talker('a')])
     const before = describeAgent(tree)
     expect(JSON.parse(JSON.stringify(before))).toEqual(before)
-    await play(tree)
+    await runToEnd(tree)
     expect(describeAgent(tree)).toEqual(before)
   })
 })

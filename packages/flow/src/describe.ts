@@ -2,21 +2,21 @@ import type { Agent } from '@troupe/kernel'
 import { isComposed, PARTS } from './tree/composed.ts'
 import { FlowAgent } from './tree/flow-agent.ts'
 
-/** An agent and those it works with, as data. */
+/** An agent and the agents it works with, as data. */
 export type AgentDescription = {
   readonly name: string
   readonly description: string
   readonly kind: 'agent' | 'sequential' | 'parallel' | 'loop'
-  /** What a workflow is made of, in order. */
+  /** The agents of a workflow, in order. */
   readonly agents?: readonly AgentDescription[]
-  /** Whom it can hand over to. */
+  /** The sub-agents it can transfer to. */
   readonly subAgents?: readonly AgentDescription[]
-  /** The way back to its parent. */
+  /** How it gets back to its parent: its model transfers, or it returns by itself. */
   readonly toParent?: 'transfer' | 'return'
 }
 
 /**
- * The tree of an agent as data.
+ * Gives the tree of an agent as data.
  * @example console.log(mermaid(describe(agent)))
  */
 export function describe(agent: Agent): AgentDescription {
@@ -40,7 +40,7 @@ function wayBack(flow: FlowAgent, parent: FlowAgent): Pick<AgentDescription, 'to
   return flow.targets.includes(parent) ? { toParent: 'transfer' } : {}
 }
 
-/** A description as a Mermaid diagram: arrows are transfers, thick ones are steps of a workflow, dotted ones ways back. */
+/** Draws a description as a Mermaid diagram: thin arrows are transfers, thick ones steps of a workflow, dotted ones lead back to the parent. */
 export function mermaid(description: AgentDescription): string {
   const lines: string[] = ['flowchart TD']
   let count = 0

@@ -31,42 +31,42 @@ import { messageOf, openCalls } from '@troupe/kernel/history'
 import { startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator, type Recording, record } from '@troupe/testkit'
 
-/** What an actor does when it has the word: say something, call tools, or fail. */
-export type Line = string | readonly (string | Cue)[] | Error
+/** One step of a scripted agent: say something, call tools, or fail. */
+export type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
 /** A call with arguments. */
-export interface Cue {
+export interface CallWithArgs {
   readonly name: string
   readonly args: Json
 }
 
-/** An agent that plays a script, and what it was given each time. */
-export interface Actor extends Agent {
+/** An agent that follows a script and keeps its inputs. */
+export interface ScriptedAgent extends Agent {
   readonly inputs: readonly AgentInput[]
 }
 
-/** An agent that plays a script with its tools and added ones; it stands at the line after its own last words in the history. */
-export function actor(name: string, script: readonly Line[], ...tools: readonly Tool[]): Actor {
+/** Makes an agent that follows a script with its own and added tools; the number of its messages in the history gives the next line. */
+export function scriptedAgent(name: string, script: readonly ScriptLine[], ...tools: readonly Tool[]): ScriptedAgent {
   const inputs: AgentInput[] = []
-  const act = (input: AgentInput, ctx: RunContext) => {
+  const run = (input: AgentInput, ctx: RunContext) => {
     inputs.push(input)
-    return stream<EventDraft>((sink) => new Part(script, tools, input, ctx, sink).play())
+    return stream<EventDraft>((sink) => new ScriptRun(script, tools, input, ctx, sink).run())
   }
-  return { name, description: `${name} acts.`, acceptsAdditions: true, inputs, run: act, resume: act }
+  return { name, description: `${name} acts.`, acceptsAdditions: true, inputs, run, resume: run }
 }
 
-/** What an actor needs to go on. */
-type Kept = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers }
+/** The state of a scripted agent that waits. */
+type Suspension = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers }
 
-class Part {
-  readonly #script: readonly Line[]
+class ScriptRun {
+  readonly #script: readonly ScriptLine[]
   readonly #tools: ReadonlyMap<string, ToolMeta>
   readonly #ctx: RunContext
   readonly #sink: Sink<EventDraft>
   readonly #messages: Message[]
-  #kept: Kept | undefined
+  #kept: Suspension | undefined
 
   constructor(
-    script: readonly Line[],
+    script: readonly ScriptLine[],
     own: readonly Tool[],
     input: AgentInput,
     ctx: RunContext,
@@ -80,15 +80,15 @@ class Part {
     this.#messages = input.messages.slice()
     if ('answers' in input) {
       const { state, answers } = input as ResumeInfo
-      this.#kept = { ...(state as Kept), answers: { ...(state as Kept).answers, ...answers } }
+      this.#kept = { ...(state as Suspension), answers: { ...(state as Suspension).answers, ...answers } }
     }
   }
 
-  async play(): Promise<void> {
+  async run(): Promise<void> {
     const open = openCalls(this.#messages)
     if (open.length > 0 && !(this.#kept && (await this.#runCalls(open)))) return
     for (;;) {
-      const line = this.#script[this.#spoken]
+      const line = this.#script[this.#messageCount]
       if (line === undefined) return
       if (line instanceof Error) throw line
       if (typeof line === 'string') return pipe(say(this.#ctx, line), this.#sink)
@@ -96,39 +96,39 @@ class Part {
     }
   }
 
-  get #spoken(): number {
+  get #messageCount(): number {
     const { agentName } = this.#ctx
     return this.#messages.filter((message) => message.role === 'assistant' && message.agentName === agentName).length
   }
 
-  async #tell(draft: EventDraft): Promise<void> {
+  async #emit(draft: EventDraft): Promise<void> {
     await this.#sink.write(draft)
     const { runId, agentName, runPath } = this.#ctx
     const message = messageOf({ runId, agentName, runPath, ...draft } as AgentEvent)
     if (message) this.#messages.push(message)
   }
 
-  async #call(cues: readonly (string | Cue)[]): Promise<readonly ToolCall[]> {
+  async #call(calls: readonly (string | CallWithArgs)[]): Promise<readonly ToolCall[]> {
     const id = this.#ctx.ids.next()
-    const toolCalls = cues.map((cue) => {
-      const { name, args } = typeof cue === 'string' ? { name: cue, args: {} } : cue
+    const toolCalls = calls.map((call) => {
+      const { name, args } = typeof call === 'string' ? { name: call, args: {} } : call
       return { id: this.#ctx.ids.call(name), name, arguments: JSON.stringify(args) }
     })
-    await this.#tell({ type: 'message-start', messageId: id })
-    await this.#tell({ type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls } })
+    await this.#emit({ type: 'message-start', messageId: id })
+    await this.#emit({ type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls } })
     for (const { id: callId, name, arguments: args } of toolCalls) {
-      await this.#tell({ type: 'tool-start', callId, name, arguments: args })
+      await this.#emit({ type: 'tool-start', callId, name, arguments: args })
     }
     return toolCalls
   }
 
-  /** Runs calls at the same time; tells whether the script goes on. */
+  /** Runs calls in parallel; gives whether the script goes on. */
   async #runCalls(calls: readonly ToolCall[]): Promise<boolean> {
     const { agentName } = this.#ctx
     const interrupts: Interrupt[] = []
     const actions: AgentAction[] = []
     const parked: Record<string, Json> = {}
-    const turn = this.#spoken
+    const turn = this.#messageCount
     const one = async ({ id: callId, name, arguments: args }: ToolCall, index: number): Promise<boolean> => {
       const meta = this.#tools.get(name)
       if (!meta) throw new Error(`${agentName} has no tool ${name}`)
@@ -151,7 +151,7 @@ class Part {
         const call = { name, arguments: args, callId, step: ctx.step, idempotencyKey: callId }
         const output = await meta.tool.invoke?.(parsed, ctx, call)
         const { direct = meta.returnDirectly, ...result } = toolResult(name, output)
-        await this.#tell({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status: 'complete', ...result })
+        await this.#emit({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status: 'complete', ...result })
         return direct
       } catch (error) {
         if (parked[callId] === undefined) throw error
@@ -162,39 +162,39 @@ class Part {
     const answers = this.#kept?.answers ?? {}
     this.#kept = undefined
     if (interrupts.length > 0) {
-      await this.#tell({ type: 'action', action: { type: 'interrupt', interrupts, state: { parked, answers } } })
+      await this.#emit({ type: 'action', action: { type: 'interrupt', interrupts, state: { parked, answers } } })
       return false
     }
     if (openCalls(this.#messages).length > 0) return false
     const action = actions.at(-1)
-    if (action) await this.#tell({ type: 'action', action })
+    if (action) await this.#emit({ type: 'action', action })
     return action === undefined && !direct.includes(true)
   }
 }
 
-/** An agent of one function. */
+/** Makes an agent from one function. */
 export const agentOf = (
   name: string,
   run: (ctx: RunContext, input: AgentInput) => AsyncIterable<EventDraft>,
 ): Agent => ({ name, description: `${name} runs.`, acceptsAdditions: true, run: (input, ctx) => run(ctx, input) })
 
-/** An agent that says the same whenever it is asked. */
+/** An agent that always gives the same answer. */
 export const talker = (name: string, text: string = `I am ${name}.`): Agent => agentOf(name, (ctx) => say(ctx, text))
 
-/** An agent that works and says nothing. */
+/** An agent that works without a message. */
 export const quiet = (name: string, work: (ctx: RunContext, input: AgentInput) => unknown): Agent =>
   agentOf(name, (ctx, input) => stream(async () => void (await work(ctx, input))))
 
-/** An agent that says its name and yields an action of its own accord, as a third party's may. */
-export const wanting = (name: string, ...actions: readonly AgentAction[]): Agent =>
+/** An agent that says its name and yields actions itself, as an agent of a third party may. */
+export const yielding = (name: string, ...actions: readonly AgentAction[]): Agent =>
   agentOf(name, async function* (ctx) {
     yield* say(ctx, name)
     for (const action of actions) yield { type: 'action', action }
   })
 
-/** An agent that says something and gives the word to another. */
-export const handing = (name: string, agentName: string): Agent =>
-  wanting(name, { type: 'transfer-to-agent', agentName })
+/** An agent that says something and transfers to another. */
+export const transferring = (name: string, agentName: string): Agent =>
+  yielding(name, { type: 'transfer-to-agent', agentName })
 
 /** An agent that fails. */
 export const failing = (name: string, error: Error = new Error(`${name} broke`)): Agent =>
@@ -202,8 +202,8 @@ export const failing = (name: string, error: Error = new Error(`${name} broke`))
     throw error
   })
 
-/** The line of an actor that hands over with its tool. */
-export const transfer = (agentName: string): readonly Cue[] => [
+/** The script line of a transfer with the tool. */
+export const transfer = (agentName: string): readonly CallWithArgs[] => [
   { name: 'transfer_to_agent', args: { agent_name: agentName } },
 ]
 
@@ -236,34 +236,34 @@ export const user = (content = 'Hello', id = 'u1'): UserMessage => ({ id, role: 
 /** The input of most runs. */
 export const hello: AgentInput = { messages: [user()] }
 
-/** Waits for good. */
+/** A promise that never settles. */
 export const never: Promise<never> = new Promise(() => {})
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Lets all pending work run that does not need outside events. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** What became of a run. */
-export interface Played extends Recording {
+/** The events of a run and what tests look at. */
+export interface RecordedRun extends Recording {
   readonly errors: readonly ErrorInfo[]
   readonly actions: readonly AgentAction[]
   /** `agent: text` of every message and result. */
   readonly said: readonly string[]
-  /** The paths of the agents that took the word, in order. */
+  /** The paths of the agents that ran, in order. */
   readonly turns: readonly string[]
   /** The history after the run. */
   readonly history: readonly Message[]
-  /** What brings the run back. Contract: its state has been through JSON. */
+  /** Makes the input that resumes the run. Contract: its state has been through JSON. */
   resume(answers?: Answers, ...results: readonly ToolMessage[]): ResumeInfo
 }
 
-/** Runs an agent and reads the run to its end; somebody can answer. */
-export async function play(
+/** Runs an agent, with questions allowed, and reads the run to its end. */
+export async function runToEnd(
   agent: Agent,
   input: AgentInput | ResumeInfo = hello,
   settings: RunSettings & RunHost = {},
-): Promise<Played> {
+): Promise<RecordedRun> {
   const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }))
   const own = recording.events.filter((event) => event.parentCallId === undefined)
   const history = [...input.messages, ...own.flatMap((event) => messageOf(event) ?? [])]
@@ -297,7 +297,7 @@ export function textsOf(messages: readonly Message[]): string[] {
   })
 }
 
-/** The code and the message of what a function throws. */
+/** The code and the message of the error that a function throws. */
 export function thrownBy(work: () => unknown): string {
   try {
     work()

@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type FlowRunner, setSubAgents } from '../index.ts'
 import { obedient, TOOLS, type Tools } from './obedient.fixture.ts'
-import { ANN, idle, resultOf, type Stage, session, settled, stage, tapped, unsound } from './runner.fixture.ts'
+import { ANN, idle, resultOf, type Setup, session, settled, setup, tapped, unsound } from './runner.fixture.ts'
 
-/** What somebody does to a thread; `pick` says which of the open questions and calls are answered; where there are none, some are made. */
+/** One request to a thread; `pick` says which of the open questions and calls are answered; if there are none, the request makes some. */
 type Deed =
   | { readonly type: 'query'; readonly text: string }
   | { readonly type: 'resume' | 'results'; readonly pick: number }
 
-/** What goes wrong meanwhile: at an event of the run, or at an operation of the store. */
+/** A fault that happens during the run, at one of its events or at an operation of the store. */
 type Trouble =
   | { readonly type: 'none' }
   | { readonly type: 'leave' | 'abort' | 'rival'; readonly at: number }
@@ -51,22 +51,23 @@ const TWICE: Tools = {
     return first + (await ctx.interrupt<string>({ reason: 'input' }))
   },
 }
-const actor = (name: string) => obedient(name, TWICE)
-const agent = () => setSubAgents(actor('Desk'), [actor('Leaf'), setSubAgents(actor('Floor'), [actor('Deep')])])
+const agentNamed = (name: string) => obedient(name, TWICE)
+const agent = () =>
+  setSubAgents(agentNamed('Desk'), [agentNamed('Leaf'), setSubAgents(agentNamed('Floor'), [agentNamed('Deep')])])
 
-interface World extends Stage {
+interface Env extends Setup {
   readonly desk: FlowRunner
   readonly rival: FlowRunner
   readonly tap: { now: () => void }
 }
 
-function world(): World {
+function newEnv(): Env {
   const tap = { now: () => {} }
-  const scene = stage({ agent: agent() }, (clock) => tapped(memoryStore({ clock }), () => tap.now()))
-  return { ...scene, tap, desk: scene.runner(), rival: scene.runner() }
+  const base = setup({ agent: agent() }, (clock) => tapped(memoryStore({ clock }), () => tap.now()))
+  return { ...base, tap, desk: base.runner(), rival: base.runner() }
 }
 
-async function start({ desk, store }: World, deed: Deed, request: RunRequest): Promise<AsyncIterable<AgentEvent>> {
+async function start({ desk, store }: Env, deed: Deed, request: RunRequest): Promise<AsyncIterable<AgentEvent>> {
   const options = { ...request, ...session }
   if (deed.type === 'query') return wrapped(desk.query(deed.text, options))
   const { openCalls = [], checkpoint } = (await store.threads.get(ANN)) ?? {}
@@ -80,24 +81,24 @@ async function start({ desk, store }: World, deed: Deed, request: RunRequest): P
   return wrapped(desk.query('to:Floor/Deep call ask:x twice:y open:z', options))
 }
 
-/** A run is thenable, so that an async function cannot hand it on as it is. */
+/** A run is thenable, so an async function cannot return it as it is. */
 const wrapped = (run: Run): AsyncIterable<AgentEvent> => ({
   [Symbol.asyncIterator]: () => run.eventsWithoutThrowing()[Symbol.asyncIterator](),
 })
 
-/** One deed and its trouble, read to the end. */
-async function play(world: World, deed: Deed, trouble: Trouble): Promise<void> {
+/** Carries out one request with its fault and reads the run to its end. */
+async function apply(env: Env, deed: Deed, trouble: Trouble): Promise<void> {
   const stop = new AbortController()
-  const before = await world.store.threads.get(ANN)
-  const run = await start(world, deed, { signal: stop.signal })
+  const before = await env.store.threads.get(ANN)
+  const run = await start(env, deed, { signal: stop.signal })
   let operations = 0
-  world.tap.now = () => {
+  env.tap.now = () => {
     if (trouble.type === 'fault' && ++operations === trouble.at) throw new KernelError('NOT_FOUND', 'the store is down')
   }
   const disturb = async (): Promise<boolean> => {
     if (trouble.type === 'abort') stop.abort()
-    if (trouble.type === 'cancel') await world.desk.cancel(ANN, { mode: trouble.mode })
-    if (trouble.type === 'rival') await settled(world.rival.query('rival', session))
+    if (trouble.type === 'cancel') await env.desk.cancel(ANN, { mode: trouble.mode })
+    if (trouble.type === 'rival') await settled(env.rival.query('rival', session))
     return trouble.type === 'leave'
   }
   const events: AgentEvent[] = []
@@ -113,13 +114,13 @@ async function play(world: World, deed: Deed, trouble: Trouble): Promise<void> {
   const reading = read().catch((error: unknown) => {
     if (!KernelError.is(error) || events.length > 0) throw error
   })
-  await inTime(world, reading)
-  world.tap.now = () => {}
-  world.clock.advance(30_000) // a release that failed is made up for
-  const after = await world.store.threads.get(ANN)
+  await inTime(env, reading)
+  env.tap.now = () => {}
+  env.clock.advance(30_000) // a release that failed is made up for
+  const after = await env.store.threads.get(ANN)
   const [end] = events.slice(-1)
   const asked = events.some((event) => event.type === 'action' && event.action.type === 'interrupt')
-  // Its answers were taken and it could not be stored: the next message says that the outcome is not known.
+  // Its answers were taken and it could not be stored, so the next message marks the outcome as unknown.
   if (after?.checkpoint?.resumedBy !== undefined) return
   if (after?.version === before?.version || asked || end?.type !== 'run-end' || end.outcome === 'interrupted') return
   if (end.outcome === 'failed' || end.outcome === 'cancelled') expect(after).toMatchObject({ openCalls: [] })
@@ -127,8 +128,8 @@ async function play(world: World, deed: Deed, trouble: Trouble): Promise<void> {
   expect(after?.checkpoint?.interrupts ?? []).toEqual([])
 }
 
-/** Waits, with time going by if nothing happens without it. */
-async function inTime({ pass }: Stage, work: Promise<unknown>): Promise<void> {
+/** Waits for work, and advances the clock if nothing happens otherwise. */
+async function inTime({ pass }: Setup, work: Promise<unknown>): Promise<void> {
   let over = false
   const done = work.finally(() => {
     over = true
@@ -142,8 +143,8 @@ async function inTime({ pass }: Stage, work: Promise<unknown>): Promise<void> {
   await done
 }
 
-/** What is wrong with a thread between two runs. */
-async function faults({ store, messages, clock, heard }: World): Promise<string[]> {
+/** Lists the faults of a thread between two runs. */
+async function faults({ store, messages, clock, heard }: Env): Promise<string[]> {
   const { openCalls = [], checkpoint, runId } = (await store.threads.get(ANN)) ?? {}
   const awaited = [...openCalls, ...(checkpoint?.interrupts ?? [])].map(({ callId }) => callId)
   const history = await messages()
@@ -159,22 +160,22 @@ async function faults({ store, messages, clock, heard }: World): Promise<string[
   ]
 }
 
-async function tell(deeds: readonly (readonly [Deed, Trouble])[]): Promise<World> {
-  const stage = world()
+async function tell(deeds: readonly (readonly [Deed, Trouble])[]): Promise<Env> {
+  const env = newEnv()
   for (const [deed, trouble] of deeds) {
-    await play(stage, deed, trouble)
-    expect(await faults(stage)).toEqual([])
+    await apply(env, deed, trouble)
+    expect(await faults(env)).toEqual([])
   }
-  return stage
+  return env
 }
 
 test('whatever happens on a thread, every call has one result or is awaited, and the next message is answered', async () => {
   await fc.assert(
     fc.asyncProperty(story, async (deeds) => {
-      const stage = await tell(deeds)
-      const next = stage.runner({ pending: 'drop', agent: agent() }).query('next', session)
+      const env = await tell(deeds)
+      const next = env.runner({ pending: 'drop', agent: agent() }).query('next', session)
       expect(await settled(next)).toMatch(/^heard .*next$/)
-      expect(await faults(stage)).toEqual([])
+      expect(await faults(env)).toEqual([])
     }),
     { numRuns: 200 },
   )

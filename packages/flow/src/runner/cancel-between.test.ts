@@ -2,27 +2,27 @@ import type { AgentEvent, RunEnd } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { loop, type RunnerOptions, sequential, setSubAgents } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
-import { ANN, idle, session, stage, unsound } from './runner.fixture.ts'
+import { ANN, idle, session, setup, unsound } from './runner.fixture.ts'
 
 type Stop = 'abort' | 'cancel' | 'after-tools' | 'timeout' | 'leave'
 
-/** A run that is stopped at an event of an agent, before anything else has begun. */
+/** Stops a run at an event of an agent, before anything else has started. */
 async function stopped(text: string, agent: RunnerOptions['agent'], where: string, how: Stop): Promise<RunEnd> {
-  const world = stage({ agent, limits: { runMs: 60_000 } })
-  const desk = world.runner()
+  const env = setup({ agent, limits: { runMs: 60_000 } })
+  const desk = env.runner()
   const stop = new AbortController()
   for await (const event of desk.query(text, { ...session, signal: stop.signal }).eventsWithoutThrowing()) {
     if (`${event.agentName} ${event.type}` !== where) continue
     if (how === 'leave') break
     if (how === 'abort') stop.abort()
-    else if (how === 'timeout') await world.pass(60_000, 1_000)
+    else if (how === 'timeout') await env.pass(60_000, 1_000)
     else await desk.cancel(ANN, how === 'cancel' ? {} : { mode: how })
     await idle()
   }
-  const ends = world.heard.filter((event: AgentEvent) => event.type === 'run-end')
+  const ends = env.heard.filter((event: AgentEvent) => event.type === 'run-end')
   expect(ends).toHaveLength(1)
-  expect(unsound(await world.messages())).toEqual([])
-  expect(world.clock.pending).toBe(0)
+  expect(unsound(await env.messages())).toEqual([])
+  expect(env.clock.pending).toBe(0)
   return ends[0] as RunEnd
 }
 

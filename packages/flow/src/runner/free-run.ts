@@ -1,9 +1,10 @@
 import type { RunContext, RunInput, RunRequest, RunSettings } from '@troupe/kernel'
-import { SCENE, type Scene, SessionLog } from '../session.ts'
+import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
+import { ThreadLog } from '../thread-log.ts'
 import { checkFreeInput } from './check-input.ts'
 import type { RunnerParts } from './runner.ts'
 
-/** A run that belongs to no thread: it is stored nowhere and can ask nobody. */
+/** Makes the settings of a run without a thread, which is not stored and cannot ask questions. */
 export function freeRun(
   { flow, limits, callbacks, clock, report }: RunnerParts,
   input: RunInput,
@@ -11,16 +12,16 @@ export function freeRun(
   { signal, prepare }: RunRequest,
 ): RunSettings {
   checkFreeInput(input)
-  const { messages, state: wished } = input
-  const scene: Scene = {
+  const { messages, state: stateChange } = input
+  const flowContext: FlowContext = {
     runId,
-    session: new SessionLog(messages),
+    log: new ThreadLog(messages),
     limit: limits.transfers,
     budget: { left: limits.transfers },
-    player: flow,
+    owner: flow,
     ephemeral: true,
   }
-  const { set = {}, removed = [] } = wished ?? {}
+  const { set = {}, removed = [] } = stateChange ?? {}
   const state =
     removed.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([key]) => !removed.includes(key)))
   const settings: { -readonly [K in keyof RunSettings]: RunSettings[K] } = {
@@ -30,7 +31,7 @@ export function freeRun(
     timeoutMs: limits.runMs,
     state,
     prepare: (ctx: RunContext) => {
-      const ready = ctx.with(SCENE, scene)
+      const ready = ctx.with(FLOW_CONTEXT, flowContext)
       return prepare ? prepare(ready) : ready
     },
   }

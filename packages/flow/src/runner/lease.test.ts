@@ -3,30 +3,30 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, test } from 'vitest'
 import type { FlowRunner, RunnerOptions } from '../index.ts'
 import { type Gate, gate, obedient, TOOLS } from './obedient.fixture.ts'
-import { ANN, checkpointOf, type Stage, session, settled, stage, tapped, unsound } from './runner.fixture.ts'
+import { ANN, checkpointOf, type Setup, session, settled, setup, tapped, unsound } from './runner.fixture.ts'
 
 type Tap = (operation: string, count: number) => void | Promise<void>
 
-interface Fragile extends Stage {
+interface Fragile extends Setup {
   readonly operations: string[]
-  /** Hears each operation with how often it has come. */
+  /** Called for each operation with the number of times it has been called. */
   readonly tap: { now: Tap }
-  /** How much later it is for the store: what a process that slept finds. */
+  /** How far the clock of the store is ahead, as after a process has slept. */
   readonly ahead: { ms: number }
 }
 
-/** A stage whose store can fail. */
+/** A setup whose store can fail. */
 function fragile(options: Partial<RunnerOptions> = {}): Fragile {
   const operations: string[] = []
   const tap: { now: Tap } = { now: () => undefined }
   const ahead = { ms: 0 }
-  const world = stage(options, (clock) =>
+  const env = setup(options, (clock) =>
     tapped(memoryStore({ clock: { now: () => clock.now() + ahead.ms } }), (operation) => {
       operations.push(operation)
       return tap.now(operation, operations.filter((name) => name === operation).length)
     }),
   )
-  return { ...world, operations, tap, ahead }
+  return { ...env, operations, tap, ahead }
 }
 
 const down = (): never => {
@@ -34,104 +34,104 @@ const down = (): never => {
 }
 const never: Promise<never> = new Promise(() => {})
 
-/** A run R1 that stands in a tool. */
-async function standing(
+/** Starts a run R1 that waits in a tool. */
+async function waitingInTool(
   limits: RunnerOptions['limits'] = {},
 ): Promise<ReturnType<typeof fragile> & { desk: FlowRunner; gate: Gate; first: Promise<string> }> {
   const door = gate()
-  const world = fragile({ agent: obedient('Desk', { wait: door.pass }), limits })
-  const desk = world.runner()
+  const env = fragile({ agent: obedient('Desk', { wait: door.pass }), limits })
+  const desk = env.runner()
   const first = settled(desk.query('call wait:a', { ...session, runId: 'R1' }))
   await door.entered
-  return { ...world, desk, gate: door, first }
+  return { ...env, desk, gate: door, first }
 }
 
-const ends = ({ heard }: Stage) => heard.filter(({ type }) => type === 'run-end').length
+const ends = ({ heard }: Setup) => heard.filter(({ type }) => type === 'run-end').length
 
 describe('the lease', () => {
   test('is renewed while the run goes on, however long', async () => {
-    const world = await standing({ runMs: 1_000_000 })
-    await world.pass(300_000, 1_000)
-    expect(await settled(world.runner().query('hi', session))).toBe('THREAD_BUSY')
-    world.gate.open()
-    expect(await world.first).toBe('got passed')
-    expect(world.clock.pending).toBe(0)
+    const env = await waitingInTool({ runMs: 1_000_000 })
+    await env.pass(300_000, 1_000)
+    expect(await settled(env.runner().query('hi', session))).toBe('THREAD_BUSY')
+    env.gate.open()
+    expect(await env.first).toBe('got passed')
+    expect(env.clock.pending).toBe(0)
   })
 
   test('is renewed in time also when it is shorter than the pace of looking', async () => {
-    const world = await standing({ leaseMs: 900, pollMs: 60_000 })
-    await world.pass(10_000, 100)
-    world.gate.open()
-    expect(await world.first).toBe('got passed')
+    const env = await waitingInTool({ leaseMs: 900, pollMs: 60_000 })
+    await env.pass(10_000, 100)
+    env.gate.open()
+    expect(await env.first).toBe('got passed')
   })
 
   test('that another run has taken ends the run as failed, with LEASE_LOST, and nothing of it is stored', async () => {
-    const world = await standing()
-    world.ahead.ms = 40_000
-    expect(await settled(world.runner().query('mine', { ...session, runId: 'R2' }))).toBe('heard mine')
-    await world.pass(4_000)
-    expect(await world.first).toBe('LEASE_LOST')
-    const end = world.heard.findLast(({ type, runId }) => type === 'run-end' && runId === 'R1')
+    const env = await waitingInTool()
+    env.ahead.ms = 40_000
+    expect(await settled(env.runner().query('mine', { ...session, runId: 'R2' }))).toBe('heard mine')
+    await env.pass(4_000)
+    expect(await env.first).toBe('LEASE_LOST')
+    const end = env.heard.findLast(({ type, runId }) => type === 'run-end' && runId === 'R1')
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'LEASE_LOST' } })
-    expect(await world.lines()).toEqual(['user mine', 'assistant heard mine'])
-    expect(ends(world)).toBe(2)
-    expect(world.clock.pending).toBe(0)
+    expect(await env.lines()).toEqual(['user mine', 'assistant heard mine'])
+    expect(ends(env)).toBe(2)
+    expect(env.clock.pending).toBe(0)
   })
 
   test('that cannot be renewed for a while is kept', async () => {
-    const world = await standing()
-    world.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
-    await world.pass(20_000)
-    world.tap.now = () => undefined
-    await world.pass(60_000)
-    world.gate.open()
-    expect(await world.first).toBe('got passed')
+    const env = await waitingInTool()
+    env.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
+    await env.pass(20_000)
+    env.tap.now = () => undefined
+    await env.pass(60_000)
+    env.gate.open()
+    expect(await env.first).toBe('got passed')
   })
 
   test('that cannot be renewed until it expires is lost', async () => {
-    const world = await standing()
-    world.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
-    await world.pass(28_000)
-    expect(ends(world)).toBe(0)
-    await world.pass(6_000)
-    expect(await world.first).toBe('LEASE_LOST')
-    expect(world.clock.pending).toBe(0)
+    const env = await waitingInTool()
+    env.tap.now = (operation) => (operation === 'leases.renew' ? down() : undefined)
+    await env.pass(28_000)
+    expect(ends(env)).toBe(0)
+    await env.pass(6_000)
+    expect(await env.first).toBe('LEASE_LOST')
+    expect(env.clock.pending).toBe(0)
   })
 
   test('whose renewal never comes back is lost as well', async () => {
-    const world = await standing()
-    world.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
-    await world.pass(60_000)
-    expect(ends(world)).toBe(1)
-    expect(await world.first).toBe('LEASE_LOST')
+    const env = await waitingInTool()
+    env.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
+    await env.pass(60_000)
+    expect(ends(env)).toBe(1)
+    expect(await env.first).toBe('LEASE_LOST')
   })
 
   test('whose renewal never comes back does not keep a run from its time limit', async () => {
-    const world = await standing({ runMs: 10_000 })
-    world.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
-    await world.pass(20_000)
-    expect(ends(world)).toBe(1)
-    expect(await world.first).toBe('TIMEOUT')
+    const env = await waitingInTool({ runMs: 10_000 })
+    env.tap.now = (operation) => (operation === 'leases.renew' ? never : undefined)
+    await env.pass(20_000)
+    expect(ends(env)).toBe(1)
+    expect(await env.first).toBe('TIMEOUT')
   })
 
   test('that was lost before the commit: failed, nothing stored', async () => {
-    const world = await standing()
-    world.ahead.ms = 40_000
-    const { token } = await world.store.leases.acquire(ANN, { runId: 'R2', ttlMs: 60_000 })
-    world.gate.open()
-    expect(await world.first).toBe('LEASE_LOST')
-    expect(await world.messages()).toEqual([])
-    await world.store.leases.release(ANN, token)
-    expect(await settled(world.desk.query('next', session))).toBe('heard next')
+    const env = await waitingInTool()
+    env.ahead.ms = 40_000
+    const { token } = await env.store.leases.acquire(ANN, { runId: 'R2', ttlMs: 60_000 })
+    env.gate.open()
+    expect(await env.first).toBe('LEASE_LOST')
+    expect(await env.messages()).toEqual([])
+    await env.store.leases.release(ANN, token)
+    expect(await settled(env.desk.query('next', session))).toBe('heard next')
   })
 })
 
-/** Every operation of a run in turn, so that none is forgotten. */
+/** Covers every operation of a run, one after the other. */
 async function operationsOf(text: string): Promise<[string, string, number][]> {
-  const world = fragile({ agent: obedient('Desk', TOOLS) })
-  await settled(world.runner().query(text, session))
+  const env = fragile({ agent: obedient('Desk', TOOLS) })
+  await settled(env.runner().query(text, session))
   const counts = new Map<string, number>()
-  return world.operations.map((operation) => {
+  return env.operations.map((operation) => {
     const count = (counts.get(operation) ?? 0) + 1
     counts.set(operation, count)
     return [text, operation, count]
@@ -146,43 +146,43 @@ const all = [
 
 describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, count) => {
   const broken = () => {
-    const world = fragile({ agent: obedient('Desk', TOOLS) })
-    world.tap.now = (name, nth) => (name === operation && nth === count ? down() : undefined)
-    return world
+    const env = fragile({ agent: obedient('Desk', TOOLS) })
+    env.tap.now = (name, nth) => (name === operation && nth === count ? down() : undefined)
+    return env
   }
 
   test('the run ends once, nothing is half written, and the thread can be used', async () => {
-    const world = broken()
-    const desk = world.runner()
+    const env = broken()
+    const desk = env.runner()
     const how = await settled(desk.query(text, { ...session, runId: 'R1' }))
     const began = !['leases.acquire', 'threads.get', 'threads.open'].includes(operation)
-    expect(ends(world)).toBe(began ? 1 : 0)
+    expect(ends(env)).toBe(began ? 1 : 0)
     expect(how).toBe(operation === 'leases.release' ? how : 'NOT_FOUND')
-    expect(world.clock.pending).toBe(0)
+    expect(env.clock.pending).toBe(0)
     if (operation === 'leases.release') {
-      expect(world.reports).toMatchObject([{ code: 'NOT_FOUND' }])
-      world.clock.advance(30_000)
+      expect(env.reports).toMatchObject([{ code: 'NOT_FOUND' }])
+      env.clock.advance(30_000)
     }
-    const thread = await world.store.threads.get(ANN)
+    const thread = await env.store.threads.get(ANN)
     const awaiting = [...(thread?.openCalls ?? []), ...(thread?.checkpoint?.interrupts ?? [])]
     expect(
       unsound(
-        await world.messages(),
+        await env.messages(),
         awaiting.map(({ callId }) => callId),
       ),
     ).toEqual([])
     if (operation !== 'leases.release') {
-      expect(await checkpointOf(world)).toBeUndefined()
+      expect(await checkpointOf(env)).toBeUndefined()
       expect(thread?.openCalls ?? []).toEqual([])
     }
-    expect(await settled(world.runner({ pending: 'drop' }).query('next', session))).toMatch(/^heard .*next$/)
+    expect(await settled(env.runner({ pending: 'drop' }).query('next', session))).toMatch(/^heard .*next$/)
   })
 
   test('a reader sees it too', async () => {
-    const world = broken()
+    const env = broken()
     const types: string[] = []
     const read = async () => {
-      for await (const { type } of world.runner().query(text, session)) types.push(type)
+      for await (const { type } of env.runner().query(text, session)) types.push(type)
     }
     if (['leases.acquire', 'threads.get', 'threads.open'].includes(operation)) {
       await expect(read()).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -199,27 +199,27 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
 })
 
 test('a question that could not be stored, and so was not shown, does not block the thread', async () => {
-  const world = fragile()
-  world.tap.now = (operation, count) => (operation === 'threads.commit' && count === 1 ? down() : undefined)
-  expect(await settled(world.runner().query('call ask:a', session))).toBe('NOT_FOUND')
-  expect(await settled(world.runner().query('next', session))).toBe('heard call ask:a | next')
+  const env = fragile()
+  env.tap.now = (operation, count) => (operation === 'threads.commit' && count === 1 ? down() : undefined)
+  expect(await settled(env.runner().query('call ask:a', session))).toBe('NOT_FOUND')
+  expect(await settled(env.runner().query('next', session))).toBe('heard call ask:a | next')
 })
 
 test('a run that ends with a question is one commit', async () => {
-  const world = fragile()
-  await world.runner().query('call ask:a', session)
-  expect(world.operations.filter((operation) => operation === 'threads.commit')).toHaveLength(1)
+  const env = fragile()
+  await env.runner().query('call ask:a', session)
+  expect(env.operations.filter((operation) => operation === 'threads.commit')).toHaveLength(1)
 })
 
-test('what refused a run is told even if its thread could not be released', async () => {
-  const world = fragile()
-  world.tap.now = (operation) => (operation === 'leases.release' ? down() : undefined)
-  expect(await settled(world.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+test('the error that refused a run is reported even if its thread could not be released', async () => {
+  const env = fragile()
+  env.tap.now = (operation) => (operation === 'leases.release' ? down() : undefined)
+  expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
 })
 
 test('a commit whose confirmation got lost leaves a sound thread', async () => {
   for (const text of ['call add:a', 'call add:a ask:b']) {
-    const world = stage({}, (clock) => {
+    const env = setup({}, (clock) => {
       const store = memoryStore({ clock })
       let commits = 0
       const commit: typeof store.threads.commit = async (...args) => {
@@ -228,25 +228,25 @@ test('a commit whose confirmation got lost leaves a sound thread', async () => {
       }
       return { ...store, threads: { ...store.threads, commit } }
     })
-    expect(await settled(world.runner().query(text, session))).toBe('NOT_FOUND')
-    const { checkpoint } = (await world.store.threads.get(ANN)) ?? {}
+    expect(await settled(env.runner().query(text, session))).toBe('NOT_FOUND')
+    const { checkpoint } = (await env.store.threads.get(ANN)) ?? {}
     expect(
       unsound(
-        await world.messages(),
+        await env.messages(),
         checkpoint?.interrupts.map(({ callId }) => callId),
       ),
     ).toEqual([])
-    expect(await settled(world.runner({ pending: 'drop' }).query('next', session))).toMatch(/^heard .*next$/)
+    expect(await settled(env.runner({ pending: 'drop' }).query('next', session))).toMatch(/^heard .*next$/)
   }
 })
 
-test('a store that fails in its own words is a failure of the run', async () => {
-  const world = fragile()
-  world.tap.now = (operation) => {
+test('an error of the store that is not a KernelError fails the run', async () => {
+  const env = fragile()
+  env.tap.now = (operation) => {
     if (operation === 'threads.commit') throw new TypeError('socket closed')
   }
-  const error: unknown = await Promise.resolve(world.runner().query('hi', session)).catch((error: unknown) => error)
+  const error: unknown = await Promise.resolve(env.runner().query('hi', session)).catch((error: unknown) => error)
   expect(KernelError.is(error)).toBe(true)
   expect(error).toMatchObject({ message: 'socket closed' })
-  expect((await world.store.threads.get(ANN))?.runId).toBeUndefined()
+  expect((await env.store.threads.get(ANN))?.runId).toBeUndefined()
 })

@@ -1,21 +1,21 @@
 import type { CancelMode, ThreadRef } from '@troupe/kernel'
 
-/** A run that can be told to stop. */
+/** A run that can be cancelled. */
 interface Stoppable {
   cancel(mode: CancelMode, runId: string | undefined): boolean
 }
 
-/** The runs of this process, by thread: they are cancelled without a detour, and wait for each other in the order they came. */
+/** The runs of this process by thread; they are cancelled directly, and queue in the order in which they came. */
 export class LocalRuns {
   readonly #running: Map<string, { readonly run: Stoppable; readonly ended: PromiseWithResolvers<void> }> = new Map()
-  readonly #lines: Map<string, Promise<void>> = new Map()
+  readonly #queues: Map<string, Promise<void>> = new Map()
 
   cancel(ref: ThreadRef, mode: CancelMode, runId: string | undefined): boolean {
     return this.#running.get(keyOf(ref))?.run.cancel(mode, runId) ?? false
   }
 
-  /** Enters a run that holds its thread; gives the way out. */
-  enter(ref: ThreadRef, run: Stoppable): () => void {
+  /** Adds a run that holds its thread; gives the function that removes it. */
+  register(ref: ThreadRef, run: Stoppable): () => void {
     const key = keyOf(ref)
     const entry = { run, ended: Promise.withResolvers<void>() }
     this.#running.set(key, entry)
@@ -25,21 +25,21 @@ export class LocalRuns {
     }
   }
 
-  /** Settles when the run that now holds the thread lets go; nothing if none of this process does. */
+  /** Settles when the run that holds the thread has released it; `undefined` if no run of this process holds it. */
   freed(ref: ThreadRef): Promise<void> | undefined {
     return this.#running.get(keyOf(ref))?.ended.promise
   }
 
-  /** A place in the line of those that wait for a thread: who stands before, and the way out. */
+  /** Adds a run to the queue of a thread; `before` settles when it is first, and `leave` takes it out. */
   queue(ref: ThreadRef): { readonly before: Promise<void> | undefined; leave(): void } {
     const key = keyOf(ref)
-    const before = this.#lines.get(key)
+    const before = this.#queues.get(key)
     const { promise, resolve } = Promise.withResolvers<void>()
-    // Who gives up while others wait before must not let those behind pass them.
-    const place = before ? Promise.all([before, promise]).then(() => undefined) : promise
-    this.#lines.set(key, place)
-    place.then(() => {
-      if (this.#lines.get(key) === place) this.#lines.delete(key)
+    // A run that leaves early must not let the runs behind it overtake those in front.
+    const entry = before ? Promise.all([before, promise]).then(() => undefined) : promise
+    this.#queues.set(key, entry)
+    entry.then(() => {
+      if (this.#queues.get(key) === entry) this.#queues.delete(key)
     })
     return { before, leave: resolve }
   }

@@ -13,11 +13,11 @@ import {
 } from '@troupe/kernel'
 import { openCalls } from '@troupe/kernel/history'
 
-/** A tool of an obedient agent: works, or is `open` because its result comes from outside. */
+/** A tool of an obedient agent: a function, or `open` if its result comes from outside. */
 export type Work = 'open' | ((ctx: RunContext, callId: string) => string | Promise<string>)
 export type Tools = { readonly [name: string]: Work }
 
-/** What every test may call. */
+/** The tools that every test can use. */
 export const TOOLS: Tools = {
   add: (_, callId) => `added ${callId}`,
   ask: async (ctx, callId) => JSON.stringify(await ctx.interrupt({ reason: 'input', message: `Well, ${callId}?` })),
@@ -28,8 +28,8 @@ export const TOOLS: Tools = {
 }
 
 /**
- * An agent that does what the last user message says: `call add:a ask:b` calls tools, `to:Floor/Leaf call add:a` has Desk hand over first,
- * `set key value` changes state, anything else is repeated with all that the user has said before.
+ * An agent that does what the last user message says: `call add:a ask:b` calls tools, `to:Floor/Leaf call add:a` makes Desk transfer first,
+ * `set key value` changes state, any other text is repeated with the earlier user messages.
  */
 export function obedient(name: string, tools: Tools = TOOLS): Agent {
   return {
@@ -80,7 +80,7 @@ async function* obey(
   yield* carryOut(name, tools, [...messages, message], ctx)
 }
 
-/** Runs the calls that have no result yet, all at once. */
+/** Runs the calls without a result, in parallel. */
 async function* carryOut(
   name: string,
   tools: Tools,
@@ -121,7 +121,7 @@ function parse(text: string): { readonly to: readonly string[]; readonly command
     : { to: [], command: text }
 }
 
-/** What the user has said, without what other agents did. */
+/** The messages of the user, without the context from other agents. */
 function wordsOf(messages: readonly Message[]): readonly string[] {
   const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
   return texts.filter((text) => !text.startsWith('For context:'))
@@ -133,12 +133,12 @@ function results(messages: readonly Message[]): readonly string[] {
   return messages.slice(from + 1).map(({ content }) => textOf(content))
 }
 
-/** Something that waits until it is let go, or until its run is aborted. */
+/** A tool that waits until the test opens it or its run is aborted. */
 export interface Gate {
   readonly entered: Promise<void>
   open(): void
   readonly pass: (ctx: RunContext) => Promise<string>
-  /** Does not hear the abort. */
+  /** Ignores the abort. */
   readonly deaf: () => Promise<string>
 }
 

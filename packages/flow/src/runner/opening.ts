@@ -7,25 +7,26 @@ import {
   type RunInput,
   type Thread,
 } from '@troupe/kernel'
-import type { Resumption } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
+import type { Resumption } from '../tree/flow-outcome.ts'
 import { askedIn, brokenOff, checkAnswers, readCheckpoint, resumptionOf } from './checkpoint.ts'
+import type { ThreadOpenCall } from './thread-messages.ts'
 
-/** How a run begins on a thread. */
+/** How a run starts on a thread. */
 export interface Opening {
-  /** What comes into the history before the agents speak. */
+  /** Messages that are added to the history before the agents run. */
   readonly messages: readonly Message[]
   readonly resumption?: Resumption
-  /** What the run goes on from. */
+  /** The checkpoint that the run continues from. */
   readonly checkpoint?: Checkpoint
-  /** What is open is answered neutrally first. */
+  /** Whether open calls get a neutral result first. */
   readonly drops?: true
 }
 
-/** What a user message does to questions and calls that are open. */
+/** How a run treats open questions and calls when a user message comes: it is refused, or it drops them. */
 export type PendingPolicy = 'reject' | 'drop'
 
-/** Contract: throws before anything has changed. */
+/** Starts a run with answers. Contract: throws before anything changes. */
 export async function openWithAnswers(
   agent: FlowAgent,
   thread: Thread | undefined,
@@ -34,7 +35,7 @@ export async function openWithAnswers(
 ): Promise<Opening> {
   const former = thread && brokenOff(thread)
   if (former !== undefined) {
-    const message = `resume: run ${former} took the answers and did not end; go on with a message`
+    const message = `resume: run ${former} has already taken the answers and did not end; continue with a message`
     throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: [], resumedBy: former } })
   }
   const checkpoint = thread && readCheckpoint(agent, thread)
@@ -42,7 +43,7 @@ export async function openWithAnswers(
   return { messages: [], ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint, answers) }) }
 }
 
-/** Contract: throws before anything has changed; results of open calls continue where they were asked for. */
+/** Starts a run with messages. Contract: throws before anything changes; results of open calls go to the agent that made the calls. */
 export function openWithInput(
   agent: FlowAgent,
   thread: Pick<Thread, 'openCalls' | 'checkpoint'>,
@@ -67,7 +68,7 @@ export function openWithInput(
   return { messages: given, ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint) }) }
 }
 
-/** A result stands behind its call, whatever else has come with it, and says whose it is. */
+/** Moves results of open calls to the front, so that they follow their calls, and adds the name of the agent that made the call. */
 function resultsFirst(
   messages: readonly Message[],
   answered: ReadonlySet<string>,
@@ -84,13 +85,11 @@ function resultsFirst(
   return [...results, ...others]
 }
 
-function callOf(callId: string, calls: readonly OpenCall[]): OpenCall | undefined {
+function callOf(callId: string, calls: readonly ThreadOpenCall[]): ThreadOpenCall | undefined {
   return calls.find((call) => call.callId === callId)
 }
 
-type OpenCall = Thread['openCalls'][number]
-
-/** The open calls that an input answers; a result for anything else is refused. */
+/** The ids of the open calls that the input has results for. Contract: throws for a result of any other call. */
 function resultsIn(messages: readonly Message[], { openCalls }: Pick<Thread, 'openCalls'>): ReadonlySet<string> {
   const made = new Set(
     messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
@@ -101,23 +100,27 @@ function resultsIn(messages: readonly Message[], { openCalls }: Pick<Thread, 'op
     const { callId } = message
     if (!callOf(callId, openCalls) || answered.has(callId)) {
       const ids = openCalls.map((call) => call.callId)
-      const why = answered.has(callId) ? 'is answered twice' : 'is not open in this thread'
-      throw new KernelError('TOOL_CALL_UNKNOWN', `run: call ${callId} ${why}; open are ${ids.join(', ') || 'none'}`, {
-        details: { callId, open: ids },
-      })
+      const why = answered.has(callId) ? 'has two results' : 'is not open in this thread'
+      throw new KernelError(
+        'TOOL_CALL_UNKNOWN',
+        `run: call ${callId} ${why}; open calls are ${ids.join(', ') || 'none'}`,
+        {
+          details: { callId, open: ids },
+        },
+      )
     }
     answered.add(callId)
   }
   return answered
 }
 
-function pending(waiting: readonly OpenCall[], asked: readonly { readonly id: string }[]): KernelError {
+function pending(waiting: readonly ThreadOpenCall[], asked: readonly { readonly id: string }[]): KernelError {
   const callIds = waiting.map(({ callId }) => callId)
   const interruptIds = asked.map(({ id }) => id)
   const open = [...callIds, ...interruptIds].join(', ')
   return new KernelError(
     'PENDING_TOOL_CALLS',
-    `run: the thread waits for ${open}; give the results, resume with answers, or drop them with pending: 'drop'`,
+    `run: the thread waits for ${open}; send the results, resume with answers, or drop them with pending: 'drop'`,
     { details: { callIds, interruptIds } },
   )
 }

@@ -2,7 +2,7 @@ import type { Checkpoint, Json } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { type FlowRunner, setSubAgents } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
-import { ANN, asking, checkpointOf, type Stage, session, settled, stage, tamper, unsound } from './runner.fixture.ts'
+import { ANN, asking, checkpointOf, type Setup, session, settled, setup, tamper, unsound } from './runner.fixture.ts'
 
 describe('what does not fit is refused, and nothing is changed', () => {
   const responseSchema = {
@@ -14,15 +14,15 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ask: async (ctx) => JSON.stringify(await ctx.interrupt({ reason: 'approval', responseSchema })),
     soon: async (ctx) => String(await ctx.interrupt({ reason: 'input', expiresAt: ctx.clock.now() + 1_000 })),
   })
-  const refused = async (world: Stage & { desk: FlowRunner }, run: () => ReturnType<FlowRunner['resume']>) => {
-    const before = await world.snapshot()
-    const heard = world.heard.length
+  const refused = async (env: Setup & { desk: FlowRunner }, run: () => ReturnType<FlowRunner['resume']>) => {
+    const before = await env.snapshot()
+    const heard = env.heard.length
     const error: unknown = await Promise.resolve(run()).catch((error: unknown) => error)
     await expect(run()[Symbol.asyncIterator]().next()).rejects.toMatchObject({ message: (error as Error).message })
-    expect(await world.snapshot()).toEqual(before)
-    expect(world.heard).toHaveLength(heard)
-    expect(world.clock.pending).toBe(0)
-    expect((await world.store.threads.get(ANN))?.runId).toBeUndefined()
+    expect(await env.snapshot()).toEqual(before)
+    expect(env.heard).toHaveLength(heard)
+    expect(env.clock.pending).toBe(0)
+    expect((await env.store.threads.get(ANN))?.runId).toBeUndefined()
     return error
   }
 
@@ -37,35 +37,35 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ['an answer of undefined', { 'a#1': undefined as never }, 'VALIDATION_FAILED'],
   ]
   test.each(answers)('%s', async (_, answer, code) => {
-    const world = await asking('call ask:a', picky)
-    expect(await refused(world, () => world.desk.resume(answer, session))).toMatchObject({ code })
-    expect(await settled(world.desk.resume({ 'a#1': { approved: true } }, session))).toBe('got {"approved":true}')
+    const env = await asking('call ask:a', picky)
+    expect(await refused(env, () => env.desk.resume(answer, session))).toMatchObject({ code })
+    expect(await settled(env.desk.resume({ 'a#1': { approved: true } }, session))).toBe('got {"approved":true}')
   })
 
   test('an unknown id names those that are open', async () => {
-    const world = await asking()
-    const error = await refused(world, () => world.desk.resume({ 'z#1': 1 }, session))
+    const env = await asking()
+    const error = await refused(env, () => env.desk.resume({ 'z#1': 1 }, session))
     expect(error).toMatchObject({ details: { open: ['b#1', 'c#1'] } })
   })
 
   test('an answer that comes too late', async () => {
-    const world = await asking('call soon:a', picky)
-    world.clock.advance(1_000)
-    const error = await refused(world, () => world.desk.resume({ 'a#1': 'yes' }, session))
+    const env = await asking('call soon:a', picky)
+    env.clock.advance(1_000)
+    const error = await refused(env, () => env.desk.resume({ 'a#1': 'yes' }, session))
     expect(error).toMatchObject({ code: 'INTERRUPT_EXPIRED' })
   })
 
   test('an answer of another owner, who learns nothing', async () => {
-    const world = await asking()
+    const env = await asking()
     const foreign = { ...ANN, user: 'bob' }
-    const error = await refused(world, () => world.desk.resume({ 'b#1': 1 }, { session: foreign }))
+    const error = await refused(env, () => env.desk.resume({ 'b#1': 1 }, { session: foreign }))
     expect(error).toMatchObject({ code: 'INTERRUPT_UNKNOWN', details: { open: [] } })
   })
 
   test('an answer to a thread that is not there, and it is not made', async () => {
-    const world = stage()
-    expect(await settled(world.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
-    expect(await world.store.threads.list(ANN)).toEqual([])
+    const env = setup()
+    expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await env.store.threads.list(ANN)).toEqual([])
   })
 
   const broken: [string, (checkpoint: Checkpoint) => unknown][] = [
@@ -79,28 +79,28 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ['that is text', () => 'broken'],
   ]
   test.each(broken)('a checkpoint %s', async (_, change) => {
-    const world = await asking('call ask:a')
-    await tamper(world, change)
-    expect(await refused(world, () => world.desk.resume({ 'a#1': 1 }, session))).toMatchObject({
+    const env = await asking('call ask:a')
+    await tamper(env, change)
+    expect(await refused(env, () => env.desk.resume({ 'a#1': 1 }, session))).toMatchObject({
       code: 'CHECKPOINT_INVALID',
     })
   })
 
   test.each(broken)('but a message with pending drop goes on after a checkpoint %s', async (_, change) => {
-    const world = await asking('call ask:a')
-    await tamper(world, change)
-    expect(await settled(world.runner({ pending: 'drop' }).query('next', session))).toBe('heard call ask:a | next')
-    expect(await checkpointOf(world)).toBeUndefined()
-    expect(unsound(await world.messages())).toEqual([])
+    const env = await asking('call ask:a')
+    await tamper(env, change)
+    expect(await settled(env.runner({ pending: 'drop' }).query('next', session))).toBe('heard call ask:a | next')
+    expect(await checkpointOf(env)).toBeUndefined()
+    expect(unsound(await env.messages())).toEqual([])
   })
 
   test('a checkpoint of a tree that has changed', async () => {
     const tree = (name: string) => setSubAgents(obedient('Desk'), [obedient(name)])
-    const world = await asking('to:Leaf call ask:a', tree('Leaf'))
-    const changed = world.runner({ agent: tree('Flower') })
-    expect(await refused(world, () => changed.resume({ 'a#1': 1 }, session))).toMatchObject({
+    const env = await asking('to:Leaf call ask:a', tree('Leaf'))
+    const changed = env.runner({ agent: tree('Flower') })
+    expect(await refused(env, () => changed.resume({ 'a#1': 1 }, session))).toMatchObject({
       code: 'CHECKPOINT_INVALID',
     })
-    expect(await settled(world.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
   })
 })

@@ -13,7 +13,7 @@ import {
   resultOf,
   session,
   settled,
-  stage,
+  setup,
   tamper,
   tapped,
   unsound,
@@ -22,7 +22,7 @@ import {
 
 describe('a question', () => {
   test('ends the run as interrupted, with every open question', async () => {
-    const { events, end } = await record(stage().runner().query('call add:a ask:b ask:c', session))
+    const { events, end } = await record(setup().runner().query('call add:a ask:b ask:c', session))
     const asked = events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
     expect(asked).toMatchObject([{ type: 'interrupt', interrupts: [{ id: 'b#1', callId: 'b' }, { id: 'c#1' }] }])
     expect(end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'b#1' }, { id: 'c#1' }] })
@@ -30,15 +30,15 @@ describe('a question', () => {
 
   test('is shown only after its checkpoint is stored', async () => {
     const order: string[] = []
-    const world = stage({}, (clock) => tapped(memoryStore({ clock }), (operation) => void order.push(operation)))
-    for await (const { type } of world.runner().query('call ask:a', session)) order.push(type)
+    const env = setup({}, (clock) => tapped(memoryStore({ clock }), (operation) => void order.push(operation)))
+    for await (const { type } of env.runner().query('call ask:a', session)) order.push(type)
     const shown = order.indexOf('action')
     expect(shown).toBeGreaterThan(0)
     expect(order.slice(0, shown)).toContain('threads.commit')
   })
 
   test('carries no state for a consumer or a callback', async () => {
-    const { heard, runner } = stage()
+    const { heard, runner } = setup()
     const { events } = await record(runner().query('call ask:a', session))
     expect(JSON.stringify([events, heard])).not.toContain('where it goes on')
     expect(events.some((event) => event.type === 'action' && 'state' in event.action)).toBe(false)
@@ -53,22 +53,22 @@ describe('a question', () => {
         yield { type: 'action', action: { type: 'interrupt', interrupts: [interrupt], state: 'where it goes on' } }
       },
     }
-    const { heard, runner } = stage({ agent })
+    const { heard, runner } = setup({ agent })
     await settled(runner().query('hi'))
     expect(JSON.stringify(heard)).not.toContain('where it goes on')
   })
 
   test('can be answered when the consumer has left at it', async () => {
-    const world = stage()
-    const desk = world.runner()
+    const env = setup()
+    const desk = env.runner()
     for await (const event of desk.query('call ask:a', session)) if (event.type === 'action') break
     expect(await settled(desk.resume({ 'a#1': 'yes' }, session))).toBe('got "yes"')
-    expect(world.clock.pending).toBe(0)
+    expect(env.clock.pending).toBe(0)
   })
 
   test('is in the thread as JSON, with the run and agent that asked', async () => {
-    const world = await asking()
-    const checkpoint = await checkpointOf(world)
+    const env = await asking()
+    const checkpoint = await checkpointOf(env)
     expect(checkpoint).toMatchObject({
       format: 1,
       runId: 'R1',
@@ -76,7 +76,7 @@ describe('a question', () => {
       interrupts: [{ id: 'b#1' }, { id: 'c#1' }],
     })
     expect(JSON.parse(JSON.stringify(checkpoint))).toEqual(checkpoint)
-    expect(await world.lines()).toEqual([
+    expect(await env.lines()).toEqual([
       'user call add:a ask:b ask:c',
       'assistant -> add:a ask:b ask:c',
       'tool a: added a',
@@ -85,24 +85,24 @@ describe('a question', () => {
 })
 
 describe('the end of a run with a question that its reader does not wait for', () => {
-  test.each(['abort', 'cancel', 'leave'])('tells the question, after a %s where it is shown', async (how) => {
-    expect((await stopAt('action', how)).heard.at(-1)).toMatchObject(TOLD)
+  test.each(['abort', 'cancel', 'leave'])('lists the question, after a %s when it is shown', async (how) => {
+    expect((await stopAt('action', how)).heard.at(-1)).toMatchObject(INTERRUPTED)
   })
 
   test.each(['abort', 'cancel', 'leave'])(
-    'tells the question or drops it, after a %s before it is shown',
+    'lists the question or drops it, after a %s before it is shown',
     async (how) => {
-      const world = await stopAt('agent-end', how)
-      const end = world.heard.at(-1)
-      expect(end).toMatchObject((await checkpointOf(world)) ? TOLD : { outcome: 'cancelled' })
+      const env = await stopAt('agent-end', how)
+      const end = env.heard.at(-1)
+      expect(end).toMatchObject((await checkpointOf(env)) ? INTERRUPTED : { outcome: 'cancelled' })
       expect(end).not.toHaveProperty('openCallIds')
     },
   )
 
-  const TOLD = { type: 'run-end', outcome: 'interrupted', interrupts: [{ id: 'a#1' }] }
+  const INTERRUPTED = { type: 'run-end', outcome: 'interrupted', interrupts: [{ id: 'a#1' }] }
   const stopAt = async (type: AgentEvent['type'], how: string) => {
-    const world = stage()
-    const desk = world.runner()
+    const env = setup()
+    const desk = env.runner()
     const stop = new AbortController()
     for await (const event of desk.query('call ask:a', { ...session, signal: stop.signal }).eventsWithoutThrowing()) {
       if (event.type !== type) continue
@@ -110,8 +110,8 @@ describe('the end of a run with a question that its reader does not wait for', (
       if (how === 'abort') stop.abort()
       else await desk.cancel(ANN)
     }
-    expect(world.heard.filter(({ type }) => type === 'run-end')).toHaveLength(1)
-    return world
+    expect(env.heard.filter(({ type }) => type === 'run-end')).toHaveLength(1)
+    return env
   }
 })
 
@@ -119,8 +119,8 @@ describe('resume', () => {
   test('with all answers goes on where it stopped: no second tool-start, no finished call again', async () => {
     const ran: string[] = []
     const add = (_: unknown, id: string) => `ran ${ran.push(id)}`
-    const world = await asking(undefined, obedient('Desk', { ...TOOLS, add }))
-    const { lines } = await record(world.desk.resume({ 'b#1': 'yes', 'c#1': 2 }, session))
+    const env = await asking(undefined, obedient('Desk', { ...TOOLS, add }))
+    const { lines } = await record(env.desk.resume({ 'b#1': 'yes', 'c#1': 2 }, session))
     expect(lines).toEqual([
       'Desk run-start',
       'Desk agent-start',
@@ -133,28 +133,28 @@ describe('resume', () => {
       'Desk run-end complete "got ran 1, \\"yes\\", 2"',
     ])
     expect(ran).toEqual(['a'])
-    expect(await checkpointOf(world)).toBeUndefined()
-    expect(unsound(await world.messages())).toEqual([])
+    expect(await checkpointOf(env)).toBeUndefined()
+    expect(unsound(await env.messages())).toEqual([])
   })
 
   test('with some answers leaves the others open, in any order', async () => {
-    const world = await asking()
-    expect(await settled(world.desk.resume({ 'c#1': 'second' }, session))).toBe('interrupted')
-    expect((await checkpointOf(world))?.interrupts.map(({ id }) => id)).toEqual(['b#1'])
-    expect(await settled(world.desk.resume({ 'b#1': 'first' }, session))).toBe('got added a, "second", "first"')
-    expect(unsound(await world.messages())).toEqual([])
+    const env = await asking()
+    expect(await settled(env.desk.resume({ 'c#1': 'second' }, session))).toBe('interrupted')
+    expect((await checkpointOf(env))?.interrupts.map(({ id }) => id)).toEqual(['b#1'])
+    expect(await settled(env.desk.resume({ 'b#1': 'first' }, session))).toBe('got added a, "second", "first"')
+    expect(unsound(await env.messages())).toEqual([])
   })
 
   test('works in another runner, from a checkpoint that went through JSON', async () => {
-    const world = await asking()
-    await tamper(world, (checkpoint) => JSON.parse(JSON.stringify(checkpoint)))
-    expect(await settled(world.runner().resume({ 'b#1': 1, 'c#1': 2 }, session))).toBe('got added a, 1, 2')
+    const env = await asking()
+    await tamper(env, (checkpoint) => JSON.parse(JSON.stringify(checkpoint)))
+    expect(await settled(env.runner().resume({ 'b#1': 1, 'c#1': 2 }, session))).toBe('got added a, 1, 2')
   })
 
   test('goes on in the agent that asked, with its run path', async () => {
     const agent = () => setSubAgents(obedient('Desk'), [setSubAgents(obedient('Floor'), [obedient('Leaf')])])
-    const world = await asking('to:Floor/Leaf call ask:a', agent())
-    const { events, end } = await record(world.runner({ agent: agent() }).resume({ 'a#1': true }, session))
+    const env = await asking('to:Floor/Leaf call ask:a', agent())
+    const { events, end } = await record(env.runner({ agent: agent() }).resume({ 'a#1': true }, session))
     const started = events.filter(({ type }) => type === 'agent-start')
     expect(started).toMatchObject([{ agentName: 'Leaf', runPath: ['Desk', 'Floor'] }])
     expect(end?.text).toBe('got true')
@@ -169,29 +169,29 @@ describe('resume', () => {
         return say(ctx, 'done')
       },
     }
-    const world = await asking('call ask:a', agent)
+    const env = await asking('call ask:a', agent)
     const additions = { instruction: 'Be kind.' }
-    await world.desk.resume({ 'a#1': 1 }, { ...session, additions, options: { maxIterations: 3 } })
+    await env.desk.resume({ 'a#1': 1 }, { ...session, additions, options: { maxIterations: 3 } })
     expect(seen).toMatchObject([additions, { maxIterations: 3 }])
   })
 
   test('brings changes of state, stored with the turn, and marks what is done when the answers are taken', async () => {
-    const world = stage({ agent: obedient('Desk') })
-    const desk = world.runner()
+    const env = setup({ agent: obedient('Desk') })
+    const desk = env.runner()
     await desk.query('set old 1', session)
     await desk.query('call ask:a', session)
     const ref = session.session
     const commits: unknown[] = []
-    const { commit } = world.store.threads
-    world.store.threads.commit = (...args) => {
+    const { commit } = env.store.threads
+    env.store.threads.commit = (...args) => {
       commits.push(args[1].processed)
       return commit(...args)
     }
     const state = { set: { mood: 'good' }, removed: ['old'] }
     await desk.resume({ 'a#1': 1 }, { ...session, state, processed: ['m7'] })
     expect(commits[0]).toEqual(['m7'])
-    expect(await world.store.threads.processed(ref, ['m7', 'm8'])).toEqual(['m7'])
-    expect((await world.store.threads.get(ref))?.state).toEqual({ mood: 'good' })
+    expect(await env.store.threads.processed(ref, ['m7', 'm8'])).toEqual(['m7'])
+    expect((await env.store.threads.get(ref))?.state).toEqual({ mood: 'good' })
     const broken = desk.resume({ 'a#1': 1 }, { ...session, state: { set: { constructor: 1 } } })
     expect(await settled(broken)).toBe('VALIDATION_FAILED')
   })
@@ -206,19 +206,19 @@ describe('resume', () => {
         yield* say(ctx, `so ${await ctx.interrupt<string>({ reason: 'input' })}`)
       },
     }
-    const world = await asking('hi', agent)
-    const [question] = (await checkpointOf(world))?.interrupts ?? []
+    const env = await asking('hi', agent)
+    const [question] = (await checkpointOf(env))?.interrupts ?? []
     expect(question).toMatchObject({ agentName: 'Plain', reason: 'input' })
-    expect(await settled(world.desk.resume({ [question?.id ?? '']: 'be it' }, session))).toBe('so be it')
+    expect(await settled(env.desk.resume({ [question?.id ?? '']: 'be it' }, session))).toBe('so be it')
     expect(starts).toEqual([0, 1])
   })
 
   test('of a question twice is INTERRUPT_UNKNOWN the second time, and nothing is changed', async () => {
-    const world = await asking('call ask:a')
-    await world.desk.resume({ 'a#1': 1 }, session)
-    const before = await world.snapshot()
-    expect(await settled(world.desk.resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
-    expect(await world.snapshot()).toEqual(before)
+    const env = await asking('call ask:a')
+    await env.desk.resume({ 'a#1': 1 }, session)
+    const before = await env.snapshot()
+    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await env.snapshot()).toEqual(before)
   })
 
   test('that fails answers its calls neutrally, and the next message works', async () => {
@@ -226,71 +226,69 @@ describe('resume', () => {
       await ctx.interrupt({ reason: 'input' })
       throw new Error('the agent broke')
     }
-    const world = await asking('call fail:a ask:b', obedient('Desk', { ...TOOLS, fail }))
-    expect(await settled(world.desk.resume({ 'a#1': 1, 'b#1': 2 }, session))).toBe('AGENT_FAILED')
-    expect(await checkpointOf(world)).toBeUndefined()
-    expect(unsound(await world.messages())).toEqual([])
-    expect(await settled(world.desk.query('next', session))).toBe('heard call fail:a ask:b | next')
+    const env = await asking('call fail:a ask:b', obedient('Desk', { ...TOOLS, fail }))
+    expect(await settled(env.desk.resume({ 'a#1': 1, 'b#1': 2 }, session))).toBe('AGENT_FAILED')
+    expect(await checkpointOf(env)).toBeUndefined()
+    expect(unsound(await env.messages())).toEqual([])
+    expect(await settled(env.desk.query('next', session))).toBe('heard call fail:a ask:b | next')
   })
 })
 
 describe('while a question is open', () => {
   test('a message is PENDING_TOOL_CALLS and changes nothing', async () => {
-    const world = await asking()
-    const before = await world.snapshot()
-    const error: unknown = await Promise.resolve(world.desk.query('hi', session)).catch((error: unknown) => error)
+    const env = await asking()
+    const before = await env.snapshot()
+    const error: unknown = await Promise.resolve(env.desk.query('hi', session)).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { interruptIds: ['b#1', 'c#1'] } })
-    expect(await world.snapshot()).toEqual(before)
+    expect(await env.snapshot()).toEqual(before)
   })
 
   test('a message with pending drop answers its call neutrally, before the message', async () => {
-    const world = await asking('call add:a ask:b')
-    expect(await settled(world.runner({ pending: 'drop' }).query('next', session))).toBe(
-      'heard call add:a ask:b | next',
-    )
-    expect(unsound(await world.messages())).toEqual([])
-    expect(await settled(world.desk.resume({ 'b#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    const env = await asking('call add:a ask:b')
+    expect(await settled(env.runner({ pending: 'drop' }).query('next', session))).toBe('heard call add:a ask:b | next')
+    expect(unsound(await env.messages())).toEqual([])
+    expect(await settled(env.desk.resume({ 'b#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
   })
 
   test('a run without messages leaves it open', async () => {
-    const world = await asking('call ask:a')
-    await settled(world.desk.run({ messages: [], processed: ['x'] }, session))
-    expect(await settled(world.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+    const env = await asking('call ask:a')
+    await settled(env.desk.run({ messages: [], processed: ['x'] }, session))
+    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
   })
 
   test('a result for its call is TOOL_CALL_UNKNOWN', async () => {
-    const world = await asking('call ask:a')
-    const before = await world.snapshot()
-    expect(await settled(world.desk.run({ messages: [resultOf('a')] }, session))).toBe('TOOL_CALL_UNKNOWN')
-    expect(await world.snapshot()).toEqual(before)
+    const env = await asking('call ask:a')
+    const before = await env.snapshot()
+    expect(await settled(env.desk.run({ messages: [resultOf('a')] }, session))).toBe('TOOL_CALL_UNKNOWN')
+    expect(await env.snapshot()).toEqual(before)
   })
 
   test('beside open calls, answers may come first', async () => {
-    const world = await asking('call add:a ask:b open:c')
-    expect((await world.store.threads.get(ANN))?.openCalls).toEqual([{ callId: 'c', name: 'open', agentName: 'Desk' }])
-    expect(await world.desk.resume({ 'b#1': 1 }, session)).toMatchObject({ outcome: 'complete', openCallIds: ['c'] })
-    expect(await settled(world.desk.run({ messages: [resultOf('c')] }, session))).toBe('got added a, 1, result c')
-    expect(unsound(await world.messages())).toEqual([])
+    const env = await asking('call add:a ask:b open:c')
+    expect((await env.store.threads.get(ANN))?.openCalls).toEqual([{ callId: 'c', name: 'open', agentName: 'Desk' }])
+    expect(await env.desk.resume({ 'b#1': 1 }, session)).toMatchObject({ outcome: 'complete', openCallIds: ['c'] })
+    expect(await settled(env.desk.run({ messages: [resultOf('c')] }, session))).toBe('got added a, 1, result c')
+    expect(unsound(await env.messages())).toEqual([])
   })
 
   test('beside open calls, results may come first', async () => {
-    const world = await asking('call ask:b open:c')
-    expect(await settled(world.desk.run({ messages: [resultOf('c')] }, session))).toBe('interrupted')
-    expect((await checkpointOf(world))?.interrupts).toHaveLength(1)
-    expect(await settled(world.desk.resume({ 'b#1': 1 }, session))).toBe('got result c, 1')
-    expect(unsound(await world.messages())).toEqual([])
+    const env = await asking('call ask:b open:c')
+    expect(await settled(env.desk.run({ messages: [resultOf('c')] }, session))).toBe('interrupted')
+    expect((await checkpointOf(env))?.interrupts).toHaveLength(1)
+    expect(await settled(env.desk.resume({ 'b#1': 1 }, session))).toBe('got result c, 1')
+    expect(unsound(await env.messages())).toEqual([])
   })
 
   test('results and a message at once are refused as a whole', async () => {
-    const world = await asking('call ask:b open:c')
-    const before = await world.snapshot()
-    expect(await settled(world.desk.run({ messages: [resultOf('c'), user('hi')] }, session))).toBe('PENDING_TOOL_CALLS')
-    expect(await world.snapshot()).toEqual(before)
+    const env = await asking('call ask:b open:c')
+    const before = await env.snapshot()
+    expect(await settled(env.desk.run({ messages: [resultOf('c'), user('hi')] }, session))).toBe('PENDING_TOOL_CALLS')
+    expect(await env.snapshot()).toEqual(before)
   })
 
   test('a cancel of the run that shows it leaves the thread as it was stored', async () => {
-    const world = stage()
-    const desk = world.runner()
+    const env = setup()
+    const desk = env.runner()
     const iterator = await readTo(desk.query('call ask:a', session), 'action')
     await desk.cancel(ANN)
     await iterator.return?.()

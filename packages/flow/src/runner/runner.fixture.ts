@@ -30,25 +30,25 @@ export const resultOf = (callId: string, content: string = `result ${callId}`): 
 
 export const user = (content: string, id: string = `user/${content}`): Message => ({ id, role: 'user', content })
 
-/** A runner in a world of its own, all of it watched. */
-export interface Stage {
+/** A clock, a store and callbacks, and runners that use them. */
+export interface Setup {
   readonly clock: FakeClock
   readonly store: Store
   readonly reports: KernelError[]
-  /** What callbacks heard. */
+  /** The events that callbacks received. */
   readonly heard: AgentEvent[]
   /** Another runner on the same store. */
   runner(options?: Partial<RunnerOptions>): FlowRunner
   messages(ref?: ThreadRef): Promise<readonly Message[]>
   /** `user hi`, `assistant heard hi`, `assistant -> add:a`, `tool a: added a`. */
   lines(ref?: ThreadRef): Promise<readonly string[]>
-  /** All of a thread that may not change when something is refused. */
+  /** Everything of a thread that must stay the same when a run is refused. */
   snapshot(ref?: ThreadRef): Promise<unknown>
-  /** Time passes, and what it sets off is done. */
+  /** Advances the clock in steps and lets the work that this starts settle. */
   pass(ms: number, step?: number): Promise<void>
 }
 
-export function stage(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeClock) => Store): Stage {
+export function setup(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeClock) => Store): Setup {
   const clock = fakeClock()
   const store = inner?.(clock) ?? memoryStore({ clock })
   const reports: KernelError[] = []
@@ -93,19 +93,19 @@ function line(message: Message): string {
   return `assistant -> ${message.toolCalls.map(({ id, name }) => `${name}:${id}`).join(' ')}`
 }
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Lets all pending work run that does not need outside events. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** How a run settles for somebody who awaits it: its text, its outcome, or the code of its error. */
+/** How an awaited run settles: its text, its outcome, or the code of its error. */
 export const settled = (run: PromiseLike<RunResult>): Promise<string> =>
   Promise.resolve(run).then(
     ({ outcome, text }) => (outcome === 'complete' ? text : outcome),
     (error: unknown) => (KernelError.is(error) ? error.code : `foreign: ${String(error)}`),
   )
 
-/** Reads a run until an event of this type, and stays there. */
+/** Reads a run up to an event of this type. */
 export async function readTo(run: Run, type: AgentEvent['type']): Promise<AsyncIterator<AgentEvent>> {
   const iterator = run.eventsWithoutThrowing()[Symbol.asyncIterator]()
   for (;;) {
@@ -115,7 +115,7 @@ export async function readTo(run: Run, type: AgentEvent['type']): Promise<AsyncI
   }
 }
 
-/** What is wrong with a history: a call with no result, with two, or with one in the wrong place. */
+/** Lists the faults of a history: a call with no result, with two, or with one in the wrong place. */
 export function unsound(messages: readonly Message[], awaiting: readonly (string | undefined)[] = []): string[] {
   const wrong: string[] = []
   let due = new Set<string>()
@@ -139,7 +139,7 @@ export function unsound(messages: readonly Message[], awaiting: readonly (string
   return wrong
 }
 
-/** A store whose every operation is announced; what `tap` throws is what the operation fails with. */
+/** A store that calls `tap` before every operation; an error that `tap` throws fails the operation. */
 export function tapped(
   store: Store,
   tap: (operation: string, args: readonly unknown[]) => void | Promise<void>,
@@ -158,29 +158,29 @@ export function tapped(
   return { ...store, threads: wrap(store.threads, 'threads'), leases: wrap(store.leases, 'leases') }
 }
 
-/** A thread that waits: `add:a` is done, `ask:b` and `ask:c` have asked. */
+/** Makes a thread that waits: `add:a` is done, `ask:b` and `ask:c` have asked. */
 export async function asking(
   text: string = 'call add:a ask:b ask:c',
   agent?: Agent,
-): Promise<Stage & { desk: FlowRunner }> {
-  const world = stage(agent ? { agent } : {})
-  const desk = world.runner()
+): Promise<Setup & { desk: FlowRunner }> {
+  const env = setup(agent ? { agent } : {})
+  const desk = env.runner()
   await desk.query(text, { ...session, runId: 'R1' })
-  return { ...world, desk }
+  return { ...env, desk }
 }
 
-export const checkpointOf = async ({ store }: Stage): Promise<Checkpoint | undefined> =>
+export const checkpointOf = async ({ store }: Setup): Promise<Checkpoint | undefined> =>
   (await store.threads.get(ANN))?.checkpoint
 
-/** Writes a checkpoint as nobody should. */
-export async function tamper({ store }: Stage, change: (checkpoint: Checkpoint) => unknown): Promise<void> {
+/** Overwrites a checkpoint behind the back of the runner. */
+export async function tamper({ store }: Setup, change: (checkpoint: Checkpoint) => unknown): Promise<void> {
   const { checkpoint } = (await store.threads.get(ANN)) ?? {}
   const { token } = await store.leases.acquire(ANN, { runId: 'tamper', ttlMs: 1_000 })
   await store.threads.commit(ANN, { checkpoint: change(checkpoint as Checkpoint) as Checkpoint }, token)
   await store.leases.release(ANN, token)
 }
 
-/** How many results each call has; branches that ran at once have them apart from their messages. */
+/** Counts the results of each call; those of parallel branches need not follow their messages. */
 export function resultsPerCall(messages: readonly Message[]): { readonly [callId: string]: number } {
   const counts: Record<string, number> = {}
   for (const message of messages) {

@@ -4,16 +4,16 @@ import { record } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { runner } from '../index.ts'
 import { gate, obedient, TOOLS } from './obedient.fixture.ts'
-import { ANN, session, settled, stage, user } from './runner.fixture.ts'
+import { ANN, session, settled, setup, user } from './runner.fixture.ts'
 
 describe('a run', () => {
   test('is awaited for its result', async () => {
-    const { runner } = stage()
+    const { runner } = setup()
     expect(await runner().query('hi')).toMatchObject({ outcome: 'complete', text: 'heard hi' })
   })
 
   test('is read for its events: run-start first, exactly one run-end, last', async () => {
-    const { lines } = await record(stage().runner().query('hi'))
+    const { lines } = await record(setup().runner().query('hi'))
     expect(lines).toEqual([
       'Desk run-start',
       'Desk agent-start',
@@ -26,19 +26,19 @@ describe('a run', () => {
   })
 
   test('is read and awaited from one call', async () => {
-    const run = stage().runner().query('hi', session)
+    const run = setup().runner().query('hi', session)
     const { end } = await record(run)
     expect(await run).toMatchObject({ text: end?.text, outcome: 'complete' })
   })
 
   test('takes messages as they are', async () => {
-    const { runner, messages } = stage()
+    const { runner, messages } = setup()
     await runner().run({ messages: [user('one'), user('two')] }, session)
     expect((await messages()).map(({ id }) => id).slice(0, 2)).toEqual(['user/one', 'user/two'])
   })
 
   test('has the id it was given, in its events and in the store', async () => {
-    const { runner, store } = stage()
+    const { runner, store } = setup()
     const run = runner().query('hi', { ...session, runId: 'R1' })
     expect(run.runId).toBe('R1')
     const { events } = await record(run)
@@ -46,9 +46,9 @@ describe('a run', () => {
     expect((await store.threads.messages(ANN)).map(({ runId }) => runId)).toEqual(['R1', 'R1'])
   })
 
-  test('holds its thread until it has ended, and whoever sees the end can go on', async () => {
+  test('holds its thread until it has ended, and the next run can start once the end was seen', async () => {
     const { pass, entered, open } = gate()
-    const { runner, store, clock } = stage({ agent: obedient('Desk', { wait: pass }) })
+    const { runner, store, clock } = setup({ agent: obedient('Desk', { wait: pass }) })
     const desk = runner()
     const first = desk.query('call wait:a', { ...session, runId: 'R1' })
     const reading = (async () => {
@@ -64,7 +64,7 @@ describe('a run', () => {
   })
 
   test('shows callbacks what it shows the consumer', async () => {
-    const { runner, heard } = stage()
+    const { runner, heard } = setup()
     const { events } = await record(runner().query('call add:a', session))
     expect(heard).toEqual(events)
   })
@@ -73,11 +73,11 @@ describe('a run', () => {
     const LOCALE = contextKey<string>('locale')
     const agent: Agent = { name: 'A', description: '', run: (_, ctx) => say(ctx, ctx.get(LOCALE) ?? 'none') }
     const prepare = (ctx: RunContext) => ctx.with(LOCALE, 'zh')
-    expect((await stage({ agent }).runner().query('hi', { prepare })).text).toBe('zh')
+    expect((await setup({ agent }).runner().query('hi', { prepare })).text).toBe('zh')
   })
 
   test('fails with what its preparation throws, and leaves the thread free', async () => {
-    const { runner, clock } = stage()
+    const { runner, clock } = setup()
     const prepare = () => {
       throw new KernelError('VALIDATION_FAILED', 'no')
     }
@@ -89,14 +89,14 @@ describe('a run', () => {
 
 describe('a thread', () => {
   test('continues across calls', async () => {
-    const desk = stage().runner()
+    const desk = setup().runner()
     await desk.query('one', session)
     await desk.query('two', session)
     expect((await desk.query('three', session)).text).toBe('heard one | two | three')
   })
 
   test('continues across runners on one store', async () => {
-    const { runner } = stage()
+    const { runner } = setup()
     await runner().query('one', session)
     expect((await runner().query('two', session)).text).toBe('heard one | two')
   })
@@ -108,7 +108,7 @@ describe('a thread', () => {
   })
 
   test('is seen whole, in order, however long it is', async () => {
-    const { runner, store } = stage()
+    const { runner, store } = setup()
     const { token } = await store.leases.acquire(ANN, { runId: 'import', ttlMs: 1_000 })
     await store.threads.open(ANN)
     const messages = Array.from({ length: 2_500 }, (_, i) => ({ runId: 'import', message: user(`${i}`) }))
@@ -119,7 +119,7 @@ describe('a thread', () => {
   })
 
   test('stores the messages of the events, by the same ids and under the same name', async () => {
-    const { runner, messages } = stage()
+    const { runner, messages } = setup()
     const { events } = await record(runner().query('call add:a', { ...session, runId: 'R' }))
     const told = events.flatMap((event) => {
       if (event.type === 'message-end') return [{ id: event.message.id, agentName: event.agentName }]
@@ -132,13 +132,13 @@ describe('a thread', () => {
   })
 
   test('stores a turn in one commit', async () => {
-    const { runner, store } = stage()
+    const { runner, store } = setup()
     await runner().query('call add:a', session)
     expect((await store.threads.get(ANN))?.version).toBe(1)
   })
 
   test('belongs to its owner: another user or app sees nothing of it', async () => {
-    const { runner, store } = stage()
+    const { runner, store } = setup()
     const desk = runner()
     await desk.query('secret', session)
     for (const foreign of [
@@ -153,7 +153,7 @@ describe('a thread', () => {
 
   test('of another owner is not busy when this one is', async () => {
     const { pass, entered, open } = gate()
-    const desk = stage({ agent: obedient('Desk', { wait: pass }) }).runner()
+    const desk = setup({ agent: obedient('Desk', { wait: pass }) }).runner()
     const mine = settled(desk.query('call wait:a', session))
     await entered
     const bob = { session: { ...ANN, user: 'bob' } }
@@ -166,7 +166,7 @@ describe('a thread', () => {
 
 describe('a run without a session', () => {
   test('is on its own and stored nowhere', async () => {
-    const { runner, store, clock } = stage()
+    const { runner, store, clock } = setup()
     const desk = runner()
     for (let i = 0; i < 5; i++) expect(await settled(desk.query(`${i}`))).toBe(`heard ${i}`)
     expect(await store.threads.idle({ before: Number.MAX_SAFE_INTEGER, limit: 10 })).toEqual([])
@@ -175,28 +175,28 @@ describe('a run without a session', () => {
 
   test('gives the agent its state, and none of it stays', async () => {
     const agent: Agent = { name: 'A', description: '', run: (_, ctx) => say(ctx, String(ctx.state.get('city'))) }
-    const desk = stage({ agent }).runner()
+    const desk = setup({ agent }).runner()
     const input: RunInput = { messages: [], state: { set: { city: 'Beijing' } } }
     expect(await settled(desk.run(input))).toBe('Beijing')
     expect(await settled(desk.run({ messages: [] }))).toBe('undefined')
   })
 
-  test('cannot ask anybody', async () => {
-    expect(await settled(stage().runner().query('call ask:a'))).toBe('CONFIG_INVALID')
+  test('cannot ask questions', async () => {
+    expect(await settled(setup().runner().query('call ask:a'))).toBe('CONFIG_INVALID')
   })
 })
 
 describe('state', () => {
-  const stateOf = async ({ store }: ReturnType<typeof stage>) => (await store.threads.get(ANN))?.state
+  const stateOf = async ({ store }: ReturnType<typeof setup>) => (await store.threads.get(ANN))?.state
 
   test('set and removed by agents stays with the thread', async () => {
-    const world = stage()
-    const desk = world.runner()
+    const env = setup()
+    const desk = env.runner()
     await desk.query('set city Beijing', session)
     await desk.query('set land China', session)
-    expect(await stateOf(world)).toEqual({ city: 'Beijing', land: 'China' })
+    expect(await stateOf(env)).toEqual({ city: 'Beijing', land: 'China' })
     await desk.query('unset city', session)
-    expect(await stateOf(world)).toEqual({ land: 'China' })
+    expect(await stateOf(env)).toEqual({ land: 'China' })
   })
 
   test('under temp: lives for one run', async () => {
@@ -209,27 +209,27 @@ describe('state', () => {
         return say(ctx, before)
       },
     }
-    const world = stage({ agent })
-    const desk = world.runner()
+    const env = setup({ agent })
+    const desk = env.runner()
     expect(await settled(desk.query('hi', session))).toBe('undefined')
     expect(await settled(desk.query('hi', session))).toBe('undefined')
     const input: RunInput = { messages: [], state: { set: { 'temp:x': 'given' } } }
     expect(await settled(desk.run(input, session))).toBe('given')
-    expect(await stateOf(world)).toEqual({})
+    expect(await stateOf(env)).toEqual({})
   })
 
   test('and processed ids of the input are committed with the turn', async () => {
-    const world = stage()
-    const desk = world.runner()
+    const env = setup()
+    const desk = env.runner()
     await desk.query('set old value', session)
     const state = { set: { theme: { dark: true } }, removed: ['old'] }
     await desk.run({ messages: [user('hi')], state, processed: ['client-1'] }, session)
-    expect(await stateOf(world)).toEqual({ theme: { dark: true } })
-    expect(await world.store.threads.processed(ANN, ['client-1', 'client-2'])).toEqual(['client-1'])
+    expect(await stateOf(env)).toEqual({ theme: { dark: true } })
+    expect(await env.store.threads.processed(ANN, ['client-1', 'client-2'])).toEqual(['client-1'])
   })
 
   test('and processed ids of the input are not committed when the run is refused', async () => {
-    const { runner, store, snapshot } = stage()
+    const { runner, store, snapshot } = setup()
     const desk = runner()
     await desk.query('call open:a', session)
     const before = await snapshot()
@@ -240,16 +240,16 @@ describe('state', () => {
   })
 
   test('and processed ids of the input are committed with what a failed run has said', async () => {
-    const world = stage()
+    const env = setup()
     const input: RunInput = { messages: [user('call fail:a')], state: { set: { x: 1 } }, processed: ['client-1'] }
-    expect(await settled(world.runner().run(input, session))).toBe('AGENT_FAILED')
-    expect(await stateOf(world)).toEqual({ x: 1 })
-    expect(await world.store.threads.processed(ANN, ['client-1'])).toEqual(['client-1'])
-    expect(await world.lines()).toContain('user call fail:a')
+    expect(await settled(env.runner().run(input, session))).toBe('AGENT_FAILED')
+    expect(await stateOf(env)).toEqual({ x: 1 })
+    expect(await env.store.threads.processed(ANN, ['client-1'])).toEqual(['client-1'])
+    expect(await env.lines()).toContain('user call fail:a')
   })
 
   test.each(['__proto__', 'constructor', 'prototype'])('refuses the key %s of the input', async (key) => {
-    const { runner, messages } = stage()
+    const { runner, messages } = setup()
     const set = JSON.parse(`{ "${key}": { "polluted": true } }`)
     expect(await settled(runner().run({ messages: [user('hi')], state: { set } }, session))).toBe('VALIDATION_FAILED')
     expect(await messages()).toEqual([])
@@ -275,7 +275,7 @@ describe('a runner made wrongly is CONFIG_INVALID', () => {
 
   test('and so is an unknown mode of cancel', async () => {
     await expect(
-      stage()
+      setup()
         .runner()
         .cancel(ANN, { mode: 'soon' as 'now' }),
     ).rejects.toMatchObject({
@@ -285,7 +285,7 @@ describe('a runner made wrongly is CONFIG_INVALID', () => {
 
   test('and so is a resume without a session', () => {
     const resume = () =>
-      stage()
+      setup()
         .runner()
         .resume({ 'a#1': true }, {} as typeof session)
     expect(resume).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))

@@ -28,37 +28,37 @@ import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
-import type { Wish } from './thread-turn.ts'
+import type { RunIntent } from './thread-update.ts'
 
-/** How a runner is made. */
+/** Options of `runner`. */
 export interface RunnerOptions<Output = unknown> {
   readonly agent: Agent<Output>
-  /** Where threads live. @default in memory, as long as the runner */
+  /** Where threads and leases are stored. @default in memory, as long as the runner exists */
   readonly store?: Pick<Store, 'threads' | 'leases'>
   readonly callbacks?: readonly Callback[]
   readonly limits?: RunnerLimits
-  /** What a run does when another holds its thread: give up, wait its turn, or stop the other. @default 'reject' */
+  /** What a run does when another run holds its thread: fail, wait in a queue, or stop the other run. @default 'reject' */
   readonly busy?: BusyPolicy
-  /** What a user message does to questions and calls that are open: nothing but an error, or it drops them. @default 'reject' */
+  /** What a user message does while questions or calls are open: it is refused, or it drops them. @default 'reject' */
   readonly pending?: PendingPolicy
   readonly clock?: Clock
-  /** Where isolated failures go. @default console.error */
+  /** Receives failures that do not end a run. @default console.error */
   readonly report?: (error: KernelError) => void
 }
 
-/** What a single run may do otherwise than its runner. */
+/** Settings of a single run; `busy` overrides that of the runner. */
 export interface FlowRequest extends RunRequest {
   readonly busy?: BusyPolicy
 }
 
-/** A Runner that can also be asked in words. */
+/** A runner that also accepts plain text. */
 export interface FlowRunner<Output = unknown> extends Runner<Output> {
   run(input: StartInput<RunInput>, request?: FlowRequest): Run<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
   query(text: string, request?: FlowRequest): Run<Output>
 }
 
-/** What all runs of a runner share. */
+/** Everything that the runs of a runner share. */
 export interface RunnerParts {
   readonly flow: FlowAgent
   readonly store: Pick<Store, 'threads' | 'leases'>
@@ -72,14 +72,14 @@ export interface RunnerParts {
 
 /**
  * Runs an agent in conversations.
- * Contract: a run with a `session` continues that thread and is stored with it; one without is on its own and stored nowhere.
+ * Contract: a run with a `session` continues that thread and is stored in it; a run without one stands alone and is not stored.
  * @example
  * const { text } = await runner({ agent }).query("What's the weather in Beijing?")
  */
 export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Output> {
   checkOptionNames('runner', options, OPTIONS, OPTION_ALIASES)
   const { agent, callbacks = [], busy = 'reject', pending = 'reject', clock = systemClock, report } = options
-  checkOption(Array.isArray(callbacks), 'runner', 'callbacks is a list', callbacks)
+  checkOption(Array.isArray(callbacks), 'runner', 'callbacks must be a list', callbacks)
   for (const callback of callbacks) checkCallback(callback)
   checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
@@ -96,11 +96,11 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
-  const start = (wish: Wish, request: FlowRequest, runId: string): Run<Output> => {
+  const start = (intent: RunIntent, request: FlowRequest, runId: string): Run<Output> => {
     checkPolicies(request)
-    const input = { messages: [], ...wish.input }
+    const input = { messages: [], ...intent.input }
     const settings = request.session
-      ? new ThreadRun(parts, wish, runId, request, request.session)
+      ? new ThreadRun(parts, intent, runId, request, request.session)
       : freeRun(parts, input, runId, request)
     return startRun(flow, input, settings)
   }
@@ -121,7 +121,12 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     resume(answers: Answers, given) {
       checkOptionNames('resume', given, RESUME, REQUEST_ALIASES)
       const { additions, options: runOptions, state, processed, ...request } = given
-      checkOption(request.session !== undefined, 'resume', 'expected the session of the thread that asks', undefined)
+      checkOption(
+        request.session !== undefined,
+        'resume',
+        'expected the session of the thread with the open questions',
+        undefined,
+      )
       const input = {
         ...(additions && { additions }),
         ...(runOptions && { options: runOptions }),
@@ -145,7 +150,7 @@ function checkPolicies({ busy = 'reject', pending = 'reject' }: Pick<FlowRequest
 }
 
 function check(name: string, value: unknown, known: readonly unknown[]): void {
-  if (!known.includes(value)) checkOption(false, 'runner', `${name} is one of ${known.join(', ')}`, value)
+  if (!known.includes(value)) checkOption(false, 'runner', `${name} must be one of ${known.join(', ')}`, value)
 }
 
 const OPTIONS: OptionNames<RunnerOptions> = {

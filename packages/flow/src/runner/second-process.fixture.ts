@@ -4,12 +4,12 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FlowRunner, parallel, runner, sequential, setSubAgents } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
 
-/** What a process is asked to do on the thread in its file. */
+/** The order that a process carries out on the thread in its file. */
 export type Order = { readonly query: string } | { readonly resume: Answers } | { readonly results: readonly Message[] }
 
 const ref: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 
-/** Desk hands over to Floor, a sequence whose second step are two branches. */
+/** Desk transfers to Floor, a sequence whose second step has two branches. */
 function desk(store: Store): FlowRunner {
   const first: Agent = { name: 'First', description: '', run: (_, ctx) => say(ctx, 'first') }
   const both = parallel({ name: 'Both', agents: [obedient('Left'), obedient('Right')] })
@@ -41,7 +41,7 @@ async function save(store: Store, file: string): Promise<void> {
   )
 }
 
-/** One process: loads the thread, does one thing, saves the thread and tells what the run came to. */
+/** Loads the thread, carries out one order, saves the thread and prints the result of the run. */
 async function main(file: string, order: Order): Promise<void> {
   const store = await load(file)
   const { query, resume, run } = desk(store)

@@ -11,7 +11,7 @@ import type { Order } from './second-process.fixture.ts'
 
 const PROGRAM = fileURLToPath(new URL('./second-process.fixture.ts', import.meta.url))
 
-/** One thing done in a process of its own. */
+/** Carries out one order in a separate process. */
 async function inProcess(file: string, order: Order): Promise<RunResult & { path: string[]; pid: number }> {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, file, JSON.stringify(order)], {
     env: { ...process.env, NODE_OPTIONS: '', FLOW_PROCESS: '1' },

@@ -8,10 +8,10 @@ import {
 } from '@troupe/kernel'
 import type { LocalRuns } from './local-runs.ts'
 
-/** What a run does about a thread that is taken. */
+/** What a run does when its thread is busy. */
 export type BusyPolicy = 'reject' | 'queue' | 'interrupt'
 
-/** How a lease is got. */
+/** How a lease is acquired and renewed. */
 export interface LeaseOptions {
   readonly leases: LeaseStore
   readonly local: LocalRuns
@@ -20,11 +20,11 @@ export interface LeaseOptions {
   readonly queueMs: number
   readonly leaseMs: number
   readonly pollMs: number
-  /** Asks whoever holds the thread to stop. */
+  /** Asks the run that holds the thread to stop. */
   cancel(ref: ThreadRef, runId: string | undefined): Promise<unknown>
 }
 
-/** A thread that one run holds. */
+/** The lease of one run on its thread. */
 export class ThreadLease {
   readonly token: number
   readonly #ref: ThreadRef
@@ -39,23 +39,23 @@ export class ThreadLease {
     this.#renewedAt = options.clock.now()
   }
 
-  /** Contract: rejects with `THREAD_BUSY`, at once or when the time to wait is over. */
+  /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
   static async acquire(ref: ThreadRef, runId: string, options: LeaseOptions, run: RunControl): Promise<ThreadLease> {
     const { leases, leaseMs, busy, local, clock, queueMs } = options
     const take = async () => new ThreadLease(ref, (await leases.acquire(ref, { runId, ttlMs: leaseMs })).token, options)
     if (busy === 'reject') return take()
     const { signal } = run
     const deadline = clock.now() + queueMs
-    const line = busy === 'queue' ? local.queue(ref) : undefined
+    const queued = busy === 'queue' ? local.queue(ref) : undefined
     try {
-      if (line?.before) await pause(clock, queueMs, signal, line.before)
+      if (queued?.before) await pause(clock, queueMs, signal, queued.before)
       return await waitFor(take, ref, deadline, options, signal)
     } finally {
-      line?.leave()
+      queued?.leave()
     }
   }
 
-  /** Contract: rejects with `LEASE_LOST` when it is, or may be, another's; a store that does not answer has until the lease expires. */
+  /** Renews the lease and gives the requested cancel mode. Contract: rejects with `LEASE_LOST` if another run has, or may have, the thread; a store that fails or hangs is tolerated until the lease expires. */
   async renew(): Promise<CancelMode | undefined> {
     const { leases, clock, leaseMs } = this.#options
     const now = clock.now()
@@ -85,7 +85,7 @@ export class ThreadLease {
   }
 }
 
-/** Tries again whenever the thread may be free. */
+/** Retries whenever the thread may be free. */
 async function waitFor(
   take: () => Promise<ThreadLease>,
   ref: ThreadRef,
@@ -113,12 +113,12 @@ async function waitFor(
   }
 }
 
-/** Waits for work until the signal aborts; what comes after that is given back. Contract: leaves no listener behind. */
+/** Waits for work until the signal aborts; a result that comes later is given back. Contract: removes its listener. */
 function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason)
-      // Where it cannot be given back it expires.
+      // If it cannot be given back, it expires.
       work.then(giveBack).catch(() => undefined)
     }
     signal.addEventListener('abort', onAbort)
@@ -126,7 +126,7 @@ function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) =>
   })
 }
 
-/** Waits for a time, or until something has come. Contract: leaves no timer and no listener behind. */
+/** Waits for a time, or until `until` settles. Contract: removes its timer and its listener. */
 function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<void>): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {

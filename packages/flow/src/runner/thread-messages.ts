@@ -10,7 +10,7 @@ import { unknownResult } from '@troupe/kernel/history'
 
 const PAGE = 1_000
 
-/** The whole history of a thread. Contract: rejects if the new run would make ids that are in it already (`RUN_ID_TAKEN`), or brings such a message. */
+/** Loads the whole history of a thread. Contract: rejects with `RUN_ID_TAKEN` if the thread has a run of this id, and with `VALIDATION_FAILED` if it has one of the given messages. */
 export async function loadMessages(
   threads: ThreadStore,
   ref: ThreadRef,
@@ -23,9 +23,16 @@ export async function loadMessages(
   for (;;) {
     const page = await threads.messages(ref, { after, limit: PAGE })
     for (const { message, runId } of page) {
-      if (runId === newRun) throw new KernelError('RUN_ID_TAKEN', `run ${newRun}: a run of this id is in the thread`)
+      if (runId === newRun)
+        throw new KernelError(
+          'RUN_ID_TAKEN',
+          `run ${newRun}: the thread already has a run with this id; use a new runId`,
+        )
       if (ids.has(message.id)) {
-        throw new KernelError('VALIDATION_FAILED', `run ${newRun}: message ${message.id} is in the thread already`)
+        throw new KernelError(
+          'VALIDATION_FAILED',
+          `run ${newRun}: the thread already has message ${message.id}; send new messages only`,
+        )
       }
       messages.push(message)
     }
@@ -35,13 +42,14 @@ export async function loadMessages(
   }
 }
 
-type OpenCall = Thread['openCalls'][number]
+/** A call of a thread that has no result yet. */
+export type ThreadOpenCall = Thread['openCalls'][number]
 
-/** The calls of a thread that have no result after what was said. */
+/** The calls of a thread that do not have a result yet. */
 export class OpenCalls {
-  readonly #open: Map<string, OpenCall> = new Map()
+  readonly #open: Map<string, ThreadOpenCall> = new Map()
 
-  /** What is stored is sound, but for a thread that waits. */
+  /** A stored history has open calls only if the thread `waits`, so otherwise it is not searched. */
   constructor(waits: boolean, history: readonly Message[], said: readonly Message[]) {
     if (waits) for (const message of history) this.#add(message)
     for (const message of said) this.#add(message)
@@ -55,13 +63,13 @@ export class OpenCalls {
     }
   }
 
-  /** Those that wait for a result, not for an answer. */
-  besides(interrupts: readonly Interrupt[]): readonly OpenCall[] {
+  /** The calls that wait for a result and not for an answer. */
+  besides(interrupts: readonly Interrupt[]): readonly ThreadOpenCall[] {
     const asked = new Set(interrupts.map(({ callId }) => callId))
     return [...this.#open.values()].filter(({ callId }) => !asked.has(callId))
   }
 
-  /** The messages with a neutral result for every open call, behind the results that its message has. */
+  /** Adds a neutral result for every open call, after the results that the calls beside it have. */
   answered(said: readonly Message[]): readonly Message[] {
     if (this.#open.size === 0) return said
     const made = new Set(said.flatMap(callsOf))

@@ -19,17 +19,18 @@ import {
   stream,
   type ThreadRef,
 } from '@troupe/kernel'
-import { SCENE, SessionLog } from '../session.ts'
+import { FLOW_CONTEXT } from '../flow-context.ts'
+import { ThreadLog } from '../thread-log.ts'
 import { checkInput } from './check-input.ts'
 import { openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
 import type { FlowRequest, RunnerParts } from './runner.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
-import { ThreadTurn, type Wish } from './thread-turn.ts'
+import { type RunIntent, ThreadUpdate } from './thread-update.ts'
 import { Watch } from './watch.ts'
 
 type Opened = { readonly state: JsonObject; close(): Promise<void> }
 
-/** One run on one thread, from its lease to its commit. */
+/** One run on one thread, from acquiring the lease to the last commit. */
 export class ThreadRun implements RunSettings, RunHost {
   readonly runId: string
   readonly callbacks: readonly Callback[]
@@ -39,21 +40,21 @@ export class ThreadRun implements RunSettings, RunHost {
   readonly signal?: AbortSignal
   readonly report?: (error: KernelError) => void
   readonly #parts: RunnerParts
-  readonly #wish: Wish
+  readonly #intent: RunIntent
   readonly #prepare: FlowRequest['prepare']
   readonly #pending: PendingPolicy | undefined
-  readonly #lending: LeaseOptions
+  readonly #leaseOptions: LeaseOptions
   readonly #watch: Watch
-  #log: SessionLog = new SessionLog([])
+  #log: ThreadLog = new ThreadLog([])
   #lease: ThreadLease | undefined
-  #leave: (() => void) | undefined
-  #turn: ThreadTurn | undefined
-  /** The agents have ended; what is left is to store it. */
+  #unregister: (() => void) | undefined
+  #update: ThreadUpdate | undefined
+  /** Whether the agents have ended and only the last commit is left. */
   #done = false
 
   constructor(
     parts: RunnerParts,
-    wish: Wish,
+    intent: RunIntent,
     runId: string,
     { signal, prepare, pending, busy }: FlowRequest,
     session: ThreadRef,
@@ -65,14 +66,14 @@ export class ThreadRun implements RunSettings, RunHost {
     if (signal) this.signal = signal
     if (parts.report) this.report = parts.report
     this.#parts = parts
-    this.#wish = wish
+    this.#intent = intent
     this.#prepare = prepare
     this.#pending = pending
-    this.#lending = busy ? { ...parts.lease, busy } : parts.lease
+    this.#leaseOptions = busy ? { ...parts.lease, busy } : parts.lease
     this.#watch = new Watch(parts.clock, parts.limits)
   }
 
-  /** Contract: false if another run is meant. */
+  /** Contract: gives false if the request is for another run. */
   cancel(mode: CancelMode, runId: string | undefined): boolean {
     if (this.#done || this.#watch.lost || (runId !== undefined && runId !== this.runId)) return false
     this.#watch.cancel(mode)
@@ -85,12 +86,12 @@ export class ThreadRun implements RunSettings, RunHost {
 
   prepare(ctx: RunContext): RunContext {
     const { flow, limits } = this.#parts
-    const ready = ctx.with(SCENE, {
+    const ready = ctx.with(FLOW_CONTEXT, {
       runId: this.runId,
-      player: flow,
+      owner: flow,
       limit: limits.transfers,
       budget: { left: limits.transfers },
-      session: this.#log,
+      log: this.#log,
     })
     return this.#prepare ? this.#prepare(ready) : ready
   }
@@ -98,10 +99,10 @@ export class ThreadRun implements RunSettings, RunHost {
   async open(run: RunControl): Promise<Opened> {
     const { runMs, queueMs } = this.#parts.limits
     try {
-      this.#watch.begin(run, this.#lending.busy === 'reject' ? runMs : runMs + queueMs)
+      this.#watch.begin(run, this.#leaseOptions.busy === 'reject' ? runMs : runMs + queueMs)
       return await this.#openThread(this.session, run)
     } catch (error) {
-      // What refused the run counts, not that its thread could not be released.
+      // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
       throw error
     }
@@ -109,11 +110,11 @@ export class ThreadRun implements RunSettings, RunHost {
 
   async #openThread(ref: ThreadRef, run: RunControl): Promise<Opened> {
     const { store, flow, clock, pending } = this.#parts
-    this.#lease = await ThreadLease.acquire(ref, this.runId, this.#lending, run)
+    this.#lease = await ThreadLease.acquire(ref, this.runId, this.#leaseOptions, run)
     this.#watch.lease = this.#lease
-    this.#leave = this.#lending.local.enter(ref, this)
+    this.#unregister = this.#leaseOptions.local.register(ref, this)
     this.#watch.begin(run, this.#parts.limits.runMs)
-    const { answers, input } = this.#wish
+    const { answers, input } = this.#intent
     checkInput({ messages: [], ...input })
     const found = await store.threads.get(ref)
     const opening = answers
@@ -121,18 +122,18 @@ export class ThreadRun implements RunSettings, RunHost {
       : openWithInput(flow, found ?? { openCalls: [] }, input, this.#pending ?? pending)
     const thread = found ?? (await store.threads.open(ref))
     const { token } = this.#lease
-    const turn = new ThreadTurn({
+    const update = new ThreadUpdate({
       runner: this.#parts,
       runId: this.runId,
-      wish: this.#wish,
+      intent: this.#intent,
       thread,
       opening,
       token,
       log: this.#log,
     })
-    this.#turn = turn
+    this.#update = update
     this.#watch.begun = true
-    return { state: turn.state, close: () => this.#close() }
+    return { state: update.state, close: () => this.#close() }
   }
 
   async #close(): Promise<void> {
@@ -140,7 +141,7 @@ export class ThreadRun implements RunSettings, RunHost {
     try {
       await this.#lease?.release()
     } finally {
-      this.#leave?.()
+      this.#unregister?.()
     }
   }
 
@@ -149,45 +150,45 @@ export class ThreadRun implements RunSettings, RunHost {
     next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
   ): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
-      // Opened, or the run would not have begun.
-      const turn = this.#turn as ThreadTurn
-      const start = await turn.begin()
-      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, turn, ctx, sink))
+      // Set by `open`, which has to succeed before the run starts.
+      const update = this.#update as ThreadUpdate
+      const start = await update.begin()
+      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, update, ctx, sink))
       try {
         await pipe(next(start), out)
       } finally {
         this.#done = true
-        if (!this.#watch.lost) await turn.commit(ctx.state)
+        if (!this.#watch.lost) await update.commit(ctx.state)
       }
     })
   }
 
-  #pass(event: AgentEvent, turn: ThreadTurn, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
+  #pass(event: AgentEvent, update: ThreadUpdate, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
     if (event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId) {
       const { interrupts, state = null } = event.action
-      return this.#ask(event, turn, turn.checkpoint({ interrupts, state }), ctx, sink)
+      return this.#ask(event, update, update.checkpoint({ interrupts, state }), ctx, sink)
     }
     const wait = sink.write(event)
     if (wait) this.#watch.park(wait, event.type)
     return wait
   }
 
-  /** Contract: a question is shown when it can be answered, so its checkpoint is stored first; where the run goes on is nobody's business. */
+  /** Shows a question. Contract: its checkpoint is stored first, so that it can be answered at once; the state of the agents is not shown. */
   async #ask(
     event: ActionEvent,
-    turn: ThreadTurn,
+    update: ThreadUpdate,
     checkpoint: Checkpoint,
     ctx: RunContext,
     sink: Sink<AgentEvent>,
   ): Promise<void> {
     const { interrupts } = checkpoint
     if (interrupts.length > 0) {
-      // Whoever has stopped the run is not asked.
+      // A run that was stopped does not ask any more.
       ctx.throwIfAborted()
-      await turn.commit(ctx.state, checkpoint)
+      await update.commit(ctx.state, checkpoint)
       ctx.throwIfAborted()
     }
-    turn.suspended = checkpoint
+    update.suspended = checkpoint
     const wait = interrupts.length > 0 && sink.write({ ...event, action: { type: 'interrupt', interrupts } })
     if (!wait) return
     this.#watch.park(wait, event.type)

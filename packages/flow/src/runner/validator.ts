@@ -3,7 +3,7 @@ import type { JsonSchema, JsonSchemaValidator } from '@troupe/kernel'
 
 const COMPILED = new WeakMap<JsonSchema, Validator>()
 
-/** Validates against plain JSON Schema; a schema is compiled once. The ChatModel agent has the same: plugins do not import each other, and the kernel no library. */
+/** Validates a value against plain JSON Schema; each schema is compiled once. `@troupe/chat-model` has a copy, because plugins do not import each other and the kernel does not depend on libraries. */
 export const validateJsonSchema: JsonSchemaValidator = (schema, value) => {
   let validator = COMPILED.get(schema)
   if (!validator) {

@@ -5,7 +5,7 @@ import type { ThreadLease } from './thread-lease.ts'
 const MODES: readonly (CancelMode | undefined)[] = [undefined, 'after-tools', 'after-model', 'now']
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Looks after a run from time to time: its limits, its lease, and whether it is to stop. */
+/** Checks a run periodically: its limits, its lease, and whether it was cancelled. */
 export class Watch {
   readonly #clock: Clock
   readonly #limits: Required<RunnerLimits>
@@ -13,17 +13,18 @@ export class Watch {
   #deadline = NEVER
   #escalation = NEVER
   #cancelTimer: (() => void) | undefined
-  /** Since when the same write has been found unread. */
+  /** The write that was last found waiting, and since when. */
   #seen: { readonly write: Promise<void>; readonly since: number } | undefined
-  /** The last write that had to wait, and for how many reads it may. */
+  /** The last write that had to wait for the consumer. */
   #parked: Promise<void> | undefined
+  /** How many times `idleMs` that write may wait. */
   #reads = 1
-  /** Whether the run has its thread and goes on. */
+  /** Whether the run has its thread and has started. */
   begun = false
-  /** Renewed as long as the run goes on, also while it ends. */
+  /** Renewed until the run has ended completely. */
   lease: ThreadLease | undefined
   cancelling: CancelMode | undefined
-  /** Whether the thread may be another's by now. */
+  /** Whether another run may hold the thread by now. */
   lost = false
 
   constructor(clock: Clock, limits: Required<RunnerLimits>) {
@@ -31,7 +32,7 @@ export class Watch {
     this.#limits = limits
   }
 
-  /** Begins, or begins anew. */
+  /** Starts, or starts again with a new deadline. */
   begin(run: RunControl, ms: number): void {
     this.#run = run
     this.#deadline = this.#clock.now() + ms
@@ -43,7 +44,7 @@ export class Watch {
     this.#cancelTimer?.()
   }
 
-  /** Contract: a harder wish replaces a softer one; a soft one becomes hard in time. */
+  /** Contract: a harder mode replaces a softer one; a soft cancel becomes an abort after `cancelMs`. */
   cancel(mode: CancelMode): void {
     if (MODES.indexOf(mode) <= MODES.indexOf(this.cancelling)) return
     this.cancelling = mode
@@ -55,7 +56,7 @@ export class Watch {
     }
   }
 
-  /** Contract: called for every write that waits, so it does next to nothing. */
+  /** Notes a write that waits. Contract: called for every such write, so it must be cheap. */
   park(write: Promise<void>, type: AgentEvent['type']): void {
     this.#parked = write
     this.#reads = type === 'tool-start' || type === 'action' ? 2 : 1
@@ -63,7 +64,7 @@ export class Watch {
 
   #schedule(): void {
     this.#cancelTimer?.()
-    // Nobody waits for a run that was stopped before it began.
+    // A run that was stopped before it started does not need a timer.
     if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
     const next = Math.min(this.#limits.pollMs, this.#deadline - now, this.#escalation - now)
@@ -72,7 +73,7 @@ export class Watch {
         this.lost ||= KernelError.is(error, 'LEASE_LOST')
         this.#run?.abort(error)
       })
-    // A run that nobody was reading at the last look does not hold the process.
+    // A run whose events were not being read at the last check does not keep the process alive.
     const awaited = this.#parked === undefined || this.#seen?.write !== this.#parked
     this.#cancelTimer = this.#clock.after(Math.max(0, next), look, awaited)
   }
@@ -82,25 +83,25 @@ export class Watch {
     const { runMs, idleMs } = this.#limits
     if (now >= this.#deadline) {
       this.#deadline = NEVER
-      this.#stop(`took longer than ${runMs} ms`)
+      this.#stop(`exceeded its time limit of ${runMs} ms`)
     }
     if (now >= this.#escalation) {
       this.#escalation = NEVER
       this.cancel('now')
     }
     if (this.#unreadFor(now) >= idleMs * this.#reads) {
-      this.#stop(`nobody has read for ${idleMs} ms`)
+      this.#stop(`its events were not read for ${idleMs} ms`)
     }
     this.#schedule()
-    const wish = await this.lease?.renew()
-    if (wish) this.cancel(wish)
+    const mode = await this.lease?.renew()
+    if (mode) this.cancel(mode)
   }
 
   #stop(why: string): void {
     this.#run?.abort(new KernelError('TIMEOUT', `run: ${why}`))
   }
 
-  /** Writes are not counted one by one: only one that is found waiting is looked at. */
+  /** How long the current write has been waiting; a write counts only from the check that first finds it. */
   #unreadFor(now: number): number {
     const write = this.#parked
     if (!write) return 0

@@ -1,48 +1,48 @@
 import type { CancelMode } from '@troupe/kernel'
 import { expect, test } from 'vitest'
 import { obedient, TOOLS } from './obedient.fixture.ts'
-import { ANN, idle, readTo, session, settled, stage } from './runner.fixture.ts'
+import { ANN, idle, readTo, session, settled, setup } from './runner.fixture.ts'
 
 test('the idle limit holds at a question too', async () => {
-  const world = stage({ limits: { idleMs: 5_000 } })
-  await readTo(world.runner().query('call ask:a', session), 'action')
-  await world.pass(15_000)
-  expect((await world.store.threads.get(ANN))?.runId).toBeUndefined()
-  expect(world.clock.pending).toBe(0)
+  const env = setup({ limits: { idleMs: 5_000 } })
+  await readTo(env.runner().query('call ask:a', session), 'action')
+  await env.pass(15_000)
+  expect((await env.store.threads.get(ANN))?.runId).toBeUndefined()
+  expect(env.clock.pending).toBe(0)
 })
 
 test('a run whose time is over keeps its lease until it is stored', async () => {
-  const world = stage({ limits: { runMs: 2_000, leaseMs: 3_000 } })
-  const { commit } = world.store.threads
+  const env = setup({ limits: { runMs: 2_000, leaseMs: 3_000 } })
+  const { commit } = env.store.threads
   const stored = Promise.withResolvers<void>()
-  world.store.threads.commit = async (...args) => {
+  env.store.threads.commit = async (...args) => {
     await stored.promise
     return commit(...args)
   }
   const run = settled(
-    world
+    env
       .runner({ agent: obedient('Desk', { ...TOOLS, add: () => new Promise(() => {}) }) })
       .query('call add:a', session),
   )
-  await world.pass(8_000)
-  expect(await settled(world.runner().query('mine', session))).toBe('THREAD_BUSY')
+  await env.pass(8_000)
+  expect(await settled(env.runner().query('mine', session))).toBe('THREAD_BUSY')
   stored.resolve()
   await idle()
   expect(await run).toBe('TIMEOUT')
-  expect((await world.lines())[0]).toBe('user call add:a')
+  expect((await env.lines())[0]).toBe('user call add:a')
 })
 
 test('a cancel that comes when the agents are done says that it stops nothing', async () => {
-  const world = stage()
-  const desk = world.runner()
-  const { commit } = world.store.threads
+  const env = setup()
+  const desk = env.runner()
+  const { commit } = env.store.threads
   let cancelled: boolean | undefined
   let asked: { readonly mode?: CancelMode } | undefined
-  world.store.leases.requestCancel = async (_, request) => {
+  env.store.leases.requestCancel = async (_, request) => {
     asked = request
     return false
   }
-  world.store.threads.commit = async (...args) => {
+  env.store.threads.commit = async (...args) => {
     cancelled = await desk.cancel(ANN)
     return commit(...args)
   }
@@ -50,10 +50,10 @@ test('a cancel that comes when the agents are done says that it stops nothing', 
   expect([cancelled, asked]).toEqual([false, { mode: 'now' }])
 })
 
-test('who gives up at the end of the line lets nobody pass those before', async () => {
+test('a run that leaves the end of the queue does not let others overtake', async () => {
   const order: string[] = []
-  const world = stage({ busy: 'queue' })
-  const desk = world.runner()
+  const env = setup({ busy: 'queue' })
+  const desk = env.runner()
   const iterator = await readTo(desk.query('first', session), 'message-start')
   const waiting = ['b', 'c', 'd'].map((name) => {
     const stop = new AbortController()
@@ -68,7 +68,7 @@ test('who gives up at the end of the line lets nobody pass those before', async 
   await idle()
   const late = settled(desk.query('e', session)).then((how) => order.push(`e: ${how}`))
   await iterator.return?.()
-  await world.pass(5_000)
+  await env.pass(5_000)
   await Promise.all([...waiting.map(({ run }) => run), late])
   expect(order.filter((line) => line.includes('heard')).map((line) => line[0])).toEqual(['b', 'e'])
 })

@@ -1,18 +1,18 @@
 import type { Agent, Json } from '@troupe/kernel'
 import type { FlowAgent } from './flow-agent.ts'
 
-/** The mark of an agent that is made of agents which a flow runs. */
+/** Marks an agent that is composed of other agents, which a flow runs. */
 export const PARTS: unique symbol = Symbol.for('troupe.flow.parts') as never
 
-/** What such an agent is made of. */
+/** The parts of a composed agent. */
 export interface Parts {
   readonly kind: 'sequential' | 'parallel' | 'loop'
   readonly agents: readonly FlowAgent[]
-  /** Which of them were suspended, and where they stood. Contract: throws `CHECKPOINT_INVALID` for what is not its state. */
-  inside(state: Json): readonly { readonly index: number; readonly state: Json }[]
+  /** Gives the agents that were suspended, with their states. Contract: throws `CHECKPOINT_INVALID` if the state does not belong to this agent. */
+  suspendedParts(state: Json): readonly { readonly index: number; readonly state: Json }[]
 }
 
-/** An agent that is made of others. Contract: they record what they say themselves; it has no model that could hand over. */
+/** An agent that is composed of others. Contract: its parts record their own messages; it does not have a model that could transfer. */
 export interface Composed extends Agent {
   readonly [PARTS]: Parts
 }

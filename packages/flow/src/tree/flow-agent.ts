@@ -10,18 +10,18 @@ import {
   type RunContext,
   stream,
 } from '@troupe/kernel'
-import { SCENE, sceneFor } from '../session.ts'
+import { FLOW_CONTEXT, flowContextFor } from '../flow-context.ts'
 import { isComposed, PARTS } from './composed.ts'
-import type { Resumption } from './ending.ts'
-import { play } from './play.ts'
-import type { Position } from './position.ts'
+import type { Resumption } from './flow-outcome.ts'
 import { returning } from './returning.ts'
 import type { HistoryRewriter } from './rewrite-history.ts'
+import { runFlow } from './run-flow.ts'
+import type { SavedPosition } from './saved-position.ts'
 import { TRANSFER_TOOL, transferAdditions } from './transfer-tool.ts'
 
-/** How an agent stands in its tree. */
+/** How an agent behaves in its tree. */
 export interface FlowOptions {
-  /** The agent cannot hand over to its parent: neither tool nor instruction offer it, and the flow refuses it. @default false */
+  /** The agent cannot transfer to its parent: the tool and the instruction do not offer it, and the flow refuses it. @default false */
   readonly disallowTransferToParent?: boolean
   /** Makes the history this agent sees. @default rewriteHistory */
   readonly historyRewriter?: HistoryRewriter
@@ -29,27 +29,27 @@ export interface FlowOptions {
   readonly skipTransferMessages?: boolean
 }
 
-/** An agent with its place in a tree. Contract: what can be changed here is changed until the tree is frozen. */
+/** An agent as a node of a tree. Contract: its mutable members change only until the tree is frozen. */
 export class FlowAgent<Output = unknown> implements Agent<Output> {
   readonly agent: Agent<Output>
   readonly observesItself = true
   readonly acceptsAdditions?: true
   options: FlowOptions
-  /** It comes back to its parent by itself, and its model is not told of it. */
+  /** Whether it returns to its parent by itself; its model does not know about it. */
   returns = false
-  /** It is a part of a workflow, which is no tree to hand over in. */
+  /** Whether it is part of a workflow; the agents of a workflow do not transfer to each other. */
   inWorkflow = false
   parent: FlowAgent | undefined
   subAgents: readonly FlowAgent[] = []
-  /** What it needs to hand over, once the tree is frozen. */
+  /** The tool and instruction for transfers; set when the tree is frozen. */
   additions: Required<Additions> | undefined
-  /** The agent as it runs, once the tree is frozen. */
-  speaker: Agent
+  /** The agent that is actually run: `agent`, or its wrapper that returns to the parent; set when the tree is frozen. */
+  runnableAgent: Agent
   #frozen = false
 
   constructor(agent: Agent<Output>, options: FlowOptions = {}) {
     this.agent = agent
-    this.speaker = agent
+    this.runnableAgent = agent
     this.options = options
     if (agent.acceptsAdditions) this.acceptsAdditions = true
   }
@@ -86,25 +86,25 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     resumption?: Resumption,
   ): PipeStream<AgentEvent> {
     return stream(async (sink) => {
-      const scene = sceneFor(this, messages, ctx)
-      const place = ctx.get(SCENE) === scene ? ctx : ctx.with(SCENE, scene)
-      const { suspended } = await play(this, { ctx: place, scene, additions, options, resumption }, sink)
-      if (!suspended || (scene.ephemeral && suspended.interrupts.length === 0)) return
+      const flowContext = flowContextFor(this, messages, ctx)
+      const own = ctx.get(FLOW_CONTEXT) === flowContext ? ctx : ctx.with(FLOW_CONTEXT, flowContext)
+      const { suspended } = await runFlow(this, { ctx: own, flowContext, additions, options, resumption }, sink)
+      if (!suspended || (flowContext.ephemeral && suspended.interrupts.length === 0)) return
       const { runId, runPath } = ctx
       const { interrupts, state } = suspended
-      const action = { type: 'interrupt', interrupts, ...(!scene.ephemeral && { state }) } as const
+      const action = { type: 'interrupt', interrupts, ...(!flowContext.ephemeral && { state }) } as const
       await sink.write({ type: 'action', runId, agentName: this.name, runPath, action })
     })
   }
 
-  /** Contract: throws `CHECKPOINT_INVALID` if the tree has no such agent. */
-  at({ agent }: Position): FlowAgent {
+  /** Finds the agent at a position. Contract: throws `CHECKPOINT_INVALID` if it is not in the tree. */
+  at({ agent }: SavedPosition): FlowAgent {
     const node = this.find(agent)
     if (node) return node
-    throw new KernelError('CHECKPOINT_INVALID', `flow ${this.name}: agent '${agent}' is not in the tree any more`)
+    throw new KernelError('CHECKPOINT_INVALID', `flow ${this.name}: agent '${agent}' is no longer in the tree`)
   }
 
-  /** Contract: throws `TRANSFER_TARGET_UNKNOWN`, in the words of the transfer's design. */
+  /** Finds the target of a transfer. Contract: throws `TRANSFER_TARGET_UNKNOWN`; its message is part of the design of transfers. */
   target(name: string): FlowAgent {
     const { options, parent, subAgents } = this
     const child = subAgents.find((node) => node.name === name)
@@ -114,20 +114,20 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     throw new KernelError('TRANSFER_TARGET_UNKNOWN', message, { details: { from: this.name, to: name } })
   }
 
-  /** An agent of the tree by name. */
+  /** Finds an agent of the tree by name. */
   find(name: string): FlowAgent | undefined {
     if (name === this.name) return this
     for (const node of this.root.nodes()) if (node.name === name) return node
     return undefined
   }
 
-  /** This agent and all below it. */
+  /** Yields this agent and all agents below it. */
   *nodes(): Generator<FlowAgent> {
     yield this
     for (const node of this.subAgents) yield* node.nodes()
   }
 
-  /** This agent and all that stand below or inside it. */
+  /** Yields this agent and all agents below it or inside its workflows. */
   *reach(seen: Set<FlowAgent> = new Set()): Generator<FlowAgent> {
     if (seen.has(this)) return
     seen.add(this)
@@ -136,14 +136,14 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     if (isComposed(this.agent)) for (const part of this.agent[PARTS].agents) yield* part.reach(seen)
   }
 
-  /** Whom this agent may hand over to on its own wish. */
+  /** The agents that its model may transfer to. */
   get targets(): readonly FlowAgent[] {
     const { agent, parent, options, subAgents } = this
     const upward = !this.returns && !options.disallowTransferToParent && !isComposed(agent)
     return parent && upward ? [...subAgents, parent] : subAgents
   }
 
-  /** Makes what its agents need to hand over; from now on the tree does not change. */
+  /** Prepares the transfers of all agents; the tree cannot be changed afterwards. */
   freeze(): void {
     if (this.#frozen) return
     for (const node of this.nodes()) {
@@ -156,7 +156,7 @@ export class FlowAgent<Output = unknown> implements Agent<Output> {
     }
     for (const node of this.nodes()) {
       node.#frozen = true
-      if (node.returns && node.parent) node.speaker = returning(node.agent, node.parent.name)
+      if (node.returns && node.parent) node.runnableAgent = returning(node.agent, node.parent.name)
     }
   }
 }

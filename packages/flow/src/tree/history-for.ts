@@ -3,7 +3,7 @@ import { repairHistory } from '@troupe/kernel/history'
 import type { FlowAgent } from './flow-agent.ts'
 import { seenBy } from './rewrite-history.ts'
 
-/** What an agent sees of what all have said; `continues` if it goes on where it waited. */
+/** Makes the history that an agent sees; `continues` says that it goes on where it was waiting. */
 export function historyFor(
   { name, options }: FlowAgent,
   messages: readonly Message[],
@@ -16,12 +16,12 @@ export function historyFor(
   return soundly(historyRewriter(said, ctx.derive({ agentName: name })))
 }
 
-/** What a rewriter tears apart is mended for the agent alone: the thread has it whole. */
+/** Repairs calls and results that a rewriter has separated; the stored thread is not affected. */
 async function soundly(messages: Awaitable<readonly Message[]>): Promise<readonly Message[]> {
   return repairHistory(await messages)
 }
 
-/** What was kept beside an open call was applied when that was answered; an agent that speaks anew is not bound by it. */
+/** Removes actions that were kept beside an open call: they were carried out when the call got its result, and must not affect an agent that starts again. */
 function withoutKept(messages: readonly Message[]): readonly Message[] {
   let from = messages.length
   while (messages[from - 1]?.role === 'tool') from--

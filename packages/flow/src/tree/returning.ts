@@ -16,33 +16,33 @@ import { isSaidBy } from '@troupe/kernel/run'
 import { isComposed, PARTS } from './composed.ts'
 import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
 
-/** The same agent, which hands over to `target` when it has nothing more to say. */
+/** Wraps an agent so that it transfers to `target` when it ends. */
 export function returning(agent: Agent, target: string): Agent {
   const { name, description, acceptsAdditions, resume } = agent
-  const speak = (
+  const thenReturn = (
     source: AsyncIterable<EventDraft>,
     { messages }: AgentInput,
     ctx: RunContext,
   ): PipeStream<EventDraft> =>
     stream(async (sink) => {
-      const watcher = new Watcher(sink, messages, ctx)
-      await pipe(source, watcher)
-      if (!watcher.steered && openCalls(watcher.messages).length === 0) await handOver(target, ctx, sink)
+      const out = new ReturnSink(sink, messages, ctx)
+      await pipe(source, out)
+      if (!out.steered && openCalls(out.messages).length === 0) await writeTransfer(target, ctx, sink)
     })
   return {
     name,
     description,
     ...(acceptsAdditions && { acceptsAdditions }),
     ...(isComposed(agent) && { [PARTS]: agent[PARTS] }),
-    run: (input, ctx) => speak(agent.run(input, ctx), input, ctx),
+    run: (input, ctx) => thenReturn(agent.run(input, ctx), input, ctx),
     ...(resume && {
-      resume: (info: ResumeInfo, ctx: RunContext) => speak(resume.call(agent, info, ctx), info, ctx),
+      resume: (info: ResumeInfo, ctx: RunContext) => thenReturn(resume.call(agent, info, ctx), info, ctx),
     }),
   }
 }
 
-/** Looks out for what steers; what agents inside want is their own affair. */
-class Watcher implements Sink<EventDraft> {
+/** Notes whether the agent itself has sent an action and which messages it adds; events of nested agents do not count. */
+class ReturnSink implements Sink<EventDraft> {
   readonly messages: Message[]
   readonly #sink: Sink<EventDraft>
   readonly #ctx: RunContext
@@ -68,8 +68,8 @@ class Watcher implements Sink<EventDraft> {
   }
 }
 
-/** A transfer as a model would have made it. */
-async function handOver(target: string, ctx: RunContext, sink: Sink<EventDraft>): Promise<void> {
+/** Writes the events of a transfer as if a model had made it. */
+async function writeTransfer(target: string, ctx: RunContext, sink: Sink<EventDraft>): Promise<void> {
   const { agentName } = ctx
   const messageId = ctx.ids.next()
   const callId = ctx.ids.next()

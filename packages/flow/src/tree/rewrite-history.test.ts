@@ -1,7 +1,7 @@
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { actor, agentOf, handing, play, textsOf, user } from '../flow.fixture.ts'
+import { agentOf, runToEnd, scriptedAgent, textsOf, transferring, user } from '../flow.fixture.ts'
 import { agentWithOptions, rewriteHistory, setSubAgents } from '../index.ts'
 
 const router = 'RouterAgent'
@@ -29,7 +29,7 @@ const toWeather = call('transfer_to_agent', '{"agent_name":"WeatherAgent"}')
 const transferred = returns('transfer_to_agent', 'successfully transferred to agent [WeatherAgent]', router)
 const seenBy = (...messages: readonly Message[]) => rewriteHistory(messages, weather).map(({ content }) => content)
 
-describe('what others said, word for word', () => {
+describe('messages of other agents, word for word', () => {
   test('text', () => {
     expect(rewriteHistory([says(router, 'Let me transfer you to WeatherAgent')], weather)).toEqual([
       {
@@ -47,7 +47,7 @@ describe('what others said, word for word', () => {
     ])
   })
 
-  test('text and several calls stand in one message', () => {
+  test('text and several calls are in one message', () => {
     expect(seenBy(says(router, 'Hm', call('a', '{"x":1}'), call('b', 'not json')))).toEqual([
       'For context: [RouterAgent] said: Hm. [RouterAgent] called tool: `a` with arguments: {"x":1}. [RouterAgent] called tool: `b` with arguments: not json.',
     ])
@@ -59,7 +59,7 @@ describe('what others said, word for word', () => {
     )
   })
 
-  test('a result without agentName belongs to whoever called', () => {
+  test('a result without agentName belongs to the caller', () => {
     expect(seenBy(says(router, '', call('get')), returns('get', '25°C')).at(-1)).toBe(
       'For context: [RouterAgent] `get` tool returned result: 25°C.',
     )
@@ -97,7 +97,7 @@ describe('what others said, word for word', () => {
   })
 })
 
-test('own words, and those of people and of the application, stay: the array is the same', () => {
+test('own messages, and those of people and of the application, stay: the array is the same', () => {
   const own = [
     user(),
     { id: 's', role: 'system', content: 'Be kind.' } as const,
@@ -130,11 +130,11 @@ describe('skipTransferMessages', () => {
   })
 
   test('of an agent in a tree', async () => {
-    const target = actor('target', ['Hi.'])
-    await play(setSubAgents(handing('lead', 'target'), [target]))
-    const skipping = actor('target', ['Hi.'])
-    const lead = actor('lead', [[{ name: 'transfer_to_agent', args: { agent_name: 'target' } }]])
-    await play(setSubAgents(lead, [agentWithOptions(skipping, { skipTransferMessages: true })]))
+    const target = scriptedAgent('target', ['Hi.'])
+    await runToEnd(setSubAgents(transferring('lead', 'target'), [target]))
+    const skipping = scriptedAgent('target', ['Hi.'])
+    const lead = scriptedAgent('lead', [[{ name: 'transfer_to_agent', args: { agent_name: 'target' } }]])
+    await runToEnd(setSubAgents(lead, [agentWithOptions(skipping, { skipTransferMessages: true })]))
     expect(textsOf(target.inputs[0]?.messages ?? [])).toEqual(['user: Hello', 'user: For context: [lead] said: lead.'])
     expect(textsOf(skipping.inputs[0]?.messages ?? [])).toEqual(['user: Hello'])
   })
@@ -142,9 +142,11 @@ describe('skipTransferMessages', () => {
 
 describe('historyRewriter', () => {
   const run = async (historyRewriter: Parameters<typeof agentWithOptions>[1]['historyRewriter']) => {
-    const target = actor('target', ['Hi.'])
+    const target = scriptedAgent('target', ['Hi.'])
     const options = historyRewriter && { historyRewriter }
-    const played = await play(setSubAgents(handing('lead', 'target'), [agentWithOptions(target, options ?? {})]))
+    const played = await runToEnd(
+      setSubAgents(transferring('lead', 'target'), [agentWithOptions(target, options ?? {})]),
+    )
     return { ...played, seen: target.inputs[0]?.messages }
   }
 
@@ -180,9 +182,9 @@ describe('historyRewriter', () => {
   })
 
   test('does not change what the next agent sees', async () => {
-    const last = actor('last', ['Bye.'])
-    const middle = agentWithOptions(handing('middle', 'last'), { historyRewriter: () => [] })
-    await play(setSubAgents(handing('lead', 'middle'), [setSubAgents(middle, [last])]))
+    const last = scriptedAgent('last', ['Bye.'])
+    const middle = agentWithOptions(transferring('middle', 'last'), { historyRewriter: () => [] })
+    await runToEnd(setSubAgents(transferring('lead', 'middle'), [setSubAgents(middle, [last])]))
     expect(textsOf(last.inputs[0]?.messages ?? [])).toEqual([
       'user: Hello',
       'user: For context: [lead] said: lead.',
@@ -194,12 +196,12 @@ describe('historyRewriter', () => {
     const alone = agentOf('alone', async function* (_ctx, { messages }) {
       yield { type: 'custom', name: 'seen', data: messages.length }
     })
-    const { events } = await play(agentWithOptions(alone, { historyRewriter: () => [] }))
+    const { events } = await runToEnd(agentWithOptions(alone, { historyRewriter: () => [] }))
     expect(events).toContainEqual(expect.objectContaining({ type: 'custom', data: 0 }))
   })
 })
 
-test('a name that is written like a pattern is told as it is', () => {
+test('a name that looks like a pattern stays as it is', () => {
   expect(seenBy(says('$& [x] `y`', '$1'))).toEqual(['For context: [$& [x] `y`] said: $1.'])
 })
 
@@ -212,7 +214,7 @@ const turn = fc.record({
   user: fc.boolean(),
 })
 
-/** A history as agents make it: every call has its result. */
+/** A complete history: every call has its result. */
 const histories = fc.array(turn, { maxLength: 8 }).map((turns) =>
   turns.flatMap(({ agentName, content, names, named, user: asks }, t): Message[] => {
     const toolCalls = names.map((name, i) => ({ id: `${t}-${i}`, name, arguments: '{}' }))

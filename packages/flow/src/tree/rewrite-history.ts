@@ -2,18 +2,18 @@ import type { AssistantMessage, Awaitable, Content, FilePart, Message, RunContex
 import { checkOptionNames, textOf } from '@troupe/kernel'
 import { TRANSFER_TOOL } from './transfer-tool.ts'
 
-/** Makes the history that one agent sees of what all have said; `ctx.agentName` is that agent. */
+/** Makes the history that one agent sees from the history of all; `ctx.agentName` names that agent. */
 export type HistoryRewriter = (messages: readonly Message[], ctx: RunContext) => Awaitable<readonly Message[]>
 
-/** How a history is rewritten. */
+/** Options of `rewriteHistory`. */
 export interface RewriteOptions {
-  /** Leaves out the calls of `transfer_to_agent` and their results, whoever made them. @default false */
+  /** Leaves out the calls of `transfer_to_agent` and their results, from all agents. @default false */
   readonly skipTransferMessages?: boolean
 }
 
 /**
- * What an agent sees of a history: its own words as they are, those of others as "For context: …" user messages.
- * Contract: returns the same array if nothing is to be rewritten; a message without `agentName` counts as the agent's own.
+ * Rewrites a history for one agent: its own messages stay as they are, those of other agents become "For context: …" user messages.
+ * Contract: returns the same array if nothing has to be rewritten; a message without `agentName` counts as the agent's own.
  * @example rewriteHistory(messages, 'WeatherAgent')
  */
 export function rewriteHistory(
@@ -25,7 +25,7 @@ export function rewriteHistory(
   return seenBy(messages, agentName, options)
 }
 
-/** The same without a look at what else the options have. */
+/** The same, without checking the names of the options. */
 export function seenBy(
   messages: readonly Message[],
   agentName: string,
@@ -50,7 +50,7 @@ export function seenBy(
 
 type Said = AssistantMessage | ToolMessage
 
-/** Who made the call that a result from outside answers. */
+/** Finds the agent whose call a result from outside belongs to. */
 function callerOf({ callId }: ToolMessage, messages: readonly Message[], before: number): string | undefined {
   for (let i = before - 1; i >= 0; i--) {
     const message = messages[i]
@@ -88,7 +88,7 @@ function filesOf(content: Content): readonly FilePart[] {
 
 const NONE: readonly FilePart[] = []
 
-/** A message without its transfers; nothing if it was nothing else. */
+/** Removes the transfers from a message; gives `undefined` if nothing else is left. */
 function withoutTransfers(message: Said): Said | undefined {
   if (message.role === 'tool') return message.name === TRANSFER_TOOL ? undefined : message
   const { toolCalls } = message

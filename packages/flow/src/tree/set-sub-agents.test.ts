@@ -1,6 +1,6 @@
 import type { Agent } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { actor, failing, handing, play, talker, thrownBy, transfer } from '../flow.fixture.ts'
+import { failing, runToEnd, scriptedAgent, talker, thrownBy, transfer, transferring } from '../flow.fixture.ts'
 import { agentWithOptions, describe as describeAgent, sequential, setSubAgents } from '../index.ts'
 
 const deaf = (name: string): Agent => {
@@ -9,16 +9,16 @@ const deaf = (name: string): Agent => {
 }
 const childrenOf = (agent: Agent) => describeAgent(agent).subAgents?.map(({ name }) => name)
 
-describe('an agent has one parent and one place', () => {
+describe('an agent has one parent and appears once', () => {
   test('a second parent is refused, and nothing has changed', () => {
     const child = agentWithOptions(talker('child'), {})
     const first = setSubAgents(talker('first'), [child])
     const second = talker('second')
-    expect(thrownBy(() => setSubAgents(second, [child]))).toMatch(/^CONFIG_INVALID .*child is with first/)
+    expect(thrownBy(() => setSubAgents(second, [child]))).toMatch(/^CONFIG_INVALID .*child is a sub-agent of first/)
     expect(childrenOf(first)).toEqual(['child'])
   })
 
-  test('the same parent may be told again', () => {
+  test('the same parent can be given a new list', () => {
     const child = agentWithOptions(talker('child'), {})
     const lead = setSubAgents(talker('lead'), [child])
     expect(childrenOf(setSubAgents(lead, [child, talker('other')]))).toEqual(['child', 'other'])
@@ -38,7 +38,7 @@ describe('an agent has one parent and one place', () => {
     expect(thrownBy(() => setSubAgents(talker('lead'), [talker('lead')]))).toMatch(/^CONFIG_INVALID.*unique/)
   })
 
-  test('it cannot stand above itself', () => {
+  test('it cannot be above itself', () => {
     const leaf = agentWithOptions(talker('leaf'), {})
     const mid = setSubAgents(talker('mid'), [leaf])
     const top = setSubAgents(talker('top'), [mid])
@@ -77,10 +77,10 @@ describe('names are unique in the whole tree', () => {
 
 describe('until the first run', () => {
   test('the list may be replaced', async () => {
-    const lead = setSubAgents(handing('lead', 'b'), [talker('a')])
+    const lead = setSubAgents(transferring('lead', 'b'), [talker('a')])
     setSubAgents(lead, [talker('b')])
-    expect((await play(lead)).turns).toEqual(['lead', 'lead/b'])
-    expect((await play(setSubAgents(handing('lead', 'a'), []))).errors).toMatchObject([
+    expect((await runToEnd(lead)).turns).toEqual(['lead', 'lead/b'])
+    expect((await runToEnd(setSubAgents(transferring('lead', 'a'), []))).errors).toMatchObject([
       { code: 'TRANSFER_TARGET_UNKNOWN' },
     ])
   })
@@ -89,7 +89,7 @@ describe('until the first run', () => {
     const leaf = agentWithOptions(talker('leaf'), {})
     const mid = setSubAgents(talker('mid'), [leaf])
     const top = setSubAgents(talker('top'), [mid])
-    await play(top)
+    await runToEnd(top)
     for (const node of [top, mid, leaf]) {
       expect(thrownBy(() => setSubAgents(node, [talker('new')]))).toMatch(/^TREE_FROZEN/)
       expect(thrownBy(() => agentWithOptions(node, { skipTransferMessages: true }))).toMatch(/^TREE_FROZEN/)
@@ -101,25 +101,25 @@ describe('until the first run', () => {
   test('a run of a part of it freezes the whole tree', async () => {
     const leaf = agentWithOptions(talker('leaf'), {})
     const top = setSubAgents(talker('top'), [leaf])
-    await play(leaf)
+    await runToEnd(leaf)
     expect(thrownBy(() => setSubAgents(top, []))).toMatch(/^TREE_FROZEN/)
   })
 
   test('a run that fails freezes it too', async () => {
     const top = setSubAgents(failing('top'), [talker('a')])
-    await play(top)
+    await runToEnd(top)
     expect(thrownBy(() => setSubAgents(top, []))).toMatch(/^TREE_FROZEN/)
   })
 
-  test('the same agents may stand in a new tree', async () => {
-    const [lead, child] = [handing('lead', 'child'), talker('child')]
-    await play(setSubAgents(lead, [child]))
-    expect((await play(setSubAgents(lead, [child]))).turns).toEqual(['lead', 'lead/child'])
+  test('the same agents can be used in a new tree', async () => {
+    const [lead, child] = [transferring('lead', 'child'), talker('child')]
+    await runToEnd(setSubAgents(lead, [child]))
+    expect((await runToEnd(setSubAgents(lead, [child]))).turns).toEqual(['lead', 'lead/child'])
   })
 })
 
 describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
-  const errorOf = async (agent: Agent) => (await play(agent)).errors
+  const errorOf = async (agent: Agent) => (await runToEnd(agent)).errors
 
   test('and has sub-agents', async () => {
     const message = expect.stringMatching(/^agent lead: takes no additions.*it has sub-agents/)
@@ -135,26 +135,26 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
     ])
   })
 
-  test('is fine where it may not hand over to its parent', async () => {
+  test('is accepted if it may not transfer to its parent', async () => {
     const child = agentWithOptions(deaf('child'), { disallowTransferToParent: true })
-    expect((await play(setSubAgents(handing('lead', 'child'), [child]))).turns).toEqual(['lead', 'lead/child'])
+    expect((await runToEnd(setSubAgents(transferring('lead', 'child'), [child]))).turns).toEqual(['lead', 'lead/child'])
   })
 
   test('is fine alone', async () => {
-    expect((await play(setSubAgents(deaf('lead'), []))).end?.outcome).toBe('complete')
+    expect((await runToEnd(setSubAgents(deaf('lead'), []))).end?.outcome).toBe('complete')
   })
 
   test('does not leave a tree half frozen: it can be mended', async () => {
     const child = agentWithOptions(deaf('child'), {})
-    const lead = setSubAgents(handing('lead', 'child'), [child])
+    const lead = setSubAgents(transferring('lead', 'child'), [child])
     expect(await errorOf(lead)).toMatchObject([{ code: 'ADDITIONS_UNSUPPORTED' }])
     agentWithOptions(child, { disallowTransferToParent: true })
-    expect((await play(lead)).turns).toEqual(['lead', 'lead/child'])
+    expect((await runToEnd(lead)).turns).toEqual(['lead', 'lead/child'])
   })
 
   test('a workflow as a child needs none, whatever it is made of', async () => {
     const steps = sequential({ name: 'steps', agents: [deaf('one'), deaf('two')] })
-    expect((await play(setSubAgents(handing('lead', 'steps'), [steps]))).turns).toEqual([
+    expect((await runToEnd(setSubAgents(transferring('lead', 'steps'), [steps]))).turns).toEqual([
       'lead',
       'lead/steps',
       'lead/steps/one',
@@ -162,23 +162,23 @@ describe('ADDITIONS_UNSUPPORTED: an agent that takes no additions', () => {
     ])
   })
 
-  test('a workflow with sub-agents of its own has no model that could hand over', async () => {
+  test('a workflow with sub-agents does not have a model that could transfer', async () => {
     const steps = sequential({ name: 'steps', agents: [talker('one')] })
     expect(await errorOf(setSubAgents(steps, [talker('child')]))).toMatchObject([{ code: 'ADDITIONS_UNSUPPORTED' }])
   })
 })
 
 describe('a workflow is part of its tree', () => {
-  test('an agent inside that cannot hand over is found before anybody has spoken', async () => {
+  test('an inner agent that cannot transfer is found before any agent runs', async () => {
     const tree = setSubAgents(deaf('lead'), [talker('leaf')])
-    const { said, errors } = await play(sequential({ name: 'steps', agents: [talker('x'), tree] }))
+    const { said, errors } = await runToEnd(sequential({ name: 'steps', agents: [talker('x'), tree] }))
     expect([said, errors[0]?.code]).toEqual([[], 'ADDITIONS_UNSUPPORTED'])
   })
 
   test('after the first run nothing inside changes any more', async () => {
     const tree = setSubAgents(talker('lead'), [talker('leaf')])
     const steps = sequential({ name: 'steps', agents: [failing('x'), tree] })
-    await play(setSubAgents(handing('top', 'steps'), [steps]))
+    await runToEnd(setSubAgents(transferring('top', 'steps'), [steps]))
     expect(() => setSubAgents(tree, [])).toThrow(expect.objectContaining({ code: 'TREE_FROZEN' }))
   })
 })
@@ -209,11 +209,11 @@ describe('bad input is CONFIG_INVALID and names what it got', () => {
 
 describe('agentWithOptions', () => {
   test('adds to the options that were set before', async () => {
-    const child = agentWithOptions(actor('child', [transfer('lead')]), { disallowTransferToParent: true })
-    const lead = setSubAgents(actor('lead', [transfer('child'), 'Done.']), [
+    const child = agentWithOptions(scriptedAgent('child', [transfer('lead')]), { disallowTransferToParent: true })
+    const lead = setSubAgents(scriptedAgent('lead', [transfer('child'), 'Done.']), [
       agentWithOptions(child, { skipTransferMessages: true }),
     ])
-    expect((await play(lead)).errors).toMatchObject([{ message: expect.stringContaining('child has no tool') }])
+    expect((await runToEnd(lead)).errors).toMatchObject([{ message: expect.stringContaining('child has no tool') }])
   })
 
   test('gives an agent with the name and the description of the one it is given', () => {

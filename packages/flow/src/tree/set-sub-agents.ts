@@ -3,7 +3,7 @@ import { checkAgent } from '@troupe/kernel/run'
 import { isComposed } from './composed.ts'
 import { FlowAgent, type FlowOptions } from './flow-agent.ts'
 
-/** The agent as one that a flow can run. */
+/** Wraps an agent so that a flow can run it. */
 export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
   if (agent instanceof FlowAgent) return agent
   checkAgent(agent)
@@ -11,8 +11,8 @@ export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
 }
 
 /**
- * Declares to whom an agent can hand over, and gives the agent to run.
- * Contract: may be called again, with another list, until the tree has run for the first time; an agent has one parent and one place in its tree.
+ * Declares the agents that an agent can transfer to, and gives the agent to run.
+ * Contract: can be called again with another list until the tree runs for the first time; an agent has one parent and appears once in its tree.
  * @example const agent = setSubAgents(router, [chat, weather])
  */
 export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): Agent<Output> {
@@ -22,14 +22,17 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
   for (const node of [flow, ...children]) checkOpen(node)
   for (const child of children) {
     if (child.parent && child.parent !== flow) {
-      const message = `setSubAgents of ${flow.name}: an agent has one parent, and ${child.name} is with ${child.parent.name}`
+      const message = `setSubAgents of ${flow.name}: an agent has one parent, and ${child.name} is a sub-agent of ${child.parent.name}`
       throw new KernelError('CONFIG_INVALID', message)
     }
     if (child.inWorkflow) {
-      throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is a part of a workflow`)
+      throw new KernelError(
+        'CONFIG_INVALID',
+        `setSubAgents of ${flow.name}: ${child.name} is part of a workflow; use a separate agent`,
+      )
     }
     if ([...child.reach()].some((node) => node === flow || node === flow.root))
-      throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is above it`)
+      throw new KernelError('CONFIG_INVALID', `setSubAgents of ${flow.name}: ${child.name} is above it in the tree`)
   }
   checkNames(
     [...flow.root.nodes()].filter((node) => !flow.subAgents.some((old) => [...old.nodes()].includes(node))),
@@ -45,7 +48,7 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
 }
 
 /**
- * Sets how an agent stands in its tree.
+ * Sets how an agent behaves in its tree.
  * @example setSubAgents(router, [agentWithOptions(weather, { disallowTransferToParent: true })])
  */
 export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): Agent<Output> {
@@ -60,9 +63,12 @@ export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOpti
   })
   const { historyRewriter } = options
   const isRewriter = historyRewriter === undefined || typeof historyRewriter === 'function'
-  checkOption(isRewriter, who, 'historyRewriter is a function', historyRewriter)
+  checkOption(isRewriter, who, 'historyRewriter must be a function', historyRewriter)
   if (isComposed(flow.agent) && (options.historyRewriter || options.skipTransferMessages)) {
-    throw new KernelError('CONFIG_INVALID', `${who}: a workflow has no history of its own; set this for its agents`)
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `${who}: a workflow does not have a history of its own; set historyRewriter and skipTransferMessages on its agents`,
+    )
   }
   flow.options = { ...flow.options, ...options }
   return flow
@@ -70,7 +76,7 @@ export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOpti
 
 function checkOpen({ frozen, name }: FlowAgent): void {
   if (!frozen) return
-  throw new KernelError('TREE_FROZEN', `agent ${name}: its tree has run and does not change any more; build a new one`)
+  throw new KernelError('TREE_FROZEN', `agent ${name}: its tree has already run and cannot be changed; build a new one`)
 }
 
 /** Contract: names are unique in a tree, because transfers, checkpoints and open calls go by name. */
@@ -78,7 +84,10 @@ function checkNames(kept: readonly FlowAgent[], children: readonly FlowAgent[]):
   const names = new Set<string>()
   for (const { name } of [...kept, ...children.flatMap((child) => [...child.nodes()])]) {
     if (names.has(name)) {
-      throw new KernelError('CONFIG_INVALID', `setSubAgents: agent names are unique in a tree, ${got(name)} twice`)
+      throw new KernelError(
+        'CONFIG_INVALID',
+        `setSubAgents: agent names are unique in a tree, ${got(name)} twice; rename one of the agents`,
+      )
     }
     names.add(name)
   }

@@ -1,11 +1,11 @@
 import { type Agent, contextKey, pipe, say, stream } from '@troupe/kernel'
 import { observe } from '@troupe/kernel/run'
 import { describe, expect, test } from 'vitest'
-import { handing, play, talker, thrownBy } from '../flow.fixture.ts'
+import { runToEnd, talker, thrownBy, transferring } from '../flow.fixture.ts'
 import { agentTool, sequential, sessionOf, setSubAgents } from '../index.ts'
 
 describe('a custom agent that runs another one inside', () => {
-  const inner = handing('inner', 'T')
+  const inner = transferring('inner', 'T')
   const wrap: Agent = {
     name: 'wrap',
     description: '',
@@ -21,7 +21,7 @@ describe('a custom agent that runs another one inside', () => {
   }
 
   test('is not steered by what that one wants', async () => {
-    const { turns, end } = await play(setSubAgents(wrap, [talker('T')]))
+    const { turns, end } = await runToEnd(setSubAgents(wrap, [talker('T')]))
     expect([turns, end?.text]).toEqual([['wrap', 'wrap/inner'], 'wrapped'])
   })
 })
@@ -66,6 +66,6 @@ test('an agent used as a tool has no part in the session around it', async () =>
       yield* say(ctx, sessionOf(ctx)?.get(KEY) ?? '')
     },
   }
-  const { end } = await play(setSubAgents(lead, []))
+  const { end } = await runToEnd(setSubAgents(lead, []))
   expect([seen, end?.text]).toEqual([[undefined], 'secret'])
 })

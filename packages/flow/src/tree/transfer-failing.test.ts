@@ -2,14 +2,14 @@ import { type Agent, KernelError } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { actor, agentOf, failing, handing, hello, idle, never, play, talker } from '../flow.fixture.ts'
+import { agentOf, failing, hello, idle, never, runToEnd, scriptedAgent, talker, transferring } from '../flow.fixture.ts'
 import { setSubAgents } from '../index.ts'
 
 describe('agents that do not do their part', () => {
-  const under = (child: Agent) => setSubAgents(handing('lead', 'child'), [child])
+  const under = (child: Agent) => setSubAgents(transferring('lead', 'child'), [child])
 
   test('a target that throws ends the run with its error, shown once', async () => {
-    const { errors, end, lines } = await play(under(failing('child', new KernelError('MINE', 'mine: no'))))
+    const { errors, end, lines } = await runToEnd(under(failing('child', new KernelError('MINE', 'mine: no'))))
     expect([errors, end]).toMatchObject([[{ code: 'MINE' }], { outcome: 'failed', error: { code: 'MINE' } }])
     expect(lines.filter((line) => line.includes('agent-end'))).toEqual([
       'lead agent-end complete',
@@ -22,8 +22,8 @@ describe('agents that do not do their part', () => {
     await expect(Promise.resolve(startRun(under(failing('child', error)), hello))).rejects.toBe(error)
   })
 
-  test('a target that ends without a word leaves the words before it', async () => {
-    const { end, turns } = await play(under(actor('child', [])))
+  test('a target that ends without a message keeps the messages before it', async () => {
+    const { end, turns } = await runToEnd(under(scriptedAgent('child', [])))
     expect([end?.outcome, end?.text, turns.length]).toEqual(['complete', 'lead', 2])
   })
 
@@ -60,7 +60,7 @@ describe('agents that do not do their part', () => {
         cancelling = true
       })
       const settings = { cancelling: () => (cancelling ? mode : undefined) }
-      const { turns, end } = await play(setSubAgents(lead, [talker('child')]), hello, settings)
+      const { turns, end } = await runToEnd(setSubAgents(lead, [talker('child')]), hello, settings)
       expect([turns, end?.outcome, end?.error?.code]).toEqual([['lead'], 'cancelled', 'ABORTED'])
     }
   })

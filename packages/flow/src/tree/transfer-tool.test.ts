@@ -2,7 +2,7 @@ import { type AgentAction, parseArguments, type ToolMeta, toJsonSchema } from '@
 import { createRunContext } from '@troupe/kernel/run'
 import { jsonSchemaValidator, testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { actor, handing, hello, play, talker, tool, transfer } from '../flow.fixture.ts'
+import { hello, runToEnd, scriptedAgent, talker, tool, transfer, transferring } from '../flow.fixture.ts'
 import { agentWithOptions, setSubAgents, TRANSFER_INSTRUCTION, TRANSFER_TOOL } from '../index.ts'
 import { transferAdditions } from './transfer-tool.ts'
 
@@ -58,11 +58,11 @@ describe('what agents are given', () => {
   const additions = { instruction: 'Be brief.', tools: [given] }
   const namesOf = (tools: readonly ToolMeta[] = []) => tools.map(({ tool: { name } }) => name)
   const run = async (tools: readonly ToolMeta[] = [given]) => {
-    const leaf = actor('leaf', ['Done.'])
-    const mid = actor('mid', [transfer('leaf')])
-    const lead = actor('lead', [transfer('mid')])
+    const leaf = scriptedAgent('leaf', ['Done.'])
+    const mid = scriptedAgent('mid', [transfer('leaf')])
+    const lead = scriptedAgent('lead', [transfer('mid')])
     const input = { ...hello, additions: { ...additions, tools }, options: { maxIterations: 3 } }
-    const played = await play(setSubAgents(lead, [setSubAgents(mid, [leaf])]), input)
+    const played = await runToEnd(setSubAgents(lead, [setSubAgents(mid, [leaf])]), input)
     return { ...played, inputs: [lead, mid, leaf].map(({ inputs }) => inputs[0]) }
   }
 
@@ -77,8 +77,8 @@ describe('what agents are given', () => {
   })
 
   test('stays with the first also when it comes back to it', async () => {
-    const lead = actor('lead', [transfer('child'), 'Done.'])
-    await play(setSubAgents(lead, [actor('child', [transfer('lead')])]), { ...hello, additions })
+    const lead = scriptedAgent('lead', [transfer('child'), 'Done.'])
+    await runToEnd(setSubAgents(lead, [scriptedAgent('child', [transfer('lead')])]), { ...hello, additions })
     expect(lead.inputs.map((input) => input.additions?.instruction?.includes('Be brief.'))).toEqual([true, true])
   })
 
@@ -88,17 +88,17 @@ describe('what agents are given', () => {
   })
 
   test('an agent alone gets what its caller gives and no transfer tool', async () => {
-    const alone = actor('alone', ['Hi.'])
-    await play(agentWithOptions(alone, {}), { ...hello, additions })
+    const alone = scriptedAgent('alone', ['Hi.'])
+    await runToEnd(agentWithOptions(alone, {}), { ...hello, additions })
     expect(alone.inputs[0]?.additions).toEqual(additions)
-    await play(agentWithOptions(alone, {}))
+    await runToEnd(agentWithOptions(alone, {}))
     expect(alone.inputs[1]?.additions).toBeUndefined()
   })
 
   test('the instruction lists the children in their order, then the parent, with their descriptions', async () => {
-    const mid = actor('mid', ['Hi.'])
+    const mid = scriptedAgent('mid', ['Hi.'])
     const odd = { ...talker('b'), description: 'Costs $& and $1.' }
-    await play(setSubAgents(handing('lead', 'mid'), [setSubAgents(mid, [talker('z'), odd])]))
+    await runToEnd(setSubAgents(transferring('lead', 'mid'), [setSubAgents(mid, [talker('z'), odd])]))
     const { instruction, tools } = mid.inputs[0]?.additions ?? {}
     expect(instruction).toContain(
       [

@@ -1,9 +1,9 @@
 import { type Additions, type Agent, defineTool, type StandardSchema, type ToolMeta } from '@troupe/kernel'
 
-/** The one tool by which a model hands the conversation over. */
+/** The name of the tool with which a model transfers the conversation to another agent. */
 export const TRANSFER_TOOL = 'transfer_to_agent'
 
-/** What a model is told about handing over; `{agents}` stands for the list of those it can reach. */
+/** The instruction that explains transfers to a model; `{agents}` is replaced by the list of agents it can reach. */
 export const TRANSFER_INSTRUCTION: string = `Other agents you can hand this conversation to: {agents}
 
 How to decide:
@@ -12,16 +12,16 @@ How to decide:
 
 When you hand over, write the function call and nothing else.`
 
-/** What a model is told when it has handed over. */
+/** The result of the call of the tool, which the model sees. */
 export function transferResult(agentName: string): string {
   return `successfully transferred to agent [${agentName}]`
 }
 
-/** What an agent needs to hand over to others. */
+/** Makes the instruction and the tool that an agent needs to transfer to others. */
 export function transferAdditions(targets: readonly Agent[]): Required<Additions> {
   const list = targets.map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`)
   return {
-    // A function, because a description may contain what `replace` takes for a pattern.
+    // A function, because `replace` gives `$&` and the like in a plain text a meaning of their own.
     instruction: TRANSFER_INSTRUCTION.replace('{agents}', () => list.join('')),
     tools: [transferTool(targets.map(({ name }) => name))],
   }
@@ -42,7 +42,7 @@ function transferTool(names: readonly string[]): ToolMeta {
   return { tool, returnDirectly: true }
 }
 
-/** The names are advertised and not enforced: it is the flow that knows whom it can reach. */
+/** Lists the names for the model, but does not enforce them: the flow decides which agents can be reached. */
 function transferParameters(names: readonly string[]): StandardSchema<{ readonly agent_name: string }> {
   return {
     '~standard': {

@@ -1,30 +1,41 @@
 import { type Agent, KernelError, type RunInfo } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { actor, agentOf, handing, hello, play, talker, textsOf, tool, transfer, wanting } from '../flow.fixture.ts'
+import {
+  agentOf,
+  hello,
+  runToEnd,
+  scriptedAgent,
+  talker,
+  textsOf,
+  tool,
+  transfer,
+  transferring,
+  yielding,
+} from '../flow.fixture.ts'
 import { agentWithOptions, setSubAgents } from '../index.ts'
 
 /** The agents of the spec. */
 const beijing = () => {
-  const chat = actor('ChatAgent', ['Hello!'])
-  const weather = actor(
+  const chat = scriptedAgent('ChatAgent', ['Hello!'])
+  const weather = scriptedAgent(
     'WeatherAgent',
     [['get_weather'], '25°C.'],
     tool('get_weather', () => '25°C'),
   )
-  const router = actor('RouterAgent', [transfer('WeatherAgent')])
+  const router = scriptedAgent('RouterAgent', [transfer('WeatherAgent')])
   return { router, weather, agent: setSubAgents(router, [chat, weather]) }
 }
 
 testAgent('a transfer', () => beijing().agent)
 testAgent('a transfer there and back', () =>
-  setSubAgents(actor('lead', [transfer('child'), 'Done.']), [actor('child', [transfer('lead')])]),
+  setSubAgents(scriptedAgent('lead', [transfer('child'), 'Done.']), [scriptedAgent('child', [transfer('lead')])]),
 )
 
 describe('the events of a transfer', () => {
-  test('stand in this order, under these paths', async () => {
+  test('have this order and these paths', async () => {
     const { agent, weather } = beijing()
-    const { lines } = await play(agent)
+    const { lines } = await runToEnd(agent)
     const args = '{"agent_name":"WeatherAgent"}'
     expect(lines).toEqual([
       'RouterAgent run-start',
@@ -53,15 +64,15 @@ describe('the events of a transfer', () => {
     ])
   })
 
-  test('of an agent that is no model of ours are the same', async () => {
-    const { turns, end } = await play(setSubAgents(handing('lead', 'child'), [talker('child')]))
+  test('of an agent without a model are the same', async () => {
+    const { turns, end } = await runToEnd(setSubAgents(transferring('lead', 'child'), [talker('child')]))
     expect([turns, end?.text]).toEqual([['lead', 'lead/child'], 'I am child.'])
   })
 
-  test('to the parent and back again: each sees its own words as they are', async () => {
-    const child = actor('child', [transfer('lead'), 'Bye.'])
-    const lead = actor('lead', [transfer('child'), transfer('child')])
-    const { turns, end } = await play(setSubAgents(lead, [child]))
+  test('to the parent and back again: each sees its own messages as they are', async () => {
+    const child = scriptedAgent('child', [transfer('lead'), 'Bye.'])
+    const lead = scriptedAgent('lead', [transfer('child'), transfer('child')])
+    const { turns, end } = await runToEnd(setSubAgents(lead, [child]))
     expect(turns).toEqual(['lead', 'lead/child', 'lead/child/lead', 'lead/child/lead/child'])
     expect(end?.text).toBe('Bye.')
     expect(lead.inputs[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user', 'user'])
@@ -69,8 +80,8 @@ describe('the events of a transfer', () => {
 
   test('ten levels deep', async () => {
     const chain = (n: number): Agent =>
-      n === 10 ? talker('a10') : setSubAgents(handing(`a${n}`, `a${n + 1}`), [chain(n + 1)])
-    const { turns, end } = await play(chain(0))
+      n === 10 ? talker('a10') : setSubAgents(transferring(`a${n}`, `a${n + 1}`), [chain(n + 1)])
+    const { turns, end } = await runToEnd(chain(0))
     expect(turns.at(-1)).toBe('a0/a1/a2/a3/a4/a5/a6/a7/a8/a9/a10')
     expect([turns.length, end?.text]).toEqual([11, 'I am a10.'])
   })
@@ -88,7 +99,7 @@ describe('the events of a transfer', () => {
         onEnd: (info: RunInfo) => void open.splice(open.indexOf(info.name), 1),
       },
     }
-    await play(setSubAgents(handing('lead', 'child'), [talker('child')]), hello, { callbacks: [callback] })
+    await runToEnd(setSubAgents(transferring('lead', 'child'), [talker('child')]), hello, { callbacks: [callback] })
     expect(started).toMatchObject([
       { name: 'lead', parentSpanId: 'R/run' },
       { name: 'child', parentSpanId: 'R/run' },
@@ -104,12 +115,12 @@ describe('the events of a transfer', () => {
         steps.push(ctx.step)
         if (steps.length < 4) yield { type: 'action', action: { type: 'transfer-to-agent', agentName: to } }
       })
-    await play(setSubAgents(noting('lead', 'child'), [noting('child', 'lead')]))
+    await runToEnd(setSubAgents(noting('lead', 'child'), [noting('child', 'lead')]))
     expect(steps).toEqual(['', 'agent:1', 'agent:2', 'agent:3'])
   })
 })
 
-describe('whom an agent can reach', () => {
+describe('the agents that an agent can reach', () => {
   const unknown = (to: string, from: string) => ({
     code: 'TRANSFER_TARGET_UNKNOWN',
     message: `transfer failed: agent '${to}' not found when transferring from '${from}'`,
@@ -123,8 +134,8 @@ describe('whom an agent can reach', () => {
     ['an object internal', '__proto__'],
     ['a grandchild', 'leaf'],
   ])('%s: TRANSFER_TARGET_UNKNOWN ends the run, with one error', async (_, to) => {
-    const { errors, end, turns } = await play(
-      setSubAgents(handing('lead', to), [setSubAgents(talker('child'), [talker('leaf')])]),
+    const { errors, end, turns } = await runToEnd(
+      setSubAgents(transferring('lead', to), [setSubAgents(talker('child'), [talker('leaf')])]),
     )
     expect(errors).toMatchObject([unknown(to, 'lead')])
     expect(end).toMatchObject({ outcome: 'failed', error: unknown(to, 'lead') })
@@ -132,17 +143,17 @@ describe('whom an agent can reach', () => {
   })
 
   test('a sibling is unknown', async () => {
-    const tree = setSubAgents(handing('lead', 'a'), [handing('a', 'b'), talker('b')])
-    expect((await play(tree)).errors).toMatchObject([unknown('b', 'a')])
+    const tree = setSubAgents(transferring('lead', 'a'), [transferring('a', 'b'), talker('b')])
+    expect((await runToEnd(tree)).errors).toMatchObject([unknown('b', 'a')])
   })
 
-  test('an agent without a tree reaches nobody', async () => {
-    expect((await play(agentWithOptions(handing('a', 'b'), {}))).errors).toMatchObject([unknown('b', 'a')])
+  test('an agent without a tree cannot reach any agent', async () => {
+    expect((await runToEnd(agentWithOptions(transferring('a', 'b'), {}))).errors).toMatchObject([unknown('b', 'a')])
   })
 
   test('a child whose name is odd is reached', async () => {
     const odd = `it's "odd" $& \n 天气`
-    const { turns } = await play(setSubAgents(actor('lead', [transfer(odd)]), [talker(odd)]))
+    const { turns } = await runToEnd(setSubAgents(scriptedAgent('lead', [transfer(odd)]), [talker(odd)]))
     expect(turns).toEqual(['lead', `lead/${odd}`])
   })
 
@@ -152,24 +163,26 @@ describe('whom an agent can reach', () => {
       offered.push(additions)
       yield { type: 'action', action: { type: 'transfer-to-agent', agentName: 'lead' } }
     })
-    const tree = setSubAgents(handing('lead', 'child'), [agentWithOptions(child, { disallowTransferToParent: true })])
-    expect((await play(tree)).errors).toMatchObject([unknown('lead', 'child')])
+    const tree = setSubAgents(transferring('lead', 'child'), [
+      agentWithOptions(child, { disallowTransferToParent: true }),
+    ])
+    expect((await runToEnd(tree)).errors).toMatchObject([unknown('lead', 'child')])
     expect(offered).toEqual([undefined])
   })
 
   test('own children stay, where the parent is disallowed', async () => {
-    const mid = actor('mid', [transfer('leaf')])
-    const tree = setSubAgents(handing('lead', 'mid'), [
+    const mid = scriptedAgent('mid', [transfer('leaf')])
+    const tree = setSubAgents(transferring('lead', 'mid'), [
       agentWithOptions(setSubAgents(mid, [talker('leaf')]), { disallowTransferToParent: true }),
     ])
-    expect((await play(tree)).turns).toEqual(['lead', 'lead/mid', 'lead/mid/leaf'])
+    expect((await runToEnd(tree)).turns).toEqual(['lead', 'lead/mid', 'lead/mid/leaf'])
     expect(mid.inputs[0]?.additions?.instruction).not.toContain('lead')
   })
 
   test('run on its own, a part of a tree still reaches its parent', async () => {
-    const child = agentWithOptions(handing('child', 'lead'), {})
+    const child = agentWithOptions(transferring('child', 'lead'), {})
     setSubAgents(talker('lead'), [child])
-    expect((await play(child)).turns).toEqual(['child', 'child/lead'])
+    expect((await runToEnd(child)).turns).toEqual(['child', 'child/lead'])
   })
 })
 
@@ -178,9 +191,12 @@ describe('what steers', () => {
 
   test('of several transfers the last', async () => {
     const to = (agentName: string) => ({ type: 'transfer-to-agent', agentName }) as const
-    expect((await play(setSubAgents(wanting('lead', to('a'), to('b')), target()))).turns).toEqual(['lead', 'lead/b'])
-    const both = actor('lead', [[...transfer('a'), ...transfer('b')]])
-    expect((await play(setSubAgents(both, target()))).turns).toEqual(['lead', 'lead/b'])
+    expect((await runToEnd(setSubAgents(yielding('lead', to('a'), to('b')), target()))).turns).toEqual([
+      'lead',
+      'lead/b',
+    ])
+    const both = scriptedAgent('lead', [[...transfer('a'), ...transfer('b')]])
+    expect((await runToEnd(setSubAgents(both, target()))).turns).toEqual(['lead', 'lead/b'])
   })
 
   test('a custom action and what is said after it do not clear the last action', async () => {
@@ -190,12 +206,12 @@ describe('what steers', () => {
       ctx.state.set('k', 1)
       yield { type: 'custom', name: 'y', data: null }
     })
-    expect((await play(setSubAgents(lead, target()))).turns).toEqual(['lead', 'lead/a'])
+    expect((await runToEnd(setSubAgents(lead, target()))).turns).toEqual(['lead', 'lead/a'])
   })
 
   test('an exit after a transfer ends the run', async () => {
-    const lead = wanting('lead', { type: 'transfer-to-agent', agentName: 'a' }, { type: 'exit', result: 'X' })
-    const { turns, end } = await play(setSubAgents(lead, target()))
+    const lead = yielding('lead', { type: 'transfer-to-agent', agentName: 'a' }, { type: 'exit', result: 'X' })
+    const { turns, end } = await runToEnd(setSubAgents(lead, target()))
     expect([turns, end?.output]).toEqual([['lead'], 'X'])
   })
 
@@ -204,16 +220,16 @@ describe('what steers', () => {
       yield { type: 'action', action: { type: 'transfer-to-agent', agentName: 'a' } }
       throw new KernelError('MINE', 'mine: no')
     })
-    const { turns, errors } = await play(setSubAgents(lead, target()))
+    const { turns, errors } = await runToEnd(setSubAgents(lead, target()))
     expect([turns, errors]).toMatchObject([['lead'], [{ code: 'MINE' }]])
   })
 })
 
 describe('the budget', () => {
-  const pingPong = () => setSubAgents(handing('ping', 'pong'), [handing('pong', 'ping')])
+  const pingPong = () => setSubAgents(transferring('ping', 'pong'), [transferring('pong', 'ping')])
 
-  test('of 25 transfers stops those who hand over in circles', async () => {
-    const { turns, errors } = await play(pingPong())
+  test('of 25 transfers stops agents that transfer in circles', async () => {
+    const { turns, errors } = await runToEnd(pingPong())
     expect([turns.length, errors]).toMatchObject([
       26,
       [{ code: 'TRANSFER_LIMIT', details: { from: 'pong', to: 'ping' } }],
@@ -222,7 +238,7 @@ describe('the budget', () => {
 
   test('is of one run: the next has its own', async () => {
     const agent = pingPong()
-    await play(agent)
-    expect((await play(agent)).turns).toHaveLength(26)
+    await runToEnd(agent)
+    expect((await runToEnd(agent)).turns).toHaveLength(26)
   })
 })

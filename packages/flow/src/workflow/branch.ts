@@ -12,15 +12,15 @@ import {
   type ToolMessage,
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
-import type { SessionLog } from '../session.ts'
-import type { Ending, Steering } from '../tree/ending.ts'
+import type { ThreadLog } from '../thread-log.ts'
+import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
 import type { Stage } from './workflow.ts'
 
-/** What a suspended workflow keeps of a branch. */
+/** The state of a branch that a suspended workflow saves. */
 export type BranchState = {
   readonly done: boolean
-  /** Ids of what it said, and of the calls it made: what comes for them is its own. */
+  /** The ids of its messages and of its calls; results for these calls belong to this branch. */
   readonly said: readonly string[]
   readonly calls: readonly string[]
   readonly open: number
@@ -41,54 +41,56 @@ export class Branch {
   readonly name: string
   readonly #stage: Stage
   readonly #index: number
-  readonly #session: SessionLog
+  readonly #log: ThreadLog
   readonly #state: OverlayState
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
-  /** Of its own, so that branches do not race for the last transfer. */
+  /** A copy, so that branches do not race for the last transfer. */
   readonly #budget: { left: number }
   readonly #before: number
-  /** Whether it has run this time. */
-  #went = false
-  #ending: Ending | undefined
+  /** Whether it has run since the workflow was started or resumed. */
+  #hasRun = false
+  #outcome: FlowOutcome | undefined
   #thrown: KernelError | undefined
 
   constructor(stage: Stage, index: number, past: readonly Message[], tolerant: boolean, saved?: BranchState) {
     this.name = stage.agents[index]?.name ?? ''
     this.#stage = stage
     this.#index = index
-    this.#session = stage.scene.session.fork(past)
+    this.#log = stage.flowContext.log.fork(past)
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
-    this.#budget = { ...stage.scene.budget }
-    this.#before = stage.scene.budget.left
+    this.#budget = { ...stage.flowContext.budget }
+    this.#before = stage.flowContext.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
   get failure(): KernelError | undefined {
-    const error = this.#ending?.end?.error ?? (this.#went ? undefined : this.#saved?.error)
+    const error = this.#outcome?.end?.error ?? (this.#hasRun ? undefined : this.#saved?.error)
     return this.#thrown ?? (error && KernelError.from(error))
   }
 
   get cancelled(): boolean {
     const { cancelling, signal } = this.#stage.ctx
     const stopped = this.#thrown?.code === 'ABORTED' && cancelling !== undefined
-    return stopped || this.#ending?.end?.outcome === 'cancelled' || signal.aborted
+    return stopped || this.#outcome?.end?.outcome === 'cancelled' || signal.aborted
   }
 
   /** Contract: never rejects. */
   async run(): Promise<void> {
-    const { ctx, scene } = this.#stage
-    if (this.#saved && !this.#goesOn(this.#saved)) return
-    this.#went = true
-    const place = this.#stage.place(`branch:${this.#index}`).derive({ signal: this.#scope.signal, state: this.#state })
+    const { ctx, flowContext } = this.#stage
+    if (this.#saved && !this.#canContinue(this.#saved)) return
+    this.#hasRun = true
+    const branchCtx = this.#stage
+      .contextAt(`branch:${this.#index}`)
+      .derive({ signal: this.#scope.signal, state: this.#state })
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...scene, session: this.#session, budget: this.#budget }
-      this.#ending = await this.#stage.attempt(this.#index, place, inner, own, this.#sink)
+      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
     }
@@ -98,18 +100,18 @@ export class Branch {
     this.#scope.abort(reason)
   }
 
-  /** Hands over what it said and wrote. */
+  /** Adds its messages and state changes to those of the workflow. */
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    this.#stage.scene.budget.left -= this.#before - this.#budget.left
-    if (this.failure) for (const { result } of this.#lost()) this.#session.add(result)
-    for (const message of this.#session.said) this.#stage.scene.session.add(message)
+    this.#stage.flowContext.budget.left -= this.#before - this.#budget.left
+    if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
+    for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
   }
 
-  /** Calls that its failure leaves without a result, and the neutral one they get. */
-  #lost(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
-    const { messages } = this.#session
+  /** The calls that are left without a result after a failure, each with the neutral result it gets. */
+  #unansweredCalls(): readonly { readonly caller: string; readonly result: ToolMessage }[] {
+    const { messages } = this.#log
     return unanswered(messages).map((call) => {
       const made = messages.findLast((message) => callsOf(message).includes(call.id))
       const caller = (made?.role === 'assistant' && made.agentName) || this.name
@@ -117,12 +119,12 @@ export class Branch {
     })
   }
 
-  /** Tells of a failure that is tolerated. Contract: before it is joined. */
-  async tellFailure(): Promise<void> {
+  /** Reports a failure that is tolerated. Contract: call it before `join`. */
+  async reportFailure(): Promise<void> {
     const { failure, name } = this
-    if (!this.#went || !failure) return
+    if (!this.#hasRun || !failure) return
     const { runId, runPath, agentName } = this.#stage.ctx
-    for (const { caller, result } of this.#lost()) {
+    for (const { caller, result } of this.#unansweredCalls()) {
       const { id: messageId, callId, name, content } = result
       const stamp = { runId, agentName: caller, runPath: [...runPath, agentName] }
       await this.#sink.write({ type: 'tool-end', ...stamp, callId, messageId, name, status: 'failed', content })
@@ -131,15 +133,15 @@ export class Branch {
   }
 
   state(): BranchState {
-    if (!this.#went && this.#saved) return this.#saved
-    const { said } = this.#session
-    const { suspended, action } = this.#ending ?? {}
-    const open = suspended ? unanswered(this.#session.messages).length : 0
+    if (!this.#hasRun && this.#saved) return this.#saved
+    const { newMessages } = this.#log
+    const { suspended, action } = this.#outcome ?? {}
+    const open = suspended ? unanswered(this.#log.messages).length : 0
     const before = this.#saved
     return {
       done: suspended === undefined,
-      said: [...(before?.said ?? []), ...said.map(({ id }) => id)],
-      calls: [...(before?.calls ?? []), ...said.flatMap(callsOf)],
+      said: [...(before?.said ?? []), ...newMessages.map(({ id }) => id)],
+      calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
       ...(action && { action }),
@@ -147,11 +149,11 @@ export class Branch {
     }
   }
 
-  /** Whether something has come that it waited for. */
-  #goesOn({ done, interrupts = [], open }: BranchState): boolean {
+  /** Whether an answer or result has come that it was waiting for. */
+  #canContinue({ done, interrupts = [], open }: BranchState): boolean {
     if (done) return false
     const answers = this.#stage.resumption?.answers ?? {}
-    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || unanswered(this.#session.messages).length < open
+    return interrupts.some(({ id }) => Object.hasOwn(answers, id)) || unanswered(this.#log.messages).length < open
   }
 }
 
@@ -159,7 +161,7 @@ function callsOf(message: Message): readonly string[] {
   return message.role === 'assistant' ? (message.toolCalls ?? []).map(({ id }) => id) : []
 }
 
-/** A failure that is tolerated is told by the agent's end alone: an `error` event would be the run's. */
+/** Drops the `error` events of a tolerated failure, because they would count as errors of the run; its `agent-end` reports the failure. */
 function withoutErrors(sink: Sink<AgentEvent>, runId: string): Sink<AgentEvent> {
   return sinkTo(sink, (event: AgentEvent) =>
     event.type === 'error' && event.runId === runId ? undefined : sink.write(event),

@@ -1,15 +1,15 @@
 import { checkOptionNames, defineTool, type Tool } from '@troupe/kernel'
 
-/** How the tool shows itself to the model. */
+/** Options of `breakLoopTool`. */
 export interface BreakLoopToolOptions {
   /** @default 'respond' */
   readonly name?: string
-  /** @default that it ends the work with a final response */
+  /** @default 'Ends the work with a final response. Call it only when nothing is left to do.' */
   readonly description?: string
 }
 
 /**
- * A tool by which a model ends the loop around it, with its last words.
+ * Makes a tool with which a model ends the loop around it and gives the final response.
  * @example chatModelAgent({ name: 'critic', tools: [breakLoopTool()], … })
  */
 export function breakLoopTool(options: BreakLoopToolOptions = {}): Tool<{ response: string }> {

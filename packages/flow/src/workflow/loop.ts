@@ -1,26 +1,26 @@
 import { type Agent, checkOption } from '@troupe/kernel'
-import { inOrder, isPass, type Pass } from './sequential.ts'
-import { checkWorkflow, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
+import { inOrder, isSequenceState, type SequenceState } from './sequential.ts'
+import { checkWorkflow, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
-/** How a loop is made. */
+/** Options of `loop`. */
 export interface LoopOptions extends WorkflowOptions {
-  /** How often its agents run at most; then it is complete. @default 10 */
+  /** The maximum number of iterations; after these the loop is complete. @default 10 */
   readonly maxIterations?: number
 }
 
 /**
- * Runs agents in order, again and again.
- * Contract: a break-loop action of any of them ends the innermost loop around it, an exit action ends all; after `maxIterations` it is complete.
+ * Runs agents in order, repeatedly.
+ * Contract: a break-loop action of an agent ends the innermost loop around it, an exit action ends all workflows; after `maxIterations` the loop is complete.
  * @example loop({ name: 'refine', agents: [writer, critic], maxIterations: 3 })
  */
 export function loop(given: LoopOptions): Agent {
-  checkWorkflow('loop', given, { ...WORKFLOW, maxIterations: true })
+  checkWorkflow('loop', given, { ...WORKFLOW_OPTIONS, maxIterations: true })
   const { maxIterations = 10, ...options } = given
   const fine = Number.isInteger(maxIterations) && maxIterations >= 1
-  checkOption(fine, `loop ${options.name}`, 'maxIterations is a positive integer', maxIterations)
-  return workflow<Round>(options, {
+  checkOption(fine, `loop ${options.name}`, 'maxIterations must be a whole number from 1 on', maxIterations)
+  return workflow<LoopState>(options, {
     kind: 'loop',
-    async perform(stage, from) {
+    async runAgents(stage, from) {
       for (let iteration = from?.iteration ?? 0; iteration < maxIterations; iteration++) {
         const pass = iteration === from?.iteration ? from.pass : undefined
         const { suspended, action } = await inOrder(stage, `loop:${iteration}/`, pass)
@@ -29,12 +29,12 @@ export function loop(given: LoopOptions): Agent {
       }
       return {}
     },
-    isState(state, agents): state is Round {
-      const { iteration = -1, pass } = (state ?? {}) as Partial<Round>
-      return Number.isInteger(iteration) && iteration >= 0 && iteration < maxIterations && isPass(pass, agents)
+    isState(state, agents): state is LoopState {
+      const { iteration = -1, pass } = (state ?? {}) as Partial<LoopState>
+      return Number.isInteger(iteration) && iteration >= 0 && iteration < maxIterations && isSequenceState(pass, agents)
     },
-    inside: ({ pass: { index, inner } }) => [{ index, state: inner }],
+    suspendedParts: ({ pass: { index, inner } }) => [{ index, state: inner }],
   })
 }
 
-type Round = { readonly iteration: number; readonly pass: Pass }
+type LoopState = { readonly iteration: number; readonly pass: SequenceState }

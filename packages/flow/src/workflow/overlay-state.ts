@@ -1,6 +1,6 @@
 import type { Json, State } from '@troupe/kernel'
 
-/** What a branch writes, over what it shares with others. */
+/** The state of a branch: its own changes over the state that it shares with other branches. */
 export class OverlayState implements State {
   readonly #base: State
   readonly #written: Map<string, Json | undefined> = new Map()
@@ -26,7 +26,7 @@ export class OverlayState implements State {
     for (const [key, value] of this.#written) if (value !== undefined) yield key
   }
 
-  /** Writes everything through. */
+  /** Writes all changes to the shared state. */
   merge(): void {
     for (const [key, value] of this.#written) {
       if (value === undefined) this.#base.delete(key)

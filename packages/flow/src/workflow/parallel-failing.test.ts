@@ -4,18 +4,18 @@ import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record, testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
-  actor,
   agentOf,
   failing,
-  handing,
   hello,
   idle,
   never,
-  play,
   quiet,
+  runToEnd,
+  scriptedAgent,
   talker,
   textsOf,
   tool,
+  transferring,
 } from '../flow.fixture.ts'
 import { agentTool, parallel, sequential, setSubAgents } from '../index.ts'
 
@@ -35,13 +35,13 @@ const patient = (name: string, heard: unknown[] = []) =>
 
 describe('stop: a failing branch', () => {
   test('is the default', async () => {
-    const { end } = await play(parallel({ name: 'all', agents: [failing('a', mine), patient('b')] }))
+    const { end } = await runToEnd(parallel({ name: 'all', agents: [failing('a', mine), patient('b')] }))
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  test('stops the others and fails the workflow with its error, told once', async () => {
+  test('stops the others and fails the workflow with its error, reported once', async () => {
     const heard: unknown[] = []
-    const { errors, lines, end } = await play(
+    const { errors, lines, end } = await runToEnd(
       both('stop', patient('a', heard), failing('b', mine), patient('c', heard)),
     )
     expect(errors).toMatchObject([{ code: 'MINE', message: 'mine: no' }])
@@ -58,7 +58,7 @@ describe('stop: a failing branch', () => {
   test('does not stop what runs beside the workflow', async () => {
     const inner = both('stop', failing('a', mine), patient('b'))
     const outer = parallel({ name: 'outer', agents: [inner, talker('c')], onError: 'continue' })
-    const { end, said, lines } = await play(outer)
+    const { end, said, lines } = await runToEnd(outer)
     expect([end?.outcome, said]).toEqual(['complete', ['c: I am c.']])
     expect(ends(lines)).toContain('outer/all agent-end failed')
   })
@@ -96,9 +96,9 @@ describe('stop: a failing branch', () => {
   test('reaches workflows and agent tools in the other branches', async () => {
     const inner = parallel({ name: 'inner', agents: [patient('b'), patient('c')], onError: 'continue' })
     const args = { request: 'Go.' }
-    const caller = actor('d', [[{ name: 'e', args }], 'Done.'], agentTool(patient('e'), { forward: true }))
+    const caller = scriptedAgent('d', [[{ name: 'e', args }], 'Done.'], agentTool(patient('e'), { forward: true }))
     const late = quiet('a', () => idle().then(() => Promise.reject(mine)))
-    const { lines, errors } = await play(both('stop', late, inner, caller))
+    const { lines, errors } = await runToEnd(both('stop', late, inner, caller))
     const cancelled = ['inner/b', 'inner/c', 'inner', 'd/e', 'd'].map((path) => `all/${path} agent-end cancelled`)
     expect(ends(lines).map((line) => line.trim())).toEqual(expect.arrayContaining(cancelled))
     expect(errors).toMatchObject([{ code: 'MINE' }])
@@ -132,9 +132,9 @@ describe('stop: a failing branch', () => {
       saying('b', () => idle().then(idle)),
     )
     const outer = parallel({ name: 'outer', agents: [inner, talker('c')], onError: 'continue' })
-    const after = actor('after', ['Done.'])
+    const after = scriptedAgent('after', ['Done.'])
     const look = quiet('look', (ctx) => seen.push([...ctx.state.keys()].toSorted()))
-    await play(sequential({ name: 'steps', agents: [outer, after, look] }))
+    await runToEnd(sequential({ name: 'steps', agents: [outer, after, look] }))
     expect(textsOf(after.inputs[0]?.messages ?? []).slice(1)).toEqual([
       'user: For context: [a] said: a.',
       'user: For context: [b] said: b.',
@@ -143,7 +143,7 @@ describe('stop: a failing branch', () => {
     expect(seen).toEqual([['a', 'b']])
   })
 
-  test('rejects with its own error for whoever awaits the run', async () => {
+  test('rejects an awaited run with its own error', async () => {
     const run = startRun(both('stop', failing('a', mine), talker('b')), hello)
     await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'MINE', message: 'mine: no' })
   })
@@ -156,25 +156,25 @@ describe('stop: a failing branch', () => {
 
 describe('continue: a failing branch', () => {
   test('lets the others finish; the workflow is complete, and no error is shown', async () => {
-    const { errors, lines, end, said } = await play(both('continue', failing('a', mine), talker('b')))
+    const { errors, lines, end, said } = await runToEnd(both('continue', failing('a', mine), talker('b')))
     expect([errors, said, end?.outcome]).toEqual([[], ['b: I am b.'], 'complete'])
     expect(end).not.toHaveProperty('error')
     expect(ends(lines)[0]).toBe('all/a agent-end failed')
   })
 
-  test('tells what went wrong in its end', async () => {
-    const { events } = await play(both('continue', failing('a', mine), talker('b')))
+  test('reports its error in agent-end', async () => {
+    const { events } = await runToEnd(both('continue', failing('a', mine), talker('b')))
     const end = events.find((event) => event.type === 'agent-end' && event.agentName === 'a')
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
   test('is followed by the next step', async () => {
     const agents = [both('continue', failing('a', mine), talker('b')), talker('after')]
-    expect((await play(sequential({ name: 'steps', agents }))).end?.text).toBe('I am after.')
+    expect((await runToEnd(sequential({ name: 'steps', agents }))).end?.text).toBe('I am after.')
   })
 
   test('is followed by the next step also when it left a call without a result', async () => {
-    const broken = actor(
+    const broken = scriptedAgent(
       'b',
       [['t'], 'Done.'],
       tool('t', () => {
@@ -182,38 +182,38 @@ describe('continue: a failing branch', () => {
       }),
     )
     const agents = [both('continue', talker('a'), broken), talker('after')]
-    const { turns, end } = await play(sequential({ name: 'steps', agents }))
+    const { turns, end } = await runToEnd(sequential({ name: 'steps', agents }))
     expect([turns.at(-1), end?.outcome, end?.text]).toEqual(['steps/after', 'complete', 'I am after.'])
   })
 
-  test('beside failing ones only is the failure of the workflow: the first listed, told once', async () => {
+  test('beside failing ones only is the failure of the workflow: the first listed, reported once', async () => {
     const late = agentOf('a', async function* (ctx) {
       yield* say(ctx, 'a')
       await idle()
       throw mine
     })
-    const { errors, end } = await play(both('continue', late, failing('b')))
+    const { errors, end } = await runToEnd(both('continue', late, failing('b')))
     expect(errors).toMatchObject([{ code: 'MINE' }])
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'MINE' } })
   })
 
-  test('that hands over to nobody is a failing branch too', async () => {
-    const { end, errors } = await play(both('continue', handing('a', 'stranger'), talker('b')))
+  test('that transfers to an unknown agent is a failing branch too', async () => {
+    const { end, errors } = await runToEnd(both('continue', transferring('a', 'stranger'), talker('b')))
     expect([end?.outcome, errors]).toEqual(['complete', []])
-    const alone = await play(both('continue', handing('a', 'stranger')))
+    const alone = await runToEnd(both('continue', transferring('a', 'stranger')))
     expect(alone.errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
 
-  test('keeps its state and words too', async () => {
+  test('keeps its state and messages too', async () => {
     const seen: unknown[] = []
     const a = agentOf('a', async function* (ctx) {
       yield* say(ctx, 'Before.')
       ctx.state.set('k', 1)
       throw mine
     })
-    const after = actor('after', ['Done.'])
+    const after = scriptedAgent('after', ['Done.'])
     const agents = [both('continue', a, talker('b')), quiet('look', (ctx) => seen.push(ctx.state.get('k'))), after]
-    await play(sequential({ name: 'steps', agents }))
+    await runToEnd(sequential({ name: 'steps', agents }))
     expect(seen).toEqual([1])
     expect(textsOf(after.inputs[0]?.messages ?? [])[1]).toBe('user: For context: [a] said: Before..')
   })
@@ -224,7 +224,7 @@ describe('continue: a failing branch', () => {
       controller.abort()
       ctx.signal.throwIfAborted()
     })
-    const { end } = await play(both('continue', cancelling, talker('b')), hello, { signal: controller.signal })
+    const { end } = await runToEnd(both('continue', cancelling, talker('b')), hello, { signal: controller.signal })
     expect(end?.outcome).toBe('cancelled')
   })
 
@@ -237,7 +237,7 @@ describe('continue: a failing branch', () => {
     })
     const tree = setSubAgents(lead, [talker('child')])
     const settings = { cancelling: () => (cancelling ? ('after-tools' as const) : undefined) }
-    const { end, turns } = await play(both('continue', talker('a'), tree), hello, settings)
+    const { end, turns } = await runToEnd(both('continue', talker('a'), tree), hello, settings)
     expect([turns.includes('all/lead/child'), end?.outcome]).toEqual([false, 'cancelled'])
   })
 })
@@ -251,13 +251,13 @@ test.each(['stop', 'continue'] as const)('%s leaves no listener on any signal', 
     signals.push(ctx.signal)
     return ctx
   }
-  await play(agent, hello, { signal: controller.signal, prepare })
+  await runToEnd(agent, hello, { signal: controller.signal, prepare })
   expect(signals).toHaveLength(3)
   for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
 test('a soft cancel before it begins starts no branch', async () => {
-  const { turns, end } = await play(both('continue', talker('a'), talker('b')), hello, {
+  const { turns, end } = await runToEnd(both('continue', talker('a'), talker('b')), hello, {
     cancelling: () => 'after-model',
   })
   expect([turns, end?.outcome]).toEqual([['all'], 'cancelled'])

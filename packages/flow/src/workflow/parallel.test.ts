@@ -2,33 +2,33 @@ import { type Agent, say } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
-  actor,
   agentOf,
-  handing,
   hello,
   idle,
-  type Played,
-  play,
   quiet,
+  type RecordedRun,
+  runToEnd,
+  scriptedAgent,
   talker,
   textsOf,
   thrownBy,
   tool,
   transfer,
+  transferring,
   user,
-  wanting,
+  yielding,
 } from '../flow.fixture.ts'
 import { agentWithOptions, loop, parallel, sequential, sessionOf, setSubAgents } from '../index.ts'
 
 const all = (...agents: readonly Agent[]) => parallel({ name: 'all', agents })
 
-testAgent('parallel', () => all(talker('a'), actor('b', [['t', 'u'], 'Done.'], tool('t'), tool('u'))))
+testAgent('parallel', () => all(talker('a'), scriptedAgent('b', [['t', 'u'], 'Done.'], tool('t'), tool('u'))))
 testAgent('parallel in a tree, with transfers inside', () => {
-  const tree = setSubAgents(actor('lead', [transfer('child')]), [talker('child')])
-  return setSubAgents(actor('top', [transfer('all')]), [all(tree, talker('b'))])
+  const tree = setSubAgents(scriptedAgent('lead', [transfer('child')]), [talker('child')])
+  return setSubAgents(scriptedAgent('top', [transfer('all')]), [all(tree, talker('b'))])
 })
 
-/** Agents that speak when they are told to. */
+/** Agents that answer when the test lets them. */
 function waiting(...names: readonly string[]) {
   const gates = names.map(() => Promise.withResolvers<void>())
   const agents = names.map((name, i) =>
@@ -49,7 +49,7 @@ function waiting(...names: readonly string[]) {
 describe('branches', () => {
   test('all start before any of them has ended, in listed order, under the path of the workflow', async () => {
     const { agents, finish } = waiting('a', 'b', 'c')
-    const playing = play(all(...agents))
+    const playing = runToEnd(all(...agents))
     await finish(2, 1, 0)
     const { turns, lines, end } = await playing
     expect(turns).toEqual(['all', 'all/a', 'all/b', 'all/c'])
@@ -60,23 +60,23 @@ describe('branches', () => {
     expect(end?.outcome).toBe('complete')
   })
 
-  test('see the shared past and their own words, not those of each other', async () => {
+  test('see the shared history and their own messages, not those of each other', async () => {
     const note = tool('note')
-    const [a, b] = [actor('a', [['note'], 'A1.'], note), actor('b', [['note'], 'B1.', 'B2.'], note)]
+    const [a, b] = [scriptedAgent('a', [['note'], 'A1.'], note), scriptedAgent('b', [['note'], 'B1.', 'B2.'], note)]
     const seen: string[][] = []
     const look = agentOf('look', async function* (ctx) {
       yield* say(ctx, 'L.')
       await idle()
       seen.push(textsOf(sessionOf(ctx)?.messages ?? []))
     })
-    await play(agentWithOptions(all(a, b, look), {}), { messages: [user('Hi', 'u0')] })
+    await runToEnd(agentWithOptions(all(a, b, look), {}), { messages: [user('Hi', 'u0')] })
     expect([a, b].map(({ inputs }) => textsOf(inputs[0]?.messages ?? []))).toEqual([['user: Hi'], ['user: Hi']])
     expect(seen).toEqual([['user: Hi', 'look: L.']])
   })
 
   test('have steps and ids of their own', async () => {
     const steps: string[] = []
-    const { history } = await play(
+    const { history } = await runToEnd(
       all(
         talker('a'),
         talker('b'),
@@ -89,7 +89,9 @@ describe('branches', () => {
 
   test('that call tools of one name have calls of their own', async () => {
     const echo = tool('echo', (_, ctx) => ctx.agentName)
-    const { history, end } = await play(all(actor('a', [['echo'], 'A.'], echo), actor('b', [['echo'], 'B.'], echo)))
+    const { history, end } = await runToEnd(
+      all(scriptedAgent('a', [['echo'], 'A.'], echo), scriptedAgent('b', [['echo'], 'B.'], echo)),
+    )
     const results = history.flatMap((message) => (message.role === 'tool' ? [message] : []))
     expect(new Set(results.map(({ callId }) => callId)).size).toBe(2)
     expect(results.every(({ agentName, content }) => agentName === content)).toBe(true)
@@ -104,8 +106,8 @@ describe('what was said is joined in listed order', () => {
     [1, 2, 0],
   ])('finished %i %i %i', async (...order) => {
     const { agents, finish } = waiting('a', 'b', 'c')
-    const after = actor('after', ['Done.'])
-    const playing = play(sequential({ name: 'steps', agents: [all(...agents), after] }))
+    const after = scriptedAgent('after', ['Done.'])
+    const playing = runToEnd(sequential({ name: 'steps', agents: [all(...agents), after] }))
     await finish(...order)
     await playing
     expect(textsOf(after.inputs[0]?.messages ?? [])).toEqual([
@@ -116,9 +118,9 @@ describe('what was said is joined in listed order', () => {
 
   test('calls and results of one branch stay together', async () => {
     const t = tool('t', () => idle().then(() => 'T'))
-    const after = actor('after', ['Done.'])
-    const [a, b] = [actor('a', [['t'], 'A'], t), actor('b', [['t'], 'B'], t)]
-    await play(sequential({ name: 'steps', agents: [all(a, b), after] }))
+    const after = scriptedAgent('after', ['Done.'])
+    const [a, b] = [scriptedAgent('a', [['t'], 'A'], t), scriptedAgent('b', [['t'], 'B'], t)]
+    await runToEnd(sequential({ name: 'steps', agents: [all(a, b), after] }))
     const words = (name: string) => [
       `user: For context: [${name}] called tool: \`t\` with arguments: {}.`,
       `user: For context: [${name}] \`t\` tool returned result: T.`,
@@ -129,7 +131,7 @@ describe('what was said is joined in listed order', () => {
 })
 
 describe('state', () => {
-  const final = ({ events }: Played): Record<string, unknown> => {
+  const final = ({ events }: RecordedRun): Record<string, unknown> => {
     const state: Record<string, unknown> = {}
     for (const event of events) {
       if (event.type !== 'state-delta') continue
@@ -160,7 +162,7 @@ describe('state', () => {
       await idle()
       seen.push(ctx.state.get('k'), [...ctx.state.keys()])
     })
-    await play(all(a, b), hello, { state: { k: 'old', other: 1 } })
+    await runToEnd(all(a, b), hello, { state: { k: 'old', other: 1 } })
     expect(seen).toEqual(['a', 'old', ['k', 'other']])
   })
 
@@ -179,13 +181,13 @@ describe('state', () => {
         quiet('after', (ctx) => after.push(ctx.state.get('k'))),
       ],
     })
-    const played = await play(agent)
+    const played = await runToEnd(agent)
     expect(after).toEqual(['b'])
     expect(final(played)).toEqual({ k: 'b' })
   })
 
   test('of different keys is kept side by side', async () => {
-    const played = await play(
+    const played = await runToEnd(
       all(
         writing('a', 0, (state) => state.set('a', 1)),
         writing('b', 0, (state) => state.set('b', { deep: [2] })),
@@ -201,7 +203,7 @@ describe('state', () => {
       writing('b', 0, (state) => state.delete('never')),
     )
     const agents = [branches, quiet('after', (ctx) => after.push([...ctx.state.keys()]))]
-    const { events } = await play(sequential({ name: 'steps', agents }), hello, { state: { k: 1 } })
+    const { events } = await runToEnd(sequential({ name: 'steps', agents }), hello, { state: { k: 1 } })
     expect(after).toEqual([[]])
     expect(events).toContainEqual(expect.objectContaining({ type: 'state-delta', removed: ['k'] }))
   })
@@ -209,8 +211,8 @@ describe('state', () => {
   test('a key set by one and deleted by a later one is gone; the other way round it is there', async () => {
     const set = (name: string) => writing(name, 0, (state) => state.set('k', 2))
     const drop = (name: string) => writing(name, 1, (state) => state.delete('k'))
-    expect(final(await play(all(set('a'), drop('b')), hello, { state: { k: 1 } }))).toEqual({})
-    expect(final(await play(all(drop('a'), set('b')), hello, { state: { k: 1 } }))).toEqual({ k: 2 })
+    expect(final(await runToEnd(all(set('a'), drop('b')), hello, { state: { k: 1 } }))).toEqual({})
+    expect(final(await runToEnd(all(drop('a'), set('b')), hello, { state: { k: 1 } }))).toEqual({ k: 2 })
   })
 
   test('in a branch of a branch', async () => {
@@ -222,7 +224,7 @@ describe('state', () => {
       for (let i = 0; i < 4; i++) await idle()
       seen.push(ctx.state.get('k'))
     })
-    const played = await play(all(branch, other))
+    const played = await runToEnd(all(branch, other))
     expect([seen, final(played)]).toEqual([['a', undefined], { k: 'a' }])
   })
 })
@@ -232,9 +234,9 @@ describe('what branches want', () => {
     const { agents, finish } = waiting('slow')
     const steps = sequential({
       name: 'steps',
-      agents: [all(wanting('x', { type: 'exit', result: 'X' }), ...agents), talker('never')],
+      agents: [all(yielding('x', { type: 'exit', result: 'X' }), ...agents), talker('never')],
     })
-    const playing = play(steps)
+    const playing = runToEnd(steps)
     await finish(0)
     const { said, end } = await playing
     expect([said, end?.output, end?.outcome]).toEqual([['x: x', 'slow: I am slow.'], 'X', 'complete'])
@@ -242,19 +244,19 @@ describe('what branches want', () => {
 
   test('an exit goes before a break-loop, and of two exits the last listed counts', async () => {
     const agents = [
-      wanting('x1', { type: 'exit', result: 1 }),
-      wanting('x2', { type: 'exit', result: 2 }),
-      wanting('stop', { type: 'break-loop' }),
+      yielding('x1', { type: 'exit', result: 1 }),
+      yielding('x2', { type: 'exit', result: 2 }),
+      yielding('stop', { type: 'break-loop' }),
     ]
-    const { end, actions } = await play(loop({ name: 'rounds', agents: [all(...agents)], maxIterations: 3 }))
+    const { end, actions } = await runToEnd(loop({ name: 'rounds', agents: [all(...agents)], maxIterations: 3 }))
     expect([actions.at(-1), end?.output]).toEqual([{ type: 'exit', result: 2 }, 2])
   })
 
   test('a transfer stays in its branch', async () => {
-    const tree = setSubAgents(handing('lead', 'child'), [talker('child')])
-    const { turns } = await play(all(tree, talker('b')))
+    const tree = setSubAgents(transferring('lead', 'child'), [talker('child')])
+    const { turns } = await runToEnd(all(tree, talker('b')))
     expect(turns.toSorted()).toEqual(['all', 'all/b', 'all/lead', 'all/lead/child'])
-    const { errors } = await play(all(handing('a', 'b'), talker('b')))
+    const { errors } = await runToEnd(all(transferring('a', 'b'), talker('b')))
     expect(errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
 })

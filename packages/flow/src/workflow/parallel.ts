@@ -1,41 +1,44 @@
 import { type Agent, got, KernelError } from '@troupe/kernel'
-import type { Steering } from '../tree/ending.ts'
+import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
-import { checkWorkflow, type Stage, WORKFLOW, type WorkflowOptions, workflow } from './workflow.ts'
+import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
-/** How a parallel workflow is made. */
+/** Options of `parallel`. */
 export interface ParallelOptions extends WorkflowOptions {
   /**
-   * When a branch fails: `stop` ends the others and fails with it; `continue` lets them finish, and fails only if every branch has.
+   * What happens when a branch fails: `stop` aborts the others and fails with its error; `continue` lets them finish and fails only if every branch has failed.
    * @default 'stop'
    */
   readonly onError?: 'stop' | 'continue'
 }
 
-/** How long a run waits for its agents after an abort; branches have a part of it. */
+/** How long a run waits for its agents after an abort; branches get a part of it. */
 const GRACE_MS = 1_000
 
 /**
- * Runs agents at the same time; each sees the shared past and its own words.
- * Contract: what they said and what they wrote into the state is joined in the order of the list, however they end.
+ * Runs agents at the same time; each sees the shared history and its own messages.
+ * Contract: their messages and state changes are joined in the order of the list, also when the workflow fails.
  * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
  */
 export function parallel(given: ParallelOptions): Agent {
-  checkWorkflow('parallel', given, { ...WORKFLOW, onError: true })
+  checkWorkflow('parallel', given, { ...WORKFLOW_OPTIONS, onError: true })
   const { onError = 'stop', ...options } = given
   if (onError !== 'stop' && onError !== 'continue') {
-    throw new KernelError('CONFIG_INVALID', `parallel ${options.name}: onError is stop or continue, ${got(onError)}`)
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `parallel ${options.name}: onError must be stop or continue, ${got(onError)}`,
+    )
   }
   const names = new Set(options.agents?.map?.((agent) => agent?.name))
   if (names.size < (options.agents?.length ?? 0)) {
     throw new KernelError(
       'CONFIG_INVALID',
-      `parallel ${options.name}: agents that speak at once have names of their own`,
+      `parallel ${options.name}: agents that run in parallel must have different names`,
     )
   }
   return workflow<readonly BranchState[]>(options, {
     kind: 'parallel',
-    async perform(stage, saved) {
+    async runAgents(stage, saved) {
       const branches = branchesOf(stage, saved ?? [], onError === 'continue')
       try {
         await settle(stage, branches, onError === 'stop')
@@ -43,7 +46,7 @@ export function parallel(given: ParallelOptions): Agent {
         const first = failed.find(({ cancelled }) => !cancelled) ?? failed[0]
         const tolerated = onError === 'continue' && !first?.cancelled && failed.length < branches.length
         if (first?.failure && !tolerated) throw first.failure
-        for (const branch of failed) await branch.tellFailure()
+        for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
       }
@@ -53,15 +56,16 @@ export function parallel(given: ParallelOptions): Agent {
     },
     isState: (state, agents): state is readonly BranchState[] =>
       Array.isArray(state) && state.length === agents && state.every(isBranchState),
-    inside: (branches) => branches.flatMap(({ done, inner = null }, index) => (done ? [] : { index, state: inner })),
+    suspendedParts: (branches) =>
+      branches.flatMap(({ done, inner = null }, index) => (done ? [] : { index, state: inner })),
   })
 }
 
 function branchesOf(stage: Stage, saved: readonly BranchState[], tolerant: boolean): readonly Branch[] {
-  const { messages } = stage.scene.session
-  const spoken = new Set(saved.flatMap(({ said }) => said))
+  const { messages } = stage.flowContext.log
+  const saidIds = new Set(saved.flatMap(({ said }) => said))
   const calls = new Set(saved.flatMap(({ calls }) => calls))
-  const past = saved.length === 0 ? messages : messages.filter((message) => !isOf(message, spoken, calls))
+  const past = saved.length === 0 ? messages : messages.filter((message) => !isOf(message, saidIds, calls))
   return stage.agents.map((_, index) => {
     const before = saved[index]
     if (!before) return new Branch(stage, index, past, tolerant)
@@ -76,13 +80,13 @@ function branchesOf(stage: Stage, saved: readonly BranchState[], tolerant: boole
   })
 }
 
-type Found = Stage['scene']['session']['messages'][number]
+type Found = Stage['flowContext']['log']['messages'][number]
 
 function isOf(message: Found, ids: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
   return ids.has(message.id) || (message.role === 'tool' && calls.has(message.callId))
 }
 
-/** Runs the branches. Contract: once they are stopped, by one that failed or by an abort, they have a grace to end, shorter than that of the run and of those around them, so that what they said is joined. */
+/** Runs the branches. Contract: after a failure or an abort the branches get a grace period, shorter than that of the run and of the workflows around them, so that their messages can still be joined. */
 async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boolean): Promise<void> {
   const over = Promise.withResolvers<void>()
   let cancelTimer: (() => void) | undefined
@@ -103,7 +107,7 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   cancelTimer?.()
 }
 
-/** Of what the branches want to happen next: an exit before a break, and the last of a kind. */
+/** Picks the action of the workflow: an exit goes before a break, and the last action of a kind counts. */
 function steering(states: readonly BranchState[]): { readonly action?: Steering } {
   const actions = states.flatMap(({ action }) => action ?? [])
   const action = actions.findLast(({ type }) => type === 'exit') ?? actions.at(-1)

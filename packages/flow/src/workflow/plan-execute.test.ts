@@ -1,13 +1,13 @@
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { actor, failing, play, talker, textsOf, thrownBy, wanting } from '../flow.fixture.ts'
+import { failing, runToEnd, scriptedAgent, talker, textsOf, thrownBy, yielding } from '../flow.fixture.ts'
 import { breakLoopTool, planExecute } from '../index.ts'
 
 const respond = [{ name: 'respond', args: { response: 'Booked.' } }]
 const travel = (maxIterations?: number) => {
-  const planner = actor('planner', ['1. fly 2. sleep'])
-  const executor = actor('executor', ['Flew.', 'Slept.', 'What?'])
-  const replanner = actor('replanner', ['2. sleep', respond], breakLoopTool() as never)
+  const planner = scriptedAgent('planner', ['1. fly 2. sleep'])
+  const executor = scriptedAgent('executor', ['Flew.', 'Slept.', 'What?'])
+  const replanner = scriptedAgent('replanner', ['2. sleep', respond], breakLoopTool() as never)
   const options = maxIterations === undefined ? {} : { maxIterations }
   return { executor, agent: planExecute({ name: 'travel', planner, executor, replanner, ...options }) }
 }
@@ -16,7 +16,7 @@ testAgent('planExecute', () => travel().agent)
 
 test('plans once, then carries out and plans anew until the replanner breaks the loop', async () => {
   const { agent, executor } = travel()
-  const { turns, end } = await play(agent)
+  const { turns, end } = await runToEnd(agent)
   const round = ['travel/travel-steps/executor', 'travel/travel-steps/replanner']
   expect(turns).toEqual(['travel', 'travel/planner', 'travel/travel-steps', ...round, ...round])
   expect([end?.outcome, end?.text]).toEqual(['complete', 'Booked.'])
@@ -30,24 +30,24 @@ test('plans once, then carries out and plans anew until the replanner breaks the
 
 describe('its end', () => {
   test('after maxIterations it is complete', async () => {
-    expect((await play(travel(1).agent)).end).toMatchObject({ outcome: 'complete', text: '2. sleep' })
+    expect((await runToEnd(travel(1).agent)).end).toMatchObject({ outcome: 'complete', text: '2. sleep' })
   })
 
   test('10 steps, unless said otherwise', async () => {
     const agents = { planner: talker('p'), executor: talker('e'), replanner: talker('r') }
-    expect((await play(planExecute({ name: 'travel', ...agents }))).turns).toHaveLength(3 + 20)
+    expect((await runToEnd(planExecute({ name: 'travel', ...agents }))).turns).toHaveLength(3 + 20)
   })
 
   test('an exit of the planner ends it before the first step', async () => {
-    const planner = wanting('p', { type: 'exit', result: 'X' })
+    const planner = yielding('p', { type: 'exit', result: 'X' })
     const agent = planExecute({ name: 'travel', planner, executor: talker('e'), replanner: talker('r') })
-    const { turns, end } = await play(agent)
+    const { turns, end } = await runToEnd(agent)
     expect([turns, end?.output]).toEqual([['travel', 'travel/p'], 'X'])
   })
 
   test('a failing executor fails it', async () => {
     const agents = { planner: talker('p'), executor: failing('e'), replanner: talker('r') }
-    const { errors, end } = await play(planExecute({ name: 'travel', ...agents }))
+    const { errors, end } = await runToEnd(planExecute({ name: 'travel', ...agents }))
     expect([errors.length, end?.outcome]).toEqual([1, 'failed'])
   })
 })

@@ -2,22 +2,22 @@ import { type Agent, checkOptionNames } from '@troupe/kernel'
 import { loop } from './loop.ts'
 import { sequential } from './sequential.ts'
 
-/** How a plan-execute agent is made. */
+/** Options of `planExecute`. */
 export interface PlanExecuteOptions {
   readonly name: string
   readonly description?: string
   /** Makes the plan. */
   readonly planner: Agent
-  /** Carries out the next step of it. */
+  /** Carries out the next step of the plan. */
   readonly executor: Agent
-  /** Looks at what came of it: changes the plan, or ends the loop with `breakLoopTool()`. */
+  /** Checks the result: changes the plan, or ends the loop with `breakLoopTool()`. */
   readonly replanner: Agent
-  /** How many steps at most. @default 10 */
+  /** The maximum number of steps. @default 10 */
   readonly maxIterations?: number
 }
 
 /**
- * Plans once, then carries out and plans anew until the replanner breaks the loop.
+ * Plans once, then carries out a step and replans until the replanner breaks the loop.
  * @example planExecute({ name: 'travel', planner, executor, replanner })
  */
 export function planExecute(given: PlanExecuteOptions): Agent {

@@ -1,11 +1,23 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { actor, asking, failing, hello, play, quiet, slow, talker, textsOf, tool, transfer } from '../flow.fixture.ts'
+import {
+  asking,
+  failing,
+  hello,
+  quiet,
+  runToEnd,
+  scriptedAgent,
+  slow,
+  talker,
+  textsOf,
+  tool,
+  transfer,
+} from '../flow.fixture.ts'
 import { agentTool, loop, parallel, sequential, setSubAgents, supervisor } from '../index.ts'
 
-/** Everything at once: trees, workflows, tools, questions, open calls, an agent tool, a failing branch. */
+/** Uses everything together: trees, workflows, tools, questions, open calls, an agent tool, a failing branch. */
 const everything = (): Agent => {
-  const nested = actor(
+  const nested = scriptedAgent(
     'outer',
     [[{ name: 'inner', args: { request: 'Go.' } }], 'Out.'],
     agentTool(talker('inner'), { forward: true }),
@@ -14,44 +26,44 @@ const everything = (): Agent => {
     name: 'all',
     onError: 'continue',
     agents: [
-      setSubAgents(actor('lead', [transfer('leaf')]), [talker('leaf')]),
-      actor('asker', [['t', 'ask'], 'Heard.'], tool('t'), asking()),
-      actor('waiter', [['slow'], 'Got it.'], slow()),
+      setSubAgents(scriptedAgent('lead', [transfer('leaf')]), [talker('leaf')]),
+      scriptedAgent('asker', [['t', 'ask'], 'Heard.'], tool('t'), asking()),
+      scriptedAgent('waiter', [['slow'], 'Got it.'], slow()),
       failing('broken', new KernelError('MINE', 'mine: no')),
       quiet('writer', (ctx) => ctx.state.set('k', ctx.step)),
     ],
   })
   const boss = supervisor({
-    supervisor: actor('boss', [transfer('rounds'), 'Done.']),
+    supervisor: scriptedAgent('boss', [transfer('rounds'), 'Done.']),
     agents: [loop({ name: 'rounds', agents: [nested], maxIterations: 2 })],
   })
   return sequential({ name: 'steps', agents: [boss, branches, talker('last')] })
 }
 
 describe('replay', () => {
-  test('a run of the same id tells the same again, to the letter', async () => {
-    const [one, two] = [await play(everything()), await play(everything())]
+  test('a run with the same id repeats the same events exactly', async () => {
+    const [one, two] = [await runToEnd(everything()), await runToEnd(everything())]
     expect(one.end).toMatchObject({ outcome: 'interrupted', openCallIds: ['slow'] })
     expect(two.events).toEqual(one.events)
   })
 
   test('so does a run that goes on', async () => {
-    const first = await play(everything())
-    const goOn = () => play(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const first = await runToEnd(everything())
+    const goOn = () => runToEnd(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
     const [one, two] = [await goOn(), await goOn()]
     expect(one.events).toEqual(two.events)
     expect(one.said).toEqual(['asker: answered yes', 'asker: Heard.'])
   })
 
   test('a run of another id differs in the ids alone', async () => {
-    const [one, two] = [await play(everything()), await play(everything(), hello, { runId: 'S' })]
+    const [one, two] = [await runToEnd(everything()), await runToEnd(everything(), hello, { runId: 'S' })]
     const renamed = JSON.parse(JSON.stringify(two.events).replaceAll('"S/', '"R/').replaceAll('"S"', '"R"'))
     expect(renamed).toEqual(one.events)
   })
 
   test('no message and no call has the id of another, in the run and in the one that goes on', async () => {
-    const first = await play(everything())
-    const second = await play(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const first = await runToEnd(everything())
+    const second = await runToEnd(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
     const ids = second.history.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     const calls = second.history.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
@@ -60,11 +72,11 @@ describe('replay', () => {
 })
 
 describe('order after a resume', () => {
-  test('results of one turn stand in listed order, whichever came first', async () => {
-    const after = actor('after', ['Done.'])
+  test('results of one turn are in listed order, whichever came first', async () => {
+    const after = scriptedAgent('after', ['Done.'])
     const make = () =>
-      sequential({ name: 'steps', agents: [actor('a', [['ask', 't'], 'Heard.'], asking(), tool('t')), after] })
-    await play(make(), (await play(make())).resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+      sequential({ name: 'steps', agents: [scriptedAgent('a', [['ask', 't'], 'Heard.'], asking(), tool('t')), after] })
+    await runToEnd(make(), (await runToEnd(make())).resume({ 'ask#1': 'yes' }), { runId: 'R2' })
     expect(textsOf(after.inputs[0]?.messages ?? []).slice(2, 4)).toEqual([
       'user: For context: [a] `ask` tool returned result: answered yes.',
       'user: For context: [a] `t` tool returned result: t done.',
@@ -73,14 +85,14 @@ describe('order after a resume', () => {
 
   test('a branch that asks again and again keeps its own history together', async () => {
     const twice = (name: string) =>
-      actor(name, [[`${name}1`], [`${name}2`], `${name} done.`], asking(`${name}1`), asking(`${name}2`))
+      scriptedAgent(name, [[`${name}1`], [`${name}2`], `${name} done.`], asking(`${name}1`), asking(`${name}2`))
     const [a, b] = [twice('a'), twice('b')]
     const make = () => parallel({ name: 'all', agents: [a, b] })
-    const first = await play(make())
-    const second = await play(make(), first.resume({ 'a1#1': 1 }), { runId: 'R2' })
-    const third = await play(make(), second.resume({ 'a2#1': 2, 'b1#1': 3 }), { runId: 'R3' })
+    const first = await runToEnd(make())
+    const second = await runToEnd(make(), first.resume({ 'a1#1': 1 }), { runId: 'R2' })
+    const third = await runToEnd(make(), second.resume({ 'a2#1': 2, 'b1#1': 3 }), { runId: 'R3' })
     expect(third.end?.interrupts?.map(({ id }) => id)).toEqual(['b2#1'])
-    const fourth = await play(make(), third.resume({ 'b2#1': 4 }), { runId: 'R4' })
+    const fourth = await runToEnd(make(), third.resume({ 'b2#1': 4 }), { runId: 'R4' })
     expect([fourth.end?.outcome, fourth.said]).toEqual(['complete', ['b: answered 4', 'b: b done.']])
     expect(textsOf(a.inputs.at(-1)?.messages ?? [])).toEqual(['user: Hello', 'a: a1({})', 'a: answered 1', 'a: a2({})'])
     expect(textsOf(b.inputs.at(-1)?.messages ?? [])).toEqual(['user: Hello', 'b: b1({})', 'b: answered 3', 'b: b2({})'])

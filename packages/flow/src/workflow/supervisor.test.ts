@@ -2,32 +2,32 @@ import type { Agent } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
-  actor,
   failing,
-  handing,
   hello,
-  play,
+  runToEnd,
+  scriptedAgent,
   talker,
   textsOf,
   thrownBy,
   tool,
   transfer,
-  wanting,
+  transferring,
+  yielding,
 } from '../flow.fixture.ts'
 import { agentWithOptions, loop, sequential, setSubAgents, supervisor } from '../index.ts'
 
-const lead = (...targets: readonly string[]) => actor('lead', [...targets.map(transfer), 'Done.'])
+const lead = (...targets: readonly string[]) => scriptedAgent('lead', [...targets.map(transfer), 'Done.'])
 const team = (boss: Agent, ...agents: readonly Agent[]) => supervisor({ supervisor: boss, agents })
 const back = '{"agent_name":"lead"}'
 
-testAgent('supervisor', () => team(lead('a', 'b'), talker('a'), actor('b', [['t'], 'B.'], tool('t'))))
+testAgent('supervisor', () => team(lead('a', 'b'), talker('a'), scriptedAgent('b', [['t'], 'B.'], tool('t'))))
 testAgent('supervisor of workflows', () =>
   team(lead('steps'), sequential({ name: 'steps', agents: [talker('a'), talker('b')] })),
 )
 
 describe('the way back', () => {
   test('is taken by itself, and is an ordinary transfer in the events', async () => {
-    const { lines } = await play(team(lead('a'), talker('a', 'A.')))
+    const { lines } = await runToEnd(team(lead('a'), talker('a', 'A.')))
     const first = lines.indexOf('lead/a message-end "A."')
     expect(lines.slice(first + 1)).toEqual([
       'lead/a message-start',
@@ -50,7 +50,7 @@ describe('the way back', () => {
 
   test('and in the history', async () => {
     const boss = lead('a')
-    await play(team(boss, talker('a', 'A')))
+    await runToEnd(team(boss, talker('a', 'A')))
     expect(textsOf(boss.inputs[1]?.messages ?? []).slice(3)).toEqual([
       'user: For context: [a] said: A.',
       `user: For context: [a] called tool: \`transfer_to_agent\` with arguments: ${back}.`,
@@ -59,40 +59,40 @@ describe('the way back', () => {
   })
 
   test('from one after the other', async () => {
-    const { turns, end } = await play(team(lead('a', 'b', 'a'), talker('a'), talker('b')))
+    const { turns, end } = await runToEnd(team(lead('a', 'b', 'a'), talker('a'), talker('b')))
     expect(turns.map((turn) => turn.split('/').at(-1))).toEqual(['lead', 'a', 'lead', 'b', 'lead', 'a', 'lead'])
     expect(end?.text).toBe('Done.')
   })
 
-  test('from an agent without a word', async () => {
-    expect((await play(team(lead('a'), actor('a', [])))).end?.text).toBe('Done.')
+  test('from an agent without a message', async () => {
+    expect((await runToEnd(team(lead('a'), scriptedAgent('a', [])))).end?.text).toBe('Done.')
   })
 
   test('is not offered to the model, and needs no additions', async () => {
-    const a = actor('a', ['A.'])
+    const a = scriptedAgent('a', ['A.'])
     const { acceptsAdditions: _, ...deaf } = talker('b')
-    const { end } = await play(team(lead('a', 'b'), a, deaf))
+    const { end } = await runToEnd(team(lead('a', 'b'), a, deaf))
     expect([end?.text, a.inputs[0]?.additions]).toEqual(['Done.', undefined])
   })
 
   test('may be taken by the agent itself, and then once', async () => {
-    const { turns } = await play(team(lead('a'), handing('a', 'lead')))
+    const { turns } = await runToEnd(team(lead('a'), transferring('a', 'lead')))
     expect(turns).toEqual(['lead', 'lead/a', 'lead/a/lead'])
   })
 
-  test('is found also where its agents are told not to hand over to their parent', async () => {
+  test('works also if its agents are not allowed to transfer to their parent', async () => {
     const a = agentWithOptions(talker('a'), { disallowTransferToParent: true })
-    expect((await play(team(lead('a'), a))).end?.text).toBe('Done.')
+    expect((await runToEnd(team(lead('a'), a))).end?.text).toBe('Done.')
   })
 
   test('costs nothing; a supervisor in circles is stopped all the same', async () => {
-    const { errors, turns } = await play(team(handing('lead', 'a'), talker('a')))
+    const { errors, turns } = await runToEnd(team(transferring('lead', 'a'), talker('a')))
     expect([errors[0]?.code, turns.length]).toEqual(['TRANSFER_LIMIT', 51])
   })
 
   test('from a workflow', async () => {
     const steps = sequential({ name: 'steps', agents: [talker('a'), talker('b')] })
-    const { turns, end } = await play(team(lead('steps'), steps))
+    const { turns, end } = await runToEnd(team(lead('steps'), steps))
     expect(turns).toEqual(['lead', 'lead/steps', 'lead/steps/a', 'lead/steps/b', 'lead/steps/lead'])
     expect(end?.text).toBe('Done.')
   })
@@ -100,72 +100,72 @@ describe('the way back', () => {
 
 describe('what goes before it', () => {
   test('an exit', async () => {
-    const { turns, end } = await play(team(lead('a'), wanting('a', { type: 'exit', result: 'X' })))
+    const { turns, end } = await runToEnd(team(lead('a'), yielding('a', { type: 'exit', result: 'X' })))
     expect([turns, end?.output]).toEqual([['lead', 'lead/a'], 'X'])
   })
 
-  test('a transfer to a child of its own; who gets the word there keeps it', async () => {
-    const tree = setSubAgents(handing('a', 'leaf'), [talker('leaf')])
-    const { turns, end } = await play(team(lead('a'), tree))
+  test('a transfer to a child of its own, which does not return', async () => {
+    const tree = setSubAgents(transferring('a', 'leaf'), [talker('leaf')])
+    const { turns, end } = await runToEnd(team(lead('a'), tree))
     expect([turns, end?.text]).toEqual([['lead', 'lead/a', 'lead/a/leaf'], 'I am leaf.'])
   })
 
   test('a failure', async () => {
-    const { errors, turns } = await play(team(lead('a'), failing('a')))
+    const { errors, turns } = await runToEnd(team(lead('a'), failing('a')))
     expect([errors.length, turns]).toEqual([1, ['lead', 'lead/a']])
   })
 
   test('not a custom action', async () => {
-    expect((await play(team(lead('a'), wanting('a', { type: 'custom', name: 'x' })))).end?.text).toBe('Done.')
+    expect((await runToEnd(team(lead('a'), yielding('a', { type: 'custom', name: 'x' })))).end?.text).toBe('Done.')
   })
 
   test('not a transfer inside a workflow', async () => {
-    const tree = setSubAgents(handing('x', 'y'), [talker('y')])
-    const { turns } = await play(team(lead('steps'), sequential({ name: 'steps', agents: [tree] })))
+    const tree = setSubAgents(transferring('x', 'y'), [talker('y')])
+    const { turns } = await runToEnd(team(lead('steps'), sequential({ name: 'steps', agents: [tree] })))
     expect(turns).toEqual(['lead', 'lead/steps', 'lead/steps/x', 'lead/steps/x/y', 'lead/steps/lead'])
   })
 
   test('not a break-loop that has ended a loop inside', async () => {
-    const rounds = loop({ name: 'rounds', agents: [wanting('x', { type: 'break-loop' })] })
-    const { turns } = await play(team(lead('rounds'), rounds))
+    const rounds = loop({ name: 'rounds', agents: [yielding('x', { type: 'break-loop' })] })
+    const { turns } = await runToEnd(team(lead('rounds'), rounds))
     expect(turns).toEqual(['lead', 'lead/rounds', 'lead/rounds/x', 'lead/rounds/lead'])
   })
 })
 
 describe('nesting', () => {
-  test('a supervisor of supervisors: each gets the word back from its own', async () => {
-    const mid = team(actor('mid', [transfer('leaf'), 'Mid done.']), talker('leaf'))
-    const { turns, end } = await play(team(lead('mid'), mid))
+  test('a supervisor of supervisors: agents return to their own supervisor', async () => {
+    const mid = team(scriptedAgent('mid', [transfer('leaf'), 'Mid done.']), talker('leaf'))
+    const { turns, end } = await runToEnd(team(lead('mid'), mid))
     expect(turns.map((turn) => turn.split('/').at(-1))).toEqual(['lead', 'mid', 'leaf', 'mid', 'lead'])
     expect(end?.text).toBe('Done.')
   })
 
   test('a supervisor as a step of a workflow', async () => {
-    const { turns } = await play(sequential({ name: 'steps', agents: [team(lead('a'), talker('a')), talker('b')] }))
+    const { turns } = await runToEnd(sequential({ name: 'steps', agents: [team(lead('a'), talker('a')), talker('b')] }))
     expect(turns).toEqual(['steps', 'steps/lead', 'steps/lead/a', 'steps/lead/a/lead', 'steps/b'])
   })
 
   test('a break-loop of its agent reaches the loop around it', async () => {
-    const boss = team(handing('lead', 'a'), wanting('a', { type: 'break-loop' }))
-    const { turns } = await play(loop({ name: 'rounds', agents: [boss], maxIterations: 3 }))
+    const boss = team(transferring('lead', 'a'), yielding('a', { type: 'break-loop' }))
+    const { turns } = await runToEnd(loop({ name: 'rounds', agents: [boss], maxIterations: 3 }))
     expect(turns).toEqual(['rounds', 'rounds/lead', 'rounds/lead/a'])
   })
 
   test('a supervisor in the tree of another agent', async () => {
-    const { turns } = await play(setSubAgents(handing('top', 'lead'), [team(lead('a'), talker('a'))]))
+    const { turns } = await runToEnd(setSubAgents(transferring('top', 'lead'), [team(lead('a'), talker('a'))]))
     expect(turns).toEqual(['top', 'top/lead', 'top/lead/a', 'top/lead/a/lead'])
   })
 })
 
-test('its agents can be told anew before the first run, and those then come back by themselves no more', async () => {
+test('its agents can be replaced before the first run, and the old ones then do not return any more', async () => {
   const boss = team(lead('a'), talker('a'))
-  expect((await play(setSubAgents(boss, [talker('a')]))).turns).toEqual(['lead', 'lead/a'])
+  expect((await runToEnd(setSubAgents(boss, [talker('a')]))).turns).toEqual(['lead', 'lead/a'])
 })
 
 test('an agent that was taken out of a team comes back no more', async () => {
   const a = agentWithOptions(talker('a'), {})
   setSubAgents(team(lead('a'), a), [])
-  const { turns, errors } = await play(setSubAgents(handing('other', 'a'), [a]))
+  const { turns, errors } = await runToEnd(setSubAgents(transferring('other', 'a'), [a]))
   expect([turns, errors]).toEqual([['other', 'other/a'], []])
 })
 
@@ -175,6 +175,6 @@ test('bad input is CONFIG_INVALID, and a tree that has run is TREE_FROZEN', asyn
     /^CONFIG_INVALID/,
   )
   const boss = team(lead(), talker('a'))
-  await play(boss, hello)
+  await runToEnd(boss, hello)
   expect(thrownBy(() => team(boss, talker('b')))).toMatch(/^TREE_FROZEN/)
 })

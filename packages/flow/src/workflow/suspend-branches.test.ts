@@ -1,13 +1,13 @@
 import { type Agent, type Answers, KernelError, say } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import {
-  actor,
   agentOf,
   asking,
   failing,
-  type Played,
-  play,
   quiet,
+  type RecordedRun,
+  runToEnd,
+  scriptedAgent,
   talker,
   textsOf,
   tool,
@@ -16,17 +16,17 @@ import {
 import { loop, parallel, sequential, setSubAgents } from '../index.ts'
 
 const mine = new KernelError('MINE', 'mine: no')
-const asker = (name: string, ...then: Parameters<typeof actor>[1]) =>
-  actor(name, [[`ask-${name}`], ...(then.length > 0 ? then : [`${name} has heard.`])], asking(`ask-${name}`))
+const asker = (name: string, ...then: Parameters<typeof scriptedAgent>[1]) =>
+  scriptedAgent(name, [[`ask-${name}`], ...(then.length > 0 ? then : [`${name} has heard.`])], asking(`ask-${name}`))
 const both = (onError: 'stop' | 'continue', ...agents: readonly Agent[]) => parallel({ name: 'all', agents, onError })
-const goOn = (agent: Agent, first: Played, answers: Answers, runId = 'R2') =>
-  play(agent, first.resume(answers), { runId })
-const asked = ({ end }: Played) => end?.interrupts?.map(({ id }) => id)
+const goOn = (agent: Agent, first: RecordedRun, answers: Answers, runId = 'R2') =>
+  runToEnd(agent, first.resume(answers), { runId })
+const asked = ({ end }: RecordedRun) => end?.interrupts?.map(({ id }) => id)
 
 describe('a branch that asks', () => {
   test('lets the others finish; they do not run again', async () => {
-    const make = () => both('stop', talker('x'), asker('a'), actor('y', [['t'], 'Y.'], tool('t')))
-    const first = await play(make())
+    const make = () => both('stop', talker('x'), asker('a'), scriptedAgent('y', [['t'], 'Y.'], tool('t')))
+    const first = await runToEnd(make())
     expect([first.end?.outcome, asked(first)]).toEqual(['interrupted', ['ask-a#1']])
     expect(first.said).toEqual(expect.arrayContaining(['x: I am x.', 'y: Y.']))
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
@@ -35,10 +35,10 @@ describe('a branch that asks', () => {
     expect(second.end?.outcome).toBe('complete')
   })
 
-  test('sees the shared past and its own words when it goes on, not what the others said meanwhile', async () => {
+  test('sees the shared history and its own messages when it continues, not what the others said meanwhile', async () => {
     const a = asker('a')
     const make = () => sequential({ name: 'steps', agents: [talker('before'), both('stop', talker('x'), a)] })
-    await goOn(make(), await play(make()), { 'ask-a#1': 'yes' })
+    await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
     expect(textsOf(a.inputs[1]?.messages ?? [])).toEqual([
       'user: Hello',
       'user: For context: [before] said: I am before..',
@@ -47,9 +47,9 @@ describe('a branch that asks', () => {
   })
 
   test('what was said in both runs is joined; the step after it sees all of it, each branch together', async () => {
-    const after = actor('after', ['Done.'])
+    const after = scriptedAgent('after', ['Done.'])
     const make = () => sequential({ name: 'steps', agents: [both('stop', asker('a'), talker('x')), after] })
-    await goOn(make(), await play(make()), { 'ask-a#1': 'yes' })
+    await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
     const seen = textsOf(after.inputs[0]?.messages ?? [])
     expect(seen.slice(1).toSorted()).toEqual([
       'user: For context: [a] `ask-a` tool returned result: answered yes.',
@@ -64,7 +64,7 @@ describe('a branch that asks', () => {
       yield { type: 'action', action: { type: 'exit', result: 'X' } }
     })
     const make = () => sequential({ name: 'steps', agents: [both('stop', exit, asker('a')), talker('never')] })
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect(first.end?.outcome).toBe('interrupted')
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect([second.end?.outcome, second.end?.output, second.turns]).toEqual([
@@ -75,10 +75,10 @@ describe('a branch that asks', () => {
   })
 
   test('beside a failing one: stop fails, continue asks', async () => {
-    const stopped = await play(both('stop', asker('a'), failing('b', mine)))
+    const stopped = await runToEnd(both('stop', asker('a'), failing('b', mine)))
     expect([stopped.end?.outcome, stopped.errors.length]).toEqual(['failed', 1])
     const make = () => both('continue', asker('a'), failing('b', mine))
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect([first.end?.outcome, asked(first)]).toEqual(['interrupted', ['ask-a#1']])
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect([second.end?.outcome, second.turns]).toEqual(['complete', ['all', 'all/a']])
@@ -86,18 +86,18 @@ describe('a branch that asks', () => {
 
   test('and fails at last, where all others have failed before, is the failure of the workflow', async () => {
     const make = () => both('continue', asker('a', mine), failing('b'))
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect(first.end?.outcome).toBe('interrupted')
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect([second.end?.outcome, second.errors[0]?.code]).toEqual(['failed', 'MINE'])
   })
 
-  test('and then hands over to nobody has failed, and asks no more', async () => {
+  test('and then transfers to an unknown agent has failed, and does not ask any more', async () => {
     const make = () => {
       const tree = setSubAgents(asker('a', transfer('stranger')), [talker('x')])
       return both('continue', tree, talker('b'))
     }
-    const first = await play(make())
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect([second.end?.outcome, asked(second)]).toEqual(['complete', undefined])
   })
@@ -106,8 +106,8 @@ describe('a branch that asks', () => {
     const writing = (name: string) => quiet(name, (ctx) => ctx.state.set('k', name))
     const branch = sequential({ name: 'branch', agents: [asker('a'), writing('late')] })
     const make = () => both('stop', branch, writing('b'))
-    const first = await play(make())
-    const second = await play(make(), first.resume({ 'ask-a#1': 'yes' }), { runId: 'R2', state: { k: 'b' } })
+    const first = await runToEnd(make())
+    const second = await runToEnd(make(), first.resume({ 'ask-a#1': 'yes' }), { runId: 'R2', state: { k: 'b' } })
     expect(second.lines.filter((line) => line.includes('state-delta'))[0]).toBe(
       'all/branch/late state-delta {"k":"late"}',
     )
@@ -118,7 +118,7 @@ describe('two branches that ask', () => {
   const make = () => both('stop', asker('a'), talker('x'), asker('b'))
 
   test('ask in one action, in listed order', async () => {
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect(first.actions.filter(({ type }) => type === 'interrupt')).toHaveLength(1)
     expect(asked(first)).toEqual(['ask-a#1', 'ask-b#1'])
   })
@@ -127,7 +127,7 @@ describe('two branches that ask', () => {
     ['a', 'b'],
     ['b', 'a'],
   ])('may be answered one by one: first %s', async (one, other) => {
-    const first = await play(make())
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, { [`ask-${one}#1`]: 'yes' })
     expect([second.end?.outcome, asked(second)]).toEqual(['interrupted', [`ask-${other}#1`]])
     expect(second.turns).toEqual(['all', `all/${one}`])
@@ -137,18 +137,18 @@ describe('two branches that ask', () => {
   })
 
   test('answered together go on together', async () => {
-    const second = await goOn(make(), await play(make()), { 'ask-a#1': 1, 'ask-b#1': 2 })
+    const second = await goOn(make(), await runToEnd(make()), { 'ask-a#1': 1, 'ask-b#1': 2 })
     expect(second.said.toSorted()).toEqual(['a: a has heard.', 'a: answered 1', 'b: answered 2', 'b: b has heard.'])
     expect(second.end?.outcome).toBe('complete')
   })
 
   test('with an answer to something else ask again', async () => {
-    const second = await goOn(make(), await play(make()), { other: 1 })
+    const second = await goOn(make(), await runToEnd(make()), { other: 1 })
     expect([second.turns, asked(second)]).toEqual([['all'], ['ask-a#1', 'ask-b#1']])
   })
 
   test('an answer that is null counts as one', async () => {
-    const second = await goOn(make(), await play(make()), { 'ask-a#1': null, 'ask-b#1': false })
+    const second = await goOn(make(), await runToEnd(make()), { 'ask-a#1': null, 'ask-b#1': false })
     expect(second.said.toSorted()).toEqual([
       'a: a has heard.',
       'a: answered null',
@@ -159,9 +159,9 @@ describe('two branches that ask', () => {
 
   test('in a loop: the next round asks anew, under other ids', async () => {
     const again = (name: string) =>
-      actor(name, [[`ask-${name}`], 'One.', [`ask-${name}`], 'Two.'], asking(`ask-${name}`))
+      scriptedAgent(name, [[`ask-${name}`], 'One.', [`ask-${name}`], 'Two.'], asking(`ask-${name}`))
     const rounds = () => loop({ name: 'rounds', agents: [both('stop', again('a'), again('b'))], maxIterations: 2 })
-    const first = await play(rounds())
+    const first = await runToEnd(rounds())
     const second = await goOn(rounds(), first, { 'ask-a#1': 1, 'ask-b#1': 2 })
     expect(second.end?.outcome).toBe('interrupted')
     expect(asked(second)).toHaveLength(2)
@@ -172,7 +172,7 @@ describe('two branches that ask', () => {
 
   test('of nested workflows', async () => {
     const nested = () => both('stop', parallel({ name: 'inner', agents: [asker('a'), asker('b')] }), asker('c'))
-    const first = await play(nested())
+    const first = await runToEnd(nested())
     expect(asked(first)).toEqual(['ask-a#1', 'ask-b#1', 'ask-c#1'])
     const second = await goOn(nested(), first, { 'ask-b#1': 1 })
     expect([second.turns, asked(second)]).toEqual([
@@ -185,22 +185,22 @@ describe('two branches that ask', () => {
   })
 
   test('whose calls have the same name are told apart', async () => {
-    const same = (name: string) => actor(name, [['ask'], `${name} has heard.`], asking())
+    const same = (name: string) => scriptedAgent(name, [['ask'], `${name} has heard.`], asking())
     const twins = () => both('stop', same('a'), same('b'))
-    const first = await play(twins())
+    const first = await runToEnd(twins())
     const ids = asked(first) ?? []
     expect(new Set(ids).size).toBe(2)
     const second = await goOn(twins(), first, { [ids[1] ?? '']: 'b' })
     expect(second.said).toEqual(['b: answered b', 'b: b has heard.'])
   })
 
-  test('in their own words are told apart by their step', async () => {
+  test('outside of calls are told apart by their step', async () => {
     const own = (name: string) =>
       agentOf(name, async function* (ctx) {
         yield* say(ctx, `${name} heard ${await ctx.interrupt({ reason: 'input' })}`)
       })
     const twins = () => both('stop', own('a'), own('b'))
-    const first = await play(twins())
+    const first = await runToEnd(twins())
     expect(asked(first)).toEqual(['branch:0#1', 'branch:1#1'])
     const second = await goOn(twins(), first, { 'branch:1#1': 'x' })
     expect([second.said, asked(second)]).toEqual([['b: b heard x'], ['branch:0#1']])

@@ -1,14 +1,24 @@
 import type { Agent, ToolMessage } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { actor, asking, handing, type Played, play, result, slow, talker, transfer } from '../flow.fixture.ts'
+import {
+  asking,
+  type RecordedRun,
+  result,
+  runToEnd,
+  scriptedAgent,
+  slow,
+  talker,
+  transfer,
+  transferring,
+} from '../flow.fixture.ts'
 import { agentTool, agentWithOptions, loop, parallel, sequential, setSubAgents, supervisor } from '../index.ts'
 
 /** An agent whose call stays open; with the result it says that it is done. */
-const waiter = (name: string) => actor(name, [[`slow-${name}`], `${name} is done.`], slow(`slow-${name}`))
+const waiter = (name: string) => scriptedAgent(name, [[`slow-${name}`], `${name} is done.`], slow(`slow-${name}`))
 const steps = (...agents: readonly Agent[]) => sequential({ name: 'steps', agents })
 const all = (...agents: readonly Agent[]) => parallel({ name: 'all', agents })
-const goOn = (agent: Agent, first: Played, ...results: readonly ToolMessage[]) =>
-  play(agent, first.resume({}, ...results), { runId: `R${results.length}-${results[0]?.callId}` })
+const goOn = (agent: Agent, first: RecordedRun, ...results: readonly ToolMessage[]) =>
+  runToEnd(agent, first.resume({}, ...results), { runId: `R${results.length}-${results[0]?.callId}` })
 
 const places: readonly (readonly [string, () => Agent, readonly string[]])[] = [
   ['an agent alone', () => agentWithOptions(waiter('a'), {}), ['a']],
@@ -22,12 +32,12 @@ const places: readonly (readonly [string, () => Agent, readonly string[]])[] = [
   ['a branch, listed last', () => all(talker('x'), waiter('a')), ['all', 'all/a']],
   [
     'a transfer target, two deep',
-    () => setSubAgents(handing('lead', 'mid'), [setSubAgents(handing('mid', 'a'), [waiter('a')])]),
+    () => setSubAgents(transferring('lead', 'mid'), [setSubAgents(transferring('mid', 'a'), [waiter('a')])]),
     ['lead/mid/a'],
   ],
   [
     'a supervised agent',
-    () => supervisor({ supervisor: actor('lead', [transfer('a'), 'Done.']), agents: [waiter('a')] }),
+    () => supervisor({ supervisor: scriptedAgent('lead', [transfer('a'), 'Done.']), agents: [waiter('a')] }),
     ['lead/a', 'lead/a/lead'],
   ],
   [
@@ -37,8 +47,8 @@ const places: readonly (readonly [string, () => Agent, readonly string[]])[] = [
     ['steps', 'steps/all', 'steps/all/rounds', 'steps/all/rounds/one', 'steps/all/rounds/one/a', 'steps/y'],
   ],
   [
-    'a workflow that was handed over to',
-    () => setSubAgents(handing('lead', 'steps'), [steps(waiter('a'), talker('y'))]),
+    'a workflow that is a transfer target',
+    () => setSubAgents(transferring('lead', 'steps'), [steps(waiter('a'), talker('y'))]),
     ['lead/steps', 'lead/steps/a', 'lead/steps/y'],
   ],
 ]
@@ -46,7 +56,7 @@ const steps1 = (...agents: readonly Agent[]) => sequential({ name: 'one', agents
 
 describe('an open call', () => {
   test.each(places)('in %s: the run is complete, with the call open and a state to go on from', async (_, make) => {
-    const { end, actions } = await play(make())
+    const { end, actions } = await runToEnd(make())
     expect(end).toMatchObject({ outcome: 'complete', openCallIds: ['slow-a'] })
     expect(end).not.toHaveProperty('interrupts')
     expect(actions.filter(({ type }) => type === 'interrupt')).toEqual([
@@ -57,7 +67,7 @@ describe('an open call', () => {
   test.each(places)(
     'in %s: its result goes to the agent that asked, and nothing is repeated',
     async (_, make, turns) => {
-      const second = await goOn(make(), await play(make()), result('slow-a'))
+      const second = await goOn(make(), await runToEnd(make()), result('slow-a'))
       expect([second.turns, second.end?.outcome, second.errors]).toEqual([turns, 'complete', []])
       expect(second.said[0]).toBe('a: a is done.')
       expect(second.end?.openCallIds).toBeUndefined()
@@ -65,7 +75,7 @@ describe('an open call', () => {
   )
 
   test.each(places)('in %s: without its result it stays open', async (_, make) => {
-    const second = await goOn(make(), await play(make()))
+    const second = await goOn(make(), await runToEnd(make()))
     expect([second.end?.outcome, second.said]).toEqual(['complete', []])
     expect(second.actions).toMatchObject([{ type: 'interrupt', interrupts: [] }])
     const third = await goOn(make(), second, result('slow-a'))
@@ -73,40 +83,41 @@ describe('an open call', () => {
   })
 
   test.each(places.filter(([place]) => !place.startsWith('a branch')))(
-    'in %s: without its result it is told as open again',
+    'in %s: without its result it is reported as open again',
     async (_, make) => {
-      expect((await goOn(make(), await play(make()))).end?.openCallIds).toEqual(['slow-a'])
+      expect((await goOn(make(), await runToEnd(make()))).end?.openCallIds).toEqual(['slow-a'])
     },
   )
 
-  test('in a branch: without its result it is told as open again', async () => {
+  test('in a branch: without its result it is reported as open again', async () => {
     const make = () => all(waiter('a'), talker('x'))
-    expect((await goOn(make(), await play(make()))).end?.openCallIds).toEqual(['slow-a'])
+    expect((await goOn(make(), await runToEnd(make()))).end?.openCallIds).toEqual(['slow-a'])
   })
 
   test('in a branch inside a branch goes on with its result, while another waits', async () => {
     const make = () => all(parallel({ name: 'inner', agents: [waiter('a'), waiter('b')] }), talker('x'))
-    const second = await goOn(make(), await play(make()), result('slow-a'))
+    const second = await goOn(make(), await runToEnd(make()), result('slow-a'))
     expect([second.said, second.end?.openCallIds]).toEqual([['a: a is done.'], ['slow-b']])
   })
 
   test('in a tree is found without a state too: by the name of who asked', async () => {
-    const make = () => setSubAgents(handing('lead', 'mid'), [setSubAgents(handing('mid', 'a'), [waiter('a')])])
-    const first = await play(make())
-    const second = await play(make(), { messages: [...first.history, result('slow-a')] }, { runId: 'R2' })
+    const make = () =>
+      setSubAgents(transferring('lead', 'mid'), [setSubAgents(transferring('mid', 'a'), [waiter('a')])])
+    const first = await runToEnd(make())
+    const second = await runToEnd(make(), { messages: [...first.history, result('slow-a')] }, { runId: 'R2' })
     expect([second.turns, second.end?.text]).toEqual([['lead/mid/a'], 'a is done.'])
   })
 
-  test('whose agent then hands over', async () => {
-    const a = () => actor('a', [['slow-a'], transfer('lead')], slow('slow-a'))
-    const make = () => setSubAgents(actor('lead', [transfer('a'), 'Back.']), [a()])
-    const second = await goOn(make(), await play(make()), result('slow-a'))
+  test('whose agent then transfers', async () => {
+    const a = () => scriptedAgent('a', [['slow-a'], transfer('lead')], slow('slow-a'))
+    const make = () => setSubAgents(scriptedAgent('lead', [transfer('a'), 'Back.']), [a()])
+    const second = await goOn(make(), await runToEnd(make()), result('slow-a'))
     expect([second.turns, second.end?.text]).toEqual([['lead/a', 'lead/a/lead'], 'Back.'])
   })
 
   test('of two in one turn, results may come one by one', async () => {
-    const make = () => steps(actor('a', [['s1', 's2'], 'Done.'], slow('s1'), slow('s2')), talker('y'))
-    const first = await play(make())
+    const make = () => steps(scriptedAgent('a', [['s1', 's2'], 'Done.'], slow('s1'), slow('s2')), talker('y'))
+    const first = await runToEnd(make())
     expect(first.end?.openCallIds).toEqual(['s1', 's2'])
     const second = await goOn(make(), first, result('s2'))
     expect([second.end?.openCallIds, second.said]).toEqual([['s1'], []])
@@ -114,25 +125,26 @@ describe('an open call', () => {
     expect(third.said).toEqual(['a: Done.', 'y: I am y.'])
   })
 
-  test('beside a question: both are told, and either may come first', async () => {
-    const make = () => steps(actor('a', [['slow', 'ask'], 'Done.'], slow(), asking()), talker('y'))
-    const first = await play(make())
+  test('beside a question: both are reported, and either may come first', async () => {
+    const make = () => steps(scriptedAgent('a', [['slow', 'ask'], 'Done.'], slow(), asking()), talker('y'))
+    const first = await runToEnd(make())
     expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'ask#1' }], openCallIds: ['slow'] })
-    const second = await play(make(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const second = await runToEnd(make(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
     expect([second.end?.outcome, second.end?.openCallIds]).toEqual(['complete', ['slow']])
     expect((await goOn(make(), second, result('slow'))).end?.text).toBe('I am y.')
     const other = await goOn(make(), first, result('slow'))
     expect([other.end?.outcome, other.end?.interrupts?.[0]?.id]).toEqual(['interrupted', 'ask#1'])
-    const last = await play(make(), other.resume({ 'ask#1': 'yes' }), { runId: 'R3' })
+    const last = await runToEnd(make(), other.resume({ 'ask#1': 'yes' }), { runId: 'R3' })
     expect(last.end?.text).toBe('I am y.')
   })
 
   test('inside an agent tool comes out as a question', async () => {
-    const outer = () => actor('outer', [[{ name: 'a', args: { request: 'Go.' } }], 'Done.'], agentTool(waiter('a')))
+    const outer = () =>
+      scriptedAgent('outer', [[{ name: 'a', args: { request: 'Go.' } }], 'Done.'], agentTool(waiter('a')))
     const make = () => steps(outer(), talker('y'))
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect(first.end?.interrupts).toMatchObject([{ id: 'a/slow-a#result', reason: 'tool-result' }])
-    const second = await play(make(), first.resume({ 'a/slow-a#result': 'Later.' }), { runId: 'R2' })
+    const second = await runToEnd(make(), first.resume({ 'a/slow-a#result': 'Later.' }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: a is done.', 'outer: Done.', 'y: I am y.'])
   })
 })
@@ -140,12 +152,12 @@ describe('an open call', () => {
 describe('open calls of two branches', () => {
   const make = () => all(waiter('a'), talker('x'), waiter('b'))
 
-  test('are both told', async () => {
-    expect((await play(make())).end?.openCallIds?.toSorted()).toEqual(['slow-a', 'slow-b'])
+  test('are both reported', async () => {
+    expect((await runToEnd(make())).end?.openCallIds?.toSorted()).toEqual(['slow-a', 'slow-b'])
   })
 
   test('go on together', async () => {
-    const second = await goOn(make(), await play(make()), result('slow-a'), result('slow-b'))
+    const second = await goOn(make(), await runToEnd(make()), result('slow-a'), result('slow-b'))
     expect(second.said.toSorted()).toEqual(['a: a is done.', 'b: b is done.'])
     expect([second.end?.outcome, second.end?.openCallIds]).toEqual(['complete', undefined])
   })
@@ -154,23 +166,23 @@ describe('open calls of two branches', () => {
     ['a', 'b'],
     ['b', 'a'],
   ])('go on one by one: first %s', async (one, other) => {
-    const second = await goOn(make(), await play(make()), result(`slow-${one}`))
+    const second = await goOn(make(), await runToEnd(make()), result(`slow-${one}`))
     expect(second.said).toEqual([`${one}: ${one} is done.`])
     const third = await goOn(make(), second, result(`slow-${other}`))
     expect([third.turns, third.said]).toEqual([['all', `all/${other}`], [`${other}: ${other} is done.`]])
   })
 
-  test('of which one goes on: the other is still told as open', async () => {
-    const first = await play(make())
+  test('of which one goes on: the other is still reported as open', async () => {
+    const first = await runToEnd(make())
     expect((await goOn(make(), first, result('slow-a'))).end?.openCallIds).toEqual(['slow-b'])
     expect((await goOn(make(), first, result('slow-b'))).end?.openCallIds).toEqual(['slow-a'])
   })
 
   test('of which one asks instead', async () => {
-    const mixed = () => all(waiter('a'), actor('b', [['ask'], 'b has heard.'], asking()))
-    const first = await play(mixed())
+    const mixed = () => all(waiter('a'), scriptedAgent('b', [['ask'], 'b has heard.'], asking()))
+    const first = await runToEnd(mixed())
     expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'ask#1' }], openCallIds: ['slow-a'] })
-    const answered = await play(mixed(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const answered = await runToEnd(mixed(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
     expect(answered.said).toEqual(['b: answered yes', 'b: b has heard.'])
     expect((await goOn(mixed(), answered, result('slow-a'))).said).toEqual(['a: a is done.'])
     const arrived = await goOn(mixed(), first, result('slow-a'))

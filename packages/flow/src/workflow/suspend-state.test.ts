@@ -1,35 +1,35 @@
 import type { Agent, Json } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { actor, asking, type Played, play, talker, transfer } from '../flow.fixture.ts'
+import { asking, type RecordedRun, runToEnd, scriptedAgent, talker, transfer } from '../flow.fixture.ts'
 import { agentWithOptions, loop, parallel, sequential, setSubAgents } from '../index.ts'
 
-const asker = () => actor('a', [['ask'], 'Heard.'], asking())
+const asker = () => scriptedAgent('a', [['ask'], 'Heard.'], asking())
 const made: readonly (readonly [string, () => Agent])[] = [
   ['sequential', () => sequential({ name: 'w', agents: [talker('x'), asker()] })],
   ['loop', () => loop({ name: 'w', agents: [talker('x'), asker()], maxIterations: 2 })],
   ['parallel', () => parallel({ name: 'w', agents: [talker('x'), asker()] })],
-  ['a tree', () => setSubAgents(actor('w', [transfer('a')]), [asker()])],
+  ['a tree', () => setSubAgents(scriptedAgent('w', [transfer('a')]), [asker()])],
   ['a tree around a workflow', () => agentWithOptions(sequential({ name: 'w', agents: [talker('x'), asker()] }), {})],
 ]
-const resumed = (agent: Agent, first: Played, state: Json) =>
-  play(agent, { ...first.resume({ 'ask#1': 'yes' }), state }, { runId: 'R2' })
-const stateOf = (first: Played) => first.resume().state as { readonly [key: string]: Json }
+const resumed = (agent: Agent, first: RecordedRun, state: Json) =>
+  runToEnd(agent, { ...first.resume({ 'ask#1': 'yes' }), state }, { runId: 'R2' })
+const stateOf = (first: RecordedRun) => first.resume().state as { readonly [key: string]: Json }
 
 describe('the state of a suspended agent', () => {
   test.each(made)('of %s is JSON that says its format', async (_, make) => {
-    const state = stateOf(await play(make()))
+    const state = stateOf(await runToEnd(make()))
     expect(state).toMatchObject({ format: 1 })
     expect(JSON.parse(JSON.stringify(state))).toEqual(state)
   })
 
-  test.each(made)('of %s holds no words: history is brought again', async (_, make) => {
-    const text = JSON.stringify(stateOf(await play(make())))
+  test.each(made)('of %s does not contain messages: the history is given again', async (_, make) => {
+    const text = JSON.stringify(stateOf(await runToEnd(make())))
     expect(text).not.toContain('I am x.')
     expect(text).not.toContain('Hello')
   })
 })
 
-describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
+describe('nonsense is CHECKPOINT_INVALID, and no agent runs', () => {
   const nonsense: readonly Json[] = [
     null,
     0,
@@ -41,7 +41,7 @@ describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
     { format: 1, kind: 'other', state: {} },
   ]
   const refused = async (make: () => Agent, state: Json) => {
-    const { end, errors, said } = await resumed(make(), await play(make()), state)
+    const { end, errors, said } = await resumed(make(), await runToEnd(make()), state)
     return [end?.outcome, errors.map(({ code }) => code), said]
   }
   const invalid = ['failed', ['CHECKPOINT_INVALID'], []]
@@ -52,12 +52,12 @@ describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
 
   test('a tree: an agent that is not there any more', async () => {
     const [, make] = made[3] as (typeof made)[number]
-    const state = { ...stateOf(await play(make())), agent: 'gone' }
+    const state = { ...stateOf(await runToEnd(make())), agent: 'gone' }
     expect(await refused(make, state)).toEqual(invalid)
   })
 
   test('a sequence whose agents have changed places', async () => {
-    const first = await play(sequential({ name: 'w', agents: [talker('x'), asker()] }))
+    const first = await runToEnd(sequential({ name: 'w', agents: [talker('x'), asker()] }))
     const { errors } = await resumed(sequential({ name: 'w', agents: [asker(), talker('x')] }), first, stateOf(first))
     expect(errors).toMatchObject([{ code: 'CHECKPOINT_INVALID' }])
   })
@@ -68,7 +68,7 @@ describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
     ['no agent', { agent: null }],
   ])('a tree with %s', async (_, change) => {
     const [, make] = made[3] as (typeof made)[number]
-    const state = { ...stateOf(await play(make())), ...(change as object) }
+    const state = { ...stateOf(await runToEnd(make())), ...(change as object) }
     expect(await refused(make, state)).toEqual(invalid)
   })
 
@@ -88,7 +88,7 @@ describe('nonsense is CHECKPOINT_INVALID, and nobody runs', () => {
   })
 
   test('of an agent inside is its own affair', async () => {
-    const first = await play(sequential({ name: 'w', agents: [asker()] }))
+    const first = await runToEnd(sequential({ name: 'w', agents: [asker()] }))
     const state = JSON.parse(JSON.stringify(stateOf(first)).replace('"format":1,"agent"', '"format":7,"agent"'))
     expect((await resumed(sequential({ name: 'w', agents: [asker()] }), first, state)).errors).toMatchObject([
       { code: 'CHECKPOINT_INVALID' },

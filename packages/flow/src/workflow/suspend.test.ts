@@ -4,17 +4,17 @@ import { startRun } from '@troupe/kernel/run'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
-  actor,
   agentOf,
   asking,
-  handing,
-  type Played,
-  play,
   quiet,
+  type RecordedRun,
+  runToEnd,
+  scriptedAgent,
   talker,
   textsOf,
   tool,
   transfer,
+  transferring,
 } from '../flow.fixture.ts'
 import {
   agentTool,
@@ -27,18 +27,19 @@ import {
   supervisor,
 } from '../index.ts'
 
-/** An agent whose call asks; with the answer it says what it heard. */
+/** An agent whose call asks; it repeats the answer. */
 const asker = (name: string, question = `ask-${name}`) =>
-  actor(name, [['note', question], `${name} has heard.`], asking(question), tool('note'))
+  scriptedAgent(name, [['note', question], `${name} has heard.`], asking(question), tool('note'))
 const steps = (...agents: readonly Agent[]) => sequential({ name: 'steps', agents })
 const all = (...agents: readonly Agent[]) => parallel({ name: 'all', agents })
 const rounds = (...agents: readonly Agent[]) => loop({ name: 'rounds', agents, maxIterations: 2 })
 const answer = (interrupts: readonly { readonly id: string }[]): Answers =>
   Object.fromEntries(interrupts.map(({ id }) => [id, 'yes']))
-const goOn = (agent: Agent, first: Played, answers: Answers, runId = 'R2') =>
-  play(agent, first.resume(answers), { runId })
-const asked = ({ end }: Played) => end?.interrupts?.map(({ id }) => id)
-const started = ({ events }: Played) => events.flatMap((event) => (event.type === 'tool-start' ? [event.name] : []))
+const goOn = (agent: Agent, first: RecordedRun, answers: Answers, runId = 'R2') =>
+  runToEnd(agent, first.resume(answers), { runId })
+const asked = ({ end }: RecordedRun) => end?.interrupts?.map(({ id }) => id)
+const started = ({ events }: RecordedRun) =>
+  events.flatMap((event) => (event.type === 'tool-start' ? [event.name] : []))
 
 const places: readonly (readonly [string, () => Agent])[] = [
   ['an agent with sub-agents', () => setSubAgents(asker('a'), [talker('x')])],
@@ -46,10 +47,10 @@ const places: readonly (readonly [string, () => Agent])[] = [
   ['a loop', () => loop({ name: 'rounds', agents: [talker('x'), asker('a')], maxIterations: 1 })],
   ['a branch', () => all(talker('x'), asker('a'), talker('y'))],
   ['two branches', () => all(asker('a'), asker('b'))],
-  ['a transfer target', () => setSubAgents(handing('lead', 'a'), [asker('a')])],
+  ['a transfer target', () => setSubAgents(transferring('lead', 'a'), [asker('a')])],
   [
     'a supervised agent',
-    () => supervisor({ supervisor: actor('lead', [transfer('a'), 'Done.']), agents: [asker('a')] }),
+    () => supervisor({ supervisor: scriptedAgent('lead', [transfer('a'), 'Done.']), agents: [asker('a')] }),
   ],
   [
     'a plan',
@@ -63,14 +64,17 @@ const places: readonly (readonly [string, () => Agent])[] = [
       }),
   ],
   ['workflows in workflows', () => steps(all(rounds(steps(asker('a'))), talker('x')), talker('y'))],
-  ['a workflow as a transfer target', () => setSubAgents(handing('lead', 'steps'), [steps(asker('a'), talker('y'))])],
-  ['a tree in a branch', () => all(setSubAgents(handing('lead', 'a'), [asker('a')]), talker('x'))],
+  [
+    'a workflow as a transfer target',
+    () => setSubAgents(transferring('lead', 'steps'), [steps(asker('a'), talker('y'))]),
+  ],
+  ['a tree in a branch', () => all(setSubAgents(transferring('lead', 'a'), [asker('a')]), talker('x'))],
 ]
 
 for (const [place, make] of places)
   testAgent(`${place} with a question`, make, { answer, settings: { canInterrupt: true } })
 
-/** As it is, and as a runner runs it. */
+/** The agent itself, and as a runner runs it. */
 const wrapped = places.flatMap(([place, make]) => [
   [place, make] as const,
   [`${place}, wrapped`, () => agentWithOptions(make(), {})] as const,
@@ -79,7 +83,7 @@ const wrapped = places.flatMap(([place, make]) => [
 describe('one action carries every question and the state', () => {
   test.each(wrapped)('in %s', async (_, make) => {
     const agent = make()
-    const first = await play(agent)
+    const first = await runToEnd(agent)
     const carried = first.actions.filter(({ type }) => type === 'interrupt')
     expect(carried).toHaveLength(1)
     expect(first.lines.at(-2)).toMatch(new RegExp(`^${agent.name} (action|agent-end)`))
@@ -89,7 +93,7 @@ describe('one action carries every question and the state', () => {
   })
 
   test.each(wrapped)('in %s: answered, it goes on and repeats nothing', async (_, make) => {
-    const first = await play(make())
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, answer(first.end?.interrupts ?? []))
     expect(second.end?.outcome).toBe('complete')
     expect(second.errors).toEqual([])
@@ -98,19 +102,19 @@ describe('one action carries every question and the state', () => {
   })
 
   test.each(wrapped)('in %s: without answers it asks the same again', async (_, make) => {
-    const first = await play(make())
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, {})
     expect([second.end?.outcome, asked(second)]).toEqual(['interrupted', asked(first)])
-    const third = await play(make(), { ...second.resume(answer(second.end?.interrupts ?? [])) }, { runId: 'R3' })
+    const third = await runToEnd(make(), { ...second.resume(answer(second.end?.interrupts ?? [])) }, { runId: 'R3' })
     expect(third.end?.outcome).toBe('complete')
   })
 })
 
 describe('where it goes on', () => {
   test('in its step: those before it do not run again, those after it follow', async () => {
-    const last = actor('y', ['Y.'])
+    const last = scriptedAgent('y', ['Y.'])
     const make = () => steps(talker('x'), asker('a'), last)
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect([first.turns, asked(first)]).toEqual([['steps', 'steps/x', 'steps/a'], ['ask-a#1']])
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect(second.turns).toEqual(['steps', 'steps/a', 'steps/y'])
@@ -122,45 +126,45 @@ describe('where it goes on', () => {
   })
 
   test('in its iteration of a loop: those before it are not counted again', async () => {
-    const a = actor('a', ['First.', ['ask'], 'Second.', 'Third.', 'Fourth.'], asking())
+    const a = scriptedAgent('a', ['First.', ['ask'], 'Second.', 'Third.', 'Fourth.'], asking())
     const make = () => loop({ name: 'rounds', agents: [a, talker('x')], maxIterations: 3 })
-    const first = await play(make())
+    const first = await runToEnd(make())
     expect(first.turns).toEqual(['rounds', 'rounds/a', 'rounds/x', 'rounds/a'])
     const second = await goOn(make(), first, { 'ask#1': 'yes' })
     expect(second.said).toEqual(['a: answered yes', 'a: Second.', 'x: I am x.', 'a: Third.', 'x: I am x.'])
   })
 
-  test('in the agent that was handed over to, with the path that led there; the budget goes on from there', async () => {
-    const make = () => setSubAgents(handing('lead', 'mid'), [setSubAgents(handing('mid', 'a'), [asker('a')])])
-    const first = await play(make())
+  test('in a transfer target, with its path; the budget of transfers continues from there', async () => {
+    const make = () => setSubAgents(transferring('lead', 'mid'), [setSubAgents(transferring('mid', 'a'), [asker('a')])])
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect(second.turns).toEqual(['lead/mid/a'])
     expect(second.end?.text).toBe('a has heard.')
   })
 
-  test('in a supervised agent, which then gives the word back', async () => {
-    const make = () => supervisor({ supervisor: actor('lead', [transfer('a'), 'Done.']), agents: [asker('a')] })
-    const second = await goOn(make(), await play(make()), { 'ask-a#1': 'yes' })
+  test('in a supervised agent, which then returns', async () => {
+    const make = () => supervisor({ supervisor: scriptedAgent('lead', [transfer('a'), 'Done.']), agents: [asker('a')] })
+    const second = await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
     expect([second.turns, second.end?.text]).toEqual([['lead/a', 'lead/a/lead'], 'Done.'])
   })
 
   test('and may ask again elsewhere', async () => {
-    const make = () => steps(asker('a'), setSubAgents(handing('lead', 'b'), [asker('b')]))
-    const first = await play(make())
+    const make = () => steps(asker('a'), setSubAgents(transferring('lead', 'b'), [asker('b')]))
+    const first = await runToEnd(make())
     const second = await goOn(make(), first, { 'ask-a#1': 'yes' })
     expect([second.end?.outcome, asked(second)]).toEqual(['interrupted', ['ask-b#1']])
     const third = await goOn(make(), second, { 'ask-b#1': 'yes' }, 'R3')
     expect([third.turns, third.end?.text]).toEqual([['steps', 'steps/lead/b'], 'b has heard.'])
   })
 
-  test('in an agent that cannot resume and asks in its own words: it runs again and hears the answer there', async () => {
+  test('in an agent without resume that asks by itself: it runs again and gets the answer there', async () => {
     const own = (name: string) =>
       agentOf(name, async function* (ctx) {
         const heard = await ctx.interrupt({ reason: 'input' })
         yield* say(ctx, `${name} heard ${heard}`)
       })
-    const make = () => steps(talker('x'), all(own('a'), setSubAgents(handing('lead', 'b'), [own('b')])))
-    const first = await play(make())
+    const make = () => steps(talker('x'), all(own('a'), setSubAgents(transferring('lead', 'b'), [own('b')])))
+    const first = await runToEnd(make())
     expect(asked(first)).toHaveLength(2)
     const second = await goOn(make(), first, answer(first.end?.interrupts ?? []))
     expect(second.said.toSorted()).toEqual(['a: a heard yes', 'b: b heard yes'])
@@ -169,9 +173,12 @@ describe('where it goes on', () => {
   test('through an agent tool in a step', async () => {
     const inner = steps(asker('a'), talker('y'))
     const make = () =>
-      steps(actor('outer', [[{ name: 'steps', args: { request: 'Go.' } }], 'Done.'], agentTool(inner)), talker('z'))
+      steps(
+        scriptedAgent('outer', [[{ name: 'steps', args: { request: 'Go.' } }], 'Done.'], agentTool(inner)),
+        talker('z'),
+      )
     const top = () => sequential({ name: 'top', agents: [make()] })
-    const first = await play(top())
+    const first = await runToEnd(top())
     expect(asked(first)).toEqual(['steps/ask-a#1'])
     const second = await goOn(top(), first, { 'steps/ask-a#1': 'yes' })
     expect(second.said).toEqual(['outer: I am y.', 'outer: Done.', 'z: I am z.'])
@@ -179,10 +186,10 @@ describe('where it goes on', () => {
 
   test('a soft cancel of the resumed run is obeyed before the next step', async () => {
     const make = () => steps(asker('a'), talker('y'))
-    const first = await play(make())
+    const first = await runToEnd(make())
     let calls = 0
     const settings = { runId: 'R2', cancelling: () => (calls++ > 0 ? ('after-tools' as const) : undefined) }
-    const second = await play(make(), first.resume({ 'ask-a#1': 'yes' }), settings)
+    const second = await runToEnd(make(), first.resume({ 'ask-a#1': 'yes' }), settings)
     expect([second.turns.includes('steps/y'), second.end?.outcome]).toEqual([false, 'cancelled'])
   })
 })
@@ -193,15 +200,15 @@ test('state that was set before the question is not written again', async () => 
       quiet('x', (ctx) => ctx.state.set('k', 1)),
       asker('a'),
     )
-  const second = await goOn(make(), await play(make()), { 'ask-a#1': 'yes' })
+  const second = await goOn(make(), await runToEnd(make()), { 'ask-a#1': 'yes' })
   expect(second.lines.filter((line) => line.includes('state-delta'))).toEqual([])
 })
 
 test.each(places)(
   'in %s: a resumed run that is aborted after any event ends once, with everybody in it',
   async (_, make) => {
-    const start = (await play(make())).resume({ 'ask-a#1': 'yes', 'ask-b#1': 'yes' })
-    const { length } = (await play(make(), start, { runId: 'R2' })).events
+    const start = (await runToEnd(make())).resume({ 'ask-a#1': 'yes', 'ask-b#1': 'yes' })
+    const { length } = (await runToEnd(make(), start, { runId: 'R2' })).events
     for (let stop = 1; stop < length; stop++) {
       const controller = new AbortController()
       const open: string[] = []

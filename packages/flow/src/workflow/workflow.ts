@@ -16,25 +16,25 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { SCENE, type Scene, sceneFor } from '../session.ts'
+import { FLOW_CONTEXT, type FlowContext, flowContextFor } from '../flow-context.ts'
 import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
-import { type Ending, type Resumption, throwIfCancelled } from '../tree/ending.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
-import { play } from '../tree/play.ts'
+import { type FlowOutcome, type Resumption, throwIfCancelled } from '../tree/flow-outcome.ts'
+import { runFlow } from '../tree/run-flow.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
 
-/** What every workflow is made of. */
+/** Options of every workflow. */
 export interface WorkflowOptions {
   readonly name: string
-  /** @default what it does with whom */
+  /** @default the kind of the workflow and the names of its agents */
   readonly description?: string
   readonly agents: readonly Agent[]
 }
 
-/** What every workflow can be given, by name. */
-export const WORKFLOW: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
+/** The names of the options that every workflow has. */
+export const WORKFLOW_OPTIONS: OptionNames<WorkflowOptions> = { name: true, description: true, agents: true }
 
-/** Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
+/** Checks the names of options. Contract: throws `CONFIG_INVALID` for an option that this kind of workflow does not have. */
 export function checkWorkflow<Options extends WorkflowOptions>(
   kind: string,
   options: Options,
@@ -44,10 +44,10 @@ export function checkWorkflow<Options extends WorkflowOptions>(
   checkOptionNames(options?.name ? `${kind} ${options.name}` : kind, options, known, aliases)
 }
 
-/** One performance of a workflow. */
+/** One run of a workflow. */
 export class Stage {
   readonly ctx: RunContext
-  readonly scene: Scene
+  readonly flowContext: FlowContext
   readonly sink: Sink<AgentEvent>
   readonly agents: readonly FlowAgent[]
   readonly resumption: Resumption | undefined
@@ -57,69 +57,69 @@ export class Stage {
     this.agents = parts.agents
     this.#input = input
     this.ctx = ctx
-    this.scene = sceneFor(parts, input.messages, ctx)
+    this.flowContext = flowContextFor(parts, input.messages, ctx)
     this.sink = sink
     this.resumption = 'answers' in input ? (input as ResumeInfo) : undefined
   }
 
-  /** Lets one agent speak. Contract: rejects if it failed or was cancelled. */
-  async play(index: number, step: string, state?: Json): Promise<Ending> {
+  /** Runs one agent. Contract: rejects if it fails or is cancelled. */
+  async runAgent(index: number, step: string, state?: Json): Promise<FlowOutcome> {
     throwIfCancelled(this.ctx)
-    const ending = await this.attempt(index, this.place(step), state, this.scene, this.sink)
-    const { error } = ending.end ?? {}
+    const outcome = await this.tryAgent(index, this.contextAt(step), state, this.flowContext, this.sink)
+    const { error } = outcome.end ?? {}
     if (error) throw KernelError.from(error)
-    return ending
+    return outcome
   }
 
-  /** Lets one agent speak, whatever comes of it. */
-  attempt(
+  /** Runs one agent. Contract: a failure that was reported is in the outcome. */
+  tryAgent(
     index: number,
     ctx: RunContext,
     state: Json | undefined,
-    scene: Scene,
+    flowContext: FlowContext,
     sink: Sink<AgentEvent>,
-  ): Promise<Ending> {
+  ): Promise<FlowOutcome> {
     const { additions, options } = this.#input
     const answers = this.resumption?.answers ?? {}
-    const turn = {
-      ctx: ctx.with(SCENE, scene),
-      scene,
+    const input = {
+      ctx: ctx.with(FLOW_CONTEXT, flowContext),
+      flowContext,
       ...(additions && { additions }),
       ...(options && { options }),
       ...(state !== undefined && { resumption: { state, answers } }),
     }
-    return play(this.agents[index] as FlowAgent, turn, sink)
+    return runFlow(this.agents[index] as FlowAgent, input, sink)
   }
 
-  /** Where an agent of the workflow stands. */
-  place(step: string): RunContext {
+  /** Makes the context of one step of the workflow. */
+  contextAt(step: string): RunContext {
     const { runPath, agentName } = this.ctx
     return this.ctx.derive({ step, runPath: [...runPath, agentName] })
   }
 }
 
-/** What is special about a kind of workflow. */
-export interface Score<State extends Json> {
+/** How a kind of workflow runs its agents and what state it saves. */
+export interface WorkflowKind<State extends Json> {
   readonly kind: Parts['kind']
-  /** Plays the agents, from where it was suspended; what it gives steers those around it. */
-  perform(stage: Stage, state: State | undefined): Promise<Ending>
-  /** Whether it can stand there; what agents inside make of theirs is their own affair. */
+  /** Runs the agents, from the state in which it was suspended; the action of the outcome applies to the agents around it. */
+  runAgents(stage: Stage, state: State | undefined): Promise<FlowOutcome>
+  /** Whether this is a state of the workflow; its agents check their own states. */
   isState(state: Json, agents: number): state is State
-  /** The agents that were suspended. */
-  inside(state: State): ReturnType<Parts['inside']>
+  /** Gives the agents that were suspended. */
+  suspendedParts(state: State): ReturnType<Parts['suspendedParts']>
 }
 
-/** Makes an agent of several. */
+/** Makes a workflow agent from its options and its kind. */
 export function workflow<State extends Json>(
   { name, description, agents }: WorkflowOptions,
-  { kind, perform, isState, inside }: Score<State>,
+  { kind, runAgents, isState, suspendedParts }: WorkflowKind<State>,
 ): Composed {
   checkOption(typeof name === 'string' && name !== '', kind, 'expected a name', name)
   checkOption(Array.isArray(agents) && agents.length > 0, `${kind} ${name}`, 'expected a list of agents', agents)
   const flows = agents.map((agent) => flowOf(agent))
   for (const flow of flows) {
     if (flow.parent) {
-      const message = `${kind} ${name}: ${flow.name} is a sub-agent of ${flow.parent.name}; take the whole tree, or the agent itself`
+      const message = `${kind} ${name}: ${flow.name} is a sub-agent of ${flow.parent.name}; use the whole tree, or the agent before it was made a sub-agent`
       throw new KernelError('CONFIG_INVALID', message)
     }
     flow.inWorkflow = true
@@ -128,14 +128,14 @@ export function workflow<State extends Json>(
     const found = state as { readonly format?: unknown; readonly kind?: unknown; readonly state?: Json } | null
     const inner = found?.format === 1 && found.kind === kind ? found.state : undefined
     if (inner !== undefined && isState(inner, flows.length)) return inner
-    throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: this is not where it stood, ${got(state)}`)
+    throw new KernelError('CHECKPOINT_INVALID', `${kind} ${name}: expected a state of this workflow, ${got(state)}`)
   }
-  const parts: Parts = { kind, agents: flows, inside: (state) => inside(read(state)) }
+  const parts: Parts = { kind, agents: flows, suspendedParts: (state) => suspendedParts(read(state)) }
   const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
     stream(async (sink) => {
       for (const flow of flows) if (!flow.frozen) flow.root.freeze()
       const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
-      const { suspended, action } = await perform(stage, stage.resumption && read(stage.resumption.state))
+      const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
         const state = { format: 1, kind, state: suspended.state }
         await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })

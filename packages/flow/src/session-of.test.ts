@@ -1,10 +1,22 @@
 import { type Agent, contextKey, type RunContext, say } from '@troupe/kernel'
 import { createRunContext, startRun } from '@troupe/kernel/run'
 import { describe, expect, test } from 'vitest'
-import { actor, agentOf, handing, hello, idle, play, quiet, talker, textsOf, tool, transfer } from './flow.fixture.ts'
+import {
+  agentOf,
+  hello,
+  idle,
+  quiet,
+  runToEnd,
+  scriptedAgent,
+  talker,
+  textsOf,
+  tool,
+  transfer,
+  transferring,
+} from './flow.fixture.ts'
 import { agentTool, agentWithOptions, parallel, type Session, sequential, sessionOf, setSubAgents } from './index.ts'
 
-/** An agent that looks at the session before it speaks. */
+/** An agent that looks at the session before it answers. */
 const looking = (name: string, look: (session: Session, ctx: RunContext) => unknown): Agent =>
   agentOf(name, async function* (ctx) {
     const session = sessionOf(ctx)
@@ -14,12 +26,12 @@ const looking = (name: string, look: (session: Session, ctx: RunContext) => unkn
 const alone = (agent: Agent) => agentWithOptions(agent, {})
 
 describe('events', () => {
-  test('hold what the run has told so far, without deltas', async () => {
+  test('are those of the run so far, without deltas', async () => {
     let seen: readonly string[] = []
     const look = looking('look', ({ events }) => {
       seen = events.map(({ agentName, type }) => `${agentName} ${type}`)
     })
-    await play(setSubAgents(handing('lead', 'look'), [look]))
+    await runToEnd(setSubAgents(transferring('lead', 'look'), [look]))
     expect(seen).toEqual([
       'lead agent-start',
       'lead message-start',
@@ -30,13 +42,13 @@ describe('events', () => {
     ])
   })
 
-  test('of the steps of a workflow are told once each', async () => {
+  test('of the steps of a workflow appear once each', async () => {
     let ends: readonly string[] = []
     const look = looking('look', ({ events }) => {
       ends = events.flatMap((event) => (event.type === 'message-end' ? [event.agentName] : []))
     })
     const inner = sequential({ name: 'inner', agents: [talker('a'), talker('b')] })
-    await play(alone(sequential({ name: 'outer', agents: [inner, look] })))
+    await runToEnd(alone(sequential({ name: 'outer', agents: [inner, look] })))
     expect(ends).toEqual(['a', 'b'])
   })
 
@@ -44,17 +56,21 @@ describe('events', () => {
     const seen: string[][] = []
     const note = (session: Session) => void seen.push(session.events.map(({ agentName }) => agentName))
     const inner = alone(looking('inner', note))
-    const outer = actor('outer', [[{ name: 'inner', args: { request: 'Hi' } }]], agentTool(inner, { forward: true }))
-    await play(setSubAgents(outer, [talker('x')]))
+    const outer = scriptedAgent(
+      'outer',
+      [[{ name: 'inner', args: { request: 'Hi' } }]],
+      agentTool(inner, { forward: true }),
+    )
+    await runToEnd(setSubAgents(outer, [talker('x')]))
     expect(seen).toEqual([['inner']])
   })
 })
 
 describe('messages', () => {
-  test('grow with the run, whoever speaks, and say who did', async () => {
+  test('grow with the run, and each names its agent', async () => {
     const seen: string[][] = []
     const look = (name: string) => looking(name, ({ messages }) => seen.push(textsOf(messages)))
-    await play(alone(sequential({ name: 'steps', agents: [look('a'), look('b')] })))
+    await runToEnd(alone(sequential({ name: 'steps', agents: [look('a'), look('b')] })))
     expect(seen).toEqual([['user: Hello'], ['user: Hello', 'a: I am a.']])
   })
 
@@ -63,7 +79,7 @@ describe('messages', () => {
     const note = tool('note', (_, ctx) => {
       seen = textsOf(sessionOf(ctx)?.messages ?? [])
     })
-    await play(alone(actor('a', [['note'], 'Done.'], note)))
+    await runToEnd(alone(scriptedAgent('a', [['note'], 'Done.'], note)))
     expect(seen).toEqual(['user: Hello', 'a: note({})'])
   })
 
@@ -78,8 +94,8 @@ describe('messages', () => {
     const look = looking('look', ({ messages }) => {
       seen = textsOf(messages)
     })
-    const caller = actor('a', [['first', 'second', 'third'], 'Done.'], ...tools)
-    const playing = play(alone(sequential({ name: 'steps', agents: [caller, look] })))
+    const caller = scriptedAgent('a', [['first', 'second', 'third'], 'Done.'], ...tools)
+    const playing = runToEnd(alone(sequential({ name: 'steps', agents: [caller, look] })))
     await idle()
     gates.second.resolve()
     await idle()
@@ -98,10 +114,10 @@ describe('messages', () => {
 
   test('of a target are in that order too', async () => {
     const gate = Promise.withResolvers<void>()
-    const target = actor('target', ['Hi.'])
+    const target = scriptedAgent('target', ['Hi.'])
     const wait = tool('wait', () => gate.promise.then(() => 'waited'))
-    const lead = actor('lead', [['wait', ...transfer('target')]], wait)
-    const playing = play(setSubAgents(lead, [target]))
+    const lead = scriptedAgent('lead', [['wait', ...transfer('target')]], wait)
+    const playing = runToEnd(setSubAgents(lead, [target]))
     await idle()
     gate.resolve()
     await playing
@@ -126,7 +142,7 @@ describe('values', () => {
       yield { type: 'action', action: { type: 'transfer-to-agent', agentName: 'steps' } }
     })
     const agent = setSubAgents(lead, [steps])
-    for (let i = 0; i < 2; i++) await play(agent)
+    for (let i = 0; i < 2; i++) await runToEnd(agent)
     expect(found).toEqual([['lead'], ['lead', 'b'], ['lead'], ['lead', 'b']])
   })
 
@@ -136,7 +152,7 @@ describe('values', () => {
       session.set(SEEN, ['x'])
       found.push(session.get(contextKey('seen')), session.get(SEEN))
     })
-    await play(alone(look))
+    await runToEnd(alone(look))
     expect(found).toEqual([undefined, ['x']])
   })
 })
@@ -151,7 +167,7 @@ test('no session where no flow is around', async () => {
 test('two runs at once have sessions of their own', async () => {
   const seen: Session[] = []
   const agent = alone(looking('a', (session) => void seen.push(session)))
-  await Promise.all([play(agent), play(agent, hello, { runId: 'R2' })])
+  await Promise.all([runToEnd(agent), runToEnd(agent, hello, { runId: 'R2' })])
   expect(seen[0]).not.toBe(seen[1])
   expect(seen.map(({ events }) => new Set(events.map(({ runId }) => runId)))).toEqual([new Set(['R']), new Set(['R2'])])
 })
@@ -163,8 +179,8 @@ describe('state', () => {
       if (to) yield { type: 'action', action: { type: 'transfer-to-agent', agentName: to } }
     })
 
-  test('goes from agent to agent, and each change is told by who made it, before its next event', async () => {
-    const { lines } = await play(setSubAgents(writing('lead', 'k', 'child'), [writing('child', 'k')]))
+  test('goes from agent to agent, and each change is reported for the agent that made it, before its next event', async () => {
+    const { lines } = await runToEnd(setSubAgents(writing('lead', 'k', 'child'), [writing('child', 'k')]))
     expect(lines.slice(1)).toEqual([
       'lead agent-start',
       'lead state-delta {"k":["lead"]}',
@@ -179,7 +195,7 @@ describe('state', () => {
 
   test('of tools becomes state-delta events too, removed keys as well', async () => {
     const tools = [tool('put', (_, ctx) => ctx.state.set('k', 1)), tool('drop', (_, ctx) => ctx.state.delete('old'))]
-    const { lines } = await play(alone(actor('a', [['put'], ['drop'], 'Done.'], ...tools)), hello, {
+    const { lines } = await runToEnd(alone(scriptedAgent('a', [['put'], ['drop'], 'Done.'], ...tools)), hello, {
       state: { old: 1 },
     })
     expect(lines.filter((line) => line.includes('state-delta'))).toEqual([
@@ -190,7 +206,7 @@ describe('state', () => {
 
   test('temp: keys are seen by the agents of the run', async () => {
     const agents = [writing('a', 'temp:k'), writing('b', 'temp:k')]
-    const { lines } = await play(alone(sequential({ name: 'steps', agents })))
+    const { lines } = await runToEnd(alone(sequential({ name: 'steps', agents })))
     expect(lines).toContain('steps/b state-delta {"temp:k":["a","b"]}')
   })
 })

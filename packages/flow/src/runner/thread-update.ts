@@ -13,89 +13,89 @@ import {
   type ThreadCommit,
 } from '@troupe/kernel'
 import { repairHistory, unanswered } from '@troupe/kernel/history'
-import type { SessionLog } from '../session.ts'
-import type { Suspended } from '../tree/ending.ts'
+import type { ThreadLog } from '../thread-log.ts'
+import type { Suspended } from '../tree/flow-outcome.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import type { RunnerParts } from './runner.ts'
 import { loadMessages, OpenCalls } from './thread-messages.ts'
 
-/** What a run was asked for. */
-export type Wish =
+/** The input or the answers that a run was started with. */
+export type RunIntent =
   | { readonly input: RunInput; readonly answers?: undefined }
   | { readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> }
 
-/** What a turn is made of. */
-export interface TurnParts {
+/** The parts of a `ThreadUpdate`. */
+export interface ThreadUpdateParts {
   readonly runner: RunnerParts
   readonly runId: string
-  readonly wish: Wish
+  readonly intent: RunIntent
   readonly thread: Thread
   readonly opening: Opening
-  /** Of the lease. */
+  /** The token of the lease. */
   readonly token: number
-  /** Where the agents of the run say what they say. */
-  readonly log: SessionLog
+  /** Where the agents of the run record their messages. */
+  readonly log: ThreadLog
 }
 
-/** What a thread gains in one run: from its history to the commit. */
-export class ThreadTurn {
-  readonly #parts: TurnParts
+/** Everything one run changes in its thread, from loading the history to the commit. */
+export class ThreadUpdate {
+  readonly #parts: ThreadUpdateParts
   #history: readonly Message[] = []
-  /** What came into the history before the agents spoke. */
+  /** Messages that were added to the history before the agents ran. */
   #given: readonly Message[] = []
   #stored: { readonly suspended: Checkpoint | undefined; readonly ids: ReadonlySet<string> } | undefined
-  /** Where the run goes on later, once that is certain. */
+  /** The checkpoint, once it is certain that the run stops here. */
   suspended: Checkpoint | undefined
 
-  constructor(parts: TurnParts) {
+  constructor(parts: ThreadUpdateParts) {
     this.#parts = parts
   }
 
-  /** The state the run begins with. */
+  /** The state at the start of the run. */
   get state(): JsonObject {
-    const { thread, wish } = this.#parts
-    if (!wish.input.state) return thread.state
-    const { set, removed = [] } = wish.input.state
+    const { thread, intent } = this.#parts
+    if (!intent.input.state) return thread.state
+    const { set, removed = [] } = intent.input.state
     const state = { ...thread.state, ...set }
     for (const key of removed) delete state[key]
     return state
   }
 
-  /** Loads the history, and gives what the agents begin with. Contract: answers are taken once; if this run breaks off, what it did with them is not known and not done again. */
+  /** Loads the history and gives the input of the agents. Contract: answers are taken once; if the process dies, the effects of this run are unknown and it is not repeated. */
   async begin(): Promise<AgentInput | ResumeInfo> {
-    const { runner, runId, thread, opening, wish, log } = this.#parts
+    const { runner, runId, thread, opening, intent, log } = this.#parts
     const stored = await loadMessages(runner.store.threads, thread.ref, runId, opening.messages)
-    // What is stored is sound, but for calls that wait and results that came in a later run.
+    // A stored history is complete, except for calls that wait and results that came in a later run.
     this.#history = repairHistory(stored, { awaiting: unanswered(stored).map(({ id }) => id) })
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
     const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     log.begin(messages)
-    if (wish.answers) {
+    if (intent.answers) {
       await this.#write({
         checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null,
-        ...(wish.input.processed && { processed: wish.input.processed }),
+        ...(intent.input.processed && { processed: intent.input.processed }),
       })
     }
-    return { ...wish.input, messages, ...opening.resumption }
+    return { ...intent.input, messages, ...opening.resumption }
   }
 
-  /** The checkpoint of a run that stops here. */
+  /** Makes the checkpoint of a run that stops here. */
   checkpoint(suspended: Suspended): Checkpoint {
     const { runner, runId, opening } = this.#parts
     return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint)
   }
 
-  /** Stores what is new. Contract: one commit for a turn, and before it a first one if the run ends with a question. */
+  /** Stores the changes. Contract: one commit for each run, and one before it if the run ends with a question. */
   async commit(state: State, suspended: Checkpoint | undefined = this.suspended): Promise<void> {
-    const { runId, thread, wish, log } = this.#parts
+    const { runId, thread, intent, log } = this.#parts
     log.settle()
-    const said = [...this.#given, ...log.said]
+    const said = [...this.#given, ...log.newMessages]
     const calls = this.#openCalls(said)
     const all = suspended ? said : calls.answered(said)
     const stored = this.#stored
     if (stored?.suspended === suspended && stored?.ids.size === all.length) return
-    const processed = wish.answers ? undefined : wish.input.processed
+    const processed = intent.answers ? undefined : intent.input.processed
     await this.#write({
       ...changes(thread.state, state),
       messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
@@ -118,7 +118,7 @@ export class ThreadTurn {
 
 const ATTEMPTS = 3
 
-/** Tries again what may succeed later. */
+/** Retries errors that are marked as retryable. */
 async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -130,7 +130,7 @@ async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** What differs from what is stored; `temp:` keys live for one run. */
+/** The differences from the stored state, without `temp:` keys, which live for one run. */
 function changes(stored: JsonObject, state: State): { set: JsonObject; removed: readonly string[] } {
   const set: Record<string, JsonObject[string]> = {}
   const kept = new Set<string>()

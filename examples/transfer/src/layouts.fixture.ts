@@ -10,24 +10,24 @@ import {
 } from '@troupe/flow'
 import type { Agent } from '@troupe/kernel'
 import type { scriptedModel } from '@troupe/testkit'
-import { calling, type Theatre, type TheatreOptions, theatre, toAgent } from './theatre.fixture.ts'
+import { calling, type ScriptedTree, type ScriptedTreeOptions, scriptedTree, toAgent } from './scripted-tree.fixture.ts'
 
 type Script = Parameters<typeof scriptedModel>[0]
 type Name = 'Worker' | 'Lead' | 'Other'
-type Extras = NonNullable<NonNullable<TheatreOptions<'Worker'>['with']>['Worker']>
+type Extras = NonNullable<NonNullable<ScriptedTreeOptions<'Worker'>['with']>['Worker']>
 
-interface Place {
+interface Layout {
   readonly lead?: Script
   readonly other?: Script
-  /** What the run says in the end, where it is not the worker who has the last word. */
+  /** The text of the run, if the worker is not the last agent. */
   readonly last?: string
   build(agents: Readonly<Record<Name, Agent>>): Agent
 }
 
 const request = (name: string) => calling({ id: `ask-${name}`, name, arguments: { request: 'Do it.' } })
 
-/** Where an agent can stand. */
-export const PLACES: Readonly<Record<string, Place>> = {
+/** Every position that an agent can have, as a tree around the worker. */
+export const LAYOUTS: Readonly<Record<string, Layout>> = {
   'the root': { build: ({ Worker }) => Worker },
   'a transfer target': {
     lead: [toAgent('Worker')],
@@ -74,17 +74,17 @@ export const PLACES: Readonly<Record<string, Place>> = {
   },
 }
 
-/** A theatre whose worker stands at a place; what it does is up to the test. */
-export function at(
-  place: string,
+/** Builds a scripted tree whose worker has the given position; the test decides what the worker does. */
+export function workerIn(
+  layout: string,
   script: Script,
   extras: Extras,
-): { readonly stage: Theatre<Name>; readonly last: string | undefined } {
-  const { lead = [], other = [], last, build } = PLACES[place] as Place
-  // A tool needs its agent made before the agent that has it.
+): { readonly tree: ScriptedTree<Name>; readonly last: string | undefined } {
+  const { lead = [], other = [], last, build } = LAYOUTS[layout] as Layout
+  // The agent of a tool has to exist before the agent that uses the tool.
   let worker: Agent | undefined
-  const nested = place === 'a tool'
-  const stage = theatre(
+  const nested = layout === 'a tool'
+  const tree = scriptedTree(
     { Worker: script, Lead: [...lead, ...lead], Other: [...other, ...other] },
     (agents) => {
       worker = agents.Worker
@@ -98,7 +98,7 @@ export function at(
           Lead: {
             handlers: [
               {
-                name: 'lends',
+                name: 'adds-tool',
                 beforeAgent(_, config) {
                   if (worker) config.tools.push({ tool: agentTool(worker, { forward: true }), returnDirectly: false })
                 },
@@ -109,5 +109,5 @@ export function at(
       },
     },
   )
-  return { stage, last }
+  return { tree, last }
 }

@@ -17,7 +17,7 @@ import {
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
-import { type Act, actOf, twice, watched } from './act.fixture.ts'
+import { type RecordedRun, recordedRun, twice, watched } from './recorded-run.fixture.ts'
 import { unpaired } from './soundness.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
@@ -25,9 +25,9 @@ export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 type Script = Parameters<typeof scriptedModel>[0]
 type Extras = Partial<Omit<ChatModelAgentOptions, 'name' | 'model'>>
 
-/** What the agents of a theatre are made of. */
-export interface TheatreOptions<Name extends string> {
-  /** What agents have beside their model. */
+/** Options of a scripted tree. */
+export interface ScriptedTreeOptions<Name extends string> {
+  /** Options of single agents. */
   readonly with?: { readonly [K in Name]?: Extras }
   readonly runner?: Partial<RunnerOptions>
   /** Sees every event of a run before the next one. */
@@ -35,35 +35,35 @@ export interface TheatreOptions<Name extends string> {
 }
 
 /** A tree of chat agents, one scripted model each, on one thread. */
-export interface Theatre<Name extends string> {
+export interface ScriptedTree<Name extends string> {
   readonly models: Readonly<Record<Name, ScriptedModel>>
   readonly runner: FlowRunner
   readonly store: Store
-  ask(text: string): Promise<Act>
-  answer(answers: Answers): Promise<Act>
+  ask(text: string): Promise<RecordedRun>
+  answer(answers: Answers): Promise<RecordedRun>
   /** Answers every open question the same way. */
-  answerAll(answer: Json): Promise<Act>
-  give(...messages: readonly Message[]): Promise<Act>
+  answerAll(answer: Json): Promise<RecordedRun>
+  give(...messages: readonly Message[]): Promise<RecordedRun>
   /** Brings results of open calls, by the names of their tools. */
-  results(contents: { readonly [tool: string]: string }): Promise<Act>
+  results(contents: { readonly [tool: string]: string }): Promise<RecordedRun>
   /** The tools whose results are awaited. */
   awaited(): Promise<readonly string[]>
-  hear(run: AsyncIterable<AgentEvent>): Promise<Act>
+  read(run: AsyncIterable<AgentEvent>): Promise<RecordedRun>
   thread(): Promise<Thread | undefined>
   history(): Promise<readonly Message[]>
-  /** Everything goes on elsewhere: a new store with what was stored, as JSON, a new tree and a new runner. */
+  /** Continues with a new store that holds the stored thread as JSON, a new tree and a new runner. */
   move(): Promise<void>
 }
 
 /**
- * Puts chat agents with scripted models on a stage.
+ * Builds a tree of chat agents with scripted models.
  * Contract: after each run it checks that every model was given a sound history, that no call started or ended twice, and that the run ended once.
  */
-export function theatre<const Name extends string>(
+export function scriptedTree<const Name extends string>(
   scripts: Readonly<Record<Name, Script>>,
   build: (agents: Readonly<Record<Name, Agent>>) => Agent,
-  options: TheatreOptions<Name> = {},
-): Theatre<Name> {
+  options: ScriptedTreeOptions<Name> = {},
+): ScriptedTree<Name> {
   const names = Object.keys(scripts) as Name[]
   const models = Object.fromEntries(names.map((name) => [name, scriptedModel(scripts[name], { name })])) as Record<
     Name,
@@ -90,7 +90,7 @@ export function theatre<const Name extends string>(
   const thread = () => store.threads.get(ANN)
   const history = async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message)
 
-  const hear = async (run: Run): Promise<Act> => {
+  const read = async (run: Run): Promise<RecordedRun> => {
     const recording = await record(options.onEvent ? watched(run, options.onEvent) : run)
     seen.push(...recording.events)
     const wrong = [
@@ -101,10 +101,10 @@ export function theatre<const Name extends string>(
         : ['not one run-end']),
     ]
     if (wrong.length > 0) throw new Error(wrong.join('; '))
-    return actOf(recording)
+    return recordedRun(recording)
   }
-  const give = (...messages: readonly Message[]) => hear(current.run({ messages }, session))
-  const answer = (answers: Answers) => hear(current.resume(answers, session))
+  const give = (...messages: readonly Message[]) => read(current.run({ messages }, session))
+  const answer = (answers: Answers) => read(current.resume(answers, session))
 
   return {
     models,
@@ -114,7 +114,7 @@ export function theatre<const Name extends string>(
     get store() {
       return store
     },
-    ask: (text) => hear(current.query(text, session)),
+    ask: (text) => read(current.query(text, session)),
     answer,
     async answerAll(given) {
       const { checkpoint } = (await thread()) ?? {}
@@ -127,7 +127,7 @@ export function theatre<const Name extends string>(
       return give(...open.map(({ callId, name }) => ({ ...resultOf(callId, contents[name]), name })))
     },
     awaited: async () => ((await thread())?.openCalls ?? []).map(({ name }) => name),
-    hear,
+    read,
     thread,
     history,
     async move() {
@@ -137,7 +137,7 @@ export function theatre<const Name extends string>(
   }
 }
 
-/** A store that knows what was stored of the thread, as JSON, and nothing else. */
+/** Makes a store that holds only the stored thread, as JSON. */
 export async function copyOf(store: Store): Promise<Store> {
   const { state, openCalls, checkpoint } = (await store.threads.get(ANN)) as Thread
   const messages = (await store.threads.messages(ANN, { limit: 1_000 })).map(({ runId, message }) => ({
@@ -153,16 +153,16 @@ export async function copyOf(store: Store): Promise<Store> {
   return copy
 }
 
-/** A turn that hands over. */
+/** A turn that transfers. */
 export const toAgent = (name: string): { readonly toolCalls: readonly ScriptedCall[] } => calling(transferTo(name))
 
-/** A call that hands over. */
+/** A call that transfers. */
 export const transferTo = (name: string): ScriptedCall => ({
   name: 'transfer_to_agent',
   arguments: { agent_name: name },
 })
 
-/** A turn of calls: of tools without arguments by name, or as they are given; ids are the names. */
+/** A turn of calls: a name stands for a call without arguments; the ids are the names. */
 export const calling = (
   ...calls: readonly (string | ScriptedCall)[]
 ): { readonly toolCalls: readonly ScriptedCall[] } => ({
@@ -196,19 +196,19 @@ function contentOf({ content }: Message): string {
   return content.map((part) => (part.type === 'text' ? part.text : `<${part.type}>`)).join('')
 }
 
-/** The lines that others see of a transfer. */
+/** The lines of a transfer that other agents see. */
 export const contextOfTransfer = (from: string, to: string): readonly string[] => [
   `user For context: [${from}] called tool: \`transfer_to_agent\` with arguments: {"agent_name":"${to}"}.`,
   `user For context: [${from}] \`transfer_to_agent\` tool returned result: successfully transferred to agent [${to}].`,
 ]
 
-/** The lines that the agent itself sees of a transfer. */
+/** The lines of a transfer that the agent itself sees. */
 export const ownTransfer = (to: string): readonly string[] => [
   `assistant transfer_to_agent({"agent_name":"${to}"})`,
   `tool transfer_to_agent: successfully transferred to agent [${to}]`,
 ]
 
-/** How a run settles for somebody who awaits it: its text, or the code of its error. */
+/** How an awaited run settles: its text, or the code of its error. */
 export const settled = (run: PromiseLike<{ readonly text: string }>): Promise<string> =>
   Promise.resolve(run).then(
     ({ text }) => text,

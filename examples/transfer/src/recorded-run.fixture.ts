@@ -1,8 +1,8 @@
 import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, Run, ToolEnd } from '@troupe/kernel'
 import type { Recording } from '@troupe/testkit'
 
-/** What became of one run. */
-export interface Act extends Recording {
+/** The events of one run and what tests look at. */
+export interface RecordedRun extends Recording {
   readonly text: string | undefined
   readonly outcome: string | undefined
   readonly interrupts: readonly Interrupt[]
@@ -10,13 +10,13 @@ export interface Act extends Recording {
   readonly errors: readonly ErrorInfo[]
   readonly actions: readonly AgentAction[]
   readonly toolEnds: readonly ToolEnd[]
-  /** Names of the tools that were announced. */
+  /** The names of the tools that were started. */
   readonly started: readonly string[]
-  /** The paths of the agents that took the word, in order. */
+  /** The paths of the agents that ran, in order. */
   readonly turns: readonly string[]
 }
 
-/** A run whose events somebody sees before the next one. */
+/** Calls `onEvent` with each event of a run before the next one is read. */
 export async function* watched(
   run: Run,
   onEvent: (event: AgentEvent, index: number) => void,
@@ -28,8 +28,8 @@ export async function* watched(
   }
 }
 
-/** Picks out of a run what tests look at. */
-export function actOf(recording: Recording): Act {
+/** Picks the parts of a recording that tests look at. */
+export function recordedRun(recording: Recording): RecordedRun {
   const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
   const pick = <T extends AgentEvent['type']>(type: T) =>
     own.filter((event): event is Extract<AgentEvent, { type: T }> => event.type === type)

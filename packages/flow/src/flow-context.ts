@@ -1,0 +1,38 @@
+import type { ContextKey, Message, RunContext } from '@troupe/kernel'
+import { contextKey } from '@troupe/kernel'
+import { type Session, ThreadLog } from './thread-log.ts'
+
+/** Data that flows and workflows of one run pass down through `RunContext`. */
+export interface FlowContext {
+  readonly runId: string
+  readonly log: ThreadLog
+  /** How many transfers a run may make; `budget` counts those that are left. */
+  readonly limit: number
+  readonly budget: { left: number }
+  /** The agent or workflow this context was made for; any other one makes its own. */
+  readonly owner?: object
+  /** Set if the run is not stored, so that its position is not reported either. */
+  readonly ephemeral?: true
+}
+
+export const FLOW_CONTEXT: ContextKey<FlowContext> = contextKey<FlowContext>('troupe.flow.context')
+
+/** The default number of transfers a run may make. */
+export const TRANSFERS = 25
+
+/**
+ * Gives the session of the run; `undefined` outside a flow.
+ * @example const asked = sessionOf(ctx)?.messages.filter(({ role }) => role === 'user')
+ */
+export function sessionOf(ctx: RunContext): Session | undefined {
+  const flowContext = ctx.get(FLOW_CONTEXT)
+  return flowContext?.runId === ctx.runId ? flowContext.log : undefined
+}
+
+/** Gives the context that was made for this owner in this run, or a new one. */
+export function flowContextFor(owner: object, messages: readonly Message[], ctx: RunContext): FlowContext {
+  const flowContext = ctx.get(FLOW_CONTEXT)
+  if (flowContext?.owner === owner && flowContext.runId === ctx.runId) return flowContext
+  const { limit = TRANSFERS } = flowContext ?? {}
+  return { runId: ctx.runId, log: new ThreadLog(messages), limit, budget: { left: limit } }
+}

@@ -1,0 +1,106 @@
+import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
+import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
+
+/** Everything the agents of one run share: the conversation, the events so far, and values. */
+export interface Session {
+  /** The history so far, from all agents and the user. */
+  readonly messages: readonly Message[]
+  /** The events of this run so far, without deltas; `message-end` holds the whole message. */
+  readonly events: readonly AgentEvent[]
+  get<T>(key: ContextKey<T>): T | undefined
+  /** Contract: every agent of the run sees the value from now on, and it is gone when the run ends. Use `ctx.state` for values that have to stay. */
+  set<T>(key: ContextKey<T>, value: NoInfer<T>): void
+}
+
+/** Collects the messages and events of a run as they happen. */
+export class ThreadLog implements Session {
+  readonly events: AgentEvent[]
+  #before: readonly Message[]
+  readonly #added: Message[] = []
+  readonly #values: Map<ContextKey<unknown>, unknown>
+  #messages: readonly Message[] | undefined
+  #settled = 0
+
+  constructor(before: readonly Message[], shared?: ThreadLog) {
+    this.#before = before
+    this.events = shared?.events ?? []
+    this.#values = shared ? shared.#values : new Map()
+  }
+
+  /** Sets the earlier history, if it was not known when the log was made. */
+  begin(before: readonly Message[]): void {
+    this.#before = before
+  }
+
+  get messages(): readonly Message[] {
+    this.#messages ??= this.#view()
+    return this.#messages
+  }
+
+  /** Whether this run has no events yet. */
+  get fresh(): boolean {
+    return this.events.length === 0
+  }
+
+  /** The messages of this run, without the earlier history. */
+  get newMessages(): readonly Message[] {
+    return this.#added
+  }
+
+  get<T>(key: ContextKey<T>): T | undefined {
+    return this.#values.get(key as ContextKey<unknown>) as T | undefined
+  }
+
+  set<T>(key: ContextKey<T>, value: NoInfer<T>): void {
+    this.#values.set(key as ContextKey<unknown>, value)
+  }
+
+  record(event: AgentEvent): void {
+    this.events.push(event)
+    const message = messageOf(event)
+    if (message) this.add(message)
+  }
+
+  add(message: Message): void {
+    this.#added.push(message)
+    this.#messages = undefined
+  }
+
+  #view(): readonly Message[] {
+    const added = this.#added
+    if (added.length === 0) return this.#before
+    const all = this.#before.concat(added)
+    // The result of a resumed call belongs between the results of the calls beside it, which were stored earlier.
+    return added[0]?.role === 'tool' ? repairHistory(all, { awaiting: unanswered(all).map(({ id }) => id) }) : all
+  }
+
+  /** Puts the results of parallel calls into the order in which the calls were made. */
+  settle(): void {
+    const added = this.#added
+    if (added.length - this.#settled < 2) return
+    for (let i = this.#settled; i < added.length; i++) {
+      if (added[i]?.role !== 'tool' || added[i + 1]?.role !== 'tool') continue
+      let end = i + 2
+      while (added[end]?.role === 'tool') end++
+      const order = this.#callsBefore(i)
+      const rank = (message: Message) => (message.role === 'tool' ? order.indexOf(message.callId) : -1)
+      const results = added.slice(i, end).sort((a, b) => rank(a) - rank(b))
+      added.splice(i, results.length, ...results)
+      i = end - 1
+    }
+    this.#settled = added.length
+    this.#messages = undefined
+  }
+
+  #callsBefore(index: number): readonly string[] {
+    const last =
+      this.#added.slice(0, index).findLast(({ role }) => role === 'assistant') ??
+      this.#before.findLast(({ role }) => role === 'assistant')
+    return last?.role === 'assistant' ? (last.toolCalls ?? []).map(({ id }) => id) : []
+  }
+
+  /** Makes the log of a branch, which sees the given history and its own messages; events and values are shared. */
+  fork(past: readonly Message[] = this.messages): ThreadLog {
+    return new ThreadLog(past, this)
+  }
+}
