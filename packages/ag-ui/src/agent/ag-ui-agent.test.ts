@@ -112,7 +112,7 @@ describe('app and user', () => {
     expect(await store.threads.get(ANN)).toBeDefined()
   })
 
-  test('the app is the name of the agent, if nobody says', async () => {
+  test('the app is the name of the agent by default', async () => {
     const { serve, store } = stage(echo, { appName: undefined as never })
     await serve({ messages: [user('a')] })
     expect(await store.threads.get({ ...ANN, app: 'desk' })).toBeDefined()

@@ -1,7 +1,7 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import { type Answers, got, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
 
-/** The name under which an answer that was taken stands among the processed messages. */
+/** The id under which a taken answer is stored among the processed messages. */
 export function answerMark(interruptId: string): string {
   return `resume:${interruptId}`
 }
@@ -12,7 +12,7 @@ export function openInterrupts(thread: Pick<Thread, 'checkpoint'> | undefined): 
   return checkpoint && checkpoint.resumedBy === undefined ? checkpoint.interrupts : []
 }
 
-/** The marks of answers that a run has taken and not come to an end with: what it did is not known, and is not done again. */
+/** The marks of answers that a run took without finishing: its effects are unknown, so they are not taken again. */
 export function takenAnswers(thread: Pick<Thread, 'checkpoint'> | undefined): readonly string[] {
   const checkpoint = thread?.checkpoint
   return checkpoint?.resumedBy === undefined ? [] : checkpoint.interrupts.map(({ id }) => answerMark(id))
@@ -20,7 +20,7 @@ export function takenAnswers(thread: Pick<Thread, 'checkpoint'> | undefined): re
 
 /**
  * The answers of a `resume` array.
- * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`); nothing where all of it was taken before.
+ * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`); undefined if all answers were taken before.
  */
 export function answersOf(
   resume: readonly ResumeEntry[],

@@ -5,7 +5,7 @@ import { parametersOf } from './client-proxy-tool.ts'
 
 const LONGEST_NAME = 128
 
-/** Contract: throws `VALIDATION_FAILED` for tools that no model could be given; nesting has been checked. */
+/** Checks client tools. Contract: throws `VALIDATION_FAILED` for tools that no model accepts; nesting has been checked before. */
 export function checkTools(
   tools: readonly Tool[],
   limits: { readonly tools: number; readonly patternLength: number },

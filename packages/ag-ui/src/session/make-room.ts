@@ -5,7 +5,7 @@ import { isHold } from './thread-hold.ts'
 
 const PAGE = 500
 
-/** Makes room for one more session of a user: the one that was left alone longest goes. Contract: never one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
+/** Makes room for one more session of a user by ending the one that was idle longest. Contract: never ends one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
 export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void> {
   const { maxSessionsPerUser, store, report } = parts
   if (!Number.isFinite(maxSessionsPerUser)) return
@@ -26,7 +26,7 @@ export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void>
   })
 }
 
-/** Under the lease of whoever asks, a thread has no run of its own. */
+/** Whether a session may be ended. Under a session hold a thread has no run. */
 function mayGo(thread: Thread): boolean {
   return !isPending(thread) && (thread.runId === undefined || isHold(thread.runId))
 }

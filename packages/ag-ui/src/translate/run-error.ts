@@ -2,7 +2,7 @@ import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { checkOptionNames, type ErrorInfo, type Usage } from '@troupe/kernel'
 import { usageOf } from './outcome.ts'
 
-/** What the outside may know of an error. */
+/** The part of an error that clients may see. */
 export type PublicError = { readonly code: string; readonly message: string }
 
 const BUSY = 'The model is busy. Try again later.'
@@ -29,21 +29,21 @@ const TIMEOUT: PublicError = { code: 'EXECUTION_TIMEOUT', message: 'The run took
 const FAILED: PublicError = { code: 'AGENT_ERROR', message: 'The agent failed.' }
 
 /**
- * The public side of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
+ * The public part of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
  * @example publicError({ code: 'STORE_FAILED', message: 'connect to db-7 refused' }) // { code: 'AGENT_ERROR', … }
  */
 export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
 }
 
-/** The terminal of a stream in which an event could not be put into its encoding. */
+/** The terminal of a stream with an event that could not be encoded. */
 export function unencodable(requestId: string): RunErrorEvent {
   return runError({ code: 'ENCODING_ERROR', message: 'An event of the run could not be encoded.' }, { requestId })
 }
 
-/** What goes with an error. */
+/** The metadata of an error. */
 export interface RunErrorOptions {
-  /** What the operator finds it by. */
+  /** The id by which the operator finds it. */
   readonly requestId?: string
   readonly retryable?: boolean
   /** The run that holds the thread. */

@@ -4,7 +4,7 @@ import { isJsonObject, isPatchable } from '../translate/json-patch.ts'
 
 /**
  * Applies a JSON Patch of additions, removals and replacements.
- * Contract: leaves the document as it is and gives a new one; throws `AG_UI_STREAM_INVALID` for what does not apply.
+ * Contract: returns a new document; throws `AG_UI_STREAM_INVALID` for an operation that does not apply.
  */
 export function applyPatch(document: Json, patch: readonly JsonPatchOperation[]): Json {
   return patch.reduce(applyOperation, document)

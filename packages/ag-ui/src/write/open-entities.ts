@@ -5,7 +5,7 @@ import { checkOwner, type Opened, OpenKind, type Owners, type Terminal } from '.
 
 type EventOf<T extends EventType> = Extract<AgUiEvent, { type: T }>
 
-/** What is open in a run, by the rules of the clients. */
+/** The open entities of a run, by the rules that clients enforce. */
 export class OpenEntities {
   readonly #messageOwners: Owners = new Map()
   readonly #thoughtOwners: Owners = new Map()
@@ -21,7 +21,7 @@ export class OpenEntities {
   readonly #answered: Set<string> = new Set()
   #count = 0
 
-  /** Takes an event into account. Contract: gives a reason against it, and then nothing has changed. */
+  /** Applies an event. Contract: returns the reason if the event is not legal, and then changes nothing. */
   take(event: AgUiEvent): string | undefined {
     switch (event.type) {
       case EventType.TEXT_MESSAGE_CONTENT:
@@ -64,12 +64,12 @@ export class OpenEntities {
     return this.#begin(event)
   }
 
-  /** The text messages that are open. */
+  /** The ids of the open text messages. */
   texts(): Iterable<string> {
     return this.#texts.ids
   }
 
-  /** What ends all that is open, last begun first. */
+  /** The events that close all open entities, last opened first. */
   close(terminal: Terminal): AgUiEvent[] {
     const kinds = [this.#texts, this.#thoughts, this.#spans, this.#calls, this.#steps, this.#subagents]
     const open = kinds.flatMap((kind) => [...kind.opened])
@@ -149,7 +149,7 @@ export class OpenEntities {
     return checkOwner('message', entityId, subagentRunId, subtype === 'tool-call' ? this.#callOwners : messages)
   }
 
-  /** A snapshot says anew who owns what. */
+  /** Takes over the owners that a snapshot names. */
   #restate({ messages }: EventOf<EventType.MESSAGES_SNAPSHOT>): void {
     for (const message of messages) {
       const { id, role, subagentRunId } = message

@@ -69,13 +69,13 @@ describe('the end of a run', () => {
     expect([writer.end(), writer.end(failed), writer.write(finished)]).toEqual([[], [], []])
   })
 
-  test('is made up where nobody gives one', () => {
+  test('is made up if none is given', () => {
     const writer = runWriter()
     writer.write(started)
     expect(writer.end()).toMatchObject([{ type: 'RUN_ERROR', code: 'BACKGROUND_EXECUTION_ERROR' }])
   })
 
-  test('an end that is none counts as none', () => {
+  test('an end that is not a terminal is ignored', () => {
     expect(runWriter().end(started)).toMatchObject([{ type: 'RUN_ERROR' }])
   })
 
@@ -93,7 +93,7 @@ test('what needs nothing passes as the array it is', () => {
   expect(writer.writeAll(first)).toBe(first)
 })
 
-describe('an event that is out of order is left out, and told', () => {
+describe('an event that is out of order is left out and reported', () => {
   const m = { messageId: 'm' }
   const of = (owner: string, rest: object) => ({ ...rest, subagentRunId: owner })
   test.each<[string, AgUiEvent[], string]>([

@@ -4,9 +4,9 @@ import type { AgUiEvent, RunWriter } from '../protocol.ts'
 import { OpenEntities } from './open-entities.ts'
 import { isTerminal, type Terminal } from './open-kind.ts'
 
-/** How a writer tells what it leaves out. */
+/** The options of a writer. */
 export interface RunWriterOptions {
-  /** Hears of each event that is not passed on, and why. */
+  /** Called with each event that is left out, and the reason. */
   readonly onRefused?: (event: AgUiEvent, reason: string) => void
 }
 
@@ -60,7 +60,7 @@ class Writer implements RunWriter {
     return this.#ended ? NOTHING : this.#finish(isTerminal(terminal) ? terminal : BROKEN_OFF)
   }
 
-  /** The events up to the one that needs more than passing on, and what becomes of the others. */
+  /** The events before the first one that cannot be passed on unchanged, then the result of writing the others. */
   #rest(events: readonly AgUiEvent[], index: number): readonly AgUiEvent[] {
     const out = events.slice(0, index)
     const event = events[index] as AgUiEvent

@@ -68,7 +68,7 @@ describe('what it never shows', () => {
     ['a call twice', [started, asked, ended, asked], /has begun before/],
     ['a call that is forgotten', [started, asked, ended, finished()], /no result and is not pending/],
     [
-      'a pending call that nobody made',
+      'a pending call that was never made',
       [started, finished({ type: 'success', pendingToolCallIds: ['x'] })],
       /not open/,
     ],

@@ -12,14 +12,15 @@ export interface StrictVerifier {
   end(): void
 }
 
-/** What the client had before. */
+/** The options of a verifier. */
 export interface StrictVerifierOptions {
+  /** The messages that the client had before the run. */
   readonly messages?: readonly AgUiMessage[]
 }
 
 /**
  * Makes a verifier that is stricter than the clients: one terminal and nothing open before it, one result for each
- * known call, calls without one named as pending, patches that apply, and snapshots that equal what was told before.
+ * known call, calls without one named as pending, patches that apply, and snapshots that equal the sum of the events before.
  * @example
  * const verifier = strictVerifier()
  * for (const event of events) verifier.see(event)
@@ -32,7 +33,7 @@ export function strictVerifier(options: StrictVerifierOptions = {}): StrictVerif
 
 class Verifier implements StrictVerifier {
   readonly #open: OpenEntities = new OpenEntities()
-  /** By id, what was streamed of a text that is open. */
+  /** By id: the text streamed so far. */
   readonly #texts: Map<string, string> = new Map()
   readonly #activities: Map<string, Json> = new Map()
   readonly #pastCalls: Set<string> = new Set()
@@ -77,7 +78,7 @@ class Verifier implements StrictVerifier {
     this.#phase = 'ended'
   }
 
-  /** Clients take every call without a result for pending. */
+  /** Checks the pending calls: clients take every call without a result for pending. */
   #checkPending(event: AgUiEvent, pending: readonly string[]): void {
     for (const id of pending) {
       if (!this.#waiting.has(id) && !this.#pastCalls.has(id)) throw invalid(event, `call ${id} is not open`)
@@ -129,7 +130,7 @@ class Verifier implements StrictVerifier {
     }
   }
 
-  /** What is open goes on after a snapshot, so that the snapshot holds what was streamed of it. */
+  /** Checks a snapshot: it has the streamed text of open messages, because they continue after it. */
   #checkMessages(event: Extract<AgUiEvent, { type: EventType.MESSAGES_SNAPSHOT }>): void {
     const { messages } = event
     const ids = new Set(messages.map(({ id }) => id))

@@ -1,10 +1,10 @@
 import { KernelError } from '@troupe/kernel'
 import { type PublicError, publicError } from '../translate/run-error.ts'
 
-/** Where something went wrong: in what the client sent, before the run, or in the run. */
-export type ErrorPlace = 'input' | 'outside' | 'run'
+/** The phase in which an error occurred: while the input was read, while the run was set up, or in the run. */
+export type RunPhase = 'input' | 'setup' | 'run'
 
-const OURS: ReadonlyMap<string, string> = new Map([
+const MESSAGES: ReadonlyMap<string, string> = new Map([
   ['ENCODING_ERROR', 'What the agent said could not be put into words of the protocol.'],
   ['EXECUTION_LIMIT', 'As many runs as allowed are under way. Try again later.'],
   ['EXECUTION_TIMEOUT', 'The run took longer than it may.'],
@@ -14,20 +14,20 @@ const OURS: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What a client is told of an error.
- * Contract: the text of an error goes out only where it speaks of what the client itself has sent; what is kept back is the `cause`.
+ * The error that a client gets.
+ * Contract: the text of an error goes out only if it is about the client's own input; an error whose text is withheld becomes the `cause` of a KernelError.
  */
-export function toldError(error: KernelError, place: ErrorPlace): PublicError | KernelError {
+export function clientError(error: KernelError, phase: RunPhase): PublicError | KernelError {
   const { code, message } = error
-  if (code === 'VALIDATION_FAILED' && place === 'input') return { code, message }
-  if (code === 'VALIDATION_FAILED' && place === 'outside') {
+  if (code === 'VALIDATION_FAILED' && phase === 'input') return { code, message }
+  if (code === 'VALIDATION_FAILED' && phase === 'setup') {
     return { code, message: 'What was sent does not fit this conversation.' }
   }
-  const ours = OURS.get(code)
-  if (ours !== undefined) return { code, message: ours }
-  const told = publicError(error)
-  if (told.code !== 'AGENT_ERROR') return told
-  return place === 'run'
+  const fixed = MESSAGES.get(code)
+  if (fixed !== undefined) return { code, message: fixed }
+  const known = publicError(error)
+  if (known.code !== 'AGENT_ERROR') return known
+  return phase === 'run'
     ? new KernelError('BACKGROUND_EXECUTION_ERROR', 'The run failed.', { cause: error })
     : new KernelError('AGENT_ERROR', 'The agent failed.', { cause: error })
 }
