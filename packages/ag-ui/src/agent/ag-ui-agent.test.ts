@@ -206,8 +206,8 @@ describe('options are checked', () => {
   test.each([
     [{}, 'runner or resolveRunner'],
     [{ runner, resolveRunner: () => runner }, 'runner or resolveRunner'],
-    [{ runner, userId: 'a', userIdExtractor: () => 'a' }, 'exclude'],
-    [{ runner, appName: 'a', appNameExtractor: () => 'a' }, 'exclude'],
+    [{ runner, userId: 'a', userIdExtractor: () => 'a' }, 'expected either userId or userIdExtractor, not both'],
+    [{ runner, appName: 'a', appNameExtractor: () => 'a' }, 'expected either appName or appNameExtractor, not both'],
     [{ runner, executionTimeoutMs: 0 }, 'executionTimeoutMs'],
     [{ runner, maxConcurrentExecutions: Number.NaN }, 'maxConcurrentExecutions'],
     [{ runner, toolResults: 'xml' as never }, 'toolResults'],

@@ -123,7 +123,7 @@ export class AgUiAgent {
     checkOptions(options)
     const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions }
     for (const [name, value] of Object.entries(numbers)) {
-      checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} is a number of at least 1`, value)
+      checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} must be a number of at least 1`, value)
     }
     this.sessions = options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) })
     this.#parts = {
@@ -180,13 +180,18 @@ function checkOptions(options: AgUiAgentOptions): void {
   checkOption(
     (runner === undefined) !== (resolveRunner === undefined),
     'AgUiAgent',
-    'expected runner or resolveRunner',
+    'expected either runner or resolveRunner',
     runner,
   )
-  checkOption(one(appName, appNameExtractor), 'AgUiAgent', 'appName and appNameExtractor exclude each other', appName)
-  checkOption(one(userId, userIdExtractor), 'AgUiAgent', 'userId and userIdExtractor exclude each other', userId)
+  checkOption(
+    one(appName, appNameExtractor),
+    'AgUiAgent',
+    'expected either appName or appNameExtractor, not both',
+    appName,
+  )
+  checkOption(one(userId, userIdExtractor), 'AgUiAgent', 'expected either userId or userIdExtractor, not both', userId)
   const modes: readonly unknown[] = [undefined, 'text', 'json']
-  checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults is text or json', toolResults)
+  checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults must be text or json', toolResults)
   const policies: readonly unknown[] = [undefined, 'reject', 'drop']
-  checkOption(policies.includes(pending), 'AgUiAgent', 'pending is reject or drop', pending)
+  checkOption(policies.includes(pending), 'AgUiAgent', 'pending must be reject or drop', pending)
 }

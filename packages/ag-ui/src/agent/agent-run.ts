@@ -160,9 +160,13 @@ export class AgentRun {
     if (plan.kind !== 'nothing' || plan.notOpen.length === 0) return plan
     const callId = await unknownCall(store.threads, ref, plan.notOpen)
     if (callId === undefined) return plan
-    throw new KernelError('TOOL_CALL_UNKNOWN', `run: this thread has made no such call, ${got(callId)}`, {
-      details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },
-    })
+    throw new KernelError(
+      'TOOL_CALL_UNKNOWN',
+      `run: expected the result of a tool call of this thread, ${got(callId)}`,
+      {
+        details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },
+      },
+    )
   }
 
   /** Marks the messages of a request that starts no run as processed. */

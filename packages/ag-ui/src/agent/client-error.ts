@@ -5,12 +5,12 @@ import { type PublicError, publicError } from '../translate/run-error.ts'
 export type RunPhase = 'input' | 'setup' | 'run'
 
 const MESSAGES: ReadonlyMap<string, string> = new Map([
-  ['ENCODING_ERROR', 'What the agent said could not be put into words of the protocol.'],
-  ['EXECUTION_LIMIT', 'As many runs as allowed are under way. Try again later.'],
-  ['EXECUTION_TIMEOUT', 'The run took longer than it may.'],
-  ['INTERRUPT_UNANSWERED', 'Every open question needs an answer at once.'],
-  ['SESSION_LIMIT', 'This user has as many conversations as allowed.'],
-  ['TOOL_TIMEOUT', 'A tool took longer than it may.'],
+  ['ENCODING_ERROR', 'The output of the agent could not be encoded.'],
+  ['EXECUTION_LIMIT', 'Too many runs at once. Try again later.'],
+  ['EXECUTION_TIMEOUT', 'The run exceeded its time limit.'],
+  ['INTERRUPT_UNANSWERED', 'Answer all open questions in one request.'],
+  ['SESSION_LIMIT', 'This user has too many conversations.'],
+  ['TOOL_TIMEOUT', 'A tool exceeded its time limit.'],
 ])
 
 /**
@@ -21,7 +21,7 @@ export function clientError(error: KernelError, phase: RunPhase): PublicError | 
   const { code, message } = error
   if (code === 'VALIDATION_FAILED' && phase === 'input') return { code, message }
   if (code === 'VALIDATION_FAILED' && phase === 'setup') {
-    return { code, message: 'What was sent does not fit this conversation.' }
+    return { code, message: 'The request does not fit this conversation.' }
   }
   const fixed = MESSAGES.get(code)
   if (fixed !== undefined) return { code, message: fixed }

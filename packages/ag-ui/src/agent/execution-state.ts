@@ -80,7 +80,7 @@ export class Executions {
       for (const other of this.#running) if (other.isStale(this.#timeoutMs)) this.#release(other)
     }
     if (this.#running.size >= this.#max) {
-      throw new KernelError('EXECUTION_LIMIT', `run: ${this.#max} at a time, and all are under way`, {
+      throw new KernelError('EXECUTION_LIMIT', `run: the limit of ${this.#max} concurrent runs is reached`, {
         retryable: true,
       })
     }
@@ -109,10 +109,10 @@ export class Executions {
 
 /** The error of a run that took too long. */
 export function executionTimeout(ms: number): KernelError {
-  return new KernelError('EXECUTION_TIMEOUT', `run: took longer than ${ms} ms`)
+  return new KernelError('EXECUTION_TIMEOUT', `run: exceeded its time limit of ${ms} ms`)
 }
 
 /** The error of a run whose tool took too long. */
 export function toolTimeout(name: string, ms: number): KernelError {
-  return new KernelError('TOOL_TIMEOUT', `tool ${name}: took longer than ${ms} ms`)
+  return new KernelError('TOOL_TIMEOUT', `tool ${name}: exceeded its time limit of ${ms} ms`)
 }

@@ -12,5 +12,5 @@ export async function ownerOf(options: AgUiAgentOptions, input: RunAgentInput): 
 
 function named(what: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new KernelError('CONFIG_INVALID', `AgUiAgent: expected ${what}, its extractor or an owner, ${got(value)}`)
+  throw new KernelError('CONFIG_INVALID', `AgUiAgent: expected ${what}, ${what}Extractor or an owner, ${got(value)}`)
 }

@@ -4,7 +4,7 @@ import { KernelError, PIPE, type PipeStream, type Sink } from '@troupe/kernel'
 export function pullStream<T>(produce: (sink: Sink<T>) => Promise<void>, onLeave: () => void): PipeStream<T> {
   let taken = false
   const take = () => {
-    if (taken) throw new KernelError('STREAM_CONSUMED', 'AgUiAgent: what run() gives can be read once')
+    if (taken) throw new KernelError('STREAM_CONSUMED', 'AgUiAgent: the stream of run() can be read only once')
     taken = true
   }
   return {

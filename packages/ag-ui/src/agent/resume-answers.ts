@@ -37,7 +37,7 @@ export function answersOf(
     if (!interrupt) throw unknown(interruptId, open)
     const { expiresAt } = interrupt
     if (expiresAt !== undefined && expiresAt <= now) {
-      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time to answer ${interruptId} is over`, {
+      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time limit to answer ${interruptId} has passed`, {
         details: { id: interruptId, expiresAt },
       })
     }
@@ -46,7 +46,7 @@ export function answersOf(
   if (answers.length === 0) return undefined
   const missing = open.map(({ id }) => id).filter((id) => !answers.some(([answered]) => answered === id))
   if (missing.length > 0) {
-    const message = `resume: every open question is answered at once, not so ${missing.join(', ')}`
+    const message = `resume: answer all open questions in one request; missing: ${missing.join(', ')}`
     throw new KernelError('INTERRUPT_UNANSWERED', message, { details: { missing } })
   }
   return Object.fromEntries(answers)
@@ -60,6 +60,6 @@ function answerOf({ status, payload }: ResumeEntry, { reason }: Interrupt): Json
 
 function unknown(id: string, open: readonly Interrupt[]): KernelError {
   const ids = open.map((interrupt) => interrupt.id)
-  const message = `resume: ${ids.length > 0 ? `open are ${ids.join(', ')}` : 'nothing is open'}, ${got(id)}`
+  const message = `resume: expected ${ids.length > 0 ? `one of the open questions ${ids.join(', ')}` : 'no answer, because no question is open'}, ${got(id)}`
   return new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
 }

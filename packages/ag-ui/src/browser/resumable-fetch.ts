@@ -97,7 +97,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
         reading.init.signal,
         (status) => status >= 500,
       )
-      if (!next.ok) throw new Error(`The run cannot be followed any more: HTTP ${next.status}`)
+      if (!next.ok) throw new Error(`The run can no longer be followed: HTTP ${next.status}`)
       reader = next.body?.getReader()
     }
     const done = () => {
@@ -126,7 +126,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
                 done()
                 return controller.close()
               }
-              if (chunk?.done && failures++ >= attempts) throw new Error('The stream ended before its run did.')
+              if (chunk?.done && failures++ >= attempts) throw new Error('The stream ended before its run.')
               await again()
             }
           } catch (error) {
@@ -181,7 +181,11 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
   })
 }
 
-const LOST = { type: 'RUN_ERROR', code: 'CONNECTION_LOST', message: 'The connection was lost. The run may go on.' }
+const LOST = {
+  type: 'RUN_ERROR',
+  code: 'CONNECTION_LOST',
+  message: 'The connection was lost. The run may still be active.',
+}
 
 /** The run that a request to an agent reads; undefined for any other request. */
 function readingOf(url: string, init: RequestInit): Reading | undefined {

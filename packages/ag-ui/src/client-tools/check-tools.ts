@@ -16,7 +16,7 @@ export function checkTools(
     if (name === '' || name.length > LONGEST_NAME || !/^[^\s\p{C}]+$/u.test(name)) {
       throw invalidInput(`tools[${i}].name`, `expected 1 to ${LONGEST_NAME} characters without spaces, ${got(name)}`)
     }
-    if (names.has(name)) throw invalidInput(`tools[${i}].name`, `names are unique, ${got(name)} twice`)
+    if (names.has(name)) throw invalidInput(`tools[${i}].name`, `expected unique names, ${got(name)} twice`)
     names.add(name)
     if (parameters === undefined) return
     checkObject(parameters, `tools[${i}].parameters`)

@@ -94,7 +94,7 @@ class EventReader {
     const { clock, drainMs } = this.#options
     const stalled = () => {
       this.end(false)
-      controller.error(new KernelError('READER_STALLED', `stream: nothing was read for ${drainMs} ms`))
+      controller.error(new KernelError('READER_STALLED', `stream: the reader took nothing for ${drainMs} ms`))
     }
     this.#timers = [clock.after(HELD_MS, () => this.#release(), false), clock.after(drainMs, stalled, false)]
   }
@@ -125,7 +125,7 @@ class EventReader {
 
   /** Drops all events in memory; the next pull follows again from the current position. */
   #release(): void {
-    this.#following?.abort(new KernelError('ABORTED', 'stream: nobody reads'))
+    this.#following?.abort(new KernelError('ABORTED', 'stream: the reader has paused or left'))
     this.#next?.catch(() => undefined)
     this.#batches?.return?.().catch(() => undefined)
     this.#batches = undefined

@@ -89,7 +89,8 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const parts: HandlerParts = { runs, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
   const deleteThread = async (ref: ThreadRef) => {
     if (agent.sessions) return agent.sessions.deleteSession(ref)
-    if ((await store.threads.get(ref))?.runId !== undefined) throw new KernelError('THREAD_BUSY', 'thread: runs')
+    if ((await store.threads.get(ref))?.runId !== undefined)
+      throw new KernelError('THREAD_BUSY', 'thread: a run is active')
     return store.threads.delete(ref)
   }
   const routes = [
@@ -99,10 +100,10 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
 
   const ownerOf = async (request: Request): Promise<Owner> => {
     const visitor = authenticate ? await authenticate(request) : owner
-    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'http: who is it?')
+    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'authentication required')
     const { app = appName, user } = visitor
     if (isName(app) && isName(user)) return { app, user }
-    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a text that is not empty')
+    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
   }
 
   const handle = async (request: Request, context?: unknown): Promise<Response> => {
@@ -142,15 +143,15 @@ const CAPABILITIES: AgentCapabilities = {
 function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
   const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
-  checkOption(one(agent, runner, resolveRunner), WHO, 'expected one of agent, runner and resolveRunner', agent)
+  checkOption(one(agent, runner, resolveRunner), WHO, 'expected exactly one of agent, runner and resolveRunner', agent)
   const ignored = agent && AGENT_ONLY_OPTIONS.find((name) => options[name] !== undefined)
-  checkOption(!ignored, WHO, `beside agent, ${ignored} is an option of that agent`, ignored)
-  checkOption(one(authenticate, owner), WHO, 'expected authenticate, or an owner who is alone here', owner)
+  checkOption(!ignored, WHO, `${ignored} has no effect beside agent; give it to that agent`, ignored)
+  checkOption(one(authenticate, owner), WHO, 'expected either authenticate or, for a single user, owner', owner)
   const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
-  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect is detach or cancel', onDisconnect)
-  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path begins with /', path)
+  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
+  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
-    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} is a number of at least 1`, value)
+    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
   }
 }
 

@@ -32,14 +32,14 @@ async function serve(handler: AgUiHandler, incoming: IncomingMessage, outgoing: 
 
 function respond(handler: AgUiHandler, incoming: IncomingMessage, signal: AbortSignal): Awaitable<Response> {
   if (!handler.authenticates && !isLocal(incoming)) {
-    const error = new KernelError('FORBIDDEN', 'Without authenticate only this machine is served.')
+    const error = new KernelError('FORBIDDEN', 'This server answers requests from its own machine only.')
     return refuse(error, crypto.randomUUID())
   }
   let request: Request
   try {
     request = requestOf(incoming, signal)
   } catch {
-    return refuse({ code: 'METHOD_NOT_ALLOWED', message: 'No such method here.' }, crypto.randomUUID())
+    return refuse({ code: 'METHOD_NOT_ALLOWED', message: 'This method is not supported.' }, crypto.randomUUID())
   }
   return handler(request)
 }

@@ -79,6 +79,7 @@ export function refusalOf(error: unknown): Refusal {
   const { code, message, details } = error
   if (CLIENT_MESSAGES.has(code))
     return { code, message, ...(Array.isArray(details.issues) && { more: { issues: details.issues } }) }
-  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE') return { code, message: 'The store does not answer.' }
+  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE')
+    return { code, message: 'The store is unavailable. Try again later.' }
   return publicError(error)
 }

@@ -23,7 +23,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const type = acceptedBy(request)
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
-        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'server: stopping, try again')
+        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
         const starting = runs.start(input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
@@ -104,7 +104,7 @@ function utf8(header: string): string {
 
 function sequenceOf(field: string, text: string): number {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-  if (number === undefined) throw invalid(field, 'expected a whole number')
+  if (number === undefined) throw invalid(field, 'expected a whole number from 0 on')
   return number
 }
 
@@ -114,7 +114,7 @@ function invalid(path: string, message: string): KernelError {
 
 /** Contract: `NOT_FOUND` unless this owner has such a run. */
 async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Promise<void> {
-  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: unknown')
+  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: not found')
 }
 
 /** Whether a run of another process closes its log and releases the thread within a few seconds. */

@@ -34,7 +34,7 @@ export async function agUiServer(handler: AgUiHandler, options: AgUiServerOption
   if (!handler.authenticates && !/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
     throw new KernelError(
       'CONFIG_INVALID',
-      `agUiServer: without authenticate it listens on loopback only, got "${host}"`,
+      `agUiServer: without authenticate, host must be a loopback address, got "${host}"`,
     )
   }
   const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, toNodeListener(handler))

@@ -85,7 +85,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
           if (!KernelError.is(error, 'THREAD_BUSY')) throw error
           const more = runId === undefined ? {} : { more: { holder: { runId } } }
           return refuse(
-            { code: error.code, message: 'A run is under way in this conversation.', ...more },
+            { code: error.code, message: 'A run is active in this conversation.', ...more },
             context.requestId,
           )
         }
@@ -111,7 +111,7 @@ async function threadOf({ store }: HandlerParts, { owner, params }: RouteContext
 }
 
 function unknown(): KernelError {
-  return new KernelError('NOT_FOUND', 'thread: unknown')
+  return new KernelError('NOT_FOUND', 'thread: not found')
 }
 
 function summaryOf(thread: Thread) {

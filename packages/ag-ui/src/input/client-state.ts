@@ -10,7 +10,8 @@ export function checkClientState(state: unknown, bytes: number): void {
     throw invalidInput('state', `expected an object, ${got(state)}`)
   }
   for (const key of Object.keys(state)) {
-    if (key === '' || !key.isWellFormed()) throw invalidInput('state', `a key is a non-empty text, ${got(key)}`)
+    if (key === '' || !key.isWellFormed())
+      throw invalidInput('state', `expected keys that are non-empty strings, ${got(key)}`)
   }
   const broken = notJson(state)
   if (broken !== undefined) throw invalidInput(`state${broken}`, 'expected JSON')
@@ -41,7 +42,7 @@ export function stateChange(
   if (entries.length === 0) return undefined
   const set: Record<string, Json> = {}
   for (const [key, value] of entries) {
-    if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'a client cannot set it')
+    if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'clients cannot set this key')
     if (isTemporary(key) || !Object.hasOwn(stored, key) || !equal(stored[key] as Json, value)) set[key] = value
   }
   const removed = Object.keys(stored).filter((key) => !hidden(key) && !Object.hasOwn(state as JsonObject, key))

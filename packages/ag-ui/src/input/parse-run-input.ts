@@ -66,14 +66,15 @@ export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): Ru
 function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAgentInput, longest: number): void {
   checkId('threadId', threadId, longest)
   checkId('runId', runId, longest)
-  if (isHold(runId)) throw invalidInput('runId', `its beginning is reserved, ${got(runId)}`)
+  if (isHold(runId)) throw invalidInput('runId', `the prefix is reserved, ${got(runId)}`)
   if (parentRunId !== undefined) checkId('parentRunId', parentRunId, longest)
   const counted = new Set<string>()
   messages.forEach((message, i) => {
     checkId(`messages[${i}].id`, message.id, longest)
     if (message.role === 'tool') checkId(`messages[${i}].toolCallId`, message.toolCallId, longest)
     if (message.role !== 'tool' && message.role !== 'user') return
-    if (counted.has(message.id)) throw invalidInput(`messages[${i}].id`, `ids are unique, ${got(message.id)} twice`)
+    if (counted.has(message.id))
+      throw invalidInput(`messages[${i}].id`, `expected unique ids, ${got(message.id)} twice`)
     counted.add(message.id)
   })
   const answered = new Set<string>()
@@ -81,7 +82,7 @@ function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAg
     // The server makes interrupt ids from the ids of a run, a call and an agent.
     checkId(`resume[${i}].interruptId`, interruptId, longest * 3)
     if (answered.has(interruptId)) {
-      throw invalidInput(`resume[${i}].interruptId`, `one answer each, ${got(interruptId)} twice`)
+      throw invalidInput(`resume[${i}].interruptId`, `expected one answer per interrupt, ${got(interruptId)} twice`)
     }
     answered.add(interruptId)
   })

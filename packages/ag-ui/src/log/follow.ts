@@ -82,7 +82,7 @@ async function isHeld({ threads }: Pick<Store, 'threads'>, ref: ThreadRef, runId
 
 /** Closes the log of a run whose process is gone; a second follower finds it closed. */
 async function closeLost({ runLog }: Pick<Store, 'runLog'>, ref: ThreadRef, runId: string, after: number) {
-  const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server that ran this has gone.'))
+  const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of this run is gone.'))
   const close = async (last: number) => {
     try {
       await runLog.append(ref, runId, last, [terminal as unknown as Json], true)

@@ -164,7 +164,8 @@ export class LiveRun implements Sink<AgUiEvent> {
   async #close(): Promise<void> {
     const { requestId } = this.#options
     this.#letGo?.()
-    if (!this.#terminal) this.#break(new KernelError('AGENT_FAILED', 'the stream has no terminal event'))
+    if (!this.#terminal)
+      this.#break(new KernelError('AGENT_FAILED', 'agent: the stream ended without a terminal event'))
     if (this.#seq === 0) this.#begun.resolve(this.#terminal as RunErrorEvent)
     else if (!this.lost) {
       this.#complete = true
@@ -182,7 +183,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     try {
       json = JSON.stringify(event)
     } catch (cause) {
-      const error = new KernelError('ENCODING_ERROR', `run ${this.runId}: an event is no JSON`, { cause })
+      const error = new KernelError('ENCODING_ERROR', `run ${this.runId}: an event is not JSON`, { cause })
       this.#break(error)
       return error
     }

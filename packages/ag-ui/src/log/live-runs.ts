@@ -134,7 +134,7 @@ export class LiveRuns {
   }
 }
 
-const UNLOGGED = 'The run was not begun because its events could not be stored.'
+const UNLOGGED = 'The run was not started because its events could not be stored.'
 
 /** Adds the new user messages to RUN_STARTED for readers who join later, because they are not stored before the run ends. */
 function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInput): AgUiEvent {

@@ -29,7 +29,9 @@ export async function forget(
 /** Limits the time of a memory, which must not block a thread, and the sweep, for ever. */
 async function inTime(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const cancel = clock.after(ms, () => late.reject(new KernelError('TIMEOUT', `memory: took longer than ${ms} ms`)))
+  const cancel = clock.after(ms, () =>
+    late.reject(new KernelError('TIMEOUT', `memory: exceeded its time limit of ${ms} ms`)),
+  )
   try {
     await Promise.race([work, late.promise])
   } finally {

@@ -21,9 +21,13 @@ export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void>
     }
   }
   if (over <= 0) return
-  throw new KernelError('SESSION_LIMIT', `session: ${maxSessionsPerUser} per user, and every other one runs or waits`, {
-    retryable: true,
-  })
+  throw new KernelError(
+    'SESSION_LIMIT',
+    `session: the limit of ${maxSessionsPerUser} per user is reached, and every session runs or waits for a client`,
+    {
+      retryable: true,
+    },
+  )
 }
 
 /** Whether a session may be ended. Under a session hold a thread has no run. */

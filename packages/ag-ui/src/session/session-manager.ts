@@ -94,7 +94,12 @@ export class SessionManager implements AsyncDisposable {
     } = options
     const numbers = { sessionTimeoutMs, maxPendingMs, sweepIntervalMs, maxSessionsPerUser, memoryTimeoutMs }
     for (const [name, value] of Object.entries(numbers)) {
-      checkOption(typeof value === 'number' && value >= 1, 'SessionManager', `${name} is a number of at least 1`, value)
+      checkOption(
+        typeof value === 'number' && value >= 1,
+        'SessionManager',
+        `${name} must be a number of at least 1`,
+        value,
+      )
     }
     const holds = new ThreadHolds(store.leases, clock)
     this.#parts = { store, ...numbers, clock, memory, apps, report: isolated(report), holds }
@@ -208,7 +213,7 @@ export class SessionManager implements AsyncDisposable {
     const { holds, store } = this.#parts
     return holds.hold(ref, async ({ token }) => {
       const thread = await store.threads.get(ref)
-      if (!thread) throw new KernelError('NOT_FOUND', `session: unknown, ${got(ref.threadId)}`)
+      if (!thread) throw new KernelError('NOT_FOUND', `session: not found, ${got(ref.threadId)}`)
       return store.threads.commit(ref, commit(thread), token)
     })
   }
@@ -219,6 +224,6 @@ function checkKeys(keys: readonly string[]): void {
   if (temporary === undefined) return
   throw new KernelError(
     'VALIDATION_FAILED',
-    `session state: temp: keys live in a run, not between runs, ${got(temporary)}`,
+    `session state: temp: keys cannot be stored, because they live for one run, ${got(temporary)}`,
   )
 }

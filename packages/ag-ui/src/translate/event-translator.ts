@@ -95,7 +95,7 @@ class EventTranslator implements Translator {
       return this.#translate(event)
     } catch (cause) {
       // An agent may yield what only looks like an event.
-      const message = `ag-ui: nothing could be made of a ${event?.type} event`
+      const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
       return NOTHING
     }

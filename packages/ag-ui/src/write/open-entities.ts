@@ -59,7 +59,7 @@ export class OpenEntities {
       case EventType.TEXT_MESSAGE_CHUNK:
       case EventType.TOOL_CALL_CHUNK:
       case EventType.REASONING_MESSAGE_CHUNK:
-        return 'pieces are written as START, CONTENT and END'
+        return 'chunks are not allowed; write START, CONTENT and END'
     }
     return this.#begin(event)
   }
@@ -120,7 +120,7 @@ export class OpenEntities {
     const inherited = parentMessageId !== undefined && this.#messageOwners.has(parentMessageId)
     const owner = inherited ? this.#messageOwners.get(parentMessageId) : subagentRunId
     if (subagentRunId !== undefined && owner !== subagentRunId) {
-      return `tool call ${toolCallId} stands in a message of another agent`
+      return `tool call ${toolCallId} belongs to a message of another agent`
     }
     const end = { type: EventType.TOOL_CALL_END, toolCallId } as const
     return this.#calls.begin(toolCallId, this.#ends(owner, end))
@@ -128,9 +128,9 @@ export class OpenEntities {
 
   #beginSubagent(event: EventOf<EventType.SUBAGENT_STARTED>): string | undefined {
     const { subagentRunId, parentSubagentRunId } = event
-    if (this.#begunSubagents.has(subagentRunId)) return `sub-agent ${subagentRunId} has begun before`
+    if (this.#begunSubagents.has(subagentRunId)) return `sub-agent ${subagentRunId} has already begun`
     if (parentSubagentRunId !== undefined && !this.#begunSubagents.has(parentSubagentRunId)) {
-      return `there is no sub-agent ${parentSubagentRunId} around it`
+      return `there is no parent sub-agent ${parentSubagentRunId}`
     }
     this.#begunSubagents.add(subagentRunId)
     const end = (terminal: Terminal) => endOfSubagent(subagentRunId, terminal)
@@ -138,7 +138,7 @@ export class OpenEntities {
   }
 
   #answer({ toolCallId, messageId, subagentRunId }: EventOf<EventType.TOOL_CALL_RESULT>): string | undefined {
-    if (this.#answered.has(toolCallId)) return `tool call ${toolCallId} has its result`
+    if (this.#answered.has(toolCallId)) return `tool call ${toolCallId} already has a result`
     this.#answered.add(toolCallId)
     this.#messageOwners.set(messageId, subagentRunId)
     return undefined

@@ -40,7 +40,7 @@ export class OpenKind {
   }
 
   begin(id: string, opened: Opened): string | undefined {
-    if (this.#open.has(id)) return `${this.#name} ${id} is open already`
+    if (this.#open.has(id)) return `${this.#name} ${id} is already open`
     const reason = checkOwner(this.#name, id, opened.owner, this.#owners)
     if (reason !== undefined) return reason
     if (!this.#owners.has(id)) this.#owners.set(id, opened.owner)

@@ -13,7 +13,7 @@ export interface RunWriterOptions {
 const BROKEN_OFF: Terminal = {
   type: EventType.RUN_ERROR,
   code: 'BACKGROUND_EXECUTION_ERROR',
-  message: 'The run broke off.',
+  message: 'The run ended unexpectedly.',
 }
 const NOTHING: readonly AgUiEvent[] = []
 
@@ -79,7 +79,7 @@ class Writer implements RunWriter {
     if (event.type !== EventType.RUN_STARTED) {
       return this.#started ? this.#open.take(event) : 'the run has not started'
     }
-    if (this.#started) return 'the run has started'
+    if (this.#started) return 'the run has already started'
     this.#started = true
     return undefined
   }
