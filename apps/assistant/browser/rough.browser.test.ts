@@ -99,7 +99,7 @@ test('two pages on one conversation: one run at a time, one answer, and both see
   await first.suggest('Long story')
   await first.sees(/Once a troupe/)
   await second.say('Hello there')
-  await second.sees('Another run is under way in this conversation.')
+  await second.sees('Another run is active in this conversation.')
   expect(await second.script()).not.toContain('HTTP')
   expect(first.complaints).toEqual([])
 })

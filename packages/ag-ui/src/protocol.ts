@@ -1,24 +1,24 @@
 import type { AGUIEvent, Message } from '@ag-ui/core'
 import type { AgentEvent } from '@troupe/kernel'
 
-/** An event of the AG-UI protocol as it stands in the run log: canonical 1.0 JSON. */
+/** An event of the AG-UI protocol as the run log has it: canonical 1.0 JSON. */
 export type AgUiEvent = AGUIEvent
 /** A message as AG-UI clients keep it. */
 export type AgUiMessage = Message
 
 export type { RunAgentInput } from '@ag-ui/core'
 
-/** Turns the events of one run into AG-UI events. Contract: synchronous, pure but for its own memory; never throws. */
+/** Turns the events of one run into AG-UI events. Contract: synchronous; changes only its own state; never throws. */
 export interface Translator {
   translate(event: AgentEvent): readonly AgUiEvent[]
 }
 
-/** Keeps the order that clients enforce. Contract: what it returns is legal whatever it is given, and holds one terminal. */
+/** Keeps the event order that clients enforce. Contract: its output is legal for any input, and has one terminal. */
 export interface RunWriter {
   write(event: AgUiEvent): readonly AgUiEvent[]
-  /** The same for several at once. Contract: returns the very array where nothing is to be added or left out. */
+  /** Writes several events. Contract: returns the given array if no event is added or left out. */
   writeAll(events: readonly AgUiEvent[]): readonly AgUiEvent[]
-  /** Closes what is open and ends the run, if nobody has. @default a RUN_ERROR */
+  /** Closes all open entities and ends the run, unless it has ended. @default a RUN_ERROR */
   end(terminal?: AgUiEvent): readonly AgUiEvent[]
   readonly ended: boolean
 }

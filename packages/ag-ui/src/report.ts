@@ -1,15 +1,15 @@
 import type { KernelError } from '@troupe/kernel'
 
-/** Where errors go whose text a client does not get. */
+/** Receives errors whose text a client does not get. */
 export type Report = (error: KernelError, about: { readonly requestId?: string }) => void
 
-/** The default: what a client does not get must not get lost. */
+/** The default report: logs to the console, so that no error gets lost. */
 export const reportToConsole: Report = (error, { requestId }) => {
   // biome-ignore lint/suspicious/noConsole: there is nowhere else
   console.error(requestId === undefined ? 'ag-ui:' : `ag-ui, request ${requestId}:`, error)
 }
 
-/** Contract: whoever listens to errors does not make one. */
+/** Wraps a report function. Contract: never throws. */
 export function isolated<About extends readonly unknown[]>(
   report: (error: KernelError, ...about: About) => void,
 ): (error: KernelError, ...about: About) => void {
@@ -17,7 +17,7 @@ export function isolated<About extends readonly unknown[]>(
     try {
       report(error, ...about)
     } catch {
-      // There is nobody left to tell.
+      // An error of the report function itself has nowhere to go.
     }
   }
 }

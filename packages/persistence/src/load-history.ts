@@ -1,16 +1,16 @@
 import { checkOption, checkOptionNames, type Message, type Store, type ThreadRef } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 
-/** How a history is read. */
+/** The options of reading a history. */
 export interface HistoryOptions {
-  /** Messages read at once, from 1 to 1000. @default 500 */
+  /** The number of messages per page, from 1 to 1000. @default 500 */
   readonly pageSize?: number
-  /** Only the latest so many; one or two more where calls and results belong together. @default all */
+  /** The number of latest messages; a few more are returned to keep calls and results together. @default all */
   readonly last?: number
 }
 
 /**
- * The messages of a thread, ready for a model: in order, each call with its result, but for those that await an answer.
+ * Loads the messages of a thread, ready for a model: in order, each call with its result, except calls that await one.
  * @example const messages = await loadHistory(store, ref, { last: 200 })
  */
 export async function loadHistory(
@@ -23,7 +23,7 @@ export async function loadHistory(
   checkOption(
     last === undefined || (Number.isInteger(last) && last >= 1),
     'loadHistory',
-    'last is a whole number from 1 on',
+    'last must be a whole number from 1 on',
     last,
   )
   const awaiting = await awaited(store, ref)
@@ -34,8 +34,8 @@ export async function loadHistory(
 }
 
 /**
- * The same, message by message.
- * Contract: never holds more than a page and what is said between two complete exchanges; a result that comes after a later user message is left out.
+ * Loads the same messages one by one.
+ * Contract: holds at most a page and one incomplete exchange; leaves out a result that comes after a later user message.
  * @example for await (const message of streamHistory(store, ref)) await archive.write(message)
  */
 export async function* streamHistory(
@@ -86,7 +86,7 @@ async function* pages(
   }
 }
 
-/** Contract: begins with what asked, not with a result. */
+/** Reads the latest messages. Contract: does not begin with a result, but with the message that has its call. */
 async function latest(
   { threads }: Pick<Store, 'threads'>,
   ref: ThreadRef,
@@ -112,7 +112,7 @@ function checkPage(pageSize: number): void {
   checkOption(
     Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000,
     'loadHistory',
-    'pageSize is a whole number from 1 to 1000',
+    'pageSize must be a whole number from 1 to 1000',
     pageSize,
   )
 }

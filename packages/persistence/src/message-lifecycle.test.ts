@@ -189,7 +189,7 @@ describe('messageLifecycle', () => {
     ])
   })
 
-  it('counts the tokens of a model call once, whether its span, its message or both tell of them, in any order', async () => {
+  it('counts the tokens of a model call once, whether its span, its message or both report them, in any order', async () => {
     const { run, store, messages } = await stage()
     const usage = { inputTokens: 1, outputTokens: 2 }
     const request = { instruction: '', messages: [], tools: [], options: {}, idempotencyKey: 'k' }
@@ -276,7 +276,7 @@ describe('messageLifecycle', () => {
     expect(await store.records.runs(ben)).toMatchObject([{ runId: 'same', text: 'ben' }])
   })
 
-  it('a thread that is not there, or belongs to somebody else, gets no record: one report, and onDone all the same', async () => {
+  it('a thread that does not exist, or has another owner, gets no record: one report, and onDone is still called', async () => {
     const { run, store, messages, done, reports, notifications } = await stage()
     const foreign = { ...ANN, user: 'eve' }
     await run(speaker('a', 'b'), { session: foreign })
@@ -288,7 +288,7 @@ describe('messageLifecycle', () => {
     expect(notifications.map(({ type }) => type)).toEqual(['failed'])
   })
 
-  it('a run that somebody else has ended stays as it was ended, and says so', async () => {
+  it('a run that another process has ended keeps that end, and reports it', async () => {
     const { run, store, messages, done, reports } = await stage()
     let go = () => {}
     const gate = new Promise<void>((resolve) => {

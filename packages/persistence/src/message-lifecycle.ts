@@ -1,36 +1,36 @@
 import type { Callback, KernelError, ModelResult, ThreadRef } from '@troupe/kernel'
-import { identityOf } from './record/ledger.ts'
+import { identityOf } from './record/run-records.ts'
 import { type LifecycleOptions, Recorder } from './recorder.ts'
 
-/** Records the lives of runs. */
+/** A callback that records runs. */
 export interface MessageLifecycle extends Callback, AsyncDisposable {
-  /** Contract: resolves when everything heard so far is written or refused; rejects with `RECORDS_PENDING` after a while. */
+  /** Contract: resolves when all records so far are written or refused; rejects with `RECORDS_PENDING` after `flushMs`. */
   flush(ref?: ThreadRef): Promise<void>
   readonly [RECORDER]: Recorder
 }
 
-/** What shares the queue of a lifecycle finds it here. */
+/** The key of a lifecycle's recorder, whose queue a tool lifecycle shares. */
 export const RECORDER: unique symbol = Symbol('troupe.recorder')
 
 /**
- * A callback that keeps the record of each run: begun when the run begins, its text as it streams, its tokens, one end.
- * Contract: the thread is opened by whoever runs agents in it; dispose it before the store.
- * @example runner(agent, { store, callbacks: [messageLifecycle({ store })] })
+ * Makes a callback that keeps a record of each run: created when the run begins, with its text as it streams, its tokens and one end.
+ * Contract: does not open threads, the Runner does; dispose it before the store.
+ * @example runner({ agent, store, callbacks: [messageLifecycle({ store })] })
  */
 export function messageLifecycle(options: LifecycleOptions): MessageLifecycle {
   const recorder = new Recorder(options)
-  const { ledger, mode } = recorder
+  const { runs, mode } = recorder
   const hooks: Pick<Callback, 'run' | 'model'> = {
     run: {
-      onStart: (info, input) => void ledger.start(identityOf(info, input)),
-      onPart: ledger.part,
-      onEnd: (info, result) => ledger.end(info, result),
-      onError: (info, error: KernelError) => ledger.fail(info, error),
+      onStart: (info, input) => void runs.start(identityOf(info, input)),
+      onPart: runs.part,
+      onEnd: (info, result) => runs.end(info, result),
+      onError: (info, error: KernelError) => runs.fail(info, error),
     },
     model: {
-      onStart: (info) => ledger.modelStart(info),
-      onEnd: (info, result: ModelResult) => ledger.modelEnd(info, result),
-      onError: (info) => ledger.modelEnd(info),
+      onStart: (info) => runs.modelStart(info),
+      onEnd: (info, result: ModelResult) => runs.modelEnd(info, result),
+      onError: (info) => runs.modelEnd(info),
     },
   }
   return {

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { ANN, calm, greeter, speaker, stage } from './persistence.fixture.ts'
 
 describe('notifications', () => {
-  it('tell the life of a message in order, each with the offset of its text', async () => {
+  it('come in the order of the message, each with the offset of its text', async () => {
     const { run, messages, notifications } = await stage()
     await run(speaker('Hel', 'lo'))
     await messages.flush()
@@ -14,7 +14,7 @@ describe('notifications', () => {
     ])
   })
 
-  it('come after the write they tell of, and not without it', async () => {
+  it('come after the write they are about, and not without it', async () => {
     const { run, store, messages, notifications } = await stage()
     store.fault = 'late'
     await run(greeter)
@@ -29,7 +29,7 @@ describe('notifications', () => {
     expect(notifications.map(({ type }) => type)).toEqual(['init', 'continue', 'done'])
   })
 
-  it('a receiver that throws, rejects or hangs harms nobody and is reported once', async () => {
+  it('a receiver that throws, rejects or hangs does no harm and is reported once', async () => {
     const receivers = {
       throws: () => {
         throw new Error('test: no')
@@ -76,7 +76,7 @@ describe('notifications', () => {
     expect(clock.pending).toBe(0)
   })
 
-  it('a report that throws breaks nothing, and what it was told is on the console', async () => {
+  it('a report that throws breaks nothing, and its error is on the console', async () => {
     const printed = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     try {
       const broken = () => {

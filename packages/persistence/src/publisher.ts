@@ -2,7 +2,7 @@ import { type Awaitable, type Clock, KernelError } from '@troupe/kernel'
 
 const HANG_MS = 10_000
 
-/** Calls a stranger's function so that it can harm nobody. Contract: never throws, never waits; the first failure is reported. */
+/** Calls a function of the app and isolates its failures. Contract: never throws or waits; reports the first failure. */
 export class Publisher<Args extends readonly unknown[]> {
   readonly #name: string
   readonly #call: ((...args: Args) => Awaitable<void>) | undefined

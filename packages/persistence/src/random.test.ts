@@ -42,7 +42,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** What a run comes to, told as simply as can be. */
+/** The expected record of a run, computed in the simplest way. */
 class Model {
   text = ''
   message = 0
@@ -60,7 +60,7 @@ function play(step: Step, models: readonly Model[], callbacks: readonly Callback
   const stamp = { runId: info.runId, agentName: 'agent', runPath: [] }
   const live = model.status === 'generating'
   const messageId = `m${model.message}`
-  const each = (tell: (callback: Callback) => unknown) => callbacks.forEach((callback) => void tell(callback))
+  const each = (call: (callback: Callback) => unknown) => callbacks.forEach((callback) => void call(callback))
   switch (step.do) {
     case 'start':
       // A run is run once.
@@ -152,14 +152,14 @@ describe('any order of runs, calls, pauses and faults', () => {
           if (record.status !== 'generating') expect(record.usage?.inputTokens).toBe(model.tokens)
           const rows = await store.records.toolCalls(ref, record.runId)
           expect(rows.map(({ status }) => status)).toEqual(model.calls)
-          const told = notifications.filter(({ messageId, call }) => messageId === record.runId && !call)
-          expect(told.filter(({ type }) => type === 'init')).toHaveLength(1)
-          expect(told[0]?.type).toBe('init')
+          const received = notifications.filter(({ messageId, call }) => messageId === record.runId && !call)
+          expect(received.filter(({ type }) => type === 'init')).toHaveLength(1)
+          expect(received[0]?.type).toBe('init')
           let seen = ''
-          for (const { text, startAt } of told) seen = seen.slice(0, startAt) + text
+          for (const { text, startAt } of received) seen = seen.slice(0, startAt) + text
           expect(seen).toBe(model.text)
           const over = model.status !== 'generating'
-          expect(told.filter(({ type }) => type === 'done' || type === 'failed')).toHaveLength(over ? 1 : 0)
+          expect(received.filter(({ type }) => type === 'done' || type === 'failed')).toHaveLength(over ? 1 : 0)
           expect(done.filter(([{ runId }]) => runId === record.runId)).toHaveLength(over ? 1 : 0)
         }
         await messages[Symbol.asyncDispose]()

@@ -13,36 +13,36 @@ import {
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 
-/** What `reconcile` works with. */
+/** The options of `reconcile`. */
 export interface ReconcileOptions {
   readonly store: Pick<Store, 'records' | 'threads'>
   /** Only runs that began before this moment. @default a minute ago, so that writes under way come first */
   readonly before?: number
-  /** Threads whose ended runs are looked through too: for calls left running when another run took the thread over, and for parked ones that the thread does not wait for any more. */
+  /** Threads whose ended runs are checked too: for calls left running when another run took over the thread, and for waiting calls that the thread no longer waits for. */
   readonly threads?: readonly ThreadRef[]
-  /** Runs read at once. @default 100 */
+  /** The number of runs per page. @default 100 */
   readonly pageSize?: number
   /** @default the system's clock */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** What `reconcile` has done. */
+/** The result of `reconcile`. */
 export interface Reconciled {
-  /** Runs that it has ended. */
+  /** The number of runs that it ended. */
   readonly runs: number
-  /** Calls that it has marked as unknown. */
+  /** The number of calls that it marked as unknown. */
   readonly calls: number
-  /** Runs that go on: somebody holds their thread for them. */
+  /** The number of runs that are still active: their thread has a live lease. */
   readonly alive: number
 }
 
 const GRACE_MS = 60_000
-/** The most that a store gives at once. */
+/** The largest page of a store. */
 const LARGEST_PAGE = 1_000
 const PARKED: readonly string[] = ['awaiting', 'interrupted'] satisfies ToolCallRecord['status'][]
 
 /**
- * Ends what a crash has left open: runs as failed with `OUTCOME_UNKNOWN`, their running calls as unknown.
+ * Ends the records that a crash left open: runs as failed with `OUTCOME_UNKNOWN`, their running calls as unknown.
  * Contract: safe to run twice, and by several processes at once; runs whose lease is alive are left alone.
  * @example await reconcile({ store }) // when a server starts, and now and then
  */
@@ -53,13 +53,13 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
   checkOption(
     Number.isInteger(pageSize) && pageSize >= 1,
     'reconcile',
-    'pageSize is a whole number from 1 on',
+    'pageSize must be a whole number from 1 on',
     pageSize,
   )
   const seen = new Set<string>()
   const sum = { runs: 0, calls: 0, alive: 0 }
   for (;;) {
-    // The store gives the oldest first; those that go on stand in front of the next ones.
+    // The store returns the oldest first; active runs come before the next ones.
     const limit = Math.min(LARGEST_PAGE, pageSize + seen.size)
     const page = await store.records.open({ before, limit })
     const next = page.filter(({ ref, runId }) => !seen.has(keyOf(ref, runId)))
@@ -88,7 +88,7 @@ async function isAlive(
 ): Promise<boolean> {
   const holder = (await threads.get(run.ref))?.runId
   if (holder === undefined) return false
-  // The id of a nested run begins with that of the run around it.
+  // The id of a nested run begins with the id of its parent run.
   return run.runId === holder || (run.parentRunId !== undefined && run.runId.startsWith(`${holder}/`))
 }
 
@@ -107,7 +107,7 @@ async function unknownCalls(
 }
 
 function finish({ runId }: RunRecord, endedAt: number): RecordCommand {
-  const error = new KernelError('OUTCOME_UNKNOWN', `run ${runId}: it is not known how it ended`).toJSON()
+  const error = new KernelError('OUTCOME_UNKNOWN', `run ${runId}: its outcome is unknown`).toJSON()
   return { type: 'run-finish', runId, status: 'failed', error, endedAt }
 }
 
@@ -115,7 +115,7 @@ function isRunning({ status }: ToolCallRecord): boolean {
   return status === 'running'
 }
 
-/** Whether a thread waits for a call, or for one inside it; of a thread that has just changed nobody can say yet. */
+/** Makes the check whether a thread waits for a call or one nested in it; a thread that has just changed counts as waiting. */
 function waiting({ updatedAt, openCalls, checkpoint }: Thread, before: number): (callId: string) => boolean {
   if (updatedAt >= before) return () => true
   const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []

@@ -11,36 +11,36 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { Publisher } from './publisher.ts'
-import { Ledger } from './record/ledger.ts'
 import { endOf, type Notification, notificationOf } from './record/notification.ts'
 import type { RecordedRun } from './record/recorded-run.ts'
+import { RunRecords } from './record/run-records.ts'
 import type { Entry, Settled } from './write/lane.ts'
 import { type WriteOptions, WriteQueue } from './write/write-queue.ts'
 
-/** `shadow` writes and reports what differs, and tells nobody; `off` does nothing. */
+/** `shadow` writes records and reports differences, but does not publish; `off` does nothing. */
 export type LifecycleMode = 'off' | 'shadow' | 'on'
 
-/** A run that is over. */
+/** The record of a run that has ended. */
 export type FinishedRun = Omit<RunRecord, 'seq'> & {
   readonly ref: ThreadRef
   /** Absent if the store has no record of it. */
   readonly seq?: number
 }
 
-/** What lifecycles are made with. */
+/** The options of a lifecycle. */
 export interface LifecycleOptions {
   readonly store: Pick<Store, 'records'>
-  /** Tells a receiver what was written. Contract: called in order, not awaited; what goes wrong in it is reported once. */
+  /** Receives what was written. Contract: called in order, not awaited; its first error is reported. */
   readonly publish?: (notification: Notification) => Awaitable<void>
-  /** Contract: exactly once for each run that is not nested, when its end is written, or when it is given up; `error` if it failed or was cancelled, or if its record is not what it came to. */
+  /** Contract: called once for each run that is not nested, when its end is written or given up; `error` is set if the run failed or was cancelled, or if its record differs from its outcome. */
   readonly onDone?: (run: FinishedRun, error?: KernelError) => Awaitable<void>
   /** @default 'on' */
   readonly mode?: LifecycleMode
   /** @default the system's clock */
   readonly clock?: Clock
-  /** Where failures go that nobody waits for. @default console.error */
+  /** Receives failures that no caller awaits. @default console.error */
   readonly report?: (error: KernelError) => void
-  /** How and when it is written. */
+  /** How and when records are written. */
   readonly write?: WriteOptions
 }
 
@@ -54,10 +54,10 @@ const NAMES: OptionNames<LifecycleOptions> = {
   write: true,
 }
 
-/** Puts the pure part, the queue and the receivers together. */
+/** Connects the records of runs with the write queue and the receivers. */
 export class Recorder implements AsyncDisposable {
   readonly mode: LifecycleMode
-  readonly ledger: Ledger
+  readonly runs: RunRecords
   readonly queue: WriteQueue
   readonly now: () => number
   readonly #records: Store['records']
@@ -68,8 +68,8 @@ export class Recorder implements AsyncDisposable {
   constructor(options: LifecycleOptions) {
     checkOptionNames('persistence', options, NAMES)
     const { store, publish, onDone, mode = 'on', clock = systemClock, report = reportToConsole, write } = options
-    checkOption(typeof store?.records?.apply === 'function', 'persistence', 'store has records', store)
-    checkOption(MODES.includes(mode), 'persistence', `mode is one of ${MODES.join(', ')}`, mode)
+    checkOption(typeof store?.records?.apply === 'function', 'persistence', 'store must have records', store)
+    checkOption(MODES.includes(mode), 'persistence', `mode must be one of ${MODES.join(', ')}`, mode)
     this.mode = mode
     this.#records = store.records
     this.#report = (error) => {
@@ -79,13 +79,13 @@ export class Recorder implements AsyncDisposable {
         reportToConsole(error)
       }
     }
-    const loud = mode === 'on'
-    this.#notify = new Publisher('publish', loud ? publish : undefined, clock, this.#report)
-    this.#onDone = new Publisher('onDone', loud ? onDone : undefined, clock, this.#report)
+    const publishes = mode === 'on'
+    this.#notify = new Publisher('publish', publishes ? publish : undefined, clock, this.#report)
+    this.#onDone = new Publisher('onDone', publishes ? onDone : undefined, clock, this.#report)
     const settled = (entry: Entry, result: Settled) => this.#settled(entry, result)
     this.queue = new WriteQueue({ records: store.records, clock, report: this.#report, settled }, write)
     this.now = () => clock.now()
-    this.ledger = new Ledger(this.queue, this.now)
+    this.runs = new RunRecords(this.queue, this.now)
   }
 
   flush(ref?: ThreadRef): Promise<void> {
@@ -117,18 +117,18 @@ export class Recorder implements AsyncDisposable {
       run.text.rewind()
       return this.queue.touch(run)
     }
-    // What a run has lost because it was over already is told with its end.
-    if (run.seq === undefined || cause) this.#complain(run, `refused ${command.type}`, cause)
+    // For a run that had already ended, the loss is reported with its end.
+    if (run.seq === undefined || cause) this.#reportRefusal(run, `refused ${command.type}`, cause)
   }
 
-  /** A finish that is refused may be our own, from an attempt whose answer was lost. */
+  /** Checks a refused finish: the stored end may be its own, from an attempt whose answer was lost. */
   async #readBack(run: RecordedRun): Promise<void> {
     const stored = await this.#stored(run)
-    if (stored && stored.status === run.ending?.outcome && stored.endedAt === run.endedAt) {
+    if (stored && stored.status === run.end?.outcome && stored.endedAt === run.endedAt) {
       this.#notify.publish(endOf(run, stored))
       return this.#finished(run)
     }
-    const error = this.#complain(run, `had ended it as ${stored?.status ?? 'unknown'} before`)
+    const error = this.#reportRefusal(run, `already has it as ${stored?.status ?? 'unknown'}`)
     if (!stored) return this.#lost(run, error)
     this.#notify.publish(endOf(run, stored))
     this.#done({ ...stored, ref: run.ref }, error)
@@ -145,20 +145,20 @@ export class Recorder implements AsyncDisposable {
 
   #finished(run: RecordedRun): void | Promise<void> {
     if (this.mode === 'shadow') return this.#compare(run)
-    const { ending } = run
-    this.#done(recordOf(run), ending?.error && KernelError.from(ending.error))
+    const { end } = run
+    this.#done(recordOf(run), end?.error && KernelError.from(end.error))
   }
 
   async #compare(run: RecordedRun): Promise<void> {
     const stored = await this.#stored(run)
     const mine = recordOf(run)
     const differs = (['status', 'text', 'agentName'] as const).filter((key) => stored?.[key] !== mine[key])
-    if (differs.length > 0) this.#complain(run, `keeps another ${differs.join(', ')} than this run had`)
+    if (differs.length > 0) this.#reportRefusal(run, `has a different ${differs.join(', ')} than this run`)
   }
 
-  /** Contract: whoever waits for the end of a run hears of it, record or not. */
+  /** Publishes the end of a run without a record. Contract: receivers get the end of every run. */
   #lost(run: RecordedRun, cause: KernelError | undefined): void {
-    const error = cause ?? this.#complain(run, 'has no record of it')
+    const error = cause ?? this.#reportRefusal(run, 'has no record of it')
     this.#notify.publish({ ...endOf(run, { status: 'failed', error: error.toJSON() }) })
     this.#done(recordOf(run), error)
   }
@@ -169,7 +169,7 @@ export class Recorder implements AsyncDisposable {
     else this.#onDone.publish(run)
   }
 
-  #complain(run: RecordedRun, what: string, cause?: KernelError): KernelError {
+  #reportRefusal(run: RecordedRun, what: string, cause?: KernelError): KernelError {
     const message = `run ${run.runId}: the store ${what}${cause ? `, ${cause.message}` : ''}`
     const error = new KernelError('RECORD_REFUSED', message, cause && { cause })
     if (!run.reported) this.#report(error)
@@ -181,17 +181,17 @@ export class Recorder implements AsyncDisposable {
 const MODES: readonly unknown[] = ['off', 'shadow', 'on'] satisfies LifecycleMode[]
 
 function recordOf(run: RecordedRun): FinishedRun {
-  const { ref, runId, parentRunId, agentName, seq, usage, startedAt, endedAt, ending, text } = run
+  const { ref, runId, parentRunId, agentName, seq, usage, startedAt, endedAt, end, text } = run
   return {
     ref,
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
     agentName,
     ...(seq !== undefined && { seq }),
-    status: ending?.outcome ?? 'generating',
+    status: end?.outcome ?? 'generating',
     text: text.whole,
     usage,
-    ...(ending?.error && { error: ending.error }),
+    ...(end?.error && { error: end.error }),
     startedAt,
     ...(endedAt !== undefined && { endedAt }),
   }

@@ -85,7 +85,7 @@ describe('mode', () => {
     expect([notifications, done, reports]).toEqual([[], [], []])
   })
 
-  it('shadow reports what differs from what somebody else has written of the same run', async () => {
+  it('shadow reports the differences to a record that another writer has made of the same run', async () => {
     const { run: play, store, messages, reports } = await stage({ mode: 'shadow' })
     const old = runLifecycle({ store })
     const live = old.begin(run('run-1'))

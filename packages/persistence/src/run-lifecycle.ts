@@ -2,32 +2,32 @@ import { type ErrorInfo, KernelError, type Outcome, type ThreadRef, type Usage }
 import type { RecordedRun, RunIdentity } from './record/recorded-run.ts'
 import { type LifecycleOptions, Recorder } from './recorder.ts'
 
-/** A run that is told by hand. Contract: nothing here waits or fails; the first `finish` counts, and what comes after it is passed by. */
-export interface LiveRun {
+/** A handle to record a run by hand. Contract: its methods never wait or throw; the first `finish` counts, and later calls are ignored. */
+export interface RunHandle {
   readonly runId: string
   append(text: string): void
-  /** Tokens of one model call. */
+  /** Adds the tokens of one model call. */
   usage(model: string, usage: Usage): void
   finish(end?: RunFinish): void
 }
 
-/** How a run that is told by hand ends. */
+/** The end of a run that is recorded by hand. */
 export interface RunFinish {
   /** @default 'complete', or 'failed' if there is an error */
   readonly outcome?: Outcome
   readonly error?: ErrorInfo
 }
 
-/** Records the lives of runs that are told by hand. */
+/** Records runs by hand. */
 export interface RunLifecycle extends AsyncDisposable {
-  /** Contract: the thread is open; the id is new. */
-  begin(run: RunIdentity): LiveRun
-  /** Contract: resolves when everything told so far is written or refused; rejects with `RECORDS_PENDING` after a while. */
+  /** Begins the record of a run. Contract: the thread exists, and the run id is new. */
+  begin(run: RunIdentity): RunHandle
+  /** Contract: resolves when all records so far are written or refused; rejects with `RECORDS_PENDING` after `flushMs`. */
   flush(ref?: ThreadRef): Promise<void>
 }
 
 /**
- * The way to keep records without callbacks, on the same machinery.
+ * Keeps records without callbacks, through the same queue.
  * @example const run = runLifecycle({ store }).begin({ ref, runId, agentName }); run.append('Hi'); run.finish()
  */
 export function runLifecycle(options: LifecycleOptions): RunLifecycle {
@@ -38,14 +38,14 @@ export function runLifecycle(options: LifecycleOptions): RunLifecycle {
       if (!runId || !agentName || !ref?.threadId) {
         throw new KernelError('VALIDATION_FAILED', 'runLifecycle: begin needs ref, runId and agentName')
       }
-      return recorder.mode === 'off' ? new UnrecordedRun(runId) : new ToldRun(recorder, recorder.ledger.start(identity))
+      return recorder.mode === 'off' ? new UnrecordedRun(runId) : new ManualRun(recorder, recorder.runs.start(identity))
     },
     flush: (ref) => recorder.flush(ref),
     [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
   }
 }
 
-class ToldRun implements LiveRun {
+class ManualRun implements RunHandle {
   readonly runId: string
   readonly #recorder: Recorder
   readonly #run: RecordedRun
@@ -58,20 +58,20 @@ class ToldRun implements LiveRun {
   }
 
   append(text: string): void {
-    this.#recorder.ledger.append(this.#run, text)
+    this.#recorder.runs.append(this.#run, text)
   }
 
   usage(model: string, usage: Usage): void {
     const spanId = `${this.runId}/model:${this.#models++}`
-    this.#recorder.ledger.usage(this.#run, { spanId, model, usage, messageId: this.runId })
+    this.#recorder.runs.usage(this.#run, { spanId, model, usage, messageId: this.runId })
   }
 
   finish({ error, outcome = error ? 'failed' : 'complete' }: RunFinish = {}): void {
-    this.#recorder.ledger.finish(this.#run, { outcome, ...(error && { error: KernelError.from(error).toJSON() }) })
+    this.#recorder.runs.finish(this.#run, { outcome, ...(error && { error: KernelError.from(error).toJSON() }) })
   }
 }
 
-class UnrecordedRun implements LiveRun {
+class UnrecordedRun implements RunHandle {
   readonly runId: string
 
   constructor(runId: string) {

@@ -129,8 +129,8 @@ describe('toolLifecycle', () => {
       { callId: 'a', status: 'complete' },
       { callId: 'b', status: 'failed', result: { content: 'no', error } },
     ])
-    const told = notifications.filter(({ call }) => call)
-    expect(told.map(({ type, call, status, text }) => [type, call?.callId, status, text])).toEqual([
+    const received = notifications.filter(({ call }) => call)
+    expect(received.map(({ type, call, status, text }) => [type, call?.callId, status, text])).toEqual([
       ['tool-start', 'a', 'running', ''],
       ['tool-start', 'b', 'running', ''],
       ['tool-end', 'b', 'failed', 'no'],

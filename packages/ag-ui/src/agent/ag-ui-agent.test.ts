@@ -112,7 +112,7 @@ describe('app and user', () => {
     expect(await store.threads.get(ANN)).toBeDefined()
   })
 
-  test('the app is the name of the agent, if nobody says', async () => {
+  test('the app is the name of the agent by default', async () => {
     const { serve, store } = stage(echo, { appName: undefined as never })
     await serve({ messages: [user('a')] })
     expect(await store.threads.get({ ...ANN, app: 'desk' })).toBeDefined()
@@ -206,8 +206,8 @@ describe('options are checked', () => {
   test.each([
     [{}, 'runner or resolveRunner'],
     [{ runner, resolveRunner: () => runner }, 'runner or resolveRunner'],
-    [{ runner, userId: 'a', userIdExtractor: () => 'a' }, 'exclude'],
-    [{ runner, appName: 'a', appNameExtractor: () => 'a' }, 'exclude'],
+    [{ runner, userId: 'a', userIdExtractor: () => 'a' }, 'expected either userId or userIdExtractor, not both'],
+    [{ runner, appName: 'a', appNameExtractor: () => 'a' }, 'expected either appName or appNameExtractor, not both'],
     [{ runner, executionTimeoutMs: 0 }, 'executionTimeoutMs'],
     [{ runner, maxConcurrentExecutions: Number.NaN }, 'maxConcurrentExecutions'],
     [{ runner, toolResults: 'xml' as never }, 'toolResults'],

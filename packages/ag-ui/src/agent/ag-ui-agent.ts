@@ -22,9 +22,9 @@ import { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-hold.ts'
 import { AgentRun } from './agent-run.ts'
 import { Executions } from './execution-state.ts'
-import { handedOver } from './handover.ts'
+import { pullStream } from './pull-stream.ts'
 
-/** What an AgUiAgent is made of. */
+/** The options of an `AgUiAgent`. */
 export interface AgUiAgentOptions {
   /** Runs the agent; its store has to be `store`. */
   readonly runner?: Runner
@@ -43,21 +43,21 @@ export interface AgUiAgentOptions {
   readonly runConfigFactory?: (input: RunAgentInput) => Awaitable<RunOptions>
   /** How long a run may take. @default 600_000 */
   readonly executionTimeoutMs?: number
-  /** How long a tool of the server may take before its run is stopped; results of client tools are awaited as long as the session lives. @default 300_000 */
+  /** How long a tool of the server may take before its run is stopped; a call of a client tool stays open as long as its session. @default 300_000 */
   readonly toolTimeoutMs?: number
   /** @default 10 */
   readonly maxConcurrentExecutions?: number
   /** How results of client tools are kept. @default 'text' */
   readonly toolResults?: ToolResultMode
-  /** What user text does while calls or questions are open: nothing but an error, or it drops them. @default 'reject' */
+  /** Whether user text is refused while calls or questions are open, or drops them. @default 'reject' */
   readonly pending?: 'reject' | 'drop'
-  /** State that clients neither see nor set, besides `temp:` keys, which they may set. @default none */
+  /** Selects state keys that clients neither see nor set. `temp:` keys are always hidden, but clients may set them. @default none */
   readonly hidden?: (key: string) => boolean
   readonly limits?: InputLimits
   /** @default one over `store` */
   readonly sessions?: SessionManager
   readonly clock?: Clock
-  /** Where errors go whose text a client does not get. @default console.error */
+  /** Receives errors whose text a client does not get. @default console.error */
   readonly report?: Report
 }
 
@@ -83,17 +83,17 @@ export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
   report: true,
 }
 
-/** What a single run is given beyond its input. */
+/** The options of a single run. */
 export interface AgUiRunOptions {
   /** Aborting cancels the run. */
   readonly signal?: AbortSignal
-  /** Who asks, where that is known better than by the input. */
+  /** The owner, if the caller knows it; otherwise it is taken from the agent's options. */
   readonly owner?: Owner
-  /** Goes out with an error, for the operator to find it. */
+  /** Sent with an error, so that the operator can find it. */
   readonly requestId?: string
 }
 
-/** All that the runs of an agent share. */
+/** The parts that all runs of an agent share. */
 export interface AgUiAgentParts {
   readonly options: AgUiAgentOptions
   readonly clock: Clock
@@ -123,7 +123,7 @@ export class AgUiAgent {
     checkOptions(options)
     const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions }
     for (const [name, value] of Object.entries(numbers)) {
-      checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} is a number of at least 1`, value)
+      checkOption(typeof value === 'number' && value >= 1, 'AgUiAgent', `${name} must be a number of at least 1`, value)
     }
     this.sessions = options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) })
     this.#parts = {
@@ -143,24 +143,24 @@ export class AgUiAgent {
     return this.#parts.hidden(key)
   }
 
-  /** How many runs are under way in this process. */
+  /** The number of active runs in this process. */
   get activeExecutions(): number {
     return this.#parts.executions.size
   }
 
   /**
    * Serves one request.
-   * Contract: yields canonical events, RUN_STARTED or RUN_ERROR first, exactly one terminal last, whatever happens; never throws; begins when it is read, and is read once; leaving cancels the run.
+   * Contract: yields canonical events, RUN_STARTED or RUN_ERROR first, exactly one terminal last, whatever happens; never throws; starts when it is read, and can be read once; leaving cancels the run.
    */
   run(input: unknown, options: AgUiRunOptions = {}): PipeStream<AgUiEvent> {
     const run = new AgentRun(this.#parts, input, options)
-    return handedOver<AgUiEvent>(
+    return pullStream<AgUiEvent>(
       (sink) => run.produce(sink),
       () => run.leave(),
     )
   }
 
-  /** Cancels the run of a thread. Contract: works from any process; with `runId` a late wish does not hit the next run; false if nothing runs there. */
+  /** Cancels the run of a thread. Contract: works from any process; with `runId` a late request does not cancel the next run; false if nothing runs there. */
   async cancel(ref: ThreadRef, runId?: string): Promise<boolean> {
     const { executions, options } = this.#parts
     const local = executions.find(ref, runId)
@@ -180,13 +180,18 @@ function checkOptions(options: AgUiAgentOptions): void {
   checkOption(
     (runner === undefined) !== (resolveRunner === undefined),
     'AgUiAgent',
-    'expected runner or resolveRunner',
+    'expected either runner or resolveRunner',
     runner,
   )
-  checkOption(one(appName, appNameExtractor), 'AgUiAgent', 'appName and appNameExtractor exclude each other', appName)
-  checkOption(one(userId, userIdExtractor), 'AgUiAgent', 'userId and userIdExtractor exclude each other', userId)
+  checkOption(
+    one(appName, appNameExtractor),
+    'AgUiAgent',
+    'expected either appName or appNameExtractor, not both',
+    appName,
+  )
+  checkOption(one(userId, userIdExtractor), 'AgUiAgent', 'expected either userId or userIdExtractor, not both', userId)
   const modes: readonly unknown[] = [undefined, 'text', 'json']
-  checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults is text or json', toolResults)
+  checkOption(modes.includes(toolResults), 'AgUiAgent', 'toolResults must be text or json', toolResults)
   const policies: readonly unknown[] = [undefined, 'reject', 'drop']
-  checkOption(policies.includes(pending), 'AgUiAgent', 'pending is reject or drop', pending)
+  checkOption(policies.includes(pending), 'AgUiAgent', 'pending must be reject or drop', pending)
 }

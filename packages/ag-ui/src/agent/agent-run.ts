@@ -20,10 +20,10 @@ import { runError } from '../translate/run-error.ts'
 import { runWriter } from '../write/run-writer.ts'
 import type { AgUiAgentParts, AgUiRunOptions } from './ag-ui-agent.ts'
 import { bareRun } from './bare-run.ts'
+import { clientError, type RunPhase } from './client-error.ts'
 import { ExecutionState, executionTimeout } from './execution-state.ts'
-import { Outlet } from './outlet.ts'
+import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
-import { type ErrorPlace, toldError } from './public-error.ts'
 import { changedState, foreignIds, planRun, type RunPlan, unknownCall } from './run-plan.ts'
 import { startPlanned } from './start-planned.ts'
 import { storedMessages } from './stored-messages.ts'
@@ -37,7 +37,7 @@ export class AgentRun {
   readonly #parts: AgUiAgentParts
   readonly #value: unknown
   readonly #options: AgUiRunOptions
-  #place: ErrorPlace = 'input'
+  #phase: RunPhase = 'input'
   #execution: ExecutionState | undefined
   #left: KernelError | undefined
 
@@ -47,32 +47,32 @@ export class AgentRun {
     this.#options = options
   }
 
-  /** Stops it, because nobody reads any more. */
+  /** Stops the run because its reader has left. */
   leave(): void {
     this.#left = new KernelError('ABORTED', 'run: the reader has left')
     this.#execution?.stop(this.#left)
   }
 
-  /** Contract: rejects only where the sink does. */
+  /** Writes the events of the run. Contract: rejects only if the sink does. */
   async produce(sink: Sink<AgUiEvent>): Promise<void> {
     const writer = runWriter()
-    const outlet = new Outlet(sink)
-    const show: Show = (events) => outlet.write(writer.writeAll(events))
+    const ordered = new OrderedSink(sink)
+    const show: Show = (events) => ordered.write(writer.writeAll(events))
     try {
       await this.#serve(sink, show)
-      await outlet.write(writer.end())
+      await ordered.write(writer.end())
     } catch (cause) {
       if (sink.closed) return
       const error = KernelError.from(cause)
       const more = { ...this.#requestId, ...holderOf(error), retryable: error.retryable }
-      await outlet.write(writer.end(runError(this.#tell(error), more)))
+      await ordered.write(writer.end(runError(this.#toClientError(error), more)))
     }
   }
 
   async #serve(sink: Sink<AgUiEvent>, show: Show): Promise<void> {
     const { clock, executions, executionTimeoutMs, options } = this.#parts
     const input = parseRunAgentInput(this.#value, options.limits)
-    this.#place = 'outside'
+    this.#phase = 'setup'
     const owner = this.#options.owner ?? (await ownerOf(options, input))
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
     const execution = new ExecutionState(ref, input.runId, clock, this.#options.signal)
@@ -97,31 +97,31 @@ export class AgentRun {
       const { thread, done } = await execution.within(this.#read(input, ref))
       const plan = await execution.within(this.#plan(input, ref, thread, done))
       if (plan.kind === 'nothing') {
-        await execution.within(this.#note(plan, ref, thread))
+        await execution.within(this.#markProcessed(plan, ref, thread))
         const state = thread?.state ?? stateOf(input)
         await show(bareRun(this.#translator(input, state), input, name, thread))
         return
       }
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
       const start = await startPlanned(this.#parts, { input, plan, thread, runner, execution })
-      const see = this.#seeing(this.#translator(input, state), execution, show)
+      const onEvent = this.#onEvent(this.#translator(input, state), execution, show)
       await pastHolds(this.#parts.clock, async () => {
         const run = start()
-        await pipe(run.eventsWithoutThrowing(), sinkTo(sink, see))
-        // A run that never began has shown nothing, and says why to those who await it.
-        if (this.#place !== 'run') await run
+        await pipe(run.eventsWithoutThrowing(), sinkTo(sink, onEvent))
+        // A run that never began has no events; awaiting it throws the reason.
+        if (this.#phase !== 'run') await run
       })
     } catch (error) {
-      if (this.#place === 'run' || !isCancelled(execution.signal)) throw error
+      if (this.#phase === 'run' || !isCancelled(execution.signal)) throw error
       await show(bareRun(this.#translator(input, stateOf(input)), input, name, undefined, true))
     }
   }
 
-  /** What becomes of each event of the run. */
-  #seeing(translator: Translator, execution: ExecutionState, show: Show): (event: AgentEvent) => void | Promise<void> {
+  /** Makes the function that checks, translates and shows each event of the run. */
+  #onEvent(translator: Translator, execution: ExecutionState, show: Show): (event: AgentEvent) => void | Promise<void> {
     const limit = new ToolLimit(execution, this.#parts.toolTimeoutMs)
     return (event) => {
-      this.#place = 'run'
+      this.#phase = 'run'
       limit.see(event)
       return show(translator.translate(event))
     }
@@ -129,7 +129,7 @@ export class AgentRun {
 
   async #runnerOf(input: RunAgentInput, owner: Owner): Promise<Runner> {
     const { runner, resolveRunner } = this.#parts.options
-    // One of them is there: the options were checked.
+    // The constructor has checked that one of them is given.
     return (await resolveRunner?.(input, owner)) ?? (runner as Runner)
   }
 
@@ -154,19 +154,23 @@ export class AgentRun {
     const { clock, hidden, options } = this.#parts
     const { toolResults = 'text', store } = options
     const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
-    this.#place = 'input'
+    this.#phase = 'input'
     const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults })
-    this.#place = 'outside'
+    this.#phase = 'setup'
     if (plan.kind !== 'nothing' || plan.notOpen.length === 0) return plan
     const callId = await unknownCall(store.threads, ref, plan.notOpen)
     if (callId === undefined) return plan
-    throw new KernelError('TOOL_CALL_UNKNOWN', `run: this thread has made no such call, ${got(callId)}`, {
-      details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },
-    })
+    throw new KernelError(
+      'TOOL_CALL_UNKNOWN',
+      `run: expected the result of a tool call of this thread, ${got(callId)}`,
+      {
+        details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },
+      },
+    )
   }
 
-  /** Marks what a request without anything to run has brought. */
-  async #note({ processed }: PlanOf<'nothing'>, ref: ThreadRef, thread: Thread | undefined): Promise<void> {
+  /** Marks the messages of a request that starts no run as processed. */
+  async #markProcessed({ processed }: PlanOf<'nothing'>, ref: ThreadRef, thread: Thread | undefined): Promise<void> {
     if (!thread || processed.length === 0) return
     try {
       await this.#parts.sessions.markMessagesProcessed(ref, processed)
@@ -187,18 +191,18 @@ export class AgentRun {
       state,
       hidden,
       clientTools: namesOf(input),
-      publicError: (error) => this.#tell(KernelError.from(error)),
+      publicError: (error) => this.#toClientError(KernelError.from(error)),
       ...this.#requestId,
       report: (error) => report(error, this.#requestId),
     })
   }
 
-  /** What the client may know; what happened in a run, and what is kept back, is reported. */
-  #tell(error: KernelError): { readonly code: string; readonly message: string } {
-    const told = toldError(error, this.#place)
-    if (KernelError.is(told)) this.#parts.report(told, this.#requestId)
-    else if (this.#place === 'run') this.#parts.report(error, this.#requestId)
-    return { code: told.code, message: told.message }
+  /** Turns an error into the one that the client gets; reports errors of a run, and those whose text is withheld. */
+  #toClientError(error: KernelError): { readonly code: string; readonly message: string } {
+    const shown = clientError(error, this.#phase)
+    if (KernelError.is(shown)) this.#parts.report(shown, this.#requestId)
+    else if (this.#phase === 'run') this.#parts.report(error, this.#requestId)
+    return { code: shown.code, message: shown.message }
   }
 
   get #requestId(): { readonly requestId?: string } {
@@ -207,13 +211,13 @@ export class AgentRun {
   }
 }
 
-/** The run that a busy thread is held by; it may be over when somebody asks the store. */
+/** The run that holds a busy thread, taken from the error: by the time the store is asked, that run may be over. */
 function holderOf(error: KernelError): { readonly holder?: string } {
   const holder = KernelError.is(error, 'THREAD_BUSY') ? runningIn(error.details) : undefined
   return holder === undefined ? {} : { holder }
 }
 
-/** What a client has, where the thread has nothing else to say. */
+/** The client's own state, used if there is no thread. */
 function stateOf({ state }: RunAgentInput): JsonObject {
   return (state ?? {}) as JsonObject
 }
@@ -222,7 +226,7 @@ function namesOf({ tools }: RunAgentInput): ReadonlySet<string> {
   return new Set(tools.map(({ name }) => name))
 }
 
-/** Whether somebody wants the run stopped, and no limit has stopped it. */
+/** Whether the run was cancelled on request, not by a time limit. */
 function isCancelled({ aborted, reason }: AbortSignal): boolean {
   if (!aborted) return false
   return KernelError.is(reason)

@@ -14,7 +14,7 @@ export function agentOf(run: Agent['run'], name: string = 'desk'): Agent {
   return { name, description: 'For tests.', acceptsAdditions: true, run }
 }
 
-/** Says what it was told last. */
+/** Repeats the last message. */
 export const echo: Agent = agentOf(({ messages }, ctx) => say(ctx, `heard ${String(messages.at(-1)?.content)}`))
 
 /** Says a word, then nothing more until it is stopped. */

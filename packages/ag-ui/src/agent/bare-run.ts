@@ -3,7 +3,7 @@ import { NO_USAGE, type Outcome, type Thread } from '@troupe/kernel'
 import type { AgUiEvent, Translator } from '../protocol.ts'
 import { openInterrupts } from './resume-answers.ts'
 
-/** The start and finish of a run in which nothing happens; what the thread waits for is told again, or a client would take it for answered. */
+/** The start and finish of a run that does nothing. It repeats the open calls and questions, or a client would take them for answered. */
 export function bareRun(
   translator: Translator,
   { runId }: RunAgentInput,

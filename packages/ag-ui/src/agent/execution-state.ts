@@ -1,6 +1,6 @@
 import { abortScope, type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
 
-/** One run under way. */
+/** A running request with its abort signal and time limits. */
 export class ExecutionState implements Disposable {
   readonly ref: ThreadRef
   readonly runId: string
@@ -28,7 +28,7 @@ export class ExecutionState implements Disposable {
     this.#scope.abort(reason)
   }
 
-  /** Stops the run at a moment to come, unless it is told by the same name that this is not needed, or begun anew. */
+  /** Stops the run after `ms`, unless `unlimit` or another `limit` of the same name comes first. */
   limit(name: string, ms: number, reason: () => KernelError): void {
     this.unlimit(name)
     this.#timers.set(
@@ -42,7 +42,7 @@ export class ExecutionState implements Disposable {
     this.#timers.delete(name)
   }
 
-  /** Work that ends with the run at the latest. Contract: rejects with the reason of the stop; leaves no listener behind. */
+  /** Waits for work until the run stops. Contract: rejects with the reason of the stop; leaves no listener behind. */
   within<T>(work: Promise<T>): Promise<T> {
     const { signal } = this
     return new Promise<T>((resolve, reject) => {
@@ -59,7 +59,7 @@ export class ExecutionState implements Disposable {
   }
 }
 
-/** The runs under way, up to a limit. */
+/** The running requests, up to a limit. */
 export class Executions {
   readonly #max: number
   readonly #timeoutMs: number
@@ -74,13 +74,13 @@ export class Executions {
     return this.#running.size
   }
 
-  /** Contract: where all places are taken, those whose time is over are stopped and lose theirs; `EXECUTION_LIMIT` if there are none. */
+  /** Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none. */
   enter(execution: ExecutionState): void {
     if (this.#running.size >= this.#max) {
       for (const other of this.#running) if (other.isStale(this.#timeoutMs)) this.#release(other)
     }
     if (this.#running.size >= this.#max) {
-      throw new KernelError('EXECUTION_LIMIT', `run: ${this.#max} at a time, and all are under way`, {
+      throw new KernelError('EXECUTION_LIMIT', `run: the limit of ${this.#max} concurrent runs is reached`, {
         retryable: true,
       })
     }
@@ -109,10 +109,10 @@ export class Executions {
 
 /** The error of a run that took too long. */
 export function executionTimeout(ms: number): KernelError {
-  return new KernelError('EXECUTION_TIMEOUT', `run: took longer than ${ms} ms`)
+  return new KernelError('EXECUTION_TIMEOUT', `run: exceeded its time limit of ${ms} ms`)
 }
 
 /** The error of a run whose tool took too long. */
 export function toolTimeout(name: string, ms: number): KernelError {
-  return new KernelError('TOOL_TIMEOUT', `tool ${name}: took longer than ${ms} ms`)
+  return new KernelError('TOOL_TIMEOUT', `tool ${name}: exceeded its time limit of ${ms} ms`)
 }

@@ -104,7 +104,7 @@ describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
     expect([agent.activeExecutions, clock.pending]).toEqual([0, 0])
   }, 60_000)
 
-  test('a code that a client can do something about is told', async () => {
+  test('a code that a client can act on is shown', async () => {
     const limited = agentOf(() => {
       throw new KernelError('MODEL_RATE_LIMITED', SECRET, { retryable: true })
     })
@@ -137,7 +137,7 @@ describe('执行超时: a run that takes too long', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is stopped although nobody reads, and the store does not answer', async () => {
+  test('is stopped although it has no reader, and the store does not answer', async () => {
     const { agent, clock, store } = stage(echo, { executionTimeoutMs: 1_000 })
     store.threads.get = () => new Promise(() => {})
     const served = collect(agent.run(request({ messages: [user('a')] })))
@@ -146,7 +146,7 @@ describe('执行超时: a run that takes too long', () => {
     expect(endOf(await served)).toBe('EXECUTION_TIMEOUT')
   })
 
-  test('is told to the work itself', async () => {
+  test('aborts the work itself', async () => {
     let reason: unknown
     const watching = agentOf(async function* (_, ctx) {
       yield* say(ctx, 'wait')

@@ -2,7 +2,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import { got, KernelError, type Owner } from '@troupe/kernel'
 import type { AgUiAgentOptions } from './ag-ui-agent.ts'
 
-/** Whose request it is, by the options of an embedded agent. Contract: `CONFIG_INVALID` if nobody says. */
+/** The owner of a request, from the options of an embedded agent. Contract: throws `CONFIG_INVALID` if app or user is missing. */
 export async function ownerOf(options: AgUiAgentOptions, input: RunAgentInput): Promise<Owner> {
   const { runner, appName, appNameExtractor, userId, userIdExtractor } = options
   const app = appNameExtractor ? await appNameExtractor(input) : (appName ?? runner?.agent.name)
@@ -12,5 +12,5 @@ export async function ownerOf(options: AgUiAgentOptions, input: RunAgentInput): 
 
 function named(what: string, value: unknown): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new KernelError('CONFIG_INVALID', `AgUiAgent: expected ${what}, its extractor or an owner, ${got(value)}`)
+  throw new KernelError('CONFIG_INVALID', `AgUiAgent: expected ${what}, ${what}Extractor or an owner, ${got(value)}`)
 }

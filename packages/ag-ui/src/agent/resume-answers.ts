@@ -1,7 +1,7 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import { type Answers, got, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
 
-/** The name under which an answer that was taken stands among the processed messages. */
+/** The id under which a taken answer is stored among the processed messages. */
 export function answerMark(interruptId: string): string {
   return `resume:${interruptId}`
 }
@@ -12,7 +12,7 @@ export function openInterrupts(thread: Pick<Thread, 'checkpoint'> | undefined): 
   return checkpoint && checkpoint.resumedBy === undefined ? checkpoint.interrupts : []
 }
 
-/** The marks of answers that a run has taken and not come to an end with: what it did is not known, and is not done again. */
+/** The marks of answers that a run took without finishing: its effects are unknown, so they are not taken again. */
 export function takenAnswers(thread: Pick<Thread, 'checkpoint'> | undefined): readonly string[] {
   const checkpoint = thread?.checkpoint
   return checkpoint?.resumedBy === undefined ? [] : checkpoint.interrupts.map(({ id }) => answerMark(id))
@@ -20,7 +20,7 @@ export function takenAnswers(thread: Pick<Thread, 'checkpoint'> | undefined): re
 
 /**
  * The answers of a `resume` array.
- * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`); nothing where all of it was taken before.
+ * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`); undefined if all answers were taken before.
  */
 export function answersOf(
   resume: readonly ResumeEntry[],
@@ -37,7 +37,7 @@ export function answersOf(
     if (!interrupt) throw unknown(interruptId, open)
     const { expiresAt } = interrupt
     if (expiresAt !== undefined && expiresAt <= now) {
-      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time to answer ${interruptId} is over`, {
+      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time limit to answer ${interruptId} has passed`, {
         details: { id: interruptId, expiresAt },
       })
     }
@@ -46,7 +46,7 @@ export function answersOf(
   if (answers.length === 0) return undefined
   const missing = open.map(({ id }) => id).filter((id) => !answers.some(([answered]) => answered === id))
   if (missing.length > 0) {
-    const message = `resume: every open question is answered at once, not so ${missing.join(', ')}`
+    const message = `resume: answer all open questions in one request; missing: ${missing.join(', ')}`
     throw new KernelError('INTERRUPT_UNANSWERED', message, { details: { missing } })
   }
   return Object.fromEntries(answers)
@@ -60,6 +60,6 @@ function answerOf({ status, payload }: ResumeEntry, { reason }: Interrupt): Json
 
 function unknown(id: string, open: readonly Interrupt[]): KernelError {
   const ids = open.map((interrupt) => interrupt.id)
-  const message = `resume: ${ids.length > 0 ? `open are ${ids.join(', ')}` : 'nothing is open'}, ${got(id)}`
+  const message = `resume: expected ${ids.length > 0 ? `one of the open questions ${ids.join(', ')}` : 'no answer, because no question is open'}, ${got(id)}`
   return new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
 }

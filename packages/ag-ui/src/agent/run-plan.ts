@@ -20,23 +20,23 @@ import { type NewMessages, sortMessages } from '../input/sort-messages.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { answerMark, answersOf, openInterrupts, takenAnswers } from './resume-answers.ts'
 
-/** What a request comes to. */
+/** The plan for a request. */
 export type RunPlan =
-  /** Nothing is new: a bare start and finish. The state counts for nothing then: a request that is sent again has that of before its run. */
+  /** Nothing is new: a bare start and finish. The state is ignored, because a repeated request carries the state from before its run. */
   | { readonly kind: 'nothing'; readonly notOpen: readonly string[]; readonly processed: readonly string[] }
   | { readonly kind: 'run'; readonly input: RunInput }
   | {
       readonly kind: 'resume'
       readonly answers: Answers
       readonly additions: Additions
-      /** Results that came along. */
+      /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
       readonly change: StateChange | undefined
-      /** What is done once the answers are taken; user messages stay new, because a question is not answered with them. */
+      /** Processed once the answers are taken; user messages stay new, because they do not answer a question. */
       readonly processed: readonly string[]
     }
 
-/** What a plan is made of. */
+/** The facts that a plan is made from. */
 export interface PlanParts {
   readonly input: RunAgentInput
   readonly thread: Thread | undefined
@@ -49,12 +49,12 @@ export interface PlanParts {
   readonly toolResults: ToolResultMode
 }
 
-/** The ids by which a request is known again. */
+/** The ids by which a repeated request is recognised. */
 export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly string[] {
   return [...messages.map(({ id }) => id), ...resume.map(({ interruptId }) => answerMark(interruptId))]
 }
 
-/** Decides what to do with a request. Contract: changes nothing; throws coded errors that speak of the request. */
+/** Decides what to do with a request. Contract: changes nothing; throws coded errors about the request. */
 export function planRun({ input, thread, done, stored, now, hidden, toolResults }: PlanParts): RunPlan {
   const openCalls = thread?.openCalls ?? []
   const sorted = sortMessages(input, openCalls, { done, stored }, toolResults)
@@ -100,7 +100,7 @@ export function changedState(state: JsonObject, change: StateChange | RunInput['
   return changed
 }
 
-/** What brings results into a thread that waits for answers too. */
+/** Makes the commit that stores results in a thread that also waits for answers. */
 export function resultsCommit(results: readonly ToolMessage[]): (thread: Thread) => ThreadCommit {
   return ({ openCalls, checkpoint }) => {
     const taken = results.filter(({ callId }) => openCalls.some((call) => call.callId === callId))
@@ -114,7 +114,7 @@ export function resultsCommit(results: readonly ToolMessage[]): (thread: Thread)
 
 const PAGE = 200
 
-/** The first of these calls that a thread has never made. */
+/** Finds the first of these calls that the thread never made. */
 export async function unknownCall(
   threads: ThreadStore,
   ref: ThreadRef,

@@ -21,15 +21,15 @@ import { messageOf, unanswered } from '@troupe/kernel/history'
 import { readInput, startRun } from '@troupe/kernel/run'
 import type { FakeClock } from '@troupe/testkit'
 
-type Wish = RunInput & { readonly answers?: Answers }
+type RunIntent = RunInput & { readonly answers?: Answers }
 
 /** Just enough of a Runner: one agent, one thread at a time, one commit per turn, open calls and questions. The real one is flow's. */
 export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases'>, clock: FakeClock): Runner {
-  const start = (wish: Wish, { session, runId = 'run', ...request }: RunRequest): Run => {
+  const start = (intent: RunIntent, { session, runId = 'run', ...request }: RunRequest): Run => {
     const ref = session as ThreadRef
     let token = 0
     let thread: Thread | undefined
-    return startRun(agent, wish, {
+    return startRun(agent, intent, {
       ...request,
       runId,
       session: ref,
@@ -41,9 +41,9 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
         const close = () => store.leases.release(ref, token)
         try {
           const found = await store.threads.get(ref)
-          refuse(found, wish)
+          refuse(found, intent)
           thread = found ?? (await store.threads.open(ref))
-          return { state: changed(thread, wish), close }
+          return { state: changed(thread, intent), close }
         } catch (error) {
           await close()
           throw error
@@ -53,10 +53,10 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
         stream(async (sink) => {
           const stored = await store.threads.messages(ref, { limit: 1_000 })
           const history = stored.map(({ message }) => message)
-          const said: Message[] = [...wish.messages]
+          const said: Message[] = [...intent.messages]
           let checkpoint: Checkpoint | undefined
           try {
-            for await (const event of next(beginning(wish, history, thread))) {
+            for await (const event of next(beginning(intent, history, thread))) {
               const message = messageOf(event)
               if (message && event.runId === runId) said.push(message)
               if (event.type === 'action' && event.action.type === 'interrupt') {
@@ -66,7 +66,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
               await sink.write(event)
             }
           } finally {
-            await store.threads.commit(ref, turn(ctx, wish, history, said, runId, checkpoint), token)
+            await store.threads.commit(ref, commitOf(ctx, intent, history, said, runId, checkpoint), token)
           }
         }),
     })
@@ -80,7 +80,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
   }
 }
 
-function refuse(thread: Thread | undefined, { messages, answers }: Wish): void {
+function refuse(thread: Thread | undefined, { messages, answers }: RunIntent): void {
   const open = thread?.openCalls ?? []
   const results = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
   const waits = open.some(({ callId }) => !results.includes(callId)) || (thread?.checkpoint && !answers)
@@ -89,20 +89,24 @@ function refuse(thread: Thread | undefined, { messages, answers }: Wish): void {
   }
 }
 
-function changed({ state }: Thread, { state: wished = {} }: Wish): Thread['state'] {
-  const next = { ...state, ...wished.set }
-  for (const key of wished.removed ?? []) delete next[key]
+function changed({ state }: Thread, { state: change = {} }: RunIntent): Thread['state'] {
+  const next = { ...state, ...change.set }
+  for (const key of change.removed ?? []) delete next[key]
   return next
 }
 
-function beginning(wish: Wish, history: readonly Message[], thread: Thread | undefined): AgentInput | ResumeInfo {
-  const input = { ...wish, messages: [...history, ...wish.messages] }
-  return wish.answers ? { ...input, answers: wish.answers, state: thread?.checkpoint?.state ?? null } : input
+function beginning(
+  intent: RunIntent,
+  history: readonly Message[],
+  thread: Thread | undefined,
+): AgentInput | ResumeInfo {
+  const input = { ...intent, messages: [...history, ...intent.messages] }
+  return intent.answers ? { ...input, answers: intent.answers, state: thread?.checkpoint?.state ?? null } : input
 }
 
-function turn(
+function commitOf(
   ctx: RunContext,
-  { processed, state }: Wish,
+  { processed, state }: RunIntent,
   history: readonly Message[],
   said: readonly Message[],
   runId: string,

@@ -6,7 +6,7 @@ import { AG_UI_INPUT } from './request-key.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
 import { untimed } from './tool-limit.ts'
 
-/** What a run is started with. */
+/** The parts that a run is started from. */
 export interface RunStartParts {
   readonly input: RunAgentInput
   readonly plan: Exclude<RunPlan, { kind: 'nothing' }>
@@ -15,7 +15,7 @@ export interface RunStartParts {
   readonly execution: ExecutionState
 }
 
-/** Makes everything ready for what was planned. Contract: what it gives makes a run that has not begun, as often as it is asked. */
+/** Prepares a planned run. Contract: each call of the returned function makes a new run that has not begun. */
 export async function startPlanned(
   { sessions, options }: AgUiAgentParts,
   { input, plan, thread, runner, execution }: RunStartParts,

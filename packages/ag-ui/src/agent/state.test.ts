@@ -3,7 +3,7 @@ import { type Json, say } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { ANN, agentOf, endOf, stage, user } from './agent.fixture.ts'
 
-/** Tells what it finds in the state, and sets and removes what it is told to. */
+/** Answers with the state, and sets and removes the keys that the message names. */
 const keeper = agentOf(async function* ({ messages }, ctx) {
   const found = Object.fromEntries([...ctx.state.keys()].map((key) => [key, ctx.state.get(key)]))
   const [verb, key = '', value = ''] = String(messages.at(-1)?.content).split(' ')

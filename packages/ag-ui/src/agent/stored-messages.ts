@@ -4,8 +4,8 @@ import type { ThreadRef, ThreadStore } from '@troupe/kernel'
 const PAGE = 200
 
 /**
- * The user messages of a request that a thread has although no client ever sent them: a runner was asked past AG-UI.
- * Contract: looks only where a client repeats a history, for a message that is new stands last and alone.
+ * The user messages of a request that the thread already has from a runner that was called directly, not through AG-UI.
+ * Contract: searches only if the client repeats a history; a single new message at the end needs no search.
  */
 export async function storedMessages(
   threads: ThreadStore,

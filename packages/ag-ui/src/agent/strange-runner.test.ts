@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { AgUiEvent } from '../protocol.ts'
 import { agentOf, calm, collect, echo, endOf, request, stage, textIn, user } from './agent.fixture.ts'
 
-/** A Runner of somebody else. */
+/** A third-party Runner. */
 function strange(events: () => AsyncIterable<AgentEvent>): Runner {
   const run = () => {
     const source = events()
@@ -68,7 +68,7 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
     expect(events.at(-1)?.type).toMatch(/RUN_FINISHED|RUN_ERROR/)
   })
 
-  test('what is told about errors may be broken too', async () => {
+  test('the report function may throw too', async () => {
     const { agent } = stage(echo, {
       resolveRunner: () => Promise.reject(new Error('x')),
       report: () => {

@@ -1,24 +1,24 @@
 import type { Additions, AgentEvent, ToolMeta } from '@troupe/kernel'
 import { type ExecutionState, toolTimeout } from './execution-state.ts'
 
-/** A call that runs; call ids are unique in their own run only. */
-interface RunningCall {
+/** A call whose time is limited; `limit` is its key, because call ids are unique only within their run. */
+interface TimedCall {
   readonly limit: string
   readonly name: string
-  /** The call around the run that it stands in. */
-  readonly around: RunningCall | undefined
+  /** The call that its run is nested in. */
+  readonly around: TimedCall | undefined
 }
 
 /**
  * Stops a run when one of its tools takes too long.
- * Contract: a tool that runs agents counts from the last that was heard of them; a call that a client answers does not count (`untimed`).
+ * Contract: for a tool that runs agents the time starts again with each of their events; a call that a client answers is not timed (`untimed`).
  */
 export class ToolLimit {
   readonly #execution: ExecutionState
   readonly #ms: number
-  readonly #calls: Map<string, RunningCall> = new Map()
-  /** By run: the call around it. */
-  readonly #around: Map<string, RunningCall | undefined> = new Map()
+  readonly #calls: Map<string, TimedCall> = new Map()
+  /** By run id: the call that the run is nested in. */
+  readonly #around: Map<string, TimedCall | undefined> = new Map()
 
   constructor(execution: ExecutionState, ms: number) {
     this.#execution = execution
@@ -42,7 +42,7 @@ export class ToolLimit {
   }
 
   /** The id of a nested run begins with that of the run around it. */
-  #aroundOf({ runId, parentCallId }: AgentEvent): RunningCall | undefined {
+  #aroundOf({ runId, parentCallId }: AgentEvent): TimedCall | undefined {
     if (this.#around.has(runId)) return this.#around.get(runId)
     let outer = ''
     for (const id of this.#around.keys()) if (runId.startsWith(`${id}/`) && id.length > outer.length) outer = id
@@ -51,12 +51,12 @@ export class ToolLimit {
     return around
   }
 
-  #begin({ limit, name }: RunningCall): void {
+  #begin({ limit, name }: TimedCall): void {
     if (this.#calls.has(limit)) this.#execution.limit(limit, this.#ms, () => toolTimeout(name, this.#ms))
   }
 }
 
-/** The client's tools, whose calls take no time here. Contract: told by the tool that is called and not by its name, which a tool of the server may have. */
+/** The client's tools, whose calls are not timed. Contract: recognised by the tool itself, not by its name, which a tool of the server may share. */
 export function untimed(additions: Additions | undefined, execution: ExecutionState): Additions {
   const tools = additions?.tools?.map(
     ({ tool, ...meta }): ToolMeta => ({

@@ -27,7 +27,7 @@ it('follows a run whose first request arrives later than it was looked for', asy
   expect(asked).toEqual(['POST /agent', follow, 'POST /agent', follow])
 })
 
-it('is told that a thread is busy, if it is so with another run', async () => {
+it('gets the error of a thread that is busy with another run', async () => {
   const statuses = [0, 404, 409, 404]
   const fetch = resumableFetch({
     pauseMs,

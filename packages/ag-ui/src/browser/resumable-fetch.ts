@@ -2,9 +2,9 @@ import { WholeFrames } from './whole-frames.ts'
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
-/** How a connection is kept. */
+/** The options of a resumable fetch. */
 export interface ResumableFetchOptions {
-  /** @default the global one */
+  /** @default the global `fetch` */
   readonly fetch?: Fetch
   /** How often in a row a connection may fail before the stream does. @default 8 */
   readonly attempts?: number
@@ -18,9 +18,9 @@ export interface ResumableFetch extends Fetch {
   stop(threadId: string): Promise<void>
 }
 
-/** What is being read. */
+/** The run that is being read. */
 interface Reading {
-  /** Where the runs of the thread are: `…/threads/<id>/runs/`. */
+  /** The URL of the thread's runs: `…/threads/<id>/runs/`. */
   readonly runs: string
   readonly threadId: string
   readonly protocolVersion: string
@@ -29,9 +29,9 @@ interface Reading {
 }
 
 /**
- * A fetch whose event streams survive a cut: it connects again by itself and goes on after the last whole event.
- * Contract: whoever reads the body sees every event once; aborting ends it as it ends any fetch; a server that stays away is a RUN_ERROR
- * `CONNECTION_LOST`.
+ * A fetch whose event streams survive a lost connection: it reconnects and continues after the last whole event.
+ * Contract: the reader of the body sees every event once; aborting works as in any fetch; if the server stays unreachable, the stream ends with a
+ * RUN_ERROR `CONNECTION_LOST`.
  * @example new HttpAgent({ url, fetch: resumableFetch() })
  */
 export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFetch {
@@ -39,17 +39,17 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
   const current = new Map<string, Reading>()
   const stopping = new Map<string, Promise<unknown>>()
 
-  /** Contract: the answer of the first connection that can be made; what a server refuses is not asked again, unless it is only for now. */
+  /** Connects with retries. Contract: returns the first response; retries a refusal only if its status is temporary. */
   const reach = async (
     connect: () => Promise<Response>,
     signal: AbortSignal | null | undefined,
-    isForNow: (status: number) => boolean = () => false,
+    isTemporary: (status: number) => boolean = () => false,
   ): Promise<Response> => {
     for (let attempt = 0; ; attempt++) {
       await wait(pauseMs(attempt), signal)
       try {
         const response = await connect()
-        if (!isForNow(response.status) || attempt + 1 >= attempts) return response
+        if (!isTemporary(response.status) || attempt + 1 >= attempts) return response
       } catch (error) {
         if (signal?.aborted || attempt + 1 >= attempts) throw error
       }
@@ -65,7 +65,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
     return send(url, { ...init, method: 'GET', body: null, headers })
   }
 
-  /** A run is started once, also where nobody knows whether the first request arrived. */
+  /** Starts a run once, even if it is unknown whether the first request arrived. */
   const start = async (url: string, reading: Reading): Promise<Response> => {
     const { init } = reading
     await stopping.get(reading.threadId)
@@ -76,7 +76,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
       if (there.status !== 404) return there
       const again = await send(url, init)
       if (again.status !== 409) return again
-      // The first request did arrive, only later than it was looked for.
+      // The first request arrived after the run was looked for.
       const late = await follow(reading, 0)
       return late.ok ? late : again
     }, init.signal)
@@ -97,7 +97,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
         reading.init.signal,
         (status) => status >= 500,
       )
-      if (!next.ok) throw new Error(`The run cannot be followed any more: HTTP ${next.status}`)
+      if (!next.ok) throw new Error(`The run can no longer be followed: HTTP ${next.status}`)
       reader = next.body?.getReader()
     }
     const done = () => {
@@ -121,18 +121,18 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
                 return controller.enqueue(text.encode(whole))
               }
               if (chunk && !chunk.done) continue
-              // Without an id there is no run to go back to: the server has told all that there is.
+              // Without an id there is no run to reconnect to: the stream is complete.
               if (frames.ended || (chunk?.done && reading.runId === undefined)) {
                 done()
                 return controller.close()
               }
-              if (chunk?.done && failures++ >= attempts) throw new Error('The stream ended before its run did.')
+              if (chunk?.done && failures++ >= attempts) throw new Error('The stream ended before its run.')
               await again()
             }
           } catch (error) {
             done()
             if (reading.init.signal?.aborted) return controller.error(error)
-            // Told, not thrown: the official client leaves the error of a body unhandled, which ends a Node process.
+            // Sent as an event, not thrown: the official client leaves the error of a body unhandled, which ends a Node process.
             controller.enqueue(text.encode(`data: ${JSON.stringify(LOST)}\n\n`))
             controller.close()
           }
@@ -167,7 +167,7 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
       headers.delete('content-type')
       const url = `${reading.runs}${encodeURIComponent(reading.runId)}/cancel`
       const ask = () => send(url, { method: 'POST', headers, keepalive: true }).then(({ status }) => status)
-      // Whoever stops at once may be here before the run is.
+      // A stop right after the start may arrive before the run exists.
       const asked = (async () => {
         for (const ms of [0, 100, 500]) {
           await wait(ms, undefined)
@@ -181,9 +181,13 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
   })
 }
 
-const LOST = { type: 'RUN_ERROR', code: 'CONNECTION_LOST', message: 'The connection was lost. The run may go on.' }
+const LOST = {
+  type: 'RUN_ERROR',
+  code: 'CONNECTION_LOST',
+  message: 'The connection was lost. The run may still be active.',
+}
 
-/** What a request to an agent reads; undefined for any other request. */
+/** The run that a request to an agent reads; undefined for any other request. */
 function readingOf(url: string, init: RequestInit): Reading | undefined {
   const joined = /^([^?]*\/threads\/([^/?]+))\/connect(?:\?(.*))?$/.exec(url)
   if (joined?.[1] !== undefined && joined[2] !== undefined && init.method !== 'POST') {

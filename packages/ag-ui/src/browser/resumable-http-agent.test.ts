@@ -29,7 +29,7 @@ const waiting: Speech = async function* (_, { signal }) {
   await aborted(signal)
 }
 
-function heard(): AgentSubscriber & { readonly types: string[]; readonly events: AgUiEvent[] } {
+function subscriber(): AgentSubscriber & { readonly types: string[]; readonly events: AgUiEvent[] } {
   const types: string[] = []
   const events: AgUiEvent[] = []
   return {
@@ -63,7 +63,7 @@ describe('ResumableHttpAgent', () => {
         fetch: cutting.fetch,
       })
       agent.messages = [user('u1')]
-      const seen = heard()
+      const seen = subscriber()
       await agent.runAgent({ runId: `r${run}` }, seen)
       expect(agent.messages.at(-1)).toMatchObject({ role: 'assistant', content: COUNTED })
       expect(seen.types.filter((type) => type === 'TEXT_MESSAGE_CONTENT')).toHaveLength(200)
@@ -83,7 +83,7 @@ describe('ResumableHttpAgent', () => {
       reconnect: { ...reconnect, attempts: 3 },
     })
     agent.messages = [user('u1')]
-    const seen = heard()
+    const seen = subscriber()
     const text = Promise.withResolvers<void>()
     const run = agent.runAgent({ runId: 'r1' }, { ...seen, onTextMessageContentEvent: () => text.resolve() })
     await text.promise
@@ -100,7 +100,7 @@ describe('ResumableHttpAgent', () => {
     const agent = new ResumableHttpAgent({ url: server.url, headers, threadId: 't1', reconnect })
     for (let i = 0; i < 20; i++) {
       agent.messages.push(user(`u${i}`))
-      const seen = heard()
+      const seen = subscriber()
       const text = Promise.withResolvers<void>()
       const run = agent.runAgent({ runId: `r${i}` }, { ...seen, onTextMessageContentEvent: () => text.resolve() })
       await text.promise
@@ -111,12 +111,12 @@ describe('ResumableHttpAgent', () => {
     await expect.poll(async () => (await store.threads.get({ ...ANN, threadId: 't1' }))?.runId).toBeUndefined()
   })
 
-  it('joins the run that is under way after a reload, with what was said before', async () => {
-    const gate = Promise.withResolvers<void>()
+  it('joins the active run after a reload, with the messages before it', async () => {
+    const barrier = Promise.withResolvers<void>()
     const { handler } = served(async function* () {
       yield { type: EventType.TEXT_MESSAGE_START, messageId: 'm1', role: 'assistant' }
       yield { type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm1', delta: 'half ' }
-      await gate.promise
+      await barrier.promise
       yield { type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm1', delta: 'and half' }
       yield { type: EventType.TEXT_MESSAGE_END, messageId: 'm1' }
     })
@@ -129,7 +129,7 @@ describe('ResumableHttpAgent', () => {
     await first.detachActiveRun()
     await run
     const second = new ResumableHttpAgent({ url: server.url, headers, threadId: 't1' })
-    const joined = second.connectAgent({}, { onTextMessageContentEvent: () => gate.resolve() })
+    const joined = second.connectAgent({}, { onTextMessageContentEvent: () => barrier.resolve() })
     await joined
     expect(second.messages).toMatchObject([
       { id: 'u1', role: 'user', content: 'Hi' },
@@ -166,7 +166,7 @@ describe.each([
     await using server = await agUiServer(handler)
     const agent = new Asking({ url: server.url, headers, threadId: 't1' })
     agent.messages = [user('u1')]
-    const seen = heard()
+    const seen = subscriber()
     await agent.runAgent({ runId: 'r1' }, seen)
     expect(agent.messages).toMatchObject([{ id: 'u1' }, { role: 'assistant', content: COUNTED }])
     expect(seen.types.at(-1)).toBe('RUN_FINISHED')

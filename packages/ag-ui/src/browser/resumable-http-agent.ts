@@ -7,14 +7,14 @@ import {
 } from '@ag-ui/client'
 import { type ResumableFetch, type ResumableFetchOptions, resumableFetch } from './resumable-fetch.ts'
 
-/** What an HttpAgent takes, and how it connects again. */
+/** The options of an `HttpAgent`, and of reconnecting. */
 export interface ResumableHttpAgentConfig extends HttpAgentConfig {
   readonly reconnect?: Omit<ResumableFetchOptions, 'fetch'>
 }
 
 /**
- * The official HttpAgent for a server made with `agUiHandler`: a cut connection is made again by itself, a page that was
- * reloaded joins the run that is under way (`connectAgent`), and `abortRun` stops the run on the server too.
+ * The official HttpAgent for a server made with `agUiHandler`: it reconnects after a lost connection, a reloaded page joins
+ * the active run (`connectAgent`), and `abortRun` stops the run on the server too.
  * @example const agent = new ResumableHttpAgent({ url: '/agent', threadId })
  */
 export class ResumableHttpAgent extends HttpAgent {

@@ -1,4 +1,4 @@
-/** Cuts an SSE stream into whole frames, and knows how far it has come. */
+/** Splits an SSE stream into whole frames, and keeps the id of the last one. */
 export class WholeFrames {
   /** `<runId>:<sequence>` of the last whole frame that had one. */
   lastId: string | undefined
@@ -7,7 +7,7 @@ export class WholeFrames {
   #rest = ''
   #decoder = new TextDecoder()
 
-  /** Contract: gives what is whole; the rest waits for more, or is dropped by `reset`. */
+  /** Contract: returns whole frames; the rest is kept for the next push, or dropped by `reset`. */
   push(bytes: Uint8Array): string {
     const text = this.#rest + this.#decoder.decode(bytes, { stream: true })
     const end = text.lastIndexOf('\n\n') + 2
@@ -21,7 +21,7 @@ export class WholeFrames {
     return whole
   }
 
-  /** For a new connection: half a frame comes again as a whole. */
+  /** Prepares for a new connection, which sends a partial frame again as a whole. */
   reset(): void {
     this.#rest = ''
     this.#decoder = new TextDecoder()

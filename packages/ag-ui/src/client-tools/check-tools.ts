@@ -5,7 +5,7 @@ import { parametersOf } from './client-proxy-tool.ts'
 
 const LONGEST_NAME = 128
 
-/** Contract: throws `VALIDATION_FAILED` for tools that no model could be given; nesting has been checked. */
+/** Checks client tools. Contract: throws `VALIDATION_FAILED` for tools that no model accepts; nesting has been checked before. */
 export function checkTools(
   tools: readonly Tool[],
   limits: { readonly tools: number; readonly patternLength: number },
@@ -16,7 +16,7 @@ export function checkTools(
     if (name === '' || name.length > LONGEST_NAME || !/^[^\s\p{C}]+$/u.test(name)) {
       throw invalidInput(`tools[${i}].name`, `expected 1 to ${LONGEST_NAME} characters without spaces, ${got(name)}`)
     }
-    if (names.has(name)) throw invalidInput(`tools[${i}].name`, `names are unique, ${got(name)} twice`)
+    if (names.has(name)) throw invalidInput(`tools[${i}].name`, `expected unique names, ${got(name)} twice`)
     names.add(name)
     if (parameters === undefined) return
     checkObject(parameters, `tools[${i}].parameters`)

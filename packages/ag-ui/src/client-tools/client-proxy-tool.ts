@@ -16,7 +16,7 @@ import {
  */
 export function clientProxyTool(tool: Pick<AgUiTool, 'name' | 'description' | 'parameters'>): Tool {
   const { name, description } = tool
-  return { name, description, kind: 'execute', longRunning: true, parameters: foreignSchema(parametersOf(tool)) }
+  return { name, description, kind: 'execute', longRunning: true, parameters: uncheckedSchema(parametersOf(tool)) }
 }
 
 /** The schema of a client tool; one without a schema takes no arguments. */
@@ -25,10 +25,10 @@ export function parametersOf({ parameters }: { readonly parameters?: unknown }):
 }
 
 /**
- * A schema that is shown and not run: a foreign pattern or a foreign tangle of references can keep a server busy for ever.
- * What a model gets wrong most often is checked by hand: that the arguments are an object, what is required, and plain types.
+ * Wraps a client's schema without running it: an untrusted pattern or cycle of references could keep the server busy for ever.
+ * The most common mistakes of models are checked by hand: that the arguments are an object, required properties, and plain types.
  */
-function foreignSchema(schema: JsonSchema): StandardSchema {
+function uncheckedSchema(schema: JsonSchema): StandardSchema {
   return {
     '~standard': {
       version: 1,

@@ -2,12 +2,12 @@ import type { Tool as AgUiTool } from '@ag-ui/core'
 import type { ToolMeta } from '@troupe/kernel'
 import { clientProxyTool } from './client-proxy-tool.ts'
 
-/** What flow gives to agents that can hand over. */
+/** The tool that flow gives to agents that can transfer. */
 const TRANSFER_TOOL = 'transfer_to_agent'
 
 /**
  * The client's tools for one run.
- * Contract: one whose name is taken by a tool of the agent is left out by the kernel, and the name of the transfer tool is taken everywhere.
+ * Contract: the kernel leaves out a client tool whose name an agent's tool has; the name of the transfer tool is always reserved.
  * @example runner.run({ messages, additions: { tools: clientProxyToolset(input.tools) } }, { session })
  */
 export function clientProxyToolset(tools: readonly AgUiTool[]): readonly ToolMeta[] {

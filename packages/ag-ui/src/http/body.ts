@@ -45,7 +45,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
 }
 
 function tooLarge(limit: number): KernelError {
-  return new KernelError('BODY_TOO_LARGE', `body: larger than ${limit} bytes`)
+  return new KernelError('BODY_TOO_LARGE', `body: expected at most ${limit} bytes`)
 }
 
 function invalidBody(message: string): KernelError {

@@ -13,8 +13,8 @@ import { type HandlerParts, type Reader, serveEvents, serveRun } from './serve-r
 const PAGE = 500
 
 /**
- * Joins a thread again, for a page that was reloaded: its history, then the run that is under way from its beginning, or none.
- * Contract: no message twice, be it stored while the run is replayed.
+ * Joins a thread again after a page reload: its history, then its active run from the beginning, if there is one.
+ * Contract: no message appears twice, even if it is stored while the run is replayed.
  */
 export async function connect(
   parts: HandlerParts,
@@ -25,18 +25,21 @@ export async function connect(
   const { ref } = thread
   const runId = runningIn(thread)
   const stored = await history(parts, thread)
-  // A run that shows nothing yet has no log.
+  // A run without events has no log yet.
   if (runId === undefined || !(await hasLog(parts, ref, runId))) {
-    return serveEvents(standing(thread, toAgUiMessages(stored.map(({ message }) => message)), hidden, reader), reader)
+    return serveEvents(
+      idleThreadEvents(thread, toAgUiMessages(stored.map(({ message }) => message)), hidden, reader),
+      reader,
+    )
   }
   const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
   const map = (batch: readonly Logged[]) =>
-    batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? begun(logged, past) : logged))
+    batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? withHistory(logged, past) : logged))
   return serveRun(parts, { ref, runId, after: 0, map }, reader)
 }
 
-/** RUN_STARTED with all that was said before: one event, so that no cut can part them. */
-function begun({ seq, event }: Logged, past: readonly Message[]): Logged {
+/** Adds the history to RUN_STARTED: in one event, so that a broken connection cannot separate them. */
+function withHistory({ seq, event }: Logged, past: readonly Message[]): Logged {
   const started = event as RunStartedEvent
   const { threadId, runId, input } = started
   const known = toAgUiMessages(past)
@@ -45,8 +48,8 @@ function begun({ seq, event }: Logged, past: readonly Message[]): Logged {
   return { seq, event: { ...started, input: { threadId, runId, tools: [], context: [], ...input, messages } } }
 }
 
-/** A thread in which nothing runs, told as a run that ends at once. */
-function standing(
+/** The events of a thread without an active run: a run that ends at once. */
+function idleThreadEvents(
   thread: Thread,
   messages: AgUiMessage[],
   hidden: (key: string) => boolean,

@@ -5,19 +5,19 @@ import type { AgUiEvent } from '../protocol.ts'
 import { gate } from '../write/gate.ts'
 import { PROTOBUF, SSE } from './negotiate.ts'
 
-/** How one reader's stream is written. */
+/** The encoding of one reader's stream. */
 export interface Encoding {
-  /** Contract: exactly this; a client tells protobuf by the whole value. */
+  /** Contract: sent exactly like this; clients recognise protobuf by the whole value. */
   readonly contentType: string
-  /** What is sent while nothing happens; undefined where a client would not understand it. */
+  /** Sent while nothing happens; undefined if clients of this encoding would not understand it. */
   readonly keepAlive?: Uint8Array
-  /** Contract: undefined for an event that this reader is not to see. */
+  /** Contract: undefined for an event that this reader must not see. */
   encode(logged: Logged): string | Uint8Array | undefined
-  /** An event of this connection alone, which has no place in the log. */
+  /** Encodes an event of this connection alone, which is not in the log. */
   aside(event: AgUiEvent): string | Uint8Array
 }
 
-/** Contract: what a client of this protocol version may see; throws `ENCODING_ERROR` from `encode` for what the encoding cannot carry. */
+/** Makes the encoding for a reader. Contract: filters events by protocol version; `encode` throws `ENCODING_ERROR` for an event that cannot be encoded. */
 export async function encodingFor(
   type: typeof SSE | typeof PROTOBUF,
   runId: string,
@@ -27,7 +27,7 @@ export async function encodingFor(
 }
 
 function sse(runId: string, version: string | undefined): Encoding {
-  // A run id holds no line break: it was checked when it came in.
+  // A run id has no line break: it was validated with the input.
   const id = `id: ${runId}:`
   return {
     contentType: `${SSE}; charset=utf-8`,
@@ -45,7 +45,7 @@ function sse(runId: string, version: string | undefined): Encoding {
   }
 }
 
-/** What the protobuf of clients before 1.0 has no word for: it cannot be said to them this way. */
+/** Events that the protobuf schema of clients before 1.0 does not have. */
 const NOT_IN_OLD_PROTOBUF: ReadonlySet<EventType> = new Set([
   EventType.TOOL_CALL_RESULT,
   EventType.ACTIVITY_SNAPSHOT,
@@ -60,7 +60,7 @@ const NOT_IN_OLD_PROTOBUF: ReadonlySet<EventType> = new Set([
 ])
 
 async function protobuf(version: string | undefined): Promise<Encoding> {
-  // Two hundred kilobytes that a server whose clients read SSE never needs.
+  // Loaded on demand: 200 kB that a server with SSE clients never needs.
   const { encode } = await import('@ag-ui/proto')
   const old = version === undefined || Number.parseInt(version, 10) < 1
   const frame = (event: AgUiEvent) => {

@@ -4,30 +4,30 @@ import type { Logged } from '../log/tail.ts'
 import { unencodable } from '../translate/run-error.ts'
 import type { Encoding } from './encoding.ts'
 
-/** The most that is handed to a socket at once; a single event may be larger. */
+/** The most that is passed to a socket at once; a single event may be larger. */
 const CHUNK_BYTES = 65_536
-/** How long events wait in memory for a reader; after that they are read again when it comes back. */
+/** How long events are kept in memory for a reader; after that they are read from the log again. */
 const HELD_MS = 250
 
-/** What a stream of events is made of. */
+/** The options of an event stream. */
 export interface EventStreamOptions {
   /** The last sequence that the reader has. */
   readonly after: number
-  /** Follows the log from a place on, until the signal aborts. */
+  /** Follows the log from a sequence until the signal aborts. */
   readonly follow: (after: number, signal: AbortSignal) => AsyncIterator<readonly Logged[]>
   readonly encoding: Encoding
   readonly clock: Clock
   readonly requestId: string
   readonly keepAliveMs: number
   readonly drainMs: number
-  /** Called once, whatever ended it. Contract: `gone` if the reader left before the end. */
+  /** Called once when the stream ends for any reason. Contract: `gone` is true if the reader left before the end. */
   readonly onEnd: (gone: boolean) => void
   readonly report: (error: KernelError) => void
 }
 
 /**
  * The body of a response: one reader of a run.
- * Contract: pulled, one chunk at a time; a reader costs a chunk and, for a moment, a batch; one that takes nothing for `drainMs` is dropped.
+ * Contract: pulled one chunk at a time; a reader holds one chunk and, briefly, one batch in memory; a reader that takes nothing for `drainMs` is dropped.
  */
 export function eventStream(options: EventStreamOptions): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = new EventReader(options)
@@ -89,12 +89,12 @@ class EventReader {
     }
   }
 
-  /** From here on it is the reader's turn. */
+  /** Starts the timers for a reader that does not pull. */
   watch(controller: Controller): void {
     const { clock, drainMs } = this.#options
     const stalled = () => {
       this.end(false)
-      controller.error(new KernelError('READER_STALLED', `stream: nothing was read for ${drainMs} ms`))
+      controller.error(new KernelError('READER_STALLED', `stream: the reader took nothing for ${drainMs} ms`))
     }
     this.#timers = [clock.after(HELD_MS, () => this.#release(), false), clock.after(drainMs, stalled, false)]
   }
@@ -123,9 +123,9 @@ class EventReader {
     return bytes
   }
 
-  /** Lets go of all events; the next pull follows again from where this one stands. */
+  /** Drops all events in memory; the next pull follows again from the current position. */
   #release(): void {
-    this.#following?.abort(new KernelError('ABORTED', 'stream: nobody reads'))
+    this.#following?.abort(new KernelError('ABORTED', 'stream: the reader has paused or left'))
     this.#next?.catch(() => undefined)
     this.#batches?.return?.().catch(() => undefined)
     this.#batches = undefined
@@ -162,7 +162,7 @@ function chunkOf(batch: readonly Logged[], from: number, encoding: Encoding): [U
       size += part.length
     }
   } catch (error) {
-    // What stands before it is sent first; it is met again at the next pull.
+    // Send the events before it first; the next pull meets the error again.
     if (parts.length === 0) throw error
   }
   return [bytesOf(parts), at - from]

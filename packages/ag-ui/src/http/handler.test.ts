@@ -26,7 +26,7 @@ describe('a run over HTTP', () => {
     expect(frames.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6].map((seq) => `r1:${seq}`))
   })
 
-  it('is protobuf for whoever asks for it, under exactly that content type', async () => {
+  it('is protobuf for a client that asks for it, with exactly that content type', async () => {
     const { handler } = served(() => words(1))
     const response = await handler(post(input(), { accept: 'application/vnd.ag-ui.event+proto' }))
     expect(response.headers.get('content-type')).toBe('application/vnd.ag-ui.event+proto')
@@ -68,15 +68,15 @@ describe('a run over HTTP', () => {
   })
 
   it('goes on when its reader leaves, and can be read again from any place', async () => {
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const { handler } = served(async function* () {
       yield* words(3)
-      await gate.promise
+      await barrier.promise
       yield { type: EventType.CUSTOM, name: 'late', value: 1 }
     })
     const response = await handler(post(input()))
     await response.body?.cancel()
-    gate.resolve()
+    barrier.resolve()
     const all = await framesOf(await handler(get('/threads/t1/runs/r1?protocolVersion=1.0')))
     expect(typesOf(all).slice(-2)).toEqual(['CUSTOM', 'RUN_FINISHED'])
     for (const [i, { id }] of all.entries()) {
@@ -89,7 +89,7 @@ describe('a run over HTTP', () => {
     }
   })
 
-  it('stops when its last reader leaves, if it is told to', async () => {
+  it('stops when its last reader leaves, with onDisconnect cancel', async () => {
     const { handler, store } = served(
       async function* (_, { signal }) {
         yield* words(1)
@@ -210,7 +210,7 @@ describe('what is refused before a stream', () => {
     expect(await again.json()).toMatchObject({ code: 'RUN_ID_TAKEN' })
   })
 
-  it('tells nothing of what broke inside', async () => {
+  it('hides the text of internal errors', async () => {
     const { handler, reported } = served(() => words(1))
     const broken = agUiHandler({
       agent: {
@@ -255,7 +255,7 @@ describe('an agent that breaks its contract', () => {
     expect(reported).toHaveLength(1)
   })
 
-  it('with an event that is no JSON ends in ENCODING_ERROR', async () => {
+  it('with an event that is not JSON ends in ENCODING_ERROR', async () => {
     const { last } = await ends(async function* () {
       yield { type: EventType.CUSTOM, name: 'big', value: 10n as unknown as string }
     })

@@ -21,25 +21,25 @@ import { runRoutes } from './run-routes.ts'
 import type { HandlerParts } from './serve-run.ts'
 import { threadRoutes } from './thread-routes.ts'
 
-/** Who sent a request. */
+/** The user who sent a request. */
 export type Visitor = { readonly user: string /** @default `appName` */; readonly app?: string }
 
-/** How a handler is put together; what an `AgUiAgent` takes may be given here too. */
+/** The options of a handler; those of an `AgUiAgent` may be given here too. */
 export interface AgUiHandlerOptions
   extends Omit<AgUiAgentOptions, 'store' | 'userId' | 'userIdExtractor' | 'appNameExtractor' | 'limits'> {
-  /** Instead of `runner` or `resolveRunner`: an agent that is there already, with options of its own. */
+  /** Instead of `runner` or `resolveRunner`: an existing agent with its own options. */
   readonly agent?: ServedAgent
   /** Contract: the store of the runner. */
   readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'>
-  /** Tells who sent a request; nothing means nobody, which is 401. Contract: the only place where a user comes from. */
+  /** Returns the user who sent a request; without a user the answer is 401. Contract: the only source of the user. */
   readonly authenticate?: (request: Request) => Awaitable<Visitor | undefined>
-  /** Instead of `authenticate`: everybody is this one; served on loopback only. */
+  /** Instead of `authenticate`: the owner of every request; served on loopback only. */
   readonly owner?: Owner
-  /** Where the routes begin. @default '/' */
+  /** The path under which the routes are mounted. @default '/' */
   readonly path?: string
-  /** What the agent can do, beside what every agent here can. */
+  /** Capabilities of the agent, in addition to those of every agent here. */
   readonly capabilities?: AgentCapabilities
-  /** What becomes of a run when its last reader closes the connection. @default 'detach' */
+  /** Whether a run goes on or is cancelled when its last reader closes the connection. @default 'detach' */
   readonly onDisconnect?: 'detach' | 'cancel'
   readonly limits?: InputLimits & HttpLimits
 }
@@ -48,25 +48,25 @@ export interface AgUiHandlerOptions
 export interface HttpLimits {
   /** @default 1_048_576 */
   readonly bodyBytes?: number
-  /** How long nothing happens before a comment is sent. @default 15_000 */
+  /** After how long without an event a keep-alive comment is sent. @default 15_000 */
   readonly keepAliveMs?: number
   /** How long a reader may take nothing. @default 30_000 */
   readonly drainMs?: number
-  /** How long nothing comes from a run of another process before it is looked whether that is still there. @default 5_000 */
+  /** After how long without an event the server checks that a run of another process is still alive. @default 5_000 */
   readonly lookMs?: number
 }
 
 /**
  * A fetch-style handler.
- * Contract: `context` is what a worker is given beside a request; if it has `waitUntil`, the worker is kept until the run that the request started
- * has ended, even if its reader leaves. Anything else is ignored.
+ * Contract: `context` is the execution context of a worker; if it has `waitUntil`, the worker is kept alive until the run that the request started
+ * has ended, even if its reader leaves. Any other context is ignored.
  */
 export interface AgUiHandler extends AsyncDisposable {
   (request: Request, context?: unknown): Promise<Response>
   readonly routes: readonly Route[]
-  /** Whether it knows who sends a request; if not, it belongs on loopback. */
+  /** Whether it authenticates requests; if not, serve it on loopback only. */
   readonly authenticates: boolean
-  /** Takes no more runs, lets those under way end for `graceMs`, then cancels them. @default 5_000 */
+  /** Refuses new runs, waits `graceMs` for active runs to end, then cancels them. @default 5_000 */
   stop(graceMs?: number): Promise<void>
 }
 
@@ -89,7 +89,8 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const parts: HandlerParts = { runs, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
   const deleteThread = async (ref: ThreadRef) => {
     if (agent.sessions) return agent.sessions.deleteSession(ref)
-    if ((await store.threads.get(ref))?.runId !== undefined) throw new KernelError('THREAD_BUSY', 'thread: runs')
+    if ((await store.threads.get(ref))?.runId !== undefined)
+      throw new KernelError('THREAD_BUSY', 'thread: a run is active')
     return store.threads.delete(ref)
   }
   const routes = [
@@ -99,10 +100,10 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
 
   const ownerOf = async (request: Request): Promise<Owner> => {
     const visitor = authenticate ? await authenticate(request) : owner
-    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'http: who is it?')
+    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'authentication required')
     const { app = appName, user } = visitor
     if (isName(app) && isName(user)) return { app, user }
-    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a text that is not empty')
+    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
   }
 
   const handle = async (request: Request, context?: unknown): Promise<Response> => {
@@ -142,15 +143,15 @@ const CAPABILITIES: AgentCapabilities = {
 function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
   const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
-  checkOption(one(agent, runner, resolveRunner), WHO, 'expected one of agent, runner and resolveRunner', agent)
-  const ignored = agent && OF_THE_AGENT.find((name) => options[name] !== undefined)
-  checkOption(!ignored, WHO, `beside agent, ${ignored} is an option of that agent`, ignored)
-  checkOption(one(authenticate, owner), WHO, 'expected authenticate, or an owner who is alone here', owner)
+  checkOption(one(agent, runner, resolveRunner), WHO, 'expected exactly one of agent, runner and resolveRunner', agent)
+  const ignored = agent && AGENT_ONLY_OPTIONS.find((name) => options[name] !== undefined)
+  checkOption(!ignored, WHO, `${ignored} has no effect beside agent; give it to that agent`, ignored)
+  checkOption(one(authenticate, owner), WHO, 'expected either authenticate or, for a single user, owner', owner)
   const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
-  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect is detach or cancel', onDisconnect)
-  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path begins with /', path)
+  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
+  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
-    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} is a number of at least 1`, value)
+    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
   }
 }
 
@@ -172,8 +173,8 @@ const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   drainMs: true,
   lookMs: true,
 }
-/** What would be without effect, and hide nothing, beside an agent that is there already. */
-const OF_THE_AGENT = [
+/** Options that would have no effect beside an existing agent. */
+const AGENT_ONLY_OPTIONS = [
   'hidden',
   'executionTimeoutMs',
   'toolTimeoutMs',
@@ -199,7 +200,7 @@ function waitUntilOf(context: unknown): RouteContext['waitUntil'] {
   return typeof worker?.waitUntil === 'function' ? (work) => worker.waitUntil?.(work) : () => undefined
 }
 
-/** The id that a proxy gave, if it is one; else one of our own. */
+/** The id from a proxy if it is valid, else a new one. */
 function requestIdOf({ headers }: Request): string {
   const given = headers.get('x-request-id')
   return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID()

@@ -20,7 +20,7 @@ export async function* words(count: number, text = 'word '): AsyncGenerator<AgUi
   yield { type: EventType.TEXT_MESSAGE_END, messageId: 'm1' }
 }
 
-/** Waits until somebody has had enough. */
+/** Waits until the signal aborts. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
 }

@@ -6,7 +6,7 @@ import { refuse } from './reply.ts'
 
 /**
  * Serves a handler with node:http.
- * Contract: a handler that does not know who sends a request answers this machine alone.
+ * Contract: a handler without `authenticate` answers requests from this machine only.
  * @example createServer(toNodeListener(handler)).listen(8000, '127.0.0.1')
  */
 export function toNodeListener(handler: AgUiHandler): RequestListener {
@@ -24,22 +24,22 @@ async function serve(handler: AgUiHandler, incoming: IncomingMessage, outgoing: 
   // Without a listener a broken connection would end the process.
   outgoing.on('error', gone)
   try {
-    await send(await answer(handler, incoming, controller.signal), outgoing, controller.signal)
+    await send(await respond(handler, incoming, controller.signal), outgoing, controller.signal)
   } finally {
     outgoing.off('close', gone)
   }
 }
 
-function answer(handler: AgUiHandler, incoming: IncomingMessage, signal: AbortSignal): Awaitable<Response> {
+function respond(handler: AgUiHandler, incoming: IncomingMessage, signal: AbortSignal): Awaitable<Response> {
   if (!handler.authenticates && !isLocal(incoming)) {
-    const error = new KernelError('FORBIDDEN', 'Without authenticate only this machine is served.')
+    const error = new KernelError('FORBIDDEN', 'This server answers requests from its own machine only.')
     return refuse(error, crypto.randomUUID())
   }
   let request: Request
   try {
     request = requestOf(incoming, signal)
   } catch {
-    return refuse({ code: 'METHOD_NOT_ALLOWED', message: 'No such method here.' }, crypto.randomUUID())
+    return refuse({ code: 'METHOD_NOT_ALLOWED', message: 'This method is not supported.' }, crypto.randomUUID())
   }
   return handler(request)
 }
@@ -51,7 +51,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !name.startsWith(':')) list.set(name, Array.isArray(value) ? value.join(', ') : value)
   }
-  // Only the path counts, and it may be anything: a full address, or slashes.
+  // Only the path matters, and it may be anything: a full address, or slashes.
   const address = `http://localhost${url.startsWith('/') ? url : `/${url}`}`
   const withBody = method !== 'GET' && method !== 'HEAD'
   return new Request(address, {
@@ -62,7 +62,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   })
 }
 
-/** The body of a request, read as far as somebody asks for it. */
+/** The body of a request, read on demand. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   const chunks = incoming[Symbol.asyncIterator]()
   return new ReadableStream<Uint8Array>(
@@ -80,7 +80,7 @@ function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   )
 }
 
-/** Contract: nothing is taken from the response that the socket has no room for; a reader that leaves cancels it. */
+/** Sends a response. Contract: reads no more of it than the socket has room for; cancels it when the reader leaves. */
 async function send(response: Response, outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
   const headers: Record<string, string> = {}
   for (const [name, value] of response.headers) headers[name] = value
@@ -121,7 +121,7 @@ async function send(response: Response, outgoing: ServerResponse, signal: AbortS
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
 const LOCAL_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
-/** From this machine, and by its name: a page that has its own name point here does not get in. */
+/** Whether a request comes from this machine and names it as host, which blocks DNS rebinding. */
 function isLocal({ socket, headers }: IncomingMessage): boolean {
   return LOOPBACK.test(socket.remoteAddress ?? '') && LOCAL_HOST.test(headers.host ?? '')
 }

@@ -27,7 +27,7 @@ async function answerTo(request: Request): Promise<unknown> {
   return { status: response.status, body }
 }
 
-it('every route with an id answers alike for what is foreign, what is absent and what is no id', async () => {
+it('every route with an id answers alike for an id of another owner, an unknown id and an invalid id', async () => {
   const { handler, store } = held
   await framesOf(await handler(post(input('done', 'threadA'))))
   const live = await handler(post(input('live', 'threadB')))
@@ -71,7 +71,7 @@ it('a list shows its owner alone, and a run under the id of a foreign thread is 
   expect(log.status).toBe(404)
 })
 
-it('nobody gets anything', async () => {
+it('a request without a user gets nothing', async () => {
   for (const route of held.handler.routes) {
     const response = await held.handler(requestTo(route, '', { threadId: 'threadA', runId: 'done' }))
     expect(response.status, route.name).toBe(401)

@@ -1,7 +1,7 @@
 import { type JsonObject, KernelError } from '@troupe/kernel'
 import { publicError } from '../translate/run-error.ts'
 
-/** Codes whose message was written for whoever sent the request. */
+/** The HTTP status of each code. */
 const STATUS: ReadonlyMap<string, number> = new Map([
   ['VALIDATION_FAILED', 400],
   ['UNAUTHENTICATED', 401],
@@ -21,7 +21,8 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['AGENT_ERROR', 500],
 ])
 const RETRY_AFTER_S = 1
-const OURS = new Set([
+/** Codes whose message is written for the client. */
+const CLIENT_MESSAGES = new Set([
   'VALIDATION_FAILED',
   'UNAUTHENTICATED',
   'FORBIDDEN',
@@ -32,7 +33,7 @@ const OURS = new Set([
   'SERVER_STOPPING',
 ])
 
-/** The status of a code, or undefined for what is told inside a stream. */
+/** The status of a code, or undefined for an error that is sent as a stream of one event. */
 export function statusOf(code: string): number | undefined {
   return STATUS.get(code)
 }
@@ -45,16 +46,16 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   })
 }
 
-/** What an error looks like from outside. */
+/** An error as the client gets it. */
 export interface Refusal {
   readonly code: string
   readonly message: string
-  /** For example who holds a busy thread. */
+  /** More fields, for example the run that holds a busy thread. */
   readonly more?: JsonObject
   readonly headers?: Record<string, string>
 }
 
-/** An answer instead of a stream: code, safe message and the id that the operator finds it by. */
+/** An error response: code, safe message, and the id by which the operator finds it. */
 export function refuse({ code, message, more, headers }: Refusal, requestId: string): Response {
   const status = STATUS.get(code) ?? 500
   return json(
@@ -70,14 +71,15 @@ export function refuse({ code, message, more, headers }: Refusal, requestId: str
 }
 
 /**
- * The public side of anything thrown in a handler.
- * Contract: a message of ours or none at all; what a database or an agent says never gets out.
+ * The public part of anything thrown in a handler.
+ * Contract: only messages written for clients; the text of a database or an agent never gets out.
  */
 export function refusalOf(error: unknown): Refusal {
   if (!KernelError.is(error)) return publicError({ code: 'AGENT_FAILED' })
   const { code, message, details } = error
-  if (OURS.has(code))
+  if (CLIENT_MESSAGES.has(code))
     return { code, message, ...(Array.isArray(details.issues) && { more: { issues: details.issues } }) }
-  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE') return { code, message: 'The store does not answer.' }
+  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE')
+    return { code, message: 'The store is unavailable. Try again later.' }
   return publicError(error)
 }

@@ -2,18 +2,18 @@ import { type Json, KernelError, type Owner } from '@troupe/kernel'
 
 /** One request, on behalf of its owner. */
 export interface RouteContext {
-  /** Contract: the only way to data; whatever a route reads or writes is this owner's. */
+  /** Contract: a route reads and writes data of this owner only. */
   readonly owner: Owner
   /** The ids in the path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly request: Request
   readonly requestId: string
-  /** Keeps a worker after its answer until some work is done. */
+  /** Keeps a worker alive after its response until the work is done. */
   readonly waitUntil: (work: Promise<unknown>) => void
 }
 
-/** A route as data, so that a test can walk all of them. */
+/** A route as data, so that a test can iterate over all of them. */
 export interface Route {
   readonly name: string
   readonly method: 'GET' | 'POST' | 'DELETE'

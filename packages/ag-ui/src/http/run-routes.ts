@@ -8,7 +8,7 @@ import { json, refuse, statusOf } from './reply.ts'
 import type { Route, RouteContext } from './routes.ts'
 import { acceptedBy, type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
 
-/** How long a cancel waits for a run of another process, which looks for it every two seconds. */
+/** How long a cancel request waits for a run of another process, which checks for it every two seconds. */
 const ELSEWHERE_MS = 5_000
 
 /** The routes of runs: start, follow, cancel. */
@@ -21,9 +21,9 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
       path: '/',
       async handle({ owner, request, requestId, waitUntil }) {
         const type = acceptedBy(request)
-        // The agent checks it; what is looked at here may be anything.
+        // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
-        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'server: stopping, try again')
+        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
         const starting = runs.start(input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
@@ -65,7 +65,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
   ]
 }
 
-/** What the answer to a run that never began looks like: an HTTP error, or where the protocol has a word for it, a stream of that. */
+/** The response for a run that never began: an HTTP error, or a stream of one RUN_ERROR for a code without a status. */
 async function refused(
   { store }: HandlerParts,
   ref: ThreadRef,
@@ -76,12 +76,12 @@ async function refused(
     return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
   }
   if (code !== 'THREAD_BUSY') return refuse({ code, message }, reader.requestId)
-  // An agent may leave it out; by now that run may be over.
+  // The agent may leave out the holder; by now that run may be over.
   const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
   return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, reader.requestId)
 }
 
-/** From where a reader goes on: `Last-Event-ID`, which a browser repeats by itself, before `after`. */
+/** The position from which a reader continues: `Last-Event-ID`, which browsers repeat, takes precedence over `after`. */
 function positionOf({ request, query }: RouteContext, runId: string): number {
   const header = request.headers.get('last-event-id')
   if (header) {
@@ -93,7 +93,7 @@ function positionOf({ request, query }: RouteContext, runId: string): number {
   return sequenceOf('after', query.get('after') ?? '0')
 }
 
-/** A header as whoever sent it meant it: browsers send UTF-8, and servers read one character per byte. */
+/** Decodes a header: browsers send UTF-8, and servers read one character per byte. */
 function utf8(header: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(header, (byte) => byte.charCodeAt(0)))
@@ -104,7 +104,7 @@ function utf8(header: string): string {
 
 function sequenceOf(field: string, text: string): number {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : undefined
-  if (number === undefined) throw invalid(field, 'expected a whole number')
+  if (number === undefined) throw invalid(field, 'expected a whole number from 0 on')
   return number
 }
 
@@ -114,10 +114,10 @@ function invalid(path: string, message: string): KernelError {
 
 /** Contract: `NOT_FOUND` unless this owner has such a run. */
 async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Promise<void> {
-  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: unknown')
+  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: not found')
 }
 
-/** Whether a run of another process has closed its log and let go of the thread, in a few seconds. */
+/** Whether a run of another process closes its log and releases the thread within a few seconds. */
 async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
   const controller = new AbortController()
   const closed = (async () => {

@@ -7,7 +7,7 @@ import { encodingFor } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
 import { negotiate } from './negotiate.ts'
 
-/** What all routes share. */
+/** The parts that all routes share. */
 export interface HandlerParts {
   readonly runs: LiveRuns
   readonly store: Pick<Store, 'threads' | 'runLog'>
@@ -19,21 +19,21 @@ export interface HandlerParts {
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
-/** Who reads, how. */
+/** The format that a reader asked for. */
 export interface Reader {
   readonly type: NonNullable<ReturnType<typeof negotiate>>
   readonly protocolVersion: string | undefined
   readonly requestId: string
 }
 
-/** Contract: `NOT_ACCEPTABLE` if the client takes neither SSE nor protobuf. */
+/** The media type for a request. Contract: throws `NOT_ACCEPTABLE` if the client accepts neither SSE nor protobuf. */
 export function acceptedBy(request: Request): Reader['type'] {
   const type = negotiate(request.headers.get('accept'))
   if (type) return type
   throw new KernelError('NOT_ACCEPTABLE', 'accept: expected text/event-stream or application/vnd.ag-ui.event+proto')
 }
 
-/** What is read of which run; `map` turns the events of the log into those of this reader. */
+/** The run to read, and from where; `map` changes the events of the log for this reader. */
 export interface Reading {
   readonly ref: ThreadRef
   readonly runId: string
@@ -41,7 +41,7 @@ export interface Reading {
   readonly map?: (batch: readonly Logged[]) => readonly Logged[]
 }
 
-/** A response that follows a run. Contract: the reader may be slow, stall or leave; the run is not held up by it. */
+/** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
 export async function serveRun(parts: HandlerParts, reading: Reading, reader: Reader): Promise<Response> {
   const { runs, store, clock, lookMs, onDisconnect, report } = parts
   const { ref, runId } = reading
@@ -67,7 +67,7 @@ export async function serveRun(parts: HandlerParts, reading: Reading, reader: Re
   return new Response(body, { headers: streamHeaders(encoding.contentType) })
 }
 
-/** A response of these events alone, which are in no log. */
+/** A response of these events alone, which are not in a log. */
 export async function serveEvents(events: readonly AgUiEvent[], reader: Reader): Promise<Response> {
   const encoding = await encodingFor(reader.type, '', reader.protocolVersion)
   const frames = events.map((event) => encoding.aside(event))

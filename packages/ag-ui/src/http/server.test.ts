@@ -16,7 +16,7 @@ describe('agUiServer', () => {
     expect(typesOf(await framesOf(response)).at(-1)).toBe('RUN_FINISHED')
   })
 
-  it('listens on loopback alone when it does not know its visitors, and answers nobody else', async () => {
+  it('listens on loopback only without authentication, and answers no other machine', async () => {
     const { handler } = served(() => words(1), { authenticate: undefined as never, owner: ANN })
     await expect(agUiServer(handler, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await using server = await agUiServer(handler)
@@ -103,10 +103,10 @@ describe('agUiServer', () => {
   })
 
   it('sends a sign of life while nothing happens', async () => {
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const { handler } = served(
       async function* () {
-        await gate.promise
+        await barrier.promise
         yield { type: EventType.CUSTOM, name: 'late', value: 1 }
       },
       { limits: { keepAliveMs: 20 } },
@@ -116,7 +116,7 @@ describe('agUiServer', () => {
     let text = ''
     for await (const chunk of response.body ?? []) {
       text += new TextDecoder().decode(chunk)
-      if (text.split(': ping\n\n').length > 3) gate.resolve()
+      if (text.split(': ping\n\n').length > 3) barrier.resolve()
     }
     expect(text.split(': ping\n\n').length).toBeGreaterThan(3)
     expect(text).toContain('RUN_FINISHED')

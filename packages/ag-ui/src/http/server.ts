@@ -5,9 +5,9 @@ import { checkOptionNames, KernelError } from '@troupe/kernel'
 import type { AgUiHandler } from './handler.ts'
 import { toNodeListener } from './node.ts'
 
-/** Where a server listens. */
+/** The options of a server. */
 export interface AgUiServerOptions {
-  /** @default 0, any that is free */
+  /** @default 0, a free port */
   readonly port?: number
   /** @default '127.0.0.1' */
   readonly host?: string
@@ -19,13 +19,13 @@ export interface AgUiServerOptions {
 export interface AgUiServer extends AsyncDisposable {
   readonly url: string
   readonly server: Server
-  /** Takes nothing more, lets runs end for `graceMs`, then cancels them; readers see how their runs end. @default 5_000 */
+  /** Refuses new requests, waits `graceMs` for runs to end, then cancels them; readers see how their runs end. @default 5_000 */
   stop(graceMs?: number): Promise<void>
 }
 
 /**
- * Listens for a handler.
- * Contract: `CONFIG_INVALID` where a handler without `authenticate` would be reached from elsewhere.
+ * Starts a server for a handler.
+ * Contract: rejects with `CONFIG_INVALID` if a handler without `authenticate` could be reached from another machine.
  * @example await using server = await agUiServer(handler, { port: 8000 })
  */
 export async function agUiServer(handler: AgUiHandler, options: AgUiServerOptions = {}): Promise<AgUiServer> {
@@ -34,7 +34,7 @@ export async function agUiServer(handler: AgUiHandler, options: AgUiServerOption
   if (!handler.authenticates && !/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
     throw new KernelError(
       'CONFIG_INVALID',
-      `agUiServer: without authenticate it listens on loopback only, got "${host}"`,
+      `agUiServer: without authenticate, host must be a loopback address, got "${host}"`,
     )
   }
   const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, toNodeListener(handler))
@@ -45,9 +45,9 @@ export async function agUiServer(handler: AgUiHandler, options: AgUiServerOption
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
     await handler.stop(graceMs)
-    // Readers get the last words of their runs; those who do not take them are not waited for.
-    const sweep = setInterval(() => server.closeIdleConnections(), LAST_WORDS_MS / 50)
-    const giveUp = setTimeout(() => server.closeAllConnections(), LAST_WORDS_MS)
+    // Readers get a moment to receive the last events of their runs.
+    const sweep = setInterval(() => server.closeIdleConnections(), LAST_EVENTS_MS / 50)
+    const giveUp = setTimeout(() => server.closeAllConnections(), LAST_EVENTS_MS)
     await closed
     clearInterval(sweep)
     clearTimeout(giveUp)
@@ -60,4 +60,4 @@ export async function agUiServer(handler: AgUiHandler, options: AgUiServerOption
   }
 }
 
-const LAST_WORDS_MS = 1_000
+const LAST_EVENTS_MS = 1_000

@@ -11,16 +11,16 @@ import { json, refuse } from './reply.ts'
 import type { Route, RouteContext } from './routes.ts'
 import { acceptedBy, type HandlerParts } from './serve-run.ts'
 
-/** What the routes of threads need beyond what all need. */
+/** The options of the thread routes. */
 export interface ThreadRoutesOptions {
   readonly capabilities: AgentCapabilities
   /** State that clients do not see. */
   readonly hidden: (key: string) => boolean
-  /** Contract: `THREAD_BUSY` while it runs; false if there is none. */
+  /** Contract: throws `THREAD_BUSY` while a run is active; false if there is no such thread. */
   readonly deleteThread: (ref: ThreadRef) => Promise<boolean>
 }
 
-/** The routes of threads: list, state, messages, joining again, deleting; and what the agent can do. */
+/** The routes of threads (list, state, messages, connect, delete), and of the agent's capabilities. */
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
   const { store } = parts
   const { capabilities, hidden, deleteThread } = options
@@ -85,7 +85,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
           if (!KernelError.is(error, 'THREAD_BUSY')) throw error
           const more = runId === undefined ? {} : { more: { holder: { runId } } }
           return refuse(
-            { code: error.code, message: 'A run is under way in this conversation.', ...more },
+            { code: error.code, message: 'A run is active in this conversation.', ...more },
             context.requestId,
           )
         }
@@ -103,7 +103,7 @@ async function threadOf({ store }: HandlerParts, { owner, params }: RouteContext
   try {
     thread = await store.threads.get({ ...owner, threadId: params.threadId as string })
   } catch (error) {
-    // An id that no store takes is the id of nothing.
+    // No thread can have an id that the store refuses.
     if (!KernelError.is(error, 'VALIDATION_FAILED')) throw error
   }
   if (!thread) throw unknown()
@@ -111,7 +111,7 @@ async function threadOf({ store }: HandlerParts, { owner, params }: RouteContext
 }
 
 function unknown(): KernelError {
-  return new KernelError('NOT_FOUND', 'thread: unknown')
+  return new KernelError('NOT_FOUND', 'thread: not found')
 }
 
 function summaryOf(thread: Thread) {

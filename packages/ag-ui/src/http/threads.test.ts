@@ -116,7 +116,7 @@ describe('threads over HTTP', () => {
     expect(frames.slice(1)).toEqual((await framesOf(live)).slice(1))
   })
 
-  it('cannot be told to stop what has ended, which is no error', async () => {
+  it('cancelling a run that has ended is not an error', async () => {
     const { handler } = await filled()
     await framesOf(await handler(post(input('r1'))))
     const cancel = new Request('http://localhost/threads/t1/runs/r1/cancel', {

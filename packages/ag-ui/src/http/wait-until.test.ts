@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { framesOf, input, post, served, typesOf, words } from './http.fixture.ts'
 
 it('a run keeps its worker until it has ended, even if its reader leaves', async () => {
-  const gate = Promise.withResolvers<void>()
+  const barrier = Promise.withResolvers<void>()
   const { handler } = served(async function* () {
     yield* words(1)
-    await gate.promise
+    await barrier.promise
   })
   const order: string[] = []
   const worker = {
@@ -17,7 +17,7 @@ it('a run keeps its worker until it has ended, even if its reader leaves', async
   const response = await handler(post(input()), worker)
   await response.body?.cancel()
   order.push('left')
-  gate.resolve()
+  barrier.resolve()
   await Promise.all(worker.kept)
   expect(order).toEqual(['left', 'ended'])
   const refused = await handler(post(input()), worker)

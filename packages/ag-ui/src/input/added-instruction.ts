@@ -1,6 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 
-/** What a client adds to the instruction of the root agent: its leading system message, then its context as `description: value` lines. */
+/** The client's addition to the instruction of the root agent: its leading system message, then its context as `description: value` lines. */
 export function addedInstruction({ messages, context }: Pick<RunAgentInput, 'messages' | 'context'>): string {
   const [first] = messages
   const system = first?.role === 'system' || first?.role === 'developer' ? first.content.trim() : ''

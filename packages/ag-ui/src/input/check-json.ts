@@ -3,7 +3,7 @@ import { got, KernelError } from '@troupe/kernel'
 const INTERNALS = new Set(['__proto__', 'constructor', 'prototype'])
 const LONGEST_PATH = 200
 
-/** What is wrong with a run input, and where. */
+/** The error of an invalid run input, with the path of the field. */
 export function invalidInput(path: string, message: string): KernelError {
   const field = path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path
   return new KernelError('VALIDATION_FAILED', `run input, ${field}: ${message}`, {
@@ -12,7 +12,7 @@ export function invalidInput(path: string, message: string): KernelError {
 }
 
 /**
- * A field as people write it.
+ * Formats the path of a field.
  * @example pathOf(['messages', 2, 'content']) // 'messages[2].content'
  */
 export function pathOf(keys: readonly PropertyKey[]): string {
@@ -21,36 +21,36 @@ export function pathOf(keys: readonly PropertyKey[]): string {
   return path || 'input'
 }
 
-interface Place {
+interface JsonNode {
   readonly value: object
   readonly key: PropertyKey
-  readonly parent: Place | undefined
+  readonly parent: JsonNode | undefined
   readonly depth: number
 }
 
 /**
- * Checks foreign JSON before anything recursive touches it.
- * Contract: throws `VALIDATION_FAILED` for what is nested deeper than `depth`, for keys that name object internals, and for what is no JSON; needs no stack.
+ * Checks untrusted JSON before any recursive code reads it.
+ * Contract: throws `VALIDATION_FAILED` for nesting deeper than `depth`, for keys that name object internals, and for values that are not JSON; does not recurse.
  */
 export function checkJson(root: object, depth: number): void {
-  const open: Place[] = [{ value: root, key: '', parent: undefined, depth: 1 }]
-  for (let place = open.pop(); place; place = open.pop()) {
-    const list = Array.isArray(place.value)
-    for (const name of Object.keys(place.value)) {
+  const open: JsonNode[] = [{ value: root, key: '', parent: undefined, depth: 1 }]
+  for (let node = open.pop(); node; node = open.pop()) {
+    const list = Array.isArray(node.value)
+    for (const name of Object.keys(node.value)) {
       const key = list ? Number(name) : name
-      const value: unknown = (place.value as Record<string, unknown>)[name]
+      const value: unknown = (node.value as Record<string, unknown>)[name]
       const wrong = INTERNALS.has(name) ? 'the name of an object internal is not allowed' : notJson(value, list)
-      if (wrong !== undefined) throw invalidInput(pathOf(keysOf(place, key)), wrong)
+      if (wrong !== undefined) throw invalidInput(pathOf(keysOf(node, key)), wrong)
       if (typeof value !== 'object' || value === null) continue
-      if (place.depth >= depth) {
-        throw invalidInput(pathOf(keysOf(place, key)), `nested deeper than ${depth} levels`)
+      if (node.depth >= depth) {
+        throw invalidInput(pathOf(keysOf(node, key)), `nested deeper than ${depth} levels`)
       }
-      open.push({ value, key, parent: place, depth: place.depth + 1 })
+      open.push({ value, key, parent: node, depth: node.depth + 1 })
     }
   }
 }
 
-/** A property that is undefined is one that is absent. */
+/** An undefined property counts as absent. */
 function notJson(value: unknown, inList: boolean): string | undefined {
   switch (typeof value) {
     case 'string':
@@ -71,8 +71,8 @@ function notJson(value: unknown, inList: boolean): string | undefined {
   }
 }
 
-function keysOf(place: Place, key: PropertyKey): PropertyKey[] {
+function keysOf(node: JsonNode, key: PropertyKey): PropertyKey[] {
   const keys = [key]
-  for (let at: Place | undefined = place; at?.parent; at = at.parent) keys.unshift(at.key)
+  for (let at: JsonNode | undefined = node; at?.parent; at = at.parent) keys.unshift(at.key)
   return keys
 }

@@ -3,14 +3,15 @@ import { got, type Json, type JsonObject, notJson, type RunInput } from '@troupe
 import { equal } from '../translate/json-patch.ts'
 import { invalidInput, pathOf } from './check-json.ts'
 
-/** Contract: throws `VALIDATION_FAILED` for what is no object, is no JSON or is too large; nesting has been checked. */
+/** Checks a client's state. Contract: throws `VALIDATION_FAILED` if it is not an object, not JSON or too large; nesting has been checked before. */
 export function checkClientState(state: unknown, bytes: number): void {
   if (state === undefined) return
   if (typeof state !== 'object' || state === null || Array.isArray(state)) {
     throw invalidInput('state', `expected an object, ${got(state)}`)
   }
   for (const key of Object.keys(state)) {
-    if (key === '' || !key.isWellFormed()) throw invalidInput('state', `a key is a non-empty text, ${got(key)}`)
+    if (key === '' || !key.isWellFormed())
+      throw invalidInput('state', `expected keys that are non-empty strings, ${got(key)}`)
   }
   const broken = notJson(state)
   if (broken !== undefined) throw invalidInput(`state${broken}`, 'expected JSON')
@@ -20,28 +21,28 @@ export function checkClientState(state: unknown, bytes: number): void {
   if (size > bytes) throw invalidInput('state', `expected at most ${bytes} bytes, got ${size}`)
 }
 
-/** Lives for one run and is not shown. */
+/** Whether a key lives for one run only and is not shown. */
 export function isTemporary(key: string): boolean {
   return key.startsWith('temp:')
 }
 
-/** What a client's state changes in a thread. */
+/** The change that a client's state makes to a thread. */
 export type StateChange = Required<NonNullable<RunInput['state']>>
 
 /**
- * What a client's state changes in that of a thread: it is the state the run starts from, so that a key it lacks is removed.
- * Contract: none at all, and an empty one, say nothing (a page that was just loaded has an empty one); hidden keys are not the client's to change, `VALIDATION_FAILED`.
+ * The change that a client's state makes to a thread: the run starts from the client's state, so a key that it lacks is removed.
+ * Contract: a missing or empty state leaves the thread's state as it is (a page that was just loaded has an empty one); setting a hidden key is `VALIDATION_FAILED`.
  */
 export function stateChange(
   { state }: Pick<RunAgentInput, 'state'>,
   stored: JsonObject,
   hidden: (key: string) => boolean,
 ): StateChange | undefined {
-  const wished = Object.entries((state ?? {}) as JsonObject)
-  if (wished.length === 0) return undefined
+  const entries = Object.entries((state ?? {}) as JsonObject)
+  if (entries.length === 0) return undefined
   const set: Record<string, Json> = {}
-  for (const [key, value] of wished) {
-    if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'a client cannot set it')
+  for (const [key, value] of entries) {
+    if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'clients cannot set this key')
     if (isTemporary(key) || !Object.hasOwn(stored, key) || !equal(stored[key] as Json, value)) set[key] = value
   }
   const removed = Object.keys(stored).filter((key) => !hidden(key) && !Object.hasOwn(state as JsonObject, key))

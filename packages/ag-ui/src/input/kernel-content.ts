@@ -3,8 +3,8 @@ import type { Content, FilePart, Part } from '@troupe/kernel'
 import { invalidInput } from './check-json.ts'
 
 /**
- * The content of an AG-UI message in the kernel's words.
- * Contract: throws `VALIDATION_FAILED` for media that nobody here can get at.
+ * Converts the content of an AG-UI message to kernel content.
+ * Contract: throws `VALIDATION_FAILED` for media that the server cannot read.
  */
 export function kernelContent(content: string | readonly ContentPart[], path: string): Content {
   if (typeof content === 'string') return content
@@ -20,7 +20,7 @@ type MediaKind = Exclude<ContentPart['type'], 'text'>
 
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const DATA_URL = /^data:([^;,]+)(?:;[^;,]+)*;base64,/i
-/** Of media that comes without its type. */
+/** The media type if the client gives none. */
 const ANY: Record<MediaKind, string> = {
   image: 'image/*',
   audio: 'audio/*',

@@ -1,6 +1,6 @@
 /**
- * A message of an older client as today's protocol has it: `binary` parts become media parts.
- * Contract: takes anything and leaves what it does not know as it is.
+ * Converts a message of an older client to the current protocol: `binary` parts become media parts.
+ * Contract: accepts any value and returns unknown ones unchanged.
  */
 export function upgradeMessage(message: unknown): unknown {
   if (!isRecord(message) || !Array.isArray(message.content)) return message

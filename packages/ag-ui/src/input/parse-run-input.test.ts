@@ -97,7 +97,7 @@ describe('what does not fit is VALIDATION_FAILED and named', () => {
     ['__proto__ in the state', with_({ state: proto }), 'state.a.__proto__'],
     ['constructor in the state', with_({ state: { constructor: 1 } }), 'state.constructor'],
     ['prototype in what is forwarded', with_({ forwardedProps: [{ prototype: 1 }] }), 'forwardedProps[0].prototype'],
-    ['what is no JSON', with_({ state: { when: new Date(0) } }), 'state.when'],
+    ['a value that is not JSON', with_({ state: { when: new Date(0) } }), 'state.when'],
     ['NaN', with_({ state: { n: Number.NaN } }), 'state.n'],
     ['a tool without a name', with_({ tools: [tool({}, '')] }), 'tools[0].name'],
     ['a tool twice', with_({ tools: [tool({}), tool({})] }), 'tools[1].name'],

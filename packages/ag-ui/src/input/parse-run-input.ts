@@ -7,7 +7,7 @@ import { checkJson, invalidInput, pathOf } from './check-json.ts'
 import { checkClientState } from './client-state.ts'
 import { upgradeMessage } from './legacy-parts.ts'
 
-/** How large a run input may be; the size of a whole body is the server's business. */
+/** The limits of a run input; the server limits the size of the whole body. */
 export interface InputLimits {
   /** Bytes of `state` as JSON. @default 262_144 */
   readonly stateBytes?: number
@@ -39,8 +39,8 @@ const DEFAULTS: Required<InputLimits> = {
 }
 
 /**
- * Makes a RunAgentInput of anything a client may send, older clients included.
- * Contract: throws nothing but `VALIDATION_FAILED`, which names the field in `details.issues`; what was given is not changed.
+ * Parses the run input of any client, older ones included.
+ * Contract: throws only `VALIDATION_FAILED`, which names the field in `details.issues`; does not change the value.
  * @example const input = parseRunAgentInput(await request.json())
  */
 export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): RunAgentInput {
@@ -66,22 +66,23 @@ export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): Ru
 function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAgentInput, longest: number): void {
   checkId('threadId', threadId, longest)
   checkId('runId', runId, longest)
-  if (isHold(runId)) throw invalidInput('runId', `its beginning is reserved, ${got(runId)}`)
+  if (isHold(runId)) throw invalidInput('runId', `the prefix is reserved, ${got(runId)}`)
   if (parentRunId !== undefined) checkId('parentRunId', parentRunId, longest)
   const counted = new Set<string>()
   messages.forEach((message, i) => {
     checkId(`messages[${i}].id`, message.id, longest)
     if (message.role === 'tool') checkId(`messages[${i}].toolCallId`, message.toolCallId, longest)
     if (message.role !== 'tool' && message.role !== 'user') return
-    if (counted.has(message.id)) throw invalidInput(`messages[${i}].id`, `ids are unique, ${got(message.id)} twice`)
+    if (counted.has(message.id))
+      throw invalidInput(`messages[${i}].id`, `expected unique ids, ${got(message.id)} twice`)
     counted.add(message.id)
   })
   const answered = new Set<string>()
   resume.forEach(({ interruptId }, i) => {
-    // An interrupt is named by us, after a run, a call and an agent.
+    // The server makes interrupt ids from the ids of a run, a call and an agent.
     checkId(`resume[${i}].interruptId`, interruptId, longest * 3)
     if (answered.has(interruptId)) {
-      throw invalidInput(`resume[${i}].interruptId`, `one answer each, ${got(interruptId)} twice`)
+      throw invalidInput(`resume[${i}].interruptId`, `expected one answer per interrupt, ${got(interruptId)} twice`)
     }
     answered.add(interruptId)
   })

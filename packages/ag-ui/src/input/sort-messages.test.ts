@@ -26,7 +26,7 @@ describe('工具结果: which results count', () => {
     expect(sorted.processed).toEqual(['r-c1', 'other'])
   })
 
-  test('late and foreign ones do not, and are told apart later', () => {
+  test('late and unknown ones do not, and are distinguished later', () => {
     expect(sort([result('old'), user])).toMatchObject({ results: [], notOpen: ['old'], processed: ['r-old', 'u1'] })
   })
 
@@ -49,7 +49,7 @@ describe('工具结果: which results count', () => {
   })
 })
 
-describe('工具结果处理: what is no JSON', () => {
+describe('工具结果处理: text that is not JSON', () => {
   test('is kept as text', () => {
     expect(sort([result('c1', '{"a":')]).results[0]).toMatchObject({ content: '{"a":' })
     expect(sort([result('c1', '{"a":1}')]).results[0]).not.toHaveProperty('data')

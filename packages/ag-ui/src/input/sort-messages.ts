@@ -3,28 +3,28 @@ import type { Thread, ToolMessage, UserMessage } from '@troupe/kernel'
 import { kernelContent } from './kernel-content.ts'
 import { type ToolResultMode, toolResult } from './tool-result.ts'
 
-/** What a client has sent that a thread does not have yet. */
+/** The messages of a client that a thread does not have yet. */
 export interface NewMessages {
-  /** For calls of this thread that wait; the first result of a call counts. */
+  /** Results for open calls of this thread; the first result of a call counts. */
   readonly results: readonly ToolMessage[]
   readonly users: readonly UserMessage[]
-  /** The ids of everything new, of what is passed over too: never to be looked at again. */
+  /** The ids of all new messages, including ignored ones: they are not looked at again. */
   readonly processed: readonly string[]
-  /** Calls that results were sent for and that do not wait: answered before, or never made. */
+  /** Calls with a result that are not open: answered before, or never made. */
   readonly notOpen: readonly string[]
 }
 
-/** What a thread knows of a request. */
+/** The messages of a request that a thread already knows. */
 export interface KnownMessages {
-  /** Looked at before. */
+  /** Processed before. */
   readonly done: ReadonlySet<string>
-  /** In the thread, be they looked at or not. */
+  /** Stored in the thread, processed or not. */
   readonly stored: ReadonlySet<string>
 }
 
 /**
  * Sorts the messages of a run input.
- * Contract: the store is the truth about history, so that only user messages and results of open calls count; what has been processed is passed over.
+ * Contract: the store owns the history, so only user messages and results of open calls count; processed messages are ignored.
  */
 export function sortMessages(
   { messages }: Pick<RunAgentInput, 'messages'>,

@@ -5,14 +5,14 @@ import { kernelContent } from './kernel-content.ts'
 /** How the results of client tools are kept: as the text they came as, or read as JSON. */
 export type ToolResultMode = 'text' | 'json'
 
-/** The result that a client gives for a call that waits for it. */
+/** Converts a client's result for an open call. */
 export function toolResult(
   { id, content, error }: AgUiToolMessage,
   { callId, name, agentName }: Thread['openCalls'][number],
   mode: ToolResultMode,
   path: string,
 ): ToolMessage {
-  const said = kernelContent(content, `${path}.content`)
+  const given = kernelContent(content, `${path}.content`)
   const failure = error === undefined ? undefined : new KernelError('TOOL_FAILED', error).toJSON()
   return {
     id,
@@ -20,12 +20,12 @@ export function toolResult(
     callId,
     name,
     ...(agentName !== '' && { agentName }),
-    ...(mode === 'json' && typeof said === 'string' ? readJson(said) : { content: orError(said, error) }),
+    ...(mode === 'json' && typeof given === 'string' ? readJson(given) : { content: orError(given, error) }),
     ...(failure && { error: failure }),
   }
 }
 
-/** The model has to see something, and some clients say it in `error` alone. */
+/** Falls back to the error text: some clients send only `error`, and the model needs content. */
 function orError(content: Content, error: string | undefined): Content {
   return content.length === 0 && error !== undefined ? error : content
 }

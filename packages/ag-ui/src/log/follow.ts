@@ -5,23 +5,23 @@ import type { LiveRuns } from './live-runs.ts'
 import { soon } from './soon.ts'
 import type { Logged } from './tail.ts'
 
-/** What is followed, from where. */
+/** The run to follow, and from where. */
 export interface FollowOptions {
   readonly runs: LiveRuns
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly ref: ThreadRef
   readonly runId: string
-  /** The last sequence that was seen. */
+  /** The last sequence that the follower has. */
   readonly after: number
   readonly signal: AbortSignal
-  /** How long nothing comes from another process before it is looked whether its run is still there. */
+  /** After how long without an event it checks that a run of another process is still alive. */
   readonly lookMs: number
 }
 
 /**
- * Follows a run from a point of its log on, wherever it runs.
- * Contract: only what is logged, without gap or duplicate; ends after the terminal, or quietly when the signal aborts.
+ * Follows a run from a position in its log, in whichever process it runs.
+ * Contract: only logged events, without gap or duplicate; ends after the terminal, or quietly when the signal aborts.
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<readonly Logged[], void> {
   const { runs, store, ref, runId, signal } = options
@@ -80,9 +80,9 @@ async function isHeld({ threads }: Pick<Store, 'threads'>, ref: ThreadRef, runId
   return (await threads.get(ref))?.runId === runId
 }
 
-/** Ends the log of a run whose process is gone; who comes second finds it closed. */
+/** Closes the log of a run whose process is gone; a second follower finds it closed. */
 async function closeLost({ runLog }: Pick<Store, 'runLog'>, ref: ThreadRef, runId: string, after: number) {
-  const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server that ran this has gone.'))
+  const terminal: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of this run is gone.'))
   const close = async (last: number) => {
     try {
       await runLog.append(ref, runId, last, [terminal as unknown as Json], true)
@@ -94,7 +94,7 @@ async function closeLost({ runLog }: Pick<Store, 'runLog'>, ref: ThreadRef, runI
   }
   if (await close(after)) return
   const last = await lastOf(runLog, ref, runId)
-  // A reader that says it has seen more than there is would wait for ever.
+  // A reader that claims to have seen more than the log holds would wait for ever.
   if (last < after) await close(last)
 }
 

@@ -1,7 +1,7 @@
 import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import type { LiveRuns } from './live-runs.ts'
 
-/** Whether an owner has a run of this id that has shown something. */
+/** Whether an owner has a run of this id with at least one logged event. */
 export async function hasLog(
   { runs, store }: { readonly runs: LiveRuns; readonly store: Pick<Store, 'runLog'> },
   ref: ThreadRef,
@@ -14,7 +14,7 @@ export async function hasLog(
     for await (const _ of store.runLog.follow(ref, runId, { after, live: false, signal })) break
     return true
   } catch (error) {
-    // An id that no store takes is the id of nothing.
+    // No run can have an id that the store refuses.
     if (KernelError.is(error, 'NOT_FOUND') || KernelError.is(error, 'VALIDATION_FAILED')) return false
     throw error
   }

@@ -68,11 +68,11 @@ async function* said(...events: readonly AgUiEvent[]): AsyncGenerator<AgUiEvent>
 describe('a run and its log', () => {
   it('a follower that falls far behind reads the log, and loses nothing', async () => {
     const many = Array.from({ length: 10_000 }, (_, i) => custom(i))
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const { start, read, store } = stage(async function* () {
       yield STARTED
       yield* many.slice(0, 9_000)
-      await gate.promise
+      await barrier.promise
       yield* many.slice(9_000)
       yield FINISHED
     })
@@ -87,7 +87,7 @@ describe('a run and its log', () => {
     }
     const all = read()
     await expect.poll(() => reads).toBeGreaterThan(0)
-    gate.resolve()
+    barrier.resolve()
     expect((await all).slice(1, -1)).toEqual(many)
   })
 
@@ -144,7 +144,7 @@ describe('a run and its log', () => {
     expect(lose).toBeLessThan(2)
   })
 
-  it('a store that stays away stops the run, and whoever follows is told', async () => {
+  it('a store that stays unavailable stops the run, and followers get the error', async () => {
     const clock = fakeClock(0)
     let aborted: unknown
     const { start, read, store, reported, runs } = stage(
@@ -173,7 +173,7 @@ describe('a run and its log', () => {
     expect(runs.size).toBe(0)
   })
 
-  it('a run whose process is gone is ended by whoever follows it, once', async () => {
+  it('a run whose process is gone is ended by its followers, once', async () => {
     const clock = fakeClock(0)
     const { read, store } = stage(() => said(), { clock })
     await store.threads.open(REF)
@@ -194,16 +194,16 @@ describe('a run and its log', () => {
     expect(second).toMatchObject([{ type: 'RUN_ERROR', code: 'RUN_LOST' }])
   })
 
-  it('the terminal is shown when the agent has let go, or takes too long to', async () => {
+  it('the terminal is shown when the agent has released its thread, or takes too long to', async () => {
     const clock = fakeClock(0)
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const { start, runs } = stage(
       async function* () {
         yield STARTED
         try {
           yield FINISHED
         } finally {
-          await gate.promise
+          await barrier.promise
         }
       },
       { clock },
@@ -215,7 +215,7 @@ describe('a run and its log', () => {
     await expect.poll(() => run.tail.closed).toBe(true)
     expect(run.tail.last).toBe(2)
     expect(runs.size).toBe(1)
-    gate.resolve()
+    barrier.resolve()
     await run.ended
     expect(runs.size).toBe(0)
   })
@@ -265,11 +265,11 @@ describe('a run and its log', () => {
   })
 
   it('a run that begins while the server stops is cancelled too', async () => {
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const clock = fakeClock(0)
     const { runs, start, read } = stage(
       async function* (signal) {
-        await gate.promise
+        await barrier.promise
         yield STARTED
         if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
         yield FINISHED
@@ -280,7 +280,7 @@ describe('a run and its log', () => {
     const stopped = runs.stop(100)
     clock.advance(100)
     await new Promise((resolve) => setImmediate(resolve))
-    gate.resolve()
+    barrier.resolve()
     await starting
     await stopped
     expect(runs.size).toBe(0)
@@ -289,10 +289,10 @@ describe('a run and its log', () => {
 })
 
 describe('a store that takes 3 ms for a batch', () => {
-  const turns = async (count: number) => {
+  const macrotasks = async (count: number) => {
     for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
   }
-  /** Tells the sizes of the batches; what is said comes one event in a turn of the event loop, then waits for the gate. */
+  /** Records the sizes of the batches; the agent writes one event per macrotask, then waits for the barrier. */
   async function slowly(count: number, atOnce = false) {
     const clock = fakeClock(0)
     const store = memoryStore()
@@ -304,48 +304,48 @@ describe('a store that takes 3 ms for a batch', () => {
       batches.push(args[3].length)
       return append(...args)
     }
-    const gate = Promise.withResolvers<void>()
+    const barrier = Promise.withResolvers<void>()
     const world = stage(
       async function* () {
         yield STARTED
         for (let i = 0; i < count; i++) {
           yield custom(i)
-          if (!atOnce) await turns(1)
+          if (!atOnce) await macrotasks(1)
         }
-        await gate.promise
+        await barrier.promise
         yield FINISHED
       },
       { store, clock },
     )
     const run = await world.start()
-    await turns(count + 5)
-    return { ...world, clock, batches, run, gate }
+    await macrotasks(count + 5)
+    return { ...world, clock, batches, run, barrier }
   }
 
   it('gets what comes in the next 24 ms as one batch', async () => {
-    const { clock, batches, run, gate, read } = await slowly(20)
+    const { clock, batches, run, barrier, read } = await slowly(20)
     expect(batches).toEqual([1, 1])
     clock.advance(23)
-    await turns(3)
+    await macrotasks(3)
     expect(batches).toEqual([1, 1])
     clock.advance(1)
-    await turns(3)
+    await macrotasks(3)
     expect(batches).toEqual([1, 1, 19])
-    gate.resolve()
+    barrier.resolve()
     await run.ended
     expect([await read(), clock.pending]).toMatchObject([{ length: 22 }, 0])
   })
 
   it('is not waited for by the end of a run', async () => {
-    const { clock, batches, run, gate } = await slowly(20)
-    gate.resolve()
+    const { clock, batches, run, barrier } = await slowly(20)
+    barrier.resolve()
     await run.ended
     expect([batches, clock.pending]).toEqual([[1, 1, 20], 0])
   })
 
   it('is given a whole burst in full batches and without a pause', async () => {
-    const { clock, batches, run, gate, read } = await slowly(5_000, true)
-    gate.resolve()
+    const { clock, batches, run, barrier, read } = await slowly(5_000, true)
+    barrier.resolve()
     await run.ended
     expect([await read(), clock.pending]).toMatchObject([{ length: 5_002 }, 0])
     expect(batches.slice(0, 11)).toEqual([1, 1, ...Array.from({ length: 9 }, () => 512)])

@@ -4,19 +4,19 @@ import type { AgUiEvent } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { isTerminal } from '../write/open-kind.ts'
 import { appendTo } from './log-writer.ts'
+import { nextMacrotask } from './next-macrotask.ts'
 import { type Logged, Tail } from './tail.ts'
-import { nextTurn } from './turn.ts'
 
-/** How far a run may be ahead of its log. */
+/** How far a run may get ahead of its log. */
 const AHEAD_EVENTS = 512
 const AHEAD_BYTES = 131_072
-/** How many times as long as the last batch took to store the next one is gathered, and how long at most: a store that is slow gets fewer and larger ones. */
+/** Events are gathered for this many times the duration of the last write, up to a maximum: a slow store gets fewer and larger batches. */
 const GATHER_TIMES = 8
 const GATHER_MS = 50
-/** How long an agent may take to let go of everything after its last event. */
-const LETTING_GO_MS = 2_000
+/** How long an agent may take to release its thread after its last event. */
+const RELEASE_MS = 2_000
 
-/** What a run in this process is made of. */
+/** The parts of a run in this process. */
 export interface LiveRunOptions {
   readonly ref: ThreadRef
   readonly runId: string
@@ -25,31 +25,31 @@ export interface LiveRunOptions {
   readonly clock: Clock
   readonly controller: AbortController
   readonly report: (error: KernelError) => void
-  /** Opens the thread of the log, where it is not there. */
+  /** Creates the thread of the log if it does not exist. */
   readonly open: () => Promise<unknown>
 }
 
 /**
  * A run of this process: takes its events at the pace of the run log.
- * Contract: what stands in `tail` is in the log; the log is closed with exactly one terminal, which is shown when the agent has let go of the thread.
+ * Contract: every event in `tail` is in the log; the log is closed with exactly one terminal, which is shown after the agent has released the thread.
  */
 export class LiveRun implements Sink<AgUiEvent> {
   readonly ref: ThreadRef
   readonly runId: string
   readonly tail: Tail = new Tail()
-  /** The agent has let go, whatever became of the log; never rejects. */
+  /** Resolves when the agent has released its thread, even if the log failed; never rejects. */
   readonly ended: Promise<void>
-  /** Somebody has asked it to stop. */
+  /** The run was asked to stop. */
   cancelling = false
-  /** The log could not be written to its end: who follows reads the log itself. */
+  /** The log could not be written to its end: followers read the log itself. */
   lost = false
-  /** Sockets that follow; for those who cancel a run that nobody reads. */
+  /** The number of connections that follow the run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
   readers = 0
   readonly #options: LiveRunOptions
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
-  /** Settles with the first event: the error of a run that never began, or nothing. */
+  /** Settles with the first event: with the error of a run that never began, else with undefined. */
   readonly #begun: PromiseWithResolvers<RunErrorEvent | undefined> = Promise.withResolvers()
-  #told: (first: AgUiEvent) => AgUiEvent = (first) => first
+  #mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first
   #seq = 0
   #pending: Logged[] = []
   #pendingBytes = 0
@@ -57,11 +57,11 @@ export class LiveRun implements Sink<AgUiEvent> {
   #terminal: AgUiEvent | undefined
   #letGo: (() => void) | undefined
   #finished: Promise<void> | undefined
-  /** What is pending is all there is. */
+  /** No event comes after the pending ones. */
   #complete = false
-  /** Somebody waits, so that there is no time to gather. */
+  /** A writer waits, so the pending events are written without gathering more. */
   #hurried = false
-  /** Of a producer that is too far ahead: settles when a batch is stored, so that it fills the next one before that goes. */
+  /** Holds a producer that is too far ahead: resolves when a batch is stored, so that the producer fills the next one before it is written. */
   #room: PromiseWithResolvers<void> | undefined
   /** Ends the pause in which events are gathered. */
   #goOn: (() => void) | undefined
@@ -74,14 +74,14 @@ export class LiveRun implements Sink<AgUiEvent> {
   }
 
   /**
-   * Contract: resolves when the first event is logged, as `told` wants it, or with the RUN_ERROR that is all there is; throws if it cannot be logged,
-   * and then nothing runs.
+   * Starts the run. Contract: resolves when the first event, passed through `mapFirst`, is logged, or with the RUN_ERROR of a run that never began;
+   * rejects if the event cannot be logged, and then nothing runs.
    */
   begin(
     events: AsyncIterable<AgUiEvent>,
-    told: (first: AgUiEvent) => AgUiEvent = (first) => first,
+    mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first,
   ): Promise<RunErrorEvent | undefined> {
-    this.#told = told
+    this.#mapFirst = mapFirst
     pipe(events, this)
       .catch((error: unknown) => void this.#break(error))
       .then(() => this.#finish())
@@ -97,11 +97,11 @@ export class LiveRun implements Sink<AgUiEvent> {
     if (this.#terminal) return
     if (this.lost) return refused(new KernelError('ABORTED', `run ${this.runId}: its log is lost`))
     if (this.#seq === 0) return this.#first(event)
-    // Somebody who does not wait for the first event to be logged.
+    // The writer did not wait until the first event was logged.
     if (this.tail.last === 0) return this.#begun.promise.then(() => this.write(event))
     if (isTerminal(event)) {
       this.#terminal = event
-      this.#letGo = this.#options.clock.after(LETTING_GO_MS, () => void this.#finish())
+      this.#letGo = this.#options.clock.after(RELEASE_MS, () => void this.#finish())
       return
     }
     const wrong = this.#take(event)
@@ -126,7 +126,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       return
     }
     try {
-      const event = this.#told(given)
+      const event = this.#mapFirst(given)
       const json = JSON.stringify(event)
       const logged = { seq: ++this.#seq, event, json }
       await this.#append([logged], false).catch(async (error: unknown) => {
@@ -144,7 +144,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     }
   }
 
-  /** A failure that the agent did not tell itself, in the words of the protocol. */
+  /** Ends the run with a RUN_ERROR for a failure that the agent itself did not show. */
   #break(cause: unknown): void {
     if (this.#terminal || this.lost) return
     const { controller, requestId, report } = this.#options
@@ -155,7 +155,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       error.code === 'ENCODING_ERROR' ? unencodable(requestId) : runError(publicError(error), { requestId })
   }
 
-  /** The agent has let go, or takes too long to. */
+  /** Closes the log once: when the agent has released its thread, or takes too long to. */
   #finish(): Promise<void> {
     this.#finished ??= this.#close()
     return this.#finished
@@ -164,7 +164,8 @@ export class LiveRun implements Sink<AgUiEvent> {
   async #close(): Promise<void> {
     const { requestId } = this.#options
     this.#letGo?.()
-    if (!this.#terminal) this.#break(new KernelError('AGENT_FAILED', 'the stream has no terminal event'))
+    if (!this.#terminal)
+      this.#break(new KernelError('AGENT_FAILED', 'agent: the stream ended without a terminal event'))
     if (this.#seq === 0) this.#begun.resolve(this.#terminal as RunErrorEvent)
     else if (!this.lost) {
       this.#complete = true
@@ -176,13 +177,13 @@ export class LiveRun implements Sink<AgUiEvent> {
     this.tail.close()
   }
 
-  /** Contract: gives what is wrong with an event, instead of throwing in the middle of an agent. */
+  /** Queues an event. Contract: returns the error of an event that cannot be encoded, instead of throwing inside an agent. */
   #take(event: AgUiEvent): KernelError | undefined {
     let json: string
     try {
       json = JSON.stringify(event)
     } catch (cause) {
-      const error = new KernelError('ENCODING_ERROR', `run ${this.runId}: an event is no JSON`, { cause })
+      const error = new KernelError('ENCODING_ERROR', `run ${this.runId}: an event is not JSON`, { cause })
       this.#break(error)
       return error
     }
@@ -192,7 +193,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     return undefined
   }
 
-  /** Contract: the first event goes at once, and what comes until the next turn of the event loop, or while events are gathered, goes together. */
+  /** Contract: the first event is written at once; events that come until the next macrotask, or while events are gathered, are written together. */
   async #write(): Promise<void> {
     const { clock } = this.#options
     while (this.#pending.length > 0) {
@@ -204,7 +205,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       const took = clock.now() - from
       this.tail.push(batch)
       this.#makeRoom()
-      if (!this.#complete) await nextTurn()
+      if (!this.#complete) await nextMacrotask()
       await this.#gather(took * GATHER_TIMES)
     }
     this.#writing = undefined
@@ -223,7 +224,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     this.#goOn = undefined
   }
 
-  /** What is pending goes without a pause. */
+  /** Writes the pending events without a pause. */
   #hurry(): void {
     this.#hurried = true
     this.#goOn?.()
@@ -239,7 +240,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     return appendTo(this.#options, this.tail.last, events, close)
   }
 
-  /** The log has another writer, is gone, or cannot be written: the run stops. */
+  /** Stops the run because its log has another writer, is gone, or cannot be written. */
   #fail(cause: unknown): void {
     const { log, ref, runId, controller, report, requestId } = this.#options
     const error = new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', {
@@ -250,7 +251,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     this.#makeRoom()
     report(error)
     controller.abort(error)
-    // What can still be said is said, so that nobody waits for the rest; else whoever follows finds out.
+    // Try to close the log with the error, so that no follower waits for more; otherwise followers detect the lost run themselves.
     log
       .append(ref, runId, this.tail.last, [runError(error, { requestId }) as unknown as Json], true)
       .catch(() => undefined)
@@ -258,7 +259,7 @@ export class LiveRun implements Sink<AgUiEvent> {
   }
 }
 
-/** What a write gives that is not taken, awaited or not. */
+/** A rejected promise that is safe to ignore. */
 function refused(error: KernelError): Promise<void> {
   const promise = Promise.reject(error)
   promise.catch(() => undefined)

@@ -7,7 +7,7 @@ import { publicError, runError } from '../translate/run-error.ts'
 import { LiveRun } from './live-run.ts'
 import type { ServedAgent } from './served-agent.ts'
 
-/** What runs are made with. */
+/** The parts that runs are made from. */
 export interface LiveRunsOptions {
   readonly agent: ServedAgent
   readonly store: Pick<Store, 'threads' | 'runLog'>
@@ -15,19 +15,19 @@ export interface LiveRunsOptions {
   readonly report: (error: KernelError) => void
 }
 
-/** How long a message waits for a run of its thread that was told to stop, and a cancel for the run to end. */
+/** How long a new message waits for a cancelled run of its thread, and a cancel request for the run to end. */
 const ENDING_MS = 2_000
 
 /** The runs of this process. Contract: one pump for each; nothing is kept of a run that has ended. */
 export class LiveRuns {
   readonly #options: LiveRunsOptions
   readonly #runs: Map<string, LiveRun> = new Map()
-  /** By thread: the run that holds it. */
+  /** By thread key: the run that holds the thread. */
   readonly #threads: Map<string, LiveRun> = new Map()
-  /** Runs whose first event has not come yet. */
+  /** Runs that have not had their first event yet. */
   readonly #starting: Set<Promise<unknown>> = new Set()
   #stopping = false
-  /** Why every run is cancelled, those to come included. */
+  /** The reason to cancel every run, including those that are still starting. */
   #reason: KernelError | undefined
 
   constructor(options: LiveRunsOptions) {
@@ -46,7 +46,7 @@ export class LiveRuns {
     return this.#runs.get(threadKey(ref, runId))
   }
 
-  /** Contract: gives the run when its first event is logged, or the RUN_ERROR of one that never began; throws nothing. */
+  /** Starts a run. Contract: resolves when its first event is logged, or with the RUN_ERROR of a run that never began; never rejects. */
   async start(input: RunAgentInput, owner: Owner, requestId: string): Promise<LiveRun | RunErrorEvent> {
     const starting = this.#start(input, owner, requestId)
     this.#starting.add(starting)
@@ -60,7 +60,7 @@ export class LiveRuns {
     await this.#settled(input, owner)
     const controller = new AbortController()
     const { signal } = controller
-    // What is looked at here is not checked; a run that begins was.
+    // The input is not validated yet; the agent does that before its run begins.
     const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
     const ref = { ...owner, threadId }
     const open = () => store.threads.open(ref)
@@ -70,7 +70,7 @@ export class LiveRuns {
       const refusal = await run.begin(events, (event) => withInput(event, input))
       if (refusal) return refusal
     } catch (error) {
-      // The log of another run of this id.
+      // Another run with this id has a log.
       if (KernelError.is(error, 'VERSION_CONFLICT'))
         return runError(publicError({ code: 'RUN_ID_TAKEN' }), { requestId })
       const failed = run.lost ? new KernelError('RUN_LOG_FAILED', UNLOGGED, { cause: error }) : KernelError.from(error)
@@ -92,7 +92,7 @@ export class LiveRuns {
     return (await this.#options.agent.cancel(ref, runId)) ? false : undefined
   }
 
-  /** Takes no more runs, lets those under way end for `graceMs`, then cancels them. Contract: resolves when all have ended. */
+  /** Refuses new runs, waits `graceMs` for active runs to end, then cancels them. Contract: resolves when all have ended. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     const all = Promise.all(this.#starting).then(() => Promise.all([...this.#runs.values()].map(({ ended }) => ended)))
@@ -115,7 +115,7 @@ export class LiveRuns {
     })
   }
 
-  /** Who stops a run and sends at once means to be heard. The input is not checked yet. */
+  /** Waits for a cancelled run of the thread, so that a message sent right after a stop is not refused. The input is not validated yet. */
   async #settled(input: Partial<RunAgentInput> | null, owner: Owner): Promise<void> {
     const threadId: unknown = input?.threadId
     const before = typeof threadId === 'string' ? this.#threads.get(threadKey({ ...owner, threadId })) : undefined
@@ -134,14 +134,14 @@ export class LiveRuns {
   }
 }
 
-const UNLOGGED = 'The run was not begun because its events could not be stored.'
+const UNLOGGED = 'The run was not started because its events could not be stored.'
 
-/** RUN_STARTED with what the user has just said, which is in no store before the run ends, for those who join later. */
+/** Adds the new user messages to RUN_STARTED for readers who join later, because they are not stored before the run ends. */
 function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInput): AgUiEvent {
   if (event.type !== EventType.RUN_STARTED || event.input !== undefined) return event
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
-  const said = messages.slice(last + 1).filter(({ role }) => role === 'user' || role === 'tool')
-  const input = { threadId, runId, messages: said.map(upgradeMessage), tools: [], context: [] }
-  // As today's protocol has it, whatever generation of client it came from.
+  const added = messages.slice(last + 1).filter(({ role }) => role === 'user' || role === 'tool')
+  const input = { threadId, runId, messages: added.map(upgradeMessage), tools: [], context: [] }
+  // In the form of the current protocol, also if an older client sent it.
   return { ...event, input: omitOptionalNulls(input, 'RunAgentInput') as RunAgentInput }
 }

@@ -1,10 +1,10 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 
-/** Pauses before a batch is offered again to a store that is down for a moment. */
+/** Pauses between attempts to write a batch while the store is unavailable. */
 const PAUSES_MS = [50, 250, 1_000, 3_000]
 
-/** Where a run is written. */
-export interface LogPlace {
+/** The log that a run is written to. */
+export interface LogTarget {
   readonly log: RunLogStore
   readonly ref: ThreadRef
   readonly runId: string
@@ -12,11 +12,11 @@ export interface LogPlace {
 }
 
 /**
- * Appends to a run log, again if the store is down for a moment.
- * Contract: gives the last sequence; a batch is in the log once, also where the first answer of the store was lost.
+ * Appends to a run log and retries while the store is unavailable.
+ * Contract: returns the last sequence; a batch is in the log once, even if the store's first answer was lost.
  */
 export async function appendTo(
-  { log, ref, runId, clock }: LogPlace,
+  { log, ref, runId, clock }: LogTarget,
   after: number,
   events: readonly Json[],
   close: boolean,

@@ -1,6 +1,6 @@
 import type { Clock } from '@troupe/kernel'
 
-/** What a promise gives, or undefined if it takes longer than `ms`; without a limit, the promise. Contract: leaves no timer behind. */
+/** Resolves like the promise, or with undefined if it takes longer than `ms`; no `ms` means no limit. Contract: leaves no timer behind. */
 export function soon<T>(promise: Promise<T>, ms: number | undefined, clock: Clock): Promise<T | undefined> {
   if (ms === undefined) return promise
   return new Promise((resolve, reject) => {

@@ -1,20 +1,20 @@
 import type { AgUiEvent } from '../protocol.ts'
 
-/** An event that stands in the run log. */
+/** An event of the run log. */
 export interface Logged {
   readonly seq: number
   readonly event: AgUiEvent
-  /** The event as JSON, where somebody has it already. */
+  /** The event as JSON, if it has been encoded already. */
   readonly json?: string
 }
 
-/** What a run in this process keeps of its log at most; half of it holds a whole batch of the pump, so that who keeps pace never needs the log. */
+/** The most that a run keeps of its log in memory. Half of it holds a whole batch, so a follower that keeps up never reads the log. */
 const TAIL_EVENTS = 2_048
 const TAIL_BYTES = 524_288
 
 /**
- * The end of a run log, in memory, for those who follow in this process.
- * Contract: holds only what is logged; bounded; a follower has a position and no buffer of its own.
+ * The last events of a run log in memory, for followers in this process.
+ * Contract: holds only logged events; bounded; a follower has a position and no buffer of its own.
  */
 export class Tail {
   #events: Logged[] = []
@@ -23,12 +23,12 @@ export class Tail {
   #closed = false
   readonly #waiting: Set<() => void> = new Set()
 
-  /** The last sequence that is logged. */
+  /** The last logged sequence. */
   get last(): number {
     return this.#last
   }
 
-  /** Nothing more will come from here. */
+  /** No more events will come. */
   get closed(): boolean {
     return this.#closed
   }
@@ -48,14 +48,14 @@ export class Tail {
     this.#wake()
   }
 
-  /** What follows `after`; undefined if that has to be read from the log. */
+  /** The events after a sequence; undefined if they have to be read from the log. */
   since(after: number): readonly Logged[] | undefined {
     const first = this.#events[0]?.seq ?? this.#last + 1
     if (after < first - 1) return undefined
     return after >= this.#last ? [] : this.#events.slice(after - first + 1)
   }
 
-  /** Contract: while nobody waits, nothing hangs on the tail or the signal. */
+  /** Resolves at the next change or when the signal aborts. Contract: leaves no listener on the tail or the signal. */
   changed(signal: AbortSignal): Promise<void> {
     if (signal.aborted || this.#closed) return Promise.resolve()
     return new Promise((resolve) => {
@@ -69,7 +69,7 @@ export class Tail {
     })
   }
 
-  /** By half, so that it is not done for every event. */
+  /** Drops half, so that this is not repeated for every event. */
   #shorten(): void {
     let drop = 0
     while (drop < this.#events.length - 1) {

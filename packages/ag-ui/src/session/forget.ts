@@ -4,8 +4,8 @@ import type { SessionParts } from './session-manager.ts'
 const PAGE = 500
 
 /**
- * Ends a session: to memory, then out of the store.
- * Contract: `wanted` is asked under the lease, so that nothing begins in between; a failed hand-over rejects and deletes nothing.
+ * Ends a session: passes its messages to memory, then deletes it.
+ * Contract: `wanted` is called under the lease, so that no run begins in between; if memory fails, it rejects and deletes nothing.
  */
 export async function forget(
   { store, memory, memoryTimeoutMs, clock, holds }: SessionParts,
@@ -13,7 +13,7 @@ export async function forget(
   wanted: (thread: Thread) => boolean,
 ): Promise<boolean> {
   const { threads } = store
-  // Nothing is taken of what is not there.
+  // Do not take a lease on a thread that does not exist.
   if (!(await threads.get(ref))) return false
   return holds.hold(ref, async ({ confirm }) => {
     const thread = await threads.get(ref)
@@ -26,10 +26,12 @@ export async function forget(
   })
 }
 
-/** A memory that does not answer must not hold a thread, and all that expire after it, for ever. */
+/** Limits the time of a memory, which must not block a thread, and the sweep, for ever. */
 async function inTime(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const cancel = clock.after(ms, () => late.reject(new KernelError('TIMEOUT', `memory: took longer than ${ms} ms`)))
+  const cancel = clock.after(ms, () =>
+    late.reject(new KernelError('TIMEOUT', `memory: exceeded its time limit of ${ms} ms`)),
+  )
   try {
     await Promise.race([work, late.promise])
   } finally {

@@ -5,7 +5,7 @@ import { isHold } from './thread-hold.ts'
 
 const PAGE = 500
 
-/** Makes room for one more session of a user: the one that was left alone longest goes. Contract: never one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
+/** Makes room for one more session of a user by ending the one that was idle longest. Contract: never ends one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
 export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void> {
   const { maxSessionsPerUser, store, report } = parts
   if (!Number.isFinite(maxSessionsPerUser)) return
@@ -21,12 +21,16 @@ export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void>
     }
   }
   if (over <= 0) return
-  throw new KernelError('SESSION_LIMIT', `session: ${maxSessionsPerUser} per user, and every other one runs or waits`, {
-    retryable: true,
-  })
+  throw new KernelError(
+    'SESSION_LIMIT',
+    `session: the limit of ${maxSessionsPerUser} per user is reached, and every session runs or waits for a client`,
+    {
+      retryable: true,
+    },
+  )
 }
 
-/** Under the lease of whoever asks, a thread has no run of its own. */
+/** Whether a session may be ended. Under a session hold a thread has no run. */
 function mayGo(thread: Thread): boolean {
   return !isPending(thread) && (thread.runId === undefined || isHold(thread.runId))
 }

@@ -17,7 +17,7 @@ function stage(options: Partial<SessionManagerOptions> = {}) {
 }
 
 /** What a run does to a thread. */
-async function turn(
+async function commitRun(
   store: Store,
   ref: ThreadRef,
   commit: Parameters<Store['threads']['commit']>[1] = {},
@@ -131,7 +131,7 @@ test('消息追踪: processed messages are known to every process', async () => 
 describe('自动清理: what has been left alone too long', () => {
   const left = async (commit: object, ms: number, options: Partial<SessionManagerOptions> = {}) => {
     const world = stage(options)
-    await turn(world.store, ANN, commit)
+    await commitRun(world.store, ANN, commit)
     world.clock.advance(ms)
     const result = await world.sessions.sweep()
     return { ...world, result, there: (await world.store.threads.get(ANN)) !== undefined }
@@ -151,23 +151,23 @@ describe('自动清理: what has been left alone too long', () => {
     expect(await left(commit, 5_001, { sessionTimeoutMs: 1_000, maxPendingMs: 5_000 })).toMatchObject({ there: false })
   })
 
-  test('stays while somebody runs in it', async () => {
+  test('stays while a run is active in it', async () => {
     const { store, clock, sessions } = stage()
-    await turn(store, ANN)
+    await commitRun(store, ANN)
     clock.advance(2_000_000)
     await store.leases.acquire(ANN, { runId: 'r1', ttlMs: 10_000 })
     expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0 })
     expect(await idsIn(store)).toEqual(['t1'])
   })
 
-  test('stays if somebody has spoken since the sweep looked', async () => {
+  test('stays if it was used since the sweep looked', async () => {
     const { store, clock, sessions } = stage()
-    await turn(store, ANN)
+    await commitRun(store, ANN)
     clock.advance(2_000_000)
     const { idle } = store.threads
     store.threads.idle = async (query) => {
       const found = await idle(query)
-      await turn(store, ANN)
+      await commitRun(store, ANN)
       return found
     }
     expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0 })
@@ -176,8 +176,8 @@ describe('自动清理: what has been left alone too long', () => {
 
   test('is swept at the interval once started, of many threads, behind those that stay', async () => {
     const { store, clock, sessions } = stage()
-    for (let i = 0; i < 120; i++) await turn(store, inThread(`p${i}`), OPEN)
-    for (let i = 0; i < 150; i++) await turn(store, inThread(`t${i}`))
+    for (let i = 0; i < 120; i++) await commitRun(store, inThread(`p${i}`), OPEN)
+    for (let i = 0; i < 150; i++) await commitRun(store, inThread(`t${i}`))
     clock.advance(1_300_000)
     expect(await idsIn(store)).toHaveLength(100)
     sessions.start()
@@ -194,10 +194,10 @@ describe('自动清理: what has been left alone too long', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('of other apps stays, where it is told so', async () => {
+  test('of other apps stays if apps are given', async () => {
     const { store, clock, sessions } = stage({ apps: ['mine'] })
-    await turn(store, ANN)
-    await turn(store, { ...ANN, app: 'mine' })
+    await commitRun(store, ANN)
+    await commitRun(store, { ...ANN, app: 'mine' })
     clock.advance(2_000_000)
     expect(await sessions.sweep()).toMatchObject({ deleted: 1 })
     expect(await idsIn(store)).toEqual(['t1'])
@@ -217,7 +217,7 @@ describe('用户会话限制: so many sessions per user', () => {
   const full = async (...commits: object[]) => {
     const world = stage({ maxSessionsPerUser: commits.length })
     for (const [i, commit] of commits.entries()) {
-      await turn(world.store, inThread(`t${i}`), commit)
+      await commitRun(world.store, inThread(`t${i}`), commit)
       world.clock.advance(1_000)
     }
     return world
@@ -243,7 +243,7 @@ describe('用户会话限制: so many sessions per user', () => {
     expect(await idsIn(store)).toEqual(['t0', 't1', 't2', 'new'])
   })
 
-  test('where all wait or run there is no room', async () => {
+  test('there is no room if all wait or run', async () => {
     const { sessions, store } = await full(OPEN, ASKED)
     expect(await codeOf(sessions.getOrCreateSession(inThread('new')))).toBe('SESSION_LIMIT')
     expect(await idsIn(store)).toEqual(['t0', 't1'])
@@ -272,7 +272,7 @@ describe('自动记忆: before a session is deleted', () => {
     }
   }
   const old = async (clock: FakeClock, store: Store) => {
-    await turn(store, ANN, { messages: [say('m1'), say('m2')] })
+    await commitRun(store, ANN, { messages: [say('m1'), say('m2')] })
     clock.advance(2_000_000)
   }
 
@@ -321,7 +321,7 @@ describe('自动记忆: before a session is deleted', () => {
     })
     await old(clock, store)
     expect(await sessions.deleteSession(ANN)).toBe(true)
-    await turn(store, ANN)
+    await commitRun(store, ANN)
     store.leases.renew = () => Promise.reject(new KernelError('LEASE_LOST', 'test: gone'))
     expect(await codeOf(sessions.deleteSession(ANN))).toBe('LEASE_LOST')
     expect(await idsIn(store)).toEqual(['t1'])

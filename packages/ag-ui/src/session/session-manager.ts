@@ -22,29 +22,29 @@ import { makeRoom } from './make-room.ts'
 import { type SweepResult, sweep } from './sweep.ts'
 import { ThreadHolds } from './thread-hold.ts'
 
-/** How sessions are kept. */
+/** The options of a session manager. */
 export interface SessionManagerOptions {
   readonly store: Pick<Store, 'threads' | 'leases'>
-  /** How long a session may be left alone. @default 1_200_000 */
+  /** How long a session may be idle. @default 1_200_000 */
   readonly sessionTimeoutMs?: number
-  /** How long a session that waits for a client may be left alone. @default 86_400_000 */
+  /** How long a session that waits for a client may be idle. @default 86_400_000 */
   readonly maxPendingMs?: number
   /** @default 300_000 */
   readonly sweepIntervalMs?: number
   /** @default no limit */
   readonly maxSessionsPerUser?: number
-  /** Whose sessions expire, where several apps share a store. @default all */
+  /** The apps whose sessions expire, if several apps share a store. @default all */
   readonly apps?: readonly string[]
-  /** Where a conversation goes before it is deleted. */
+  /** Receives a conversation before it is deleted. */
   readonly memory?: Memory
-  /** How long that may take. @default 60_000 */
+  /** How long the memory may take. @default 60_000 */
   readonly memoryTimeoutMs?: number
   readonly clock?: Clock
-  /** Where failures of the sweep go. @default they are left out */
+  /** Receives failures of the sweep. @default they are ignored */
   readonly report?: (error: KernelError) => void
 }
 
-/** What all parts of a session manager share. */
+/** The parts that the functions of a session manager share. */
 export interface SessionParts extends Required<Omit<SessionManagerOptions, 'memory' | 'maxSessionsPerUser' | 'apps'>> {
   readonly memory: Memory | undefined
   readonly apps: readonly string[] | undefined
@@ -68,7 +68,7 @@ const NAMES: OptionNames<SessionManagerOptions> = {
 /**
  * Sessions by app, user and thread: their state and processed messages between runs, and their end.
  * Contract: everything is in the store, so that any number of managers in any number of processes may work on it; it writes under a short lease of
- * its own, so that a write during a run is `THREAD_BUSY`; what is another's looks as if it were not there.
+ * its own, so that a write during a run is `THREAD_BUSY`; sessions of other owners look as if they did not exist.
  * @example
  * await using sessions = new SessionManager({ store })
  * sessions.start()
@@ -94,7 +94,12 @@ export class SessionManager implements AsyncDisposable {
     } = options
     const numbers = { sessionTimeoutMs, maxPendingMs, sweepIntervalMs, maxSessionsPerUser, memoryTimeoutMs }
     for (const [name, value] of Object.entries(numbers)) {
-      checkOption(typeof value === 'number' && value >= 1, 'SessionManager', `${name} is a number of at least 1`, value)
+      checkOption(
+        typeof value === 'number' && value >= 1,
+        'SessionManager',
+        `${name} must be a number of at least 1`,
+        value,
+      )
     }
     const holds = new ThreadHolds(store.leases, clock)
     this.#parts = { store, ...numbers, clock, memory, apps, report: isolated(report), holds }
@@ -105,7 +110,7 @@ export class SessionManager implements AsyncDisposable {
     return this.#parts.store.threads.get(ref)
   }
 
-  /** Contract: without a race; `state` is for a new one; where a user has as many as allowed, the oldest goes that neither runs nor waits, else `SESSION_LIMIT`. */
+  /** Contract: free of races; `state` is used for a new session only; at the limit of a user the oldest session that neither runs nor waits is ended, else `SESSION_LIMIT`. */
   async getOrCreateSession(ref: ThreadRef, state: JsonObject = {}): Promise<Thread> {
     const { threads } = this.#parts.store
     const found = await threads.get(ref)
@@ -120,12 +125,12 @@ export class SessionManager implements AsyncDisposable {
     })
   }
 
-  /** Makes room for one more session of a user. Contract: called when one is created, and then only. */
+  /** Makes room for one more session of a user. Contract: call it only before creating one. */
   makeRoom(owner: Owner): Promise<void> {
     return makeRoom(this.#parts, owner)
   }
 
-  /** The state of a session; nothing if there is none. */
+  /** The state of a session; undefined if it does not exist. */
   async getSessionState(ref: ThreadRef): Promise<JsonObject | undefined> {
     return (await this.getSession(ref))?.state
   }
@@ -159,32 +164,32 @@ export class SessionManager implements AsyncDisposable {
     }))
   }
 
-  /** Which of these messages of a client have been taken already. */
+  /** The ids of client messages that have been processed already. */
   async getProcessedMessageIds(ref: ThreadRef, ids: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(ids.length === 0 ? [] : await this.#parts.store.threads.processed(ref, ids))
   }
 
-  /** Contract: a run marks its own messages with its turn; this is for messages that no run takes. */
+  /** Marks messages that no run takes. Contract: a run marks its own messages when it commits. */
   async markMessagesProcessed(ref: ThreadRef, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.#commit(ref, () => ({ processed: ids }))
   }
 
-  /** Any change of a session between runs, made of what it is under the lease. */
+  /** Changes a session between runs; `commit` gets the thread as it is under the lease. */
   async change(ref: ThreadRef, commit: (thread: Thread) => ThreadCommit): Promise<Thread> {
     return this.#commit(ref, commit)
   }
 
-  /** Contract: hands over to memory first, and rejects if that fails; false if there is none. */
+  /** Deletes a session. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
   deleteSession(ref: ThreadRef): Promise<boolean> {
     return forget(this.#parts, ref, () => true)
   }
 
-  /** Deletes what has expired. Contract: never what runs; what waits for a client only after `maxPendingMs`; what could not be handed over stays for the next time. */
+  /** Deletes expired sessions. Contract: never one that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
   sweep(): Promise<SweepResult> {
     return sweep(this.#parts)
   }
 
-  /** Sweeps from now on, at the interval; until then nothing expires. */
+  /** Starts to sweep at the interval; before that no session expires. */
   start(): void {
     const sweep = () => {
       this.#cancelTimer = undefined
@@ -208,7 +213,7 @@ export class SessionManager implements AsyncDisposable {
     const { holds, store } = this.#parts
     return holds.hold(ref, async ({ token }) => {
       const thread = await store.threads.get(ref)
-      if (!thread) throw new KernelError('NOT_FOUND', `session: unknown, ${got(ref.threadId)}`)
+      if (!thread) throw new KernelError('NOT_FOUND', `session: not found, ${got(ref.threadId)}`)
       return store.threads.commit(ref, commit(thread), token)
     })
   }
@@ -219,6 +224,6 @@ function checkKeys(keys: readonly string[]): void {
   if (temporary === undefined) return
   throw new KernelError(
     'VALIDATION_FAILED',
-    `session state: temp: keys live in a run, not between runs, ${got(temporary)}`,
+    `session state: temp: keys cannot be stored, because they live for one run, ${got(temporary)}`,
   )
 }

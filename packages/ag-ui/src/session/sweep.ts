@@ -3,27 +3,27 @@ import { forget, isPending } from './forget.ts'
 import type { SessionParts } from './session-manager.ts'
 import { threadKey } from './thread-key.ts'
 
-/** What a sweep has done. */
+/** The result of a sweep. */
 export interface SweepResult {
   readonly deleted: number
   /** Expired, but waiting for a client. */
   readonly pending: number
-  /** Could not be handed over or deleted; they are tried again the next time. */
+  /** Could not be passed to memory or deleted; the next sweep tries again. */
   readonly failed: number
 }
 
-/** The most that a store gives at once. */
+/** The largest page of a store. */
 const LARGEST_PAGE = 1_000
 const PAGE = 100
 
-/** Deletes what has expired, of all owners. */
+/** Deletes the expired sessions of all owners. */
 export async function sweep(parts: SessionParts): Promise<SweepResult> {
   const { store, clock, sessionTimeoutMs, apps } = parts
   const before = clock.now() - sessionTimeoutMs
   const sum = { deleted: 0, pending: 0, failed: 0 }
   const seen = new Set<string>()
   for (;;) {
-    // The store gives the oldest first; those that stay stand in front of the next ones.
+    // The store returns the oldest first; sessions that stay come before the next ones.
     const limit = Math.min(LARGEST_PAGE, PAGE + seen.size)
     const page = await store.threads.idle({ before, limit })
     const next = page.filter((thread) => !seen.has(threadKey(thread.ref)))
@@ -41,7 +41,7 @@ async function end(parts: SessionParts, { ref }: Thread, sum: { deleted: number;
   try {
     if (await forget(parts, ref, (thread) => isExpired(parts, thread))) sum.deleted++
   } catch (error) {
-    // A run has begun: it is not expired any more.
+    // A run has begun: the session is no longer idle.
     if (KernelError.is(error, 'THREAD_BUSY')) return
     sum.failed++
     parts.report(KernelError.from(error, 'STORE_FAILED'))

@@ -1,7 +1,7 @@
 import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
 import { threadKey } from './thread-key.ts'
 
-/** How long a hold outlives a process that is gone, and how often it is renewed. */
+/** How long a hold outlives a lost process, and how often it is renewed. */
 const LEASE_MS = 30_000
 const RENEW_MS = 10_000
 /** How long one hold waits for another; they are short. */
@@ -10,23 +10,23 @@ const PAUSE_MS = 20
 
 const MARK = 'session:'
 
-/** Whether who holds a thread is no run. */
+/** Whether the holder of a thread is a session manager, not a run. */
 export function isHold(holder: unknown): boolean {
   return typeof holder === 'string' && holder.startsWith(MARK)
 }
 
-/** The run that holds a thread, if a run does. */
+/** The id of the run that holds a thread; undefined if there is none. */
 export function runningIn(thread: { readonly runId?: unknown } | undefined): string | undefined {
   const runId = thread?.runId
   return typeof runId !== 'string' || isHold(runId) ? undefined : runId
 }
 
-/** Whether a thread is busy because somebody writes to it between runs, which is soon over. */
+/** Whether a thread is busy because of a short write between runs. */
 export function isHeldBetweenRuns(error: unknown): boolean {
   return KernelError.is(error, 'THREAD_BUSY') && isHold(error.details.runId)
 }
 
-/** Tries again as long as a thread is held between runs, for two seconds at most. */
+/** Retries while a thread is held between runs, for at most two seconds. */
 export async function pastHolds<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
   const deadline = clock.now() + WAIT_MS
   for (;;) {
@@ -39,7 +39,7 @@ export async function pastHolds<T>(clock: Clock, attempt: () => Promise<T>): Pro
   }
 }
 
-/** Holds threads between runs, for those who write to them there. */
+/** Holds threads for writes between runs. */
 export class ThreadHolds {
   readonly #leases: LeaseStore
   readonly #clock: Clock
@@ -50,17 +50,17 @@ export class ThreadHolds {
     this.#clock = clock
   }
 
-  /** Does work under a short lease. Contract: one after the other in this process; `THREAD_BUSY` while a run has the thread. */
+  /** Does work under a short lease. Contract: one at a time per thread in this process; `THREAD_BUSY` while a run holds the thread. */
   async hold<T>(ref: ThreadRef, work: (hold: Hold) => Promise<T>): Promise<T> {
     const key = threadKey(ref)
-    const turn = (this.#lines.get(key) ?? Promise.resolve()).then(() => this.#leased(ref, work))
-    const settled = turn.then(
+    const result = (this.#lines.get(key) ?? Promise.resolve()).then(() => this.#leased(ref, work))
+    const settled = result.then(
       () => undefined,
       () => undefined,
     )
     this.#lines.set(key, settled)
     try {
-      return await turn
+      return await result
     } finally {
       if (this.#lines.get(key) === settled) this.#lines.delete(key)
     }
@@ -83,7 +83,7 @@ export class ThreadHolds {
 
   #keep(ref: ThreadRef, token: number): () => void {
     let cancel = () => {}
-    // Whether it still holds is asked before what cannot be taken back.
+    // A failed renewal is ignored: `confirm` checks the lease before any step that cannot be undone.
     const renew = () => void this.#leases.renew(ref, token, LEASE_MS).then(again, () => undefined)
     const again = () => {
       cancel = this.#clock.after(RENEW_MS, renew, false)
@@ -93,9 +93,9 @@ export class ThreadHolds {
   }
 }
 
-/** A thread that is held. */
+/** A lease on a thread between runs. */
 export interface Hold {
   readonly token: number
-  /** Contract: rejects with `LEASE_LOST` if the thread is another's by now. */
+  /** Contract: rejects with `LEASE_LOST` if another holder has the thread now. */
   confirm(): Promise<void>
 }

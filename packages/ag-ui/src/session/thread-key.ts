@@ -1,6 +1,6 @@
 import type { ThreadRef } from '@troupe/kernel'
 
-/** A thread, or something in it, as the key of a map. Contract: no two owners share one, whatever their names hold. */
+/** A thread, or something in it, as the key of a map. Contract: unique per owner, whatever characters the names contain. */
 export function threadKey({ app, user, threadId }: ThreadRef, ...more: readonly string[]): string {
   return JSON.stringify([app, user, threadId, ...more])
 }

@@ -1,17 +1,17 @@
 import type { ContentPart, PartSource } from '@ag-ui/core'
 import { type Content, type ErrorInfo, type FilePart, type Json, type Part, textOf } from '@troupe/kernel'
 
-/** Thinking as a client shows it: what stands between two pieces of text. */
+/** A segment of reasoning as a client shows it: the reasoning between two pieces of text. */
 export type ReasoningSegment = { readonly text: string; readonly encrypted?: string; readonly afterText: boolean }
 
-/** What a person or a tool gave, for a client. Contract: plain text stays a text; thinking is left out. */
+/** The content of a user or tool message for a client. Contract: plain text stays a string; reasoning is left out. */
 export function contentOf(content: Content): string | ContentPart[] {
   if (typeof content === 'string') return content
   if (!content.some(({ type }) => type === 'file')) return textOf(content)
   return content.flatMap((part) => partOf(part) ?? [])
 }
 
-/** A part for a client; thinking has none. */
+/** A part for a client; undefined for reasoning. */
 export function partOf(part: Part): ContentPart | undefined {
   if (part.type === 'text') return { type: 'text', text: part.text }
   if (part.type === 'reasoning') return undefined
@@ -26,33 +26,33 @@ export function filesOf(content: Content): readonly FilePart[] {
   return typeof content === 'string' ? [] : content.filter((part) => part.type === 'file')
 }
 
-/** The thinking of a message in segments. Contract: the same as a client saw while it was streamed. */
+/** The reasoning of a message in segments. Contract: the same segments as in the stream. */
 export function segmentsOf(content: Content): readonly ReasoningSegment[] {
   if (typeof content === 'string') return []
   const segments: ReasoningSegment[] = []
-  let said = ''
+  let text = ''
   let open = false
   for (const part of content) {
     if (part.type === 'text' && part.text !== '') {
-      said += part.text
+      text += part.text
       open = false
     }
     if (part.type !== 'reasoning') continue
     const before = open ? segments.pop() : undefined
     const encrypted = part.encrypted ?? before?.encrypted
-    const segment = { text: (before?.text ?? '') + part.text, afterText: said !== '' }
+    const segment = { text: (before?.text ?? '') + part.text, afterText: text !== '' }
     segments.push(encrypted === undefined ? segment : { ...segment, encrypted })
     open = true
   }
   return segments
 }
 
-/** The id under which a client keeps a segment of a message's thinking. */
+/** The id under which a client keeps a segment of a message's reasoning. */
 export function segmentId(messageId: string, index: number): string {
   return index === 0 ? `${messageId}:reasoning` : `${messageId}:reasoning:${index + 1}`
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface CallOutcome {
   readonly content: Content
   readonly display?: string
@@ -61,10 +61,15 @@ export interface CallOutcome {
 }
 
 const TOOL_FAILED = 'Error: the tool failed.'
-/** Errors that speak to the person and not of the inside of a tool. */
-const TELLABLE: ReadonlySet<string> = new Set(['POLICY_DENIED', 'TOOL_LIMIT_EXCEEDED', 'TOOL_REFUSED', 'TOOL_UNKNOWN'])
+/** Errors whose text is meant for the user and reveals nothing about a tool. */
+const PUBLIC_ERRORS: ReadonlySet<string> = new Set([
+  'POLICY_DENIED',
+  'TOOL_LIMIT_EXCEEDED',
+  'TOOL_REFUSED',
+  'TOOL_UNKNOWN',
+])
 
-/** A result for a client. Contract: what a tool threw, whatever its code, is not shown unless that is wanted; `display` and `data` stand in the metadata. */
+/** A result for a client. Contract: the text of an error that a tool threw is shown only if `showToolErrors` is set; `display` and `data` are in the metadata. */
 export function resultOf(
   { content, display, data, error }: CallOutcome,
   showToolErrors: boolean,
@@ -81,9 +86,9 @@ export function resultOf(
   }
 }
 
-/** Whether a result says what its error says; a tool that returns an error may have words of its own. */
+/** Whether a result repeats the text of its error; a tool that returns an error may give a text of its own. */
 function quotes(content: Content, { code, message }: ErrorInfo): boolean {
-  if (TELLABLE.has(code)) return false
+  if (PUBLIC_ERRORS.has(code)) return false
   return code === 'TOOL_FAILED' || textOf(content).includes(message)
 }
 

@@ -1,49 +1,49 @@
 import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import type { Said } from './said.ts'
+import type { ShownMessage } from './shown-message.ts'
 
-/** The messages as the client has them: those of before the run and what the run has added. */
+/** The messages as the client has them: those from before the run and those that the run added. */
 export class Conversation {
-  /** Unknown where nobody told: then no snapshot can be made that would not take messages away. */
+  /** Undefined if the history is unknown: then a snapshot would remove messages, so none is made. */
   readonly #past: readonly AgUiMessage[] | undefined
-  readonly #said: Set<Said> = new Set()
+  readonly #shown: Set<ShownMessage> = new Set()
   readonly #results: ToolMessage[] = []
-  /** Calls of before the run, and whether they are answered. */
+  /** Calls from before the run, and whether they are answered. */
   #calls: Map<string, boolean> | undefined
 
   constructor(past: readonly AgUiMessage[] | undefined) {
     this.#past = past
   }
 
-  add(said: Said): void {
-    this.#said.add(said)
+  add(message: ShownMessage): void {
+    this.#shown.add(message)
   }
 
-  drop(said: Said): void {
-    this.#said.delete(said)
+  drop(message: ShownMessage): void {
+    this.#shown.delete(message)
   }
 
   addResult(result: ToolMessage): void {
     this.#results.push(result)
   }
 
-  /** What the client knows of a call of before the run. */
+  /** The state of a call from before the run. */
   past(callId: string): 'unknown' | 'open' | 'answered' {
     this.#calls ??= callsOf(this.#past ?? [])
     const answered = this.#calls.get(callId)
     return answered === undefined ? 'unknown' : answered ? 'answered' : 'open'
   }
 
-  /** A call of before the run has its result now. */
+  /** Marks a call from before the run as answered. */
   answer(callId: string): void {
     this.#calls?.set(callId, true)
   }
 
-  /** Shows the whole conversation, if it is known. Contract: activities are left out, which clients then keep. */
+  /** Shows the whole conversation, if it is known. Contract: leaves out activities, because clients keep those. */
   show(out: AgUiEvent[]): void {
     if (!this.#past) return
     const messages = this.#past.filter(({ role }) => role !== 'activity')
-    for (const said of this.#said) messages.push(...said.messages())
+    for (const shown of this.#shown) messages.push(...shown.messages())
     for (const result of this.#results) insert(messages, result)
     out.push({ type: EventType.MESSAGES_SNAPSHOT, messages })
   }
@@ -58,7 +58,7 @@ function callsOf(messages: readonly AgUiMessage[]): Map<string, boolean> {
   return calls
 }
 
-/** Clients keep a result behind the message that asked for it, after the results that are there. */
+/** Inserts a result where clients keep it: behind the message with its call, after the results that are there. */
 function insert(messages: AgUiMessage[], result: ToolMessage): void {
   const { toolCallId } = result
   const asked = messages.findIndex(

@@ -132,7 +132,7 @@ describe('what a tool has thrown', () => {
     expect(shown([failed], {}, { showToolErrors: true }).at(-1)).toMatchObject({ content: `Error: ${error.message}` })
   })
 
-  test('is no secret where the kernel says it', () => {
+  test('is shown if the kernel wrote it', () => {
     const unknown = {
       ...failed,
       content: 'Error: no tool x',

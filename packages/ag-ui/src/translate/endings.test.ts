@@ -78,7 +78,7 @@ describe('a run that asks', () => {
     ])
   })
 
-  test('a limit that is no date is left out', () => {
+  test('a limit that is not a date is left out', () => {
     const [first] = interrupts
     const odd = [{ ...first, expiresAt: Number.MAX_VALUE }]
     const end = last({ outcome: 'interrupted', interrupts: odd }) as { outcome: { interrupts: object[] } }
@@ -115,12 +115,12 @@ describe('错误处理 (a run that failed)', () => {
     ['MAX_ITERATIONS', 'MAX_ITERATIONS'],
     ['MODEL_AUTH_FAILED', 'AGENT_ERROR'],
     ['constructor', 'AGENT_ERROR'],
-  ])('%s is %s', (code, told) => {
-    expect(publicError({ code }).code).toBe(told)
+  ])('%s is %s', (code, shown) => {
+    expect(publicError({ code }).code).toBe(shown)
     expect(JSON.stringify(failed(code))).not.toContain('1234')
   })
 
-  test('may be told in other words', () => {
+  test('may have another text', () => {
     expect(failed('MINE', { publicError: () => ({ code: 'OURS', message: 'Oops.' }) })).toMatchObject({
       code: 'OURS',
       message: 'Oops.',

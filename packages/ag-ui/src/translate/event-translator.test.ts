@@ -132,7 +132,7 @@ describe('流式文本处理 (streamed text)', () => {
     ])
   })
 
-  test('why a message ended is told where it is unusual', () => {
+  test('an unusual finish reason is shown', () => {
     const cut = { ...message('m1', 'Yes'), finishReason: 'length' } as EventDraft
     expect(shown([start, text('Yes'), cut]).at(-1)).toMatchObject({ metadata: { finishReason: 'length' } })
   })
@@ -179,7 +179,7 @@ describe('去重机制 (no text twice)', () => {
     expect(whole(shown([start, begin, end, message('m1', '', [SEARCH]), result('c1', '')]))).toBe('{"q":1}')
   })
 
-  test('a call has one result, whoever tells of it again', () => {
+  test('a call has one result, even if its end comes twice', () => {
     const events = shown([start, ...call('m1', 'c1', 'search', '{}'), result('c1', 'a'), result('c1', 'b')])
     expect(types(events).filter((type) => type === 'TOOL_CALL_RESULT')).toHaveLength(1)
   })

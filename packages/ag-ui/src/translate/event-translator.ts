@@ -12,15 +12,15 @@ import {
 } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
 import { Conversation } from './conversation.ts'
-import { CustomStream } from './custom.ts'
-import { MessageStream } from './message-stream.ts'
+import { CustomTranslator } from './custom-translator.ts'
+import { MessageTranslator } from './message-translator.ts'
 import { outcomeOf, usageOf } from './outcome.ts'
 import { type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
 import { tagged } from './tag.ts'
 
-/** What a translator knows of its run. */
+/** The options of a translator. */
 export interface TranslatorOptions {
   readonly threadId: string
   /** The client's id of the run. */
@@ -35,13 +35,13 @@ export interface TranslatorOptions {
   readonly hidden?: (key: string) => boolean
   /** Names of tools that the client runs. Contract: their calls end for the client when the run has stored them. */
   readonly clientTools?: ReadonlySet<string>
-  /** What the outside may know of an error. @default a known code and a fixed sentence */
+  /** Makes the error that clients see. @default a known code and a fixed sentence */
   readonly publicError?: (error: ErrorInfo) => PublicError
-  /** What the operator finds a failed run by. */
+  /** Sent with an error, so that the operator can find it. */
   readonly requestId?: string
-  /** Whether clients see what tools threw. @default false */
+  /** Whether clients see the errors that tools threw. @default false */
   readonly showToolErrors?: boolean
-  /** Where an event goes that nothing could be made of. */
+  /** Receives the error of an event that could not be translated. */
   readonly report?: (error: KernelError) => void
 }
 
@@ -76,18 +76,18 @@ class EventTranslator implements Translator {
   readonly #options: TranslatorOptions
   readonly #public: (error: ErrorInfo) => PublicError
   readonly #state: SharedState
-  readonly #messages: MessageStream
+  readonly #messages: MessageTranslator
   readonly #views: Map<string, RunView> = new Map()
-  readonly #custom: CustomStream
+  readonly #custom: CustomTranslator
   #root: RunView | undefined
   #view: RunView | undefined
 
   constructor(options: TranslatorOptions) {
     this.#options = options
     this.#public = options.publicError ?? publicError
-    this.#custom = new CustomStream(options.runId, this.#public)
+    this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
-    this.#messages = new MessageStream(new Conversation(options.history ?? options.input?.messages), options)
+    this.#messages = new MessageTranslator(new Conversation(options.history ?? options.input?.messages), options)
   }
 
   translate(event: AgentEvent): readonly AgUiEvent[] {
@@ -95,7 +95,7 @@ class EventTranslator implements Translator {
       return this.#translate(event)
     } catch (cause) {
       // An agent may yield what only looks like an event.
-      const message = `ag-ui: nothing could be made of a ${event?.type} event`
+      const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
       return NOTHING
     }
@@ -163,7 +163,7 @@ class EventTranslator implements Translator {
         subagentRunId: runId,
         name,
         ...(parent.owner !== undefined && { parentSubagentRunId: parent.owner }),
-        ...(call && { parentToolCallId: call.id, parentMessageId: call.said.id }),
+        ...(call && { parentToolCallId: call.id, parentMessageId: call.message.id }),
       },
     ]
   }
@@ -184,7 +184,7 @@ class EventTranslator implements Translator {
     ]
   }
 
-  /** The run that a nested one stands in: its id begins with that of the run around it. */
+  /** The run that a nested run belongs to: the nested id begins with the id of its parent run. */
   #around(runId: string): RunView {
     let around = this.#root as RunView
     for (const view of this.#views.values()) {
@@ -193,7 +193,7 @@ class EventTranslator implements Translator {
     return around
   }
 
-  /** A nested run that shows nothing but its state speaks for the run itself. */
+  /** Events of a nested run without a view of its own belong to the root run. */
   #viewOf({ runId }: EventStamp): RunView | undefined {
     if (this.#view?.runId !== runId) this.#view = this.#views.get(runId) ?? this.#root
     return this.#view

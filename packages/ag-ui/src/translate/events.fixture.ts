@@ -17,7 +17,7 @@ export function stamped(drafts: readonly EventDraft[], stamp: EventStamp = ROOT)
   return drafts.map((draft) => ({ ...stamp, ...draft }) as AgentEvent)
 }
 
-/** A run of these events, which ends as told. */
+/** A run of these events with the given end. */
 export function run(drafts: readonly EventDraft[], end: Partial<RunResult> = {}): AgentEvent[] {
   const result = { outcome: 'complete', text: '', usage: NO_USAGE, ...end }
   return stamped([{ type: 'run-start' }, ...drafts, { type: 'run-end', ...result } as EventDraft])
@@ -43,7 +43,7 @@ export function wire(
   return client.end()
 }
 
-/** The last message of a turn. */
+/** A whole message. */
 export function message(
   id: string,
   content: AssistantMessage['content'],

@@ -4,9 +4,9 @@ import type { Json, JsonObject } from '@troupe/kernel'
 /** A change of a JSON document, as this package writes it. */
 export type PatchOperation = AddOperation | RemoveOperation | ReplaceOperation
 
-/** Keys that no pointer may go through: clients refuse the whole patch. */
+/** Keys that are not allowed in a pointer: clients would refuse the whole patch. */
 const BANNED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-/** A patch of so many operations is compared with sending the value anew. */
+/** From this many operations on, a patch is compared with replacing the whole value. */
 const MANY = 4
 
 /**
@@ -17,14 +17,14 @@ export function escapeKey(key: string): string {
   return key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key
 }
 
-/** Whether a key may stand in a pointer. */
+/** Whether a key is allowed in a pointer. */
 export function isPatchable(key: string): boolean {
   return !BANNED.has(key)
 }
 
 /**
- * What turns one value into another, at a path.
- * Contract: applies in order, and is never longer than sending the value anew.
+ * The operations that turn one value into another, at a path.
+ * Contract: apply in order; never longer than replacing the whole value.
  * @example diff({ a: 1, b: 2 }, { a: 1, b: 3 }, '/x') // [{ op: 'replace', path: '/x/b', value: 3 }]
  */
 export function diff(before: Json, after: Json, path: string): readonly PatchOperation[] {
@@ -47,7 +47,7 @@ export function equal(a: Json, b: Json): boolean {
   )
 }
 
-/** Whether it is an object of JSON, not an array. */
+/** Whether a value is a JSON object, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -77,7 +77,7 @@ function compareKeys(before: JsonObject, after: JsonObject, path: string, out: P
   for (const operation of mine) out.push(operation)
 }
 
-/** What is equal at both ends stays; the rest is changed in place, then cut off or added. */
+/** Keeps equal items at both ends; changes the rest in place, then removes or adds items. */
 function compareItems(before: readonly Json[], after: readonly Json[], path: string, out: PatchOperation[]): void {
   const shorter = Math.min(before.length, after.length)
   let head = 0

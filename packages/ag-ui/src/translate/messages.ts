@@ -5,13 +5,13 @@ import { contentOf, filesOf, resultOf, segmentId, segmentsOf } from './content.t
 
 /** How stored messages are shown. */
 export interface MessageOptions {
-  /** Whether clients see what tools threw. @default false */
+  /** Whether clients see the errors that tools threw. @default false */
   readonly showToolErrors?: boolean
 }
 
 /**
  * A stored history as AG-UI clients keep it.
- * Contract: ids and texts are those that the clients saw while it was streamed.
+ * Contract: ids and texts are the same as in the stream.
  * @example toAgUiMessages([{ id: 'u1', role: 'user', content: 'Hi' }]) // [{ id: 'u1', role: 'user', content: 'Hi' }]
  */
 export function toAgUiMessages(messages: readonly Message[], options: MessageOptions = {}): AgUiMessage[] {
@@ -32,7 +32,7 @@ function shown(message: Message, showToolErrors: boolean): AgUiMessage[] {
     case 'tool':
       return [{ id, role: 'tool', toolCallId: message.callId, ...resultOf(message, showToolErrors) }]
     case 'assistant':
-      return spoken(message)
+      return assistantMessages(message)
   }
 }
 
@@ -44,7 +44,7 @@ export function fileId(messageId: string, index: number): string {
   return `${messageId}:file:${index + 1}`
 }
 
-/** What that activity holds. */
+/** The content of that activity. */
 export function fileContent({ mediaType, name, data, url }: FilePart): Record<string, string> {
   return {
     mediaType,
@@ -63,10 +63,10 @@ export function callsOf(calls: readonly ToolCall[]): NonNullable<AssistantMessag
   }))
 }
 
-function spoken({ id, content, agentName, toolCalls = [] }: Message & { role: 'assistant' }): AgUiMessage[] {
+function assistantMessages({ id, content, agentName, toolCalls = [] }: Message & { role: 'assistant' }): AgUiMessage[] {
   const text = textOf(content)
   const segments = segmentsOf(content)
-  const sealed = segments.findLast((segment) => segment.text === '')?.encrypted
+  const encryptedValue = segments.findLast((segment) => segment.text === '')?.encrypted
   const shown = segments.filter((segment) => segment.text !== '')
   const thoughts = shown.map(({ text, encrypted, afterText }, i) => ({
     afterText,
@@ -83,7 +83,7 @@ function spoken({ id, content, agentName, toolCalls = [] }: Message & { role: 'a
     ...(agentName !== undefined && { name: agentName }),
     ...(text !== '' && { content: text }),
     ...(toolCalls.length > 0 && { toolCalls: callsOf(toolCalls) }),
-    ...(sealed !== undefined && { encryptedValue: sealed }),
+    ...(encryptedValue !== undefined && { encryptedValue }),
   }
   const files = filesOf(content).map(
     (file, i): ActivityMessage => ({

@@ -25,7 +25,7 @@ const nested = (drafts: readonly EventDraft[], end: EventDraft = ended('complete
   stamped([{ type: 'run-start' }, ...drafts, end], stamp)
 
 describe('a nested run is a sub-agent', () => {
-  test('with the call that it stands in, and its events are tagged', async () => {
+  test('with the call that it is nested in, and its events are tagged', async () => {
     const events = await around(nested([message('m2', 'Hello')], ended('complete', { output: { n: 1 } })))
     expect(events.slice(5, 10)).toEqual([
       {

@@ -2,7 +2,7 @@ import type { Interrupt as AgUiInterrupt, RunFinishedOutcome, TokenUsage } from 
 import type { Interrupt, RunEnd, Usage } from '@troupe/kernel'
 import { copyOf } from './shared-state.ts'
 
-/** How a run that did not fail ended. Contract: no call is pending that the client has seen answered. */
+/** The outcome of a run that did not fail. Contract: no call is pending that the client has seen answered. */
 export function outcomeOf(
   { outcome, interrupts, openCallIds = [] }: RunEnd,
   isOpen: (callId: string) => boolean,
@@ -14,12 +14,12 @@ export function outcomeOf(
   return pending.length > 0 ? { type: 'success', pendingToolCallIds: pending } : { type: 'success' }
 }
 
-/** The questions of a run. Contract: an agent may yield others, which nobody can answer. */
+/** The questions of a run. Contract: leaves out malformed ones, which cannot be answered. */
 export function askedOf(interrupts: readonly Interrupt[] = []): readonly Interrupt[] {
   return interrupts.filter(({ id, reason }) => typeof id === 'string' && typeof reason === 'string')
 }
 
-/** Tokens as a client counts them; nothing where none were counted. */
+/** Token counts as AG-UI has them; undefined if none were counted. */
 export function usageOf({
   inputTokens,
   outputTokens,
@@ -52,7 +52,7 @@ export function interruptOf(interrupt: Interrupt): AgUiInterrupt {
     ...(message !== undefined && { message }),
     ...(callId !== undefined && { toolCallId: callId }),
     ...(typeof schema === 'object' && schema !== null && { responseSchema: schema }),
-    // A date out of range has no text; the server keeps the limit all the same.
+    // A date out of range cannot be formatted; the server still enforces it.
     ...(until && !Number.isNaN(until.getTime()) && { expiresAt: until.toISOString() }),
     metadata: { ...(copyOf(metadata) as Record<string, unknown> | undefined), agentName },
   }

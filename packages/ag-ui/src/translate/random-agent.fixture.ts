@@ -26,7 +26,7 @@ export interface RandomAgentOptions {
   readonly depth?: number
   /** Whether it also does what agents must not do. */
   readonly misbehaves?: boolean
-  /** Hears that it does nothing any more until it is stopped. */
+  /** Called when the agent hangs until it is stopped. */
   readonly onHang?: () => void
 }
 
@@ -73,7 +73,7 @@ class Life {
       () => this.#speak(),
       () => this.#speak(),
       () => this.#change(),
-      () => this.#tell(),
+      () => this.#customEvent(),
     ]
     if (this.#depth < 2) acts.push(() => this.#team())
     if (this.#options.misbehaves) acts.push(() => this.#misbehave())
@@ -95,7 +95,7 @@ class Life {
     if (this.#random.chance(0.25)) state.delete(key)
     else state.set(key, this.#json(0))
     const value = state.get(key)
-    // Changing a value in place is no good manners, but it happens.
+    // Changing a value in place is bad style, but it happens.
     if (Array.isArray(value) && this.#random.chance(0.5)) {
       value.push(this.#json(1))
       state.set(key, value)
@@ -103,7 +103,7 @@ class Life {
     await Promise.resolve()
   }
 
-  async #tell(): Promise<void> {
+  async #customEvent(): Promise<void> {
     for (let times = this.#random.below(3); times >= 0; times--) {
       const content = this.#json(0)
       const activity = { type: 'PLAN', content, ...(this.#random.chance(0.5) && { id: 'plan' }) } as Json
@@ -221,7 +221,7 @@ class Life {
       return pipe(
         observe(agent, { messages: [] }, place),
         sinkTo(this.#sink, (event: AgentEvent) => {
-          // Whoever runs agents passes on what they ask.
+          // A tool that runs agents passes their questions on.
           const own = event.type === 'action' && event.runId === this.#ctx.runId && event.action
           if (own && own.type === 'interrupt') this.#interrupts.push(...own.interrupts)
           return this.#sink.write(event)

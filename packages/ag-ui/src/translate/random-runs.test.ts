@@ -25,10 +25,10 @@ const USER: Message = { id: 'u1', role: 'user', content: 'Go.' }
 
 const OPTIONS = { state: STATE, hidden: (key: string) => key === 'secret', clientTools: new Set(['browser']) }
 
-/** A run: what was there before, what the kernel told, what a client got, and what the writer kept back. */
-interface Story {
+/** A run: the messages before it, the kernel's events, the client's events, and the events that the writer refused. */
+interface RandomRun {
   readonly past: readonly AgUiMessage[]
-  readonly told: readonly AgentEvent[]
+  readonly kernelEvents: readonly AgentEvent[]
   readonly events: readonly AgUiEvent[]
   readonly refused: readonly string[]
 }
@@ -39,25 +39,25 @@ async function play(
   misbehaves: boolean,
   start: AgentInput | ResumeInfo,
   runId: string,
-): Promise<Story> {
+): Promise<RandomRun> {
   const controller = new AbortController()
   const past = toAgUiMessages(start.messages)
   const client = follower({ ...OPTIONS, history: past })
-  const told: AgentEvent[] = []
+  const kernelEvents: AgentEvent[] = []
   const limit = random.chance(0.15) ? 1 + random.below(30) : Number.POSITIVE_INFINITY
   const reason = random.pick([new Error('stop'), new KernelError('TIMEOUT', 'secret: slow')])
   const stop = () => controller.abort(reason)
   const agent = randomAgent(random, 'root', { misbehaves, onHang: () => queueMicrotask(stop) })
   const settings = { runId, state: STATE, canInterrupt: true, signal: controller.signal, report: () => {} }
   for await (const event of startRun(agent, start, settings).eventsWithoutThrowing()) {
-    told.push(event)
+    kernelEvents.push(event)
     client.take(event)
-    if (told.length >= limit) stop()
+    if (kernelEvents.length >= limit) stop()
   }
-  return { past, told, ...client.end() }
+  return { past, kernelEvents, ...client.end() }
 }
 
-async function check({ events, past }: Story): Promise<void> {
+async function check({ events, past }: RandomRun): Promise<void> {
   for (const event of events) {
     SEEN.add(event.type === EventType.RUN_FINISHED ? `${event.type} ${event.outcome?.type}` : event.type)
   }
@@ -71,10 +71,10 @@ async function playAndCheck(seed: number, misbehaves: boolean): Promise<void> {
   const random = randomOf(seed)
   const story = await play(random, misbehaves, { messages: [USER] }, 'R1')
   await check(story)
-  const end = story.told.at(-1)
+  const end = story.kernelEvents.at(-1)
   if (misbehaves || end?.type !== 'run-end') return
   expect(story.refused).toEqual([])
-  const said = story.told.flatMap((event) => (event.runId === 'R1' ? (messageOf(event) ?? []) : []))
+  const said = story.kernelEvents.flatMap((event) => (event.runId === 'R1' ? (messageOf(event) ?? []) : []))
   const history = [USER, ...said]
   if (seed % 10 === 0 && (end.outcome === 'complete' || end.outcome === 'interrupted')) {
     const { messages } = await clientOf(story.events, story.past)

@@ -2,48 +2,48 @@ import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { checkOptionNames, type ErrorInfo, type Usage } from '@troupe/kernel'
 import { usageOf } from './outcome.ts'
 
-/** What the outside may know of an error. */
+/** The part of an error that clients may see. */
 export type PublicError = { readonly code: string; readonly message: string }
 
 const BUSY = 'The model is busy. Try again later.'
 const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
   [
     { code: 'ABORTED', message: 'The run was cancelled.' },
-    { code: 'INTERRUPT_EXPIRED', message: 'The time to answer is over.' },
-    { code: 'INTERRUPT_UNKNOWN', message: 'There is no such open question in this conversation.' },
-    { code: 'LEASE_LOST', message: 'Another run has taken this conversation over.' },
-    { code: 'MAX_ITERATIONS', message: 'The agent took more steps than it may.' },
-    { code: 'MODEL_CONTEXT_EXCEEDED', message: 'The conversation is longer than the model takes.' },
+    { code: 'INTERRUPT_EXPIRED', message: 'The time limit for this answer has passed.' },
+    { code: 'INTERRUPT_UNKNOWN', message: 'This conversation has no such open question.' },
+    { code: 'LEASE_LOST', message: 'Another run has taken over this conversation.' },
+    { code: 'MAX_ITERATIONS', message: 'The agent exceeded its step limit.' },
+    { code: 'MODEL_CONTEXT_EXCEEDED', message: 'The conversation is too long for the model.' },
     { code: 'MODEL_FAILED', message: 'The model could not answer.' },
     { code: 'MODEL_OVERLOADED', message: BUSY },
     { code: 'MODEL_RATE_LIMITED', message: BUSY },
-    { code: 'NOT_FOUND', message: 'There is no such thing here.' },
-    { code: 'PENDING_TOOL_CALLS', message: 'Calls or questions of this conversation are open. Answer them first.' },
-    { code: 'RUN_ID_TAKEN', message: 'This conversation has a run of this id already.' },
-    { code: 'THREAD_BUSY', message: 'Another run is under way in this conversation.' },
-    { code: 'TOOL_CALL_UNKNOWN', message: 'A result came for a call that is not open in this conversation.' },
-    { code: 'TRANSFER_LIMIT', message: 'The agents handed over more often than they may.' },
+    { code: 'NOT_FOUND', message: 'Not found.' },
+    { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
+    { code: 'RUN_ID_TAKEN', message: 'This conversation already has a run with this id.' },
+    { code: 'THREAD_BUSY', message: 'Another run is active in this conversation.' },
+    { code: 'TOOL_CALL_UNKNOWN', message: 'The tool call of this result is not open in this conversation.' },
+    { code: 'TRANSFER_LIMIT', message: 'The agents exceeded their transfer limit.' },
   ].map((error) => [error.code, error]),
 )
-const TIMEOUT: PublicError = { code: 'EXECUTION_TIMEOUT', message: 'The run took longer than it may.' }
+const TIMEOUT: PublicError = { code: 'EXECUTION_TIMEOUT', message: 'The run exceeded its time limit.' }
 const FAILED: PublicError = { code: 'AGENT_ERROR', message: 'The agent failed.' }
 
 /**
- * The public side of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
+ * The public part of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
  * @example publicError({ code: 'STORE_FAILED', message: 'connect to db-7 refused' }) // { code: 'AGENT_ERROR', … }
  */
 export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
 }
 
-/** The terminal of a stream in which an event could not be put into its encoding. */
+/** The terminal of a stream with an event that could not be encoded. */
 export function unencodable(requestId: string): RunErrorEvent {
   return runError({ code: 'ENCODING_ERROR', message: 'An event of the run could not be encoded.' }, { requestId })
 }
 
-/** What goes with an error. */
+/** The metadata of an error. */
 export interface RunErrorOptions {
-  /** What the operator finds it by. */
+  /** The id by which the operator finds it. */
   readonly requestId?: string
   readonly retryable?: boolean
   /** The run that holds the thread. */

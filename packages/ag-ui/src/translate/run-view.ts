@@ -3,8 +3,8 @@ import type { AgentEnd, AgentStart, RunEnd } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { askedOf } from './outcome.ts'
 import type { PublicError } from './run-error.ts'
-import type { Said } from './said.ts'
 import { copyOf } from './shared-state.ts'
+import type { ShownMessage } from './shown-message.ts'
 import { tagged } from './tag.ts'
 
 /** One kernel run as the client sees it: the run itself, or a nested one, which is a sub-agent there. */
@@ -12,10 +12,10 @@ export class RunView {
   readonly runId: string
   /** The tag of a sub-agent's events. */
   readonly owner: string | undefined
-  /** What stands before the ids of its calls, which are unique in their own run only. */
+  /** The prefix of its call ids, which are unique only within their run. */
   readonly prefix: string
   /** By the kernel's message id. */
-  readonly said: Map<string, Said> = new Map()
+  readonly messages: Map<string, ShownMessage> = new Map()
   ended = false
   readonly #steps: { readonly key: string; readonly name: string }[] = []
 
@@ -25,13 +25,13 @@ export class RunView {
     this.prefix = prefix
   }
 
-  /** The view of a run inside a call of this one. Contract: calls are named as the kernel names their origin. */
+  /** Makes the view of a run nested in a call of this one. Contract: call ids follow the kernel's naming of nested origins. */
   nested(runId: string, callId: string): RunView {
     const [number = ''] = /\.\d+$/.exec(runId) ?? []
     return new RunView(runId, runId, `${this.prefix}${callId}${number}/`)
   }
 
-  /** Contract: two agents of one name may be at work at once; their steps have names of their own. */
+  /** Contract: two agents of one name may run at once, so their steps get distinct names. */
   beginStep(event: AgentStart, out: AgUiEvent[]): void {
     const taken = new Set(this.#steps.map(({ name }) => name))
     let name = event.agentName

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, notJson } from '@troupe/kernel'
 import { diff, escapeKey, isPatchable, type PatchOperation } from './json-patch.ts'
 
-/** A copy that nobody else changes, or nothing for what is no JSON. */
+/** A deep copy, or undefined if the value is not JSON. */
 export function copyOf(value: unknown): Json | undefined {
   return notJson(value) === undefined ? copied(value as Json) : undefined
 }
@@ -20,7 +20,7 @@ export class SharedState {
     return Object.fromEntries(this.#values)
   }
 
-  /** Takes a change over. Contract: gives what tells it to somebody who has the state of before. */
+  /** Applies a change. Contract: returns the patch that brings a client from the state before it to the state after it. */
   change(set: unknown, removed: unknown): readonly PatchOperation[] {
     const operations: PatchOperation[] = []
     for (const [key, given] of Object.entries(set ?? {})) {

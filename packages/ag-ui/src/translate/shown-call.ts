@@ -1,44 +1,44 @@
 import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent } from '../protocol.ts'
-import type { Said } from './said.ts'
+import type { ShownMessage } from './shown-message.ts'
 import { tagged } from './tag.ts'
 
 const WITHDRAWN = 'The call was withdrawn.'
 
 /** A tool call as the client has it so far. */
 export class ShownCall {
-  /** As clients know it: a call of a nested run under the calls around it. */
+  /** The id that clients know: for a call of a nested run, prefixed with the calls around it. */
   readonly id: string
   readonly name: string
-  readonly said: Said
-  /** Its end waits until it is certain that the client may run it. */
+  readonly message: ShownMessage
+  /** Its end is held back until it is certain that the client may run it. */
   readonly held: boolean
   arguments = ''
   answered = false
   #open = true
 
-  constructor(id: string, name: string, said: Said, held: boolean) {
+  constructor(id: string, name: string, message: ShownMessage, held: boolean) {
     this.id = id
     this.name = String(name)
-    this.said = said
+    this.message = message
     this.held = held
-    said.calls.set(id, this)
+    message.calls.set(id, this)
   }
 
   start(out: AgUiEvent[]): void {
-    this.said.pause(out)
-    const { id: toolCallId, name: toolCallName, said } = this
-    const parentMessageId = said.id
-    out.push(tagged({ type: EventType.TOOL_CALL_START, toolCallId, toolCallName, parentMessageId }, said.owner))
+    this.message.pause(out)
+    const { id: toolCallId, name: toolCallName, message } = this
+    const parentMessageId = message.id
+    out.push(tagged({ type: EventType.TOOL_CALL_START, toolCallId, toolCallName, parentMessageId }, message.owner))
   }
 
   add(delta: string): readonly AgUiEvent[] {
     if (!this.#open) return []
     this.arguments += delta
-    return [tagged({ type: EventType.TOOL_CALL_ARGS, toolCallId: this.id, delta }, this.said.owner)]
+    return [tagged({ type: EventType.TOOL_CALL_ARGS, toolCallId: this.id, delta }, this.message.owner)]
   }
 
-  /** Adds what was not streamed. Contract: false if the client has something that can only be replaced. */
+  /** Adds arguments that were not streamed. Contract: false if the client has arguments that can only be replaced. */
   complete(given: unknown, out: AgUiEvent[]): boolean {
     const args = typeof given === 'string' ? given : ''
     const shown = this.arguments
@@ -54,19 +54,19 @@ export class ShownCall {
   end(out: AgUiEvent[]): void {
     if (!this.#open) return
     this.#open = false
-    out.push(tagged({ type: EventType.TOOL_CALL_END, toolCallId: this.id }, this.said.owner))
+    out.push(tagged({ type: EventType.TOOL_CALL_END, toolCallId: this.id }, this.message.owner))
   }
 
-  /** Tells that nobody runs it. Contract: a client hears so before the end of a call that it would run itself. */
+  /** Gives the call a result that says it is not run. Contract: for a client tool the result comes before the end of the call, so that the client does not run it. */
   withdraw(out: AgUiEvent[]): ToolMessage | undefined {
     if (this.answered) return void this.end(out)
     this.answered = true
-    const { id: toolCallId, said } = this
+    const { id: toolCallId, message } = this
     const result = { toolCallId, role: 'tool', content: WITHDRAWN } as const
     const messageId = `${toolCallId}:withdrawn`
     if (!this.held) this.end(out)
-    out.push(tagged({ type: EventType.TOOL_CALL_RESULT, messageId, ...result }, said.owner))
+    out.push(tagged({ type: EventType.TOOL_CALL_RESULT, messageId, ...result }, message.owner))
     this.end(out)
-    return { id: messageId, ...result, ...(said.owner !== undefined && { subagentRunId: said.owner }) }
+    return { id: messageId, ...result, ...(message.owner !== undefined && { subagentRunId: message.owner }) }
   }
 }

@@ -27,7 +27,7 @@ describe('状态转换 (state)', () => {
     ])
   })
 
-  test('what is the same is not told', () => {
+  test('an unchanged value is not sent', () => {
     expect(shown([delta({ plan: { done: false, steps: ['a', 'b'] } } as never)], {}, options)).toEqual([])
   })
 
@@ -36,7 +36,7 @@ describe('状态转换 (state)', () => {
     expect(JSON.stringify(wire(drafts, {}, options))).not.toMatch(/temp|hidden|secret/)
   })
 
-  test('a value that is changed in place is told all the same', () => {
+  test('a value that is changed in place is sent too', () => {
     const list = [1]
     const client = follower({ state: { list } })
     const [first, change, last] = run([delta({ list } as never)])
@@ -88,7 +88,7 @@ describe('what an agent wants to show beyond', () => {
     ])
   })
 
-  test('an error that a flow tolerates is told as its public side', () => {
+  test('an error that a flow tolerates is shown as its public part', () => {
     const data = { agentName: 'b', error: { code: 'AGENT_FAILED', message: 'password is 1234' } }
     expect(shown([custom('branch-failed', data)])).toEqual([
       {
@@ -99,7 +99,7 @@ describe('what an agent wants to show beyond', () => {
     ])
   })
 
-  test('what only looks like an event is reported and shown to nobody', () => {
+  test('a malformed event is reported and not shown', () => {
     const reported: string[] = []
     const broken = { type: 'message-end', message: null } as never
     expect(shown([broken], {}, { report: ({ code }) => reported.push(code) })).toEqual([])

@@ -4,7 +4,7 @@ import { isJsonObject, isPatchable } from '../translate/json-patch.ts'
 
 /**
  * Applies a JSON Patch of additions, removals and replacements.
- * Contract: leaves the document as it is and gives a new one; throws `AG_UI_STREAM_INVALID` for what does not apply.
+ * Contract: returns a new document; throws `AG_UI_STREAM_INVALID` for an operation that does not apply.
  */
 export function applyPatch(document: Json, patch: readonly JsonPatchOperation[]): Json {
   return patch.reduce(applyOperation, document)
@@ -12,10 +12,11 @@ export function applyPatch(document: Json, patch: readonly JsonPatchOperation[])
 
 function applyOperation(document: Json, operation: JsonPatchOperation): Json {
   const { op, path } = operation
-  if (op !== 'add' && op !== 'remove' && op !== 'replace') throw broken(path, 'the operation is add, remove or replace')
-  if (path !== '' && !path.startsWith('/')) throw broken(path, 'a pointer begins with a slash')
+  if (op !== 'add' && op !== 'remove' && op !== 'replace')
+    throw broken(path, 'the operation must be add, remove or replace')
+  if (path !== '' && !path.startsWith('/')) throw broken(path, 'a pointer must begin with a slash')
   const value = op === 'remove' ? undefined : (operation.value as Json | undefined)
-  if (op !== 'remove' && value === undefined) throw broken(path, 'a value is missing')
+  if (op !== 'remove' && value === undefined) throw broken(path, 'the value is missing')
   const keys = path.split('/').slice(1)
   return changed(document, keys.map(unescapeKey), value, op, path)
 }
@@ -31,7 +32,7 @@ function changed(
     if (value === undefined) throw broken(path, 'the whole document cannot be removed')
     return value
   }
-  if (!isPatchable(key)) throw broken(path, 'it goes through an object internal')
+  if (!isPatchable(key)) throw broken(path, 'the pointer names an object internal')
   const last = rest.length === 0
   if (Array.isArray(target)) {
     const index = key === '-' ? target.length : Number(key)
@@ -40,7 +41,7 @@ function changed(
     if (!last) return target.with(index, changed(target[index], rest, value, op, path))
     return target.toSpliced(index, op === 'add' ? 0 : 1, ...(value === undefined ? [] : [value]))
   }
-  if (!isJsonObject(target)) throw broken(path, 'there is nothing to change')
+  if (!isJsonObject(target)) throw broken(path, 'the target is not an object or array')
   if (!Object.hasOwn(target, key) && !(last && op === 'add')) throw broken(path, 'there is no such key')
   if (!last) return { ...target, [key]: changed(target[key] as Json, rest, value, op, path) }
   const { [key]: _before, ...others } = target

@@ -2,8 +2,8 @@ import { type ContentPart, contentToText, EventType, type RunFinishedOutcome } f
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 
 /**
- * What a client of this protocol version may see.
- * Contract: clients from 1.0 on get the event itself; those that name no version get what 0.0.59 takes, and nothing is invented.
+ * The version gate: reduces an event to what a client of this protocol version understands.
+ * Contract: clients from 1.0 on get the event itself; clients that name no version get what 0.0.59 understands, and nothing is made up.
  * @example gate(event, input.protocolVersion)
  */
 export function gate(event: AgUiEvent, protocolVersion: string | undefined): AgUiEvent {
@@ -46,7 +46,7 @@ function knownMessage(message: AgUiMessage): AgUiMessage {
   return { ...message, content: message.content.filter(isKnownPart) }
 }
 
-/** Files that a provider keeps are new. */
+/** Older clients do not know files that a provider keeps. */
 function isKnownPart(part: ContentPart): boolean {
   return part.type === 'text' || part.source.type !== 'file'
 }

@@ -5,7 +5,7 @@ import { checkOwner, type Opened, OpenKind, type Owners, type Terminal } from '.
 
 type EventOf<T extends EventType> = Extract<AgUiEvent, { type: T }>
 
-/** What is open in a run, by the rules of the clients. */
+/** The open entities of a run, by the rules that clients enforce. */
 export class OpenEntities {
   readonly #messageOwners: Owners = new Map()
   readonly #thoughtOwners: Owners = new Map()
@@ -21,7 +21,7 @@ export class OpenEntities {
   readonly #answered: Set<string> = new Set()
   #count = 0
 
-  /** Takes an event into account. Contract: gives a reason against it, and then nothing has changed. */
+  /** Applies an event. Contract: returns the reason if the event is not legal, and then changes nothing. */
   take(event: AgUiEvent): string | undefined {
     switch (event.type) {
       case EventType.TEXT_MESSAGE_CONTENT:
@@ -59,17 +59,17 @@ export class OpenEntities {
       case EventType.TEXT_MESSAGE_CHUNK:
       case EventType.TOOL_CALL_CHUNK:
       case EventType.REASONING_MESSAGE_CHUNK:
-        return 'pieces are written as START, CONTENT and END'
+        return 'chunks are not allowed; write START, CONTENT and END'
     }
     return this.#begin(event)
   }
 
-  /** The text messages that are open. */
+  /** The ids of the open text messages. */
   texts(): Iterable<string> {
     return this.#texts.ids
   }
 
-  /** What ends all that is open, last begun first. */
+  /** The events that close all open entities, last opened first. */
   close(terminal: Terminal): AgUiEvent[] {
     const kinds = [this.#texts, this.#thoughts, this.#spans, this.#calls, this.#steps, this.#subagents]
     const open = kinds.flatMap((kind) => [...kind.opened])
@@ -120,7 +120,7 @@ export class OpenEntities {
     const inherited = parentMessageId !== undefined && this.#messageOwners.has(parentMessageId)
     const owner = inherited ? this.#messageOwners.get(parentMessageId) : subagentRunId
     if (subagentRunId !== undefined && owner !== subagentRunId) {
-      return `tool call ${toolCallId} stands in a message of another agent`
+      return `tool call ${toolCallId} belongs to a message of another agent`
     }
     const end = { type: EventType.TOOL_CALL_END, toolCallId } as const
     return this.#calls.begin(toolCallId, this.#ends(owner, end))
@@ -128,9 +128,9 @@ export class OpenEntities {
 
   #beginSubagent(event: EventOf<EventType.SUBAGENT_STARTED>): string | undefined {
     const { subagentRunId, parentSubagentRunId } = event
-    if (this.#begunSubagents.has(subagentRunId)) return `sub-agent ${subagentRunId} has begun before`
+    if (this.#begunSubagents.has(subagentRunId)) return `sub-agent ${subagentRunId} has already begun`
     if (parentSubagentRunId !== undefined && !this.#begunSubagents.has(parentSubagentRunId)) {
-      return `there is no sub-agent ${parentSubagentRunId} around it`
+      return `there is no parent sub-agent ${parentSubagentRunId}`
     }
     this.#begunSubagents.add(subagentRunId)
     const end = (terminal: Terminal) => endOfSubagent(subagentRunId, terminal)
@@ -138,7 +138,7 @@ export class OpenEntities {
   }
 
   #answer({ toolCallId, messageId, subagentRunId }: EventOf<EventType.TOOL_CALL_RESULT>): string | undefined {
-    if (this.#answered.has(toolCallId)) return `tool call ${toolCallId} has its result`
+    if (this.#answered.has(toolCallId)) return `tool call ${toolCallId} already has a result`
     this.#answered.add(toolCallId)
     this.#messageOwners.set(messageId, subagentRunId)
     return undefined
@@ -149,7 +149,7 @@ export class OpenEntities {
     return checkOwner('message', entityId, subagentRunId, subtype === 'tool-call' ? this.#callOwners : messages)
   }
 
-  /** A snapshot says anew who owns what. */
+  /** Takes over the owners that a snapshot names. */
   #restate({ messages }: EventOf<EventType.MESSAGES_SNAPSHOT>): void {
     for (const message of messages) {
       const { id, role, subagentRunId } = message

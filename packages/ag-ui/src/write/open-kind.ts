@@ -6,7 +6,7 @@ export interface Opened {
   /** Later ones end first. */
   readonly order: number
   readonly owner: string | undefined
-  /** What ends it, before this terminal. */
+  /** Makes the event that ends it before this terminal. */
   end(terminal: Terminal): AgUiEvent
 }
 
@@ -17,10 +17,10 @@ export function isTerminal(event: AgUiEvent): event is Terminal {
   return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
 }
 
-/** Who has begun what. Contract: an id stays with its owner for the whole run. */
+/** The owner of each id. Contract: an id keeps its owner for the whole run. */
 export type Owners = Map<string, string | undefined>
 
-/** Entities of one kind: messages, calls, steps. Contract: every method gives a reason against the event, or none. */
+/** Entities of one kind: messages, calls, steps. Contract: every method returns the reason if the event is not legal, else undefined. */
 export class OpenKind {
   readonly #name: string
   readonly #owners: Owners
@@ -40,7 +40,7 @@ export class OpenKind {
   }
 
   begin(id: string, opened: Opened): string | undefined {
-    if (this.#open.has(id)) return `${this.#name} ${id} is open already`
+    if (this.#open.has(id)) return `${this.#name} ${id} is already open`
     const reason = checkOwner(this.#name, id, opened.owner, this.#owners)
     if (reason !== undefined) return reason
     if (!this.#owners.has(id)) this.#owners.set(id, opened.owner)
@@ -61,7 +61,7 @@ export class OpenKind {
   }
 }
 
-/** Contract: no tag fits every owner. */
+/** Checks the owner of an id. Contract: an event without a tag fits every owner. */
 export function checkOwner(name: string, id: string, owner: string | undefined, owners: Owners): string | undefined {
   return owner === undefined || !owners.has(id) || owners.get(id) === owner ? undefined : foreign(name, id)
 }

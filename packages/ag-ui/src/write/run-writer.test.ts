@@ -69,13 +69,13 @@ describe('the end of a run', () => {
     expect([writer.end(), writer.end(failed), writer.write(finished)]).toEqual([[], [], []])
   })
 
-  test('is made up where nobody gives one', () => {
+  test('is made up if none is given', () => {
     const writer = runWriter()
     writer.write(started)
     expect(writer.end()).toMatchObject([{ type: 'RUN_ERROR', code: 'BACKGROUND_EXECUTION_ERROR' }])
   })
 
-  test('an end that is none counts as none', () => {
+  test('an end that is not a terminal is ignored', () => {
     expect(runWriter().end(started)).toMatchObject([{ type: 'RUN_ERROR' }])
   })
 
@@ -93,7 +93,7 @@ test('what needs nothing passes as the array it is', () => {
   expect(writer.writeAll(first)).toBe(first)
 })
 
-describe('an event that is out of order is left out, and told', () => {
+describe('an event that is out of order is left out and reported', () => {
   const m = { messageId: 'm' }
   const of = (owner: string, rest: object) => ({ ...rest, subagentRunId: owner })
   test.each<[string, AgUiEvent[], string]>([
@@ -101,7 +101,7 @@ describe('an event that is out of order is left out, and told', () => {
     [
       'a second start',
       [event('TEXT_MESSAGE_START', m), event('TEXT_MESSAGE_START', m)],
-      'text message m is open already',
+      'text message m is already open',
     ],
     ['an end too many', [event('TOOL_CALL_END', { toolCallId: 'c' })], 'tool call c is not open'],
     ['thinking without a start', [event('REASONING_END', m)], 'reasoning m is not open'],
@@ -122,7 +122,7 @@ describe('an event that is out of order is left out, and told', () => {
         event('TEXT_MESSAGE_START', m),
         event('TOOL_CALL_START', of('s', { toolCallId: 'c', toolCallName: 'n', parentMessageId: 'm' })),
       ],
-      'tool call c stands in a message of another agent',
+      'tool call c belongs to a message of another agent',
     ],
     [
       'a second result',
@@ -130,7 +130,7 @@ describe('an event that is out of order is left out, and told', () => {
         event('TOOL_CALL_RESULT', { messageId: '1', toolCallId: 'c', content: '' }),
         event('TOOL_CALL_RESULT', { messageId: '2', toolCallId: 'c', content: '' }),
       ],
-      'tool call c has its result',
+      'tool call c already has a result',
     ],
     [
       'a sub-agent that has been there',
@@ -139,20 +139,24 @@ describe('an event that is out of order is left out, and told', () => {
         event('SUBAGENT_FINISHED', { subagentRunId: 's' }),
         event('SUBAGENT_STARTED', { subagentRunId: 's', name: 'n' }),
       ],
-      'sub-agent s has begun before',
+      'sub-agent s has already begun',
     ],
     [
       'a sub-agent in one that is not there',
       [event('SUBAGENT_STARTED', { subagentRunId: 's', name: 'n', parentSubagentRunId: 'x' })],
-      'there is no sub-agent x around it',
+      'there is no parent sub-agent x',
     ],
     [
       'a change of no activity',
       [event('ACTIVITY_DELTA', { ...m, activityType: 'x', patch: [] })],
       'there is no activity m',
     ],
-    ['a chunk', [event('TEXT_MESSAGE_CHUNK', { ...m, delta: 'x' })], 'pieces are written as START, CONTENT and END'],
-    ['a second run', [started], 'the run has started'],
+    [
+      'a chunk',
+      [event('TEXT_MESSAGE_CHUNK', { ...m, delta: 'x' })],
+      'chunks are not allowed; write START, CONTENT and END',
+    ],
+    ['a second run', [started], 'the run has already started'],
   ])('%s', (_name, events, reason) => {
     expect(refusals([started, ...events])).toEqual([`${events.at(-1)?.type}: ${reason}`])
   })

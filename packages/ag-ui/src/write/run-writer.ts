@@ -4,16 +4,16 @@ import type { AgUiEvent, RunWriter } from '../protocol.ts'
 import { OpenEntities } from './open-entities.ts'
 import { isTerminal, type Terminal } from './open-kind.ts'
 
-/** How a writer tells what it leaves out. */
+/** The options of a writer. */
 export interface RunWriterOptions {
-  /** Hears of each event that is not passed on, and why. */
+  /** Called with each event that is left out, and the reason. */
   readonly onRefused?: (event: AgUiEvent, reason: string) => void
 }
 
 const BROKEN_OFF: Terminal = {
   type: EventType.RUN_ERROR,
   code: 'BACKGROUND_EXECUTION_ERROR',
-  message: 'The run broke off.',
+  message: 'The run ended unexpectedly.',
 }
 const NOTHING: readonly AgUiEvent[] = []
 
@@ -60,7 +60,7 @@ class Writer implements RunWriter {
     return this.#ended ? NOTHING : this.#finish(isTerminal(terminal) ? terminal : BROKEN_OFF)
   }
 
-  /** The events up to the one that needs more than passing on, and what becomes of the others. */
+  /** The events before the first one that cannot be passed on unchanged, then the result of writing the others. */
   #rest(events: readonly AgUiEvent[], index: number): readonly AgUiEvent[] {
     const out = events.slice(0, index)
     const event = events[index] as AgUiEvent
@@ -79,7 +79,7 @@ class Writer implements RunWriter {
     if (event.type !== EventType.RUN_STARTED) {
       return this.#started ? this.#open.take(event) : 'the run has not started'
     }
-    if (this.#started) return 'the run has started'
+    if (this.#started) return 'the run has already started'
     this.#started = true
     return undefined
   }

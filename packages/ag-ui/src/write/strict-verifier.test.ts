@@ -51,30 +51,34 @@ describe('what it never shows', () => {
     ['no terminal', [started], /without a terminal/],
     ['two terminals', [started, finished(), finished()], /the run has ended/],
     ['an end without a start', [finished()], /has not started/],
-    ['two starts', [started, started], /the run has started/],
+    ['two starts', [started, started], /the run has already started/],
     ['something before the start', [state({})], /has not started/],
-    ['something open at the end', [started, text, finished()], /TEXT_MESSAGE_END has not come/],
+    ['something open at the end', [started, text, finished()], /TEXT_MESSAGE_END is missing/],
     [
       'something open at an error',
       [started, text, event('RUN_ERROR', { message: 'x' })],
-      /TEXT_MESSAGE_END has not come/,
+      /TEXT_MESSAGE_END is missing/,
     ],
     ['a result of an unknown call', [started, answered], /there is no call c/],
     [
       'a result twice',
       [started, asked, ended, answered, { ...answered, messageId: 'n' } as AgUiEvent],
-      /has its result/,
+      /already has a result/,
     ],
-    ['a call twice', [started, asked, ended, asked], /has begun before/],
+    ['a call twice', [started, asked, ended, asked], /has already begun/],
     ['a call that is forgotten', [started, asked, ended, finished()], /no result and is not pending/],
     [
-      'a pending call that nobody made',
+      'a pending call that was never made',
       [started, finished({ type: 'success', pendingToolCallIds: ['x'] })],
       /not open/,
     ],
     ['a delta before any snapshot', [started, delta()], /no snapshot/],
     ['a delta that does not apply', [started, state({}), delta({ op: 'remove', path: '/a' })], /no such key/],
-    ['a snapshot that is not the sum', [started, state({ a: 1 }), state({ a: 2 })], /not the sum/],
+    [
+      'a snapshot that is not the sum',
+      [started, state({ a: 1 }), state({ a: 2 })],
+      /differs from the sum of the deltas/,
+    ],
     ['an empty piece', [started, text, event('TEXT_MESSAGE_CONTENT', { messageId: 'm', delta: '' })], /is empty/],
     [
       'an activity change that does not apply',
@@ -89,8 +93,8 @@ describe('what it never shows', () => {
       ],
       /no such key/,
     ],
-    ['a snapshot without what is being written', [started, text, piece, messages()], /not as it was streamed/],
-    ['one id for two messages', [started, messages({ id: 'a' }, { id: 'a' })], /one id/],
+    ['a snapshot without what is being written', [started, text, piece, messages()], /differs from its streamed text/],
+    ['one id for two messages', [started, messages({ id: 'a' }, { id: 'a' })], /two messages have the same id/],
   ])('%s', (_name, events, reason) => {
     expect(() => strict(events)).toThrow(reason)
   })

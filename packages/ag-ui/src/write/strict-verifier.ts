@@ -12,14 +12,15 @@ export interface StrictVerifier {
   end(): void
 }
 
-/** What the client had before. */
+/** The options of a verifier. */
 export interface StrictVerifierOptions {
+  /** The messages that the client had before the run. */
   readonly messages?: readonly AgUiMessage[]
 }
 
 /**
  * Makes a verifier that is stricter than the clients: one terminal and nothing open before it, one result for each
- * known call, calls without one named as pending, patches that apply, and snapshots that equal what was told before.
+ * known call, calls without one named as pending, patches that apply, and snapshots that equal the sum of the events before.
  * @example
  * const verifier = strictVerifier()
  * for (const event of events) verifier.see(event)
@@ -32,7 +33,7 @@ export function strictVerifier(options: StrictVerifierOptions = {}): StrictVerif
 
 class Verifier implements StrictVerifier {
   readonly #open: OpenEntities = new OpenEntities()
-  /** By id, what was streamed of a text that is open. */
+  /** By id: the text streamed so far. */
   readonly #texts: Map<string, string> = new Map()
   readonly #activities: Map<string, Json> = new Map()
   readonly #pastCalls: Set<string> = new Set()
@@ -63,13 +64,13 @@ class Verifier implements StrictVerifier {
   }
 
   #start(event: AgUiEvent): void {
-    if (this.#phase === 'running') throw invalid(event, 'the run has started')
+    if (this.#phase === 'running') throw invalid(event, 'the run has already started')
     this.#phase = 'running'
   }
 
   #finish(event: Extract<AgUiEvent, { type: EventType.RUN_FINISHED | EventType.RUN_ERROR }>): void {
     const [open] = this.#open.close(event)
-    if (open) throw invalid(event, `${open.type} has not come`)
+    if (open) throw invalid(event, `${open.type} is missing`)
     if (event.type === EventType.RUN_FINISHED) {
       if (this.#phase === 'before') throw invalid(event, 'the run has not started')
       if (event.outcome?.type === 'success') this.#checkPending(event, event.outcome.pendingToolCallIds ?? [])
@@ -77,7 +78,7 @@ class Verifier implements StrictVerifier {
     this.#phase = 'ended'
   }
 
-  /** Clients take every call without a result for pending. */
+  /** Checks the pending calls: clients take every call without a result for pending. */
   #checkPending(event: AgUiEvent, pending: readonly string[]): void {
     for (const id of pending) {
       if (!this.#waiting.has(id) && !this.#pastCalls.has(id)) throw invalid(event, `call ${id} is not open`)
@@ -92,11 +93,11 @@ class Verifier implements StrictVerifier {
         this.#texts.set(event.messageId, this.#texts.get(event.messageId) ?? '')
         return
       case EventType.TEXT_MESSAGE_CONTENT:
-        if (event.delta === '') throw invalid(event, 'a piece of text is empty')
+        if (event.delta === '') throw invalid(event, 'the delta is empty')
         this.#texts.set(event.messageId, (this.#texts.get(event.messageId) ?? '') + event.delta)
         return
       case EventType.TOOL_CALL_START:
-        if (this.#known.has(event.toolCallId)) throw invalid(event, `call ${event.toolCallId} has begun before`)
+        if (this.#known.has(event.toolCallId)) throw invalid(event, `call ${event.toolCallId} has already begun`)
         this.#known.add(event.toolCallId)
         this.#waiting.add(event.toolCallId)
         return
@@ -110,12 +111,12 @@ class Verifier implements StrictVerifier {
       }
       case EventType.STATE_SNAPSHOT:
         if (this.#state !== undefined && !equal(this.#state, event.snapshot)) {
-          throw invalid(event, 'it is not the sum of the deltas')
+          throw invalid(event, 'the snapshot differs from the sum of the deltas')
         }
         this.#state = event.snapshot
         return
       case EventType.STATE_DELTA:
-        if (this.#state === undefined) throw invalid(event, 'no snapshot has come before')
+        if (this.#state === undefined) throw invalid(event, 'there is no snapshot before it')
         this.#state = applyPatch(this.#state, event.delta)
         return
       case EventType.ACTIVITY_SNAPSHOT:
@@ -129,14 +130,14 @@ class Verifier implements StrictVerifier {
     }
   }
 
-  /** What is open goes on after a snapshot, so that the snapshot holds what was streamed of it. */
+  /** Checks a snapshot: it has the streamed text of open messages, because they continue after it. */
   #checkMessages(event: Extract<AgUiEvent, { type: EventType.MESSAGES_SNAPSHOT }>): void {
     const { messages } = event
     const ids = new Set(messages.map(({ id }) => id))
-    if (ids.size < messages.length) throw invalid(event, 'two messages have one id')
+    if (ids.size < messages.length) throw invalid(event, 'two messages have the same id')
     for (const id of this.#open.texts()) {
       const message = messages.find((candidate) => candidate.id === id)
-      if (message?.content !== this.#texts.get(id)) throw invalid(event, `message ${id} is not as it was streamed`)
+      if (message?.content !== this.#texts.get(id)) throw invalid(event, `message ${id} differs from its streamed text`)
     }
     for (const id of callsOf(messages)) if (!this.#known.has(id)) this.#pastCalls.add(id)
   }

@@ -9,28 +9,28 @@ import {
 } from '@troupe/kernel'
 import type { RecordedRun } from './recorded-run.ts'
 
-/** What a receiver is told. Contract: after the write it tells of; of one run in order. */
+/** A notification about a write. Contract: sent after the write; in order for each run. */
 export type Notification = {
   /** `done` is any end but `failed`; `status` says which. A call that waits comes as `tool-end` too. */
   readonly type: 'init' | 'continue' | 'done' | 'failed' | 'tool-start' | 'tool-end'
   /** The id of the run: the assistant message of the conversation. */
   readonly messageId: string
-  /** The run around a nested one, which is not a message of the conversation. */
+  /** The parent of a nested run, which is not a message of the conversation. */
   readonly parentMessageId?: string
   readonly ref: ThreadRef
   readonly threadId: string
   readonly status: RunRecord['status'] | ToolCallRecord['status']
-  /** Takes the place of what the receiver has from `startAt` on; at the end of a run the whole text, of a call its result. */
+  /** Replaces the receiver's text from `startAt` on; at the end of a run the whole text, for a call its result. */
   readonly text: string
   readonly startAt: number
-  /** Its place in the thread, once that is known. */
+  /** The sequence in the thread, once it is known. */
   readonly seq?: number
   readonly error?: ErrorInfo
   /** The call that a `tool-start` or `tool-end` is about. */
   readonly call?: ToolCallRecord
 }
 
-/** What a command, once written, has to tell. */
+/** The notification for a written command. */
 export function notificationOf(run: RecordedRun, command: RecordCommand): Notification | undefined {
   const { runId: messageId, parentRunId, ref, seq } = run
   const base = {
@@ -59,7 +59,7 @@ export function notificationOf(run: RecordedRun, command: RecordCommand): Notifi
   }
 }
 
-/** The end of a run, as it stands in the store. */
+/** The notification for the end of a run, as the store has it. */
 export function endOf(
   run: RecordedRun,
   end: { readonly status: RunRecord['status']; readonly text?: string; readonly error?: ErrorInfo },

@@ -13,21 +13,21 @@ import {
 import type { Lane } from '../write/lane.ts'
 import { RunText } from './run-text.ts'
 
-/** What a run is known by. */
+/** The identity of a run. */
 export interface RunIdentity {
   readonly ref: ThreadRef
   readonly runId: string
   readonly agentName: string
   readonly parentRunId?: string
-  /** The message that it answers. */
+  /** The id of the message that it answers. */
   readonly requestId?: string
 }
 
-/** A model call of a run, as it is told. */
+/** A model call of a run. */
 export type ModelCall = Omit<ModelCallRecord, 'runId' | 'requestId'> & { readonly messageId: string }
 
-/** How a run ended. */
-export interface Ending {
+/** The outcome of a recorded run. */
+export interface RecordedOutcome {
   readonly outcome: Outcome
   /** The answer, if it is complete. */
   readonly text?: string
@@ -41,7 +41,7 @@ export interface KnownCall {
   readonly arguments: string
 }
 
-/** What was last written of a call. */
+/** The last written state of a call. */
 export interface KnownRow {
   readonly startedAt: number
   readonly status: ToolCallRecord['status']
@@ -49,7 +49,7 @@ export interface KnownRow {
   readonly settled: boolean
 }
 
-/** Everything that is remembered of a run until its record is closed. */
+/** The state of a run until its record is closed. */
 export class RecordedRun implements RunIdentity {
   readonly ref: ThreadRef
   readonly runId: string
@@ -59,37 +59,37 @@ export class RecordedRun implements RunIdentity {
   readonly parent: RecordedRun | undefined
   readonly startedAt: number
   readonly text: RunText = new RunText()
-  /** With that of the runs nested in it. */
+  /** Includes the usage of nested runs. */
   usage: Usage = NO_USAGE
-  ending: Ending | undefined
+  end: RecordedOutcome | undefined
   endedAt: number | undefined
 
   /** Ids of messages whose tokens are counted. */
   readonly counted: Set<string> = new Set()
-  /** By message id: what messages say of model calls that are still open. */
+  /** By message id: usage from messages whose model call is still open. */
   readonly unclaimed: Map<string, ModelCall> = new Map()
   openModels = 0
 
-  /** Hears every event but text, where somebody keeps the calls too. */
+  /** Called with every event except text, if a tool lifecycle records the calls. */
   onPart: ((run: RecordedRun, event: AgentEvent) => void) | undefined
-  /** In front of the ids of its calls, where it stands inside a call itself. */
+  /** The prefix of its call ids, if the run is nested in a call. */
   callPrefix = ''
   readonly known: Map<string, KnownCall> = new Map()
-  /** Calls with a row of this run, by what they are now. */
+  /** By call id: the last written state of the calls with a row in this run. */
   readonly calls: Map<string, KnownRow> = new Map()
   readonly longRunning: Set<string> = new Set()
-  /** Results that came for calls of earlier runs. */
+  /** Results for calls of earlier runs. */
   answers: Map<string, Message & { readonly role: 'tool' }> | undefined
   history: readonly Message[] = []
 
-  /** Where it is written. */
+  /** The lane that writes it. */
   lane: Lane | undefined
   seq: number | undefined
-  /** Its text is in line to be written. */
+  /** Its text is queued. */
   queued = false
-  /** The store did not take its record: nothing more of it is written. */
+  /** The store refused its record: nothing more of it is written. */
   refused = false
-  /** An attempt to write it was given up and may still happen. */
+  /** A write of it timed out and may still happen. */
   suspect = false
   reported = false
 
@@ -109,8 +109,8 @@ export class RecordedRun implements RunIdentity {
   }
 }
 
-/** Tells a nested run where it stands, for the ids of its calls: two runs may use one id. Contract: heard before any call of the run. */
-export function learnPlace(
+/** Sets the call id prefix of a nested run, because two runs may use the same call id. Contract: called before any call of the run. */
+export function setCallPrefix(
   run: RecordedRun,
   { parentCallId, runId }: AgentEvent,
   parentSpanId: string | undefined,

@@ -1,37 +1,37 @@
-/** A piece of text and where it goes. */
+/** A piece of text and its offset. */
 export interface Piece {
   readonly offset: number
   readonly text: string
 }
 
 /**
- * The text of a run while it is being written: that of its last message, as far as it has come.
- * Contract: kept once; what a failed attempt has said stays until another message says something.
+ * The text of a run while it streams: the text of its last message so far.
+ * Contract: held once; the text of a failed attempt stays until another message has text.
  */
 export class RunText {
-  /** Whether something is new since the last cut. */
+  /** Whether the text has changed since the last cut. */
   dirty = false
   #cut = ''
   #fresh = ''
   #current: string | undefined
   #next: string | undefined
 
-  /** All of it. */
+  /** The whole text. */
   get whole(): string {
     return this.#cut + this.#fresh
   }
 
-  /** How much is new since the last cut. */
+  /** The length of the text since the last cut. */
   get waiting(): number {
     return this.#fresh.length
   }
 
-  /** A message begins; its first words take the place of what the one before has said. */
+  /** Begins a message; its first delta replaces the text of the message before. */
   begin(messageId: string): void {
     this.#next = messageId
   }
 
-  /** Contract: false if a message speaks that runs beside the current one; it comes whole, when it ends. */
+  /** Contract: false for a message that streams in parallel with the current one; its text comes whole, when it ends. */
   append(messageId: string, delta: string): boolean {
     if (messageId !== this.#current) {
       if (this.#next !== undefined && messageId !== this.#next) return false
@@ -43,20 +43,20 @@ export class RunText {
     return true
   }
 
-  /** The text as it stands in history; false if that is what there was. */
+  /** Sets the final text of a message; false if it is the same. */
   settle(messageId: string, text: string): boolean {
     this.#current = messageId
     return this.replace(text)
   }
 
-  /** Puts another text in its place; false if it is the same. */
+  /** Replaces the text; false if it is the same. */
   replace(text: string): boolean {
     if (text === this.whole) return false
     this.#set(text)
     return true
   }
 
-  /** What is new, to be written now. */
+  /** Takes the new text, to be written now. */
   cut(): Piece {
     const piece = { offset: this.#cut.length, text: this.#fresh }
     this.#cut = this.whole
@@ -65,7 +65,7 @@ export class RunText {
     return piece
   }
 
-  /** Makes all of it new again. */
+  /** Marks the whole text as new again. */
   rewind(): void {
     this.#set(this.whole)
   }

@@ -2,23 +2,23 @@ import { KernelError, type RecordCommand, type RecordStore, type ThreadRef } fro
 import type { RecordedRun } from '../record/recorded-run.ts'
 import type { Piece } from '../record/run-text.ts'
 
-/** One command in line. */
+/** A queued command. */
 export interface Entry {
   readonly run: RecordedRun
   readonly command: RecordCommand
-  /** Repeats what was told already. */
+  /** Repeats a command whose result is already known. */
   readonly silent?: true
 }
 
-/** What became of a command. */
+/** The result of a command. */
 export type Settled = { readonly seq?: number; readonly refused?: true; readonly cause?: KernelError }
 
-/** What a lane needs of the queue it belongs to. */
+/** The queue as a lane sees it. */
 export interface LaneHost {
   readonly maxCommands: number
   readonly attempts: number
   apply(ref: ThreadRef, commands: readonly RecordCommand[]): ReturnType<RecordStore['apply']>
-  /** Calls back after the pause that belongs to so many failures. */
+  /** Calls back after a pause that grows with the failures. */
   pause(failures: number, callback: () => void): () => void
   added(): void
   settled(entry: Entry, settled: Settled): void | Promise<void>
@@ -27,22 +27,22 @@ export interface LaneHost {
   idle(lane: Lane): void
 }
 
-/** The writes of one thread, in order. Contract: one batch at a time; what was sent is sent again unchanged until it is taken. */
+/** The writes of one thread, in order. Contract: one batch at a time; a failed batch is sent again unchanged until the store takes it. */
 export class Lane {
   readonly ref: ThreadRef
   readonly key: string
-  /** Runs that go on. */
+  /** The number of active runs. */
   runs = 0
   readonly #host: LaneHost
   #entries: Entry[] = []
   #dirty: RecordedRun[] = []
   #sending: readonly Entry[] | undefined
-  /** How many of the next entries go one by one, to find the one that cannot be written. */
+  /** How many of the next entries are sent one by one, to find the one that cannot be written. */
   #alone = 0
   #failures = 0
   #busy = false
   #woken = false
-  /** What there is waits no longer. */
+  /** The queued commands are written without waiting. */
   #due = false
   #cancelRetry: (() => void) | undefined
   #stopped = false
@@ -75,7 +75,7 @@ export class Lane {
     this.#dirty.push(run)
   }
 
-  /** Writes what there is, once the present step is over; no sooner than a pause between attempts ends. */
+  /** Writes the queued commands in the next microtask, but not before a pause between attempts ends. */
   soon(): void {
     this.#due = true
     if (this.#busy || this.#woken || this.#cancelRetry) return
@@ -86,7 +86,7 @@ export class Lane {
     })
   }
 
-  /** Tries at once, pause or not. */
+  /** Tries at once, even in a pause between attempts. */
   probe(): void {
     this.#cancelRetry?.()
     this.#cancelRetry = undefined
@@ -102,7 +102,7 @@ export class Lane {
     return new Promise((resolve) => void this.#waiting.push({ upTo, resolve }))
   }
 
-  /** Stops; gives what was not written. */
+  /** Stops and returns the entries that were not written. */
   stop(): readonly Entry[] {
     this.#stopped = true
     this.#cancelRetry?.()
@@ -156,7 +156,7 @@ export class Lane {
     return results
   }
 
-  /** What the store finds malformed must not hold up the rest: the next ones go one by one. */
+  /** Sends the entries of a batch one by one, so that a malformed one does not hold up the rest. */
   #separate(batch: readonly Entry[]): void {
     const entries = batch.filter(({ silent }) => !silent)
     this.#sending = undefined
@@ -232,7 +232,7 @@ function merged(before: Piece, piece: Piece): Piece {
   return { offset: before.offset, text: before.text.slice(0, piece.offset - before.offset) + piece.text }
 }
 
-/** An attempt that was given up may still happen, after later ones; so the last write says the whole text. */
+/** Whether a write that timed out may still overwrite later text; then the last write repeats the whole text. */
 function isDoubtful({ run, command }: Entry): boolean {
   return run.suspect && command.type === 'run-finish'
 }

@@ -4,8 +4,8 @@ import { messageLifecycle } from '../message-lifecycle.ts'
 import { ANN, calm, type Fault, greeter, input, type Stage, speaker, stage } from '../persistence.fixture.ts'
 import { toolLifecycle } from '../tool-lifecycle.ts'
 
-/** A run told by hand, so that a test decides when what is heard. */
-function told(callback: Callback, runId: string, session = ANN) {
+/** A run whose callbacks a test calls by hand. */
+function manualRun(callback: Callback, runId: string, session = ANN) {
   const info: RunInfo = { component: 'run', name: 'agent', runId, spanId: `${runId}/run`, session }
   const stamp = { runId, agentName: 'agent', runPath: [] }
   let text = ''
@@ -49,7 +49,7 @@ describe('WriteQueue', () => {
 
   it('writes text when its time has come, in one command, with one timer for all', async () => {
     const { store, messages, clock } = await stage()
-    const [a, b] = [told(messages, 'a'), told(messages, 'b')]
+    const [a, b] = [manualRun(messages, 'a'), manualRun(messages, 'b')]
     a.start()
     b.start()
     await calm()
@@ -71,7 +71,7 @@ describe('WriteQueue', () => {
 
   it('a delta costs no timer, no promise and no command of its own', async () => {
     const { messages, clock, store } = await stage()
-    const run = told(messages, 'a')
+    const run = manualRun(messages, 'a')
     run.start()
     await calm()
     const attempts = store.attempts
@@ -84,7 +84,7 @@ describe('WriteQueue', () => {
   it('what comes while a write is under way goes with the next one, together', async () => {
     const { messages, store } = await stage()
     store.fault = 'late'
-    const run = told(messages, 'a')
+    const run = manualRun(messages, 'a')
     run.start()
     await calm()
     store.fault = undefined
@@ -107,7 +107,7 @@ describe('WriteQueue', () => {
   it('a thread has one line: flush waits for the next run too, when the time of what the last one said is over', async () => {
     const scene = await stage()
     const { messages, store, clock } = scene
-    const first = told(messages, 'a')
+    const first = manualRun(messages, 'a')
     first.start()
     await calm()
     first.say('one')
@@ -115,7 +115,7 @@ describe('WriteQueue', () => {
     await calm()
     // The first run is written and its line is gone; its text was in time to wait for more until now.
     store.fault = 'busy'
-    told(messages, 'b').start()
+    manualRun(messages, 'b').start()
     clock.advance(50)
     await calm()
     store.fault = undefined
@@ -129,7 +129,7 @@ describe('WriteQueue', () => {
       const { store, messages, clock, done, reports } = scene
       // Each write in turn: its first two attempts fail.
       store.faultOf = (write) => (write % 3 === 2 ? undefined : fault)
-      const run = told(messages, 'a')
+      const run = manualRun(messages, 'a')
       run.start()
       await patiently(scene)
       run.say('one ')
@@ -196,7 +196,7 @@ describe('WriteQueue', () => {
         const scene = await stage()
         const { store, messages, clock, done, notifications } = scene
         store.faultOf = (write) => (write === at ? fault : undefined)
-        const run = told(messages, 'a')
+        const run = manualRun(messages, 'a')
         run.start()
         for (let i = 0; i < 4; i++) {
           await patiently(scene)
@@ -222,7 +222,7 @@ describe('WriteQueue', () => {
   it('an attempt that was given up and happens after later ones does not cut the text', async () => {
     const scene = await stage()
     const { store, messages, clock } = scene
-    const run = told(messages, 'a')
+    const run = manualRun(messages, 'a')
     run.start()
     await calm()
     store.fault = 'late'
@@ -247,9 +247,9 @@ describe('WriteQueue', () => {
     expect(await store.records.runs(ANN)).toMatchObject([{ text: 'one two three', status: 'complete' }])
   })
 
-  it('text that was cut by somebody is written again from its start while the run goes on', async () => {
+  it('text that another writer has cut is written again from its start while the run goes on', async () => {
     const { store, messages, clock, reports } = await stage()
-    const run = told(messages, 'a')
+    const run = manualRun(messages, 'a')
     run.start()
     run.say('one two ')
     await messages.flush()
@@ -280,7 +280,7 @@ describe('WriteQueue', () => {
       report: (error) => void reports.push(error),
       onDone: (...args) => void done.push(args),
     })
-    const run = told(other, 'a')
+    const run = manualRun(other, 'a')
     run.start()
     run.say('x')
     run.end()
@@ -295,11 +295,11 @@ describe('WriteQueue', () => {
     const scene = await stage({ write: { maxPending: 10 } })
     const { store, messages, clock, reports, done } = scene
     store.fault = 'fail'
-    const first = told(messages, 'first')
+    const first = manualRun(messages, 'first')
     first.start()
     first.say('kept')
     for (let i = 0; i < 20; i++) {
-      const run = told(messages, `run-${i}`)
+      const run = manualRun(messages, `run-${i}`)
       run.start()
       run.say('text')
       run.end()
@@ -323,7 +323,7 @@ describe('WriteQueue', () => {
   it('while the store is down the text of a run is kept once', async () => {
     const { store, messages } = await stage()
     store.fault = 'late'
-    const run = told(messages, 'a')
+    const run = manualRun(messages, 'a')
     run.start()
     await calm()
     for (let i = 0; i < 1_000; i++) run.say('x'.repeat(5_000))
@@ -367,10 +367,10 @@ describe('WriteQueue', () => {
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
     store.fault = 'fail'
-    told(messages, 'a').start()
+    manualRun(messages, 'a').start()
     // The pauses of this one have grown when the other begins.
     for (let i = 0; i < 8; i++) await patiently(scene, 5_000)
-    told(messages, 'b', ben).start()
+    manualRun(messages, 'b', ben).start()
     await calm()
     store.fault = undefined
     clock.advance(100)
@@ -383,7 +383,7 @@ describe('WriteQueue', () => {
     const { store, messages, clock } = await stage()
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
-    const [a, b] = [told(messages, 'a'), told(messages, 'b', ben)]
+    const [a, b] = [manualRun(messages, 'a'), manualRun(messages, 'b', ben)]
     a.start()
     await calm()
     store.fault = 'hang'
@@ -408,7 +408,7 @@ describe('WriteQueue', () => {
   it('disposing writes what there is, leaves no timer behind, and nothing is written after it', async () => {
     const { run, store, messages, clock, done } = await stage()
     await run(speaker('a'))
-    const late = told(messages, 'late')
+    const late = manualRun(messages, 'late')
     late.start()
     late.say('x')
     await messages[Symbol.asyncDispose]()
@@ -417,7 +417,7 @@ describe('WriteQueue', () => {
     const { attempts } = store
     late.say('y')
     late.end()
-    told(messages, 'later').start()
+    manualRun(messages, 'later').start()
     await calm()
     clock.advance(1_000)
     await calm()

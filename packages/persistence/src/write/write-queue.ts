@@ -8,17 +8,17 @@ import {
   type RecordStore,
   type ThreadRef,
 } from '@troupe/kernel'
-import type { Out } from '../record/ledger.ts'
 import type { RecordedRun } from '../record/recorded-run.ts'
+import type { CommandSink } from '../record/run-records.ts'
 import { type Entry, Lane, type LaneHost, type Settled } from './lane.ts'
 
-/** How records are written. */
+/** The options of writing records. */
 export interface WriteOptions {
   /** How long text may wait for more. @default 50 */
   readonly delayMs?: number
-  /** How many characters of one run wait no longer. @default 65536 */
+  /** The number of characters of one run that are written without waiting. @default 65536 */
   readonly maxText?: number
-  /** Commands in one write. @default 100 */
+  /** The most commands in one write. @default 100 */
   readonly maxCommands?: number
   /** How often a write is tried before the store counts as down. @default 3 */
   readonly attempts?: number
@@ -28,18 +28,18 @@ export interface WriteOptions {
   readonly maxRetryMs?: number
   /** How long the store may take for one write. @default 10000 */
   readonly timeoutMs?: number
-  /** Commands that may wait, of all threads; beyond that new runs are not recorded. @default 10000 */
+  /** The most commands that may wait, of all threads; beyond that new runs are not recorded. @default 10000 */
   readonly maxPending?: number
   /** How long `flush` waits. @default 10000 */
   readonly flushMs?: number
 }
 
-/** What a queue works with. */
+/** The parts that a queue is made from. */
 export interface WriteQueueParts {
   readonly records: Pick<RecordStore, 'apply'>
   readonly clock: Clock
   readonly report: (error: KernelError) => void
-  /** Contract: in order of the writes of a thread; the next write of the thread waits for it. */
+  /** Called with each settled command. Contract: in the order of the thread's writes; the next write of the thread waits for it. */
   readonly settled: (entry: Entry, settled: Settled) => void | Promise<void>
 }
 
@@ -67,17 +67,17 @@ const NAMES: OptionNames<WriteOptions> = {
   flushMs: true,
 }
 
-/** Writes record commands, off the way of the runs they are about. Contract: in order for each thread; adding never fails, waits or does I/O. */
-export class WriteQueue implements Out, LaneHost, AsyncDisposable {
+/** Writes record commands in the background. Contract: in order for each thread; adding never fails, waits or does I/O. */
+export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
   readonly maxCommands: number
   readonly attempts: number
   readonly #parts: WriteQueueParts
   readonly #options: Required<WriteOptions>
   readonly #lanes: Map<string, Lane> = new Map()
-  /** Lanes with something that may wait. */
+  /** Lanes whose commands wait for the next tick. */
   readonly #due: Set<Lane> = new Set()
   readonly #down: Set<Lane> = new Set()
-  /** The timers of writes that are under way. */
+  /** Cancel the timers of active writes. */
   readonly #limits: Set<() => void> = new Set()
   #pending = 0
   #cancelTick: (() => void) | undefined
@@ -89,10 +89,11 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     checkOptionNames('persistence: write', options, NAMES, { retries: 'attempts' })
     this.#options = { ...DEFAULTS, ...options }
     for (const [name, value] of Object.entries(this.#options)) {
+      const least = name === 'delayMs' ? 0 : 1
       checkOption(
-        Number.isInteger(value) && value >= (name === 'delayMs' ? 0 : 1),
+        Number.isInteger(value) && value >= least,
         'persistence',
-        `${name} is a whole number from 1 on`,
+        `${name} must be a whole number from ${least} on`,
         value,
       )
     }
@@ -120,7 +121,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     else this.#wait(lane)
   }
 
-  /** Contract: costs next to nothing when text is in line already. */
+  /** Contract: cheap if the text is already queued. */
   touch(run: RecordedRun): void {
     if (run.queued) {
       if (run.text.waiting >= this.#options.maxText) run.lane?.soon()
@@ -131,7 +132,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     }
   }
 
-  /** Contract: resolves when everything told so far is written or refused, of one thread or of all; rejects with `RECORDS_PENDING` after a while. */
+  /** Contract: resolves when all records so far, of one thread or of all, are written or refused; rejects with `RECORDS_PENDING` after `flushMs`. */
   async flush(ref?: ThreadRef): Promise<void> {
     const lane = ref && this.#lanes.get(`${ref.app}\0${ref.user}\0${ref.threadId}`)
     const lanes = ref ? (lane ? [lane] : []) : [...this.#lanes.values()]
@@ -146,7 +147,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     })
   }
 
-  /** Contract: writes what there is, then nothing more; rejects with `RECORDS_PENDING` if that took too long. */
+  /** Contract: writes the waiting records, then nothing more; rejects with `RECORDS_PENDING` if that takes too long. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return
     try {
@@ -171,7 +172,11 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     const { timeoutMs } = this.#options
     return new Promise((resolve, reject) => {
       const late = () =>
-        reject(new KernelError('TIMEOUT', `records: the store took longer than ${timeoutMs} ms`, { retryable: true }))
+        reject(
+          new KernelError('TIMEOUT', `records: the store exceeded its time limit of ${timeoutMs} ms`, {
+            retryable: true,
+          }),
+        )
       const cancelTimer = this.#parts.clock.after(timeoutMs, late, false)
       const done = () => {
         cancelTimer()
@@ -196,7 +201,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
   pause(failures: number, callback: () => void): () => void {
     const { retryMs, maxRetryMs } = this.#options
     const ms = Math.min(maxRetryMs, retryMs * 2 ** Math.min(failures - 1, 30))
-    // Those who wait for the records flush, and hold the process by that.
+    // The timer does not hold the process; `flush` does.
     return this.#parts.clock.after(ms, callback, false)
   }
 
@@ -213,7 +218,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     const first = this.#down.size === 0
     this.#down.add(lane)
     if (!first || this.#closed) return
-    const message = `records: the store cannot be written, runs go on and their records wait, ${cause.message}`
+    const message = `records: the store cannot be written; runs go on and their records wait: ${cause.message}`
     this.#parts.report(new KernelError('RECORDS_DEGRADED', message, { cause, retryable: true }))
   }
 
@@ -224,7 +229,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
   }
 
   idle(lane: Lane): void {
-    // One that was let go may be woken once more, when the thread has another line already.
+    // A removed lane may be woken once more, after its thread has got a new one.
     if (lane.runs <= 0 && lane.empty && this.#lanes.get(lane.key) === lane) this.#lanes.delete(lane.key)
   }
 
@@ -243,7 +248,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
     run.refused = run.reported = true
     if (this.#full) return
     this.#full = true
-    const message = `records: ${this.#pending} commands wait for the store, new runs are not recorded`
+    const message = `records: new runs are not recorded, because ${this.#pending} commands wait for the store`
     this.#parts.report(new KernelError('RECORDS_DROPPED', message))
   }
 
@@ -253,7 +258,7 @@ export class WriteQueue implements Out, LaneHost, AsyncDisposable {
 
   #stillPending(lanes: readonly Lane[]): KernelError {
     const pending = lanes.reduce((sum, lane) => sum + lane.pending, 0)
-    return new KernelError('RECORDS_PENDING', `records: not all are written, got ${pending} that wait`, {
+    return new KernelError('RECORDS_PENDING', `records: not all are written, ${pending} still wait`, {
       retryable: true,
       details: { pending },
     })

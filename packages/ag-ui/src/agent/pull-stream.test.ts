@@ -1,7 +1,7 @@
 import { PIPE, type Sink } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { calm } from './agent.fixture.ts'
-import { handedOver } from './handover.ts'
+import { pullStream } from './pull-stream.ts'
 
 function counting(log: string[]) {
   let left = () => {}
@@ -16,7 +16,7 @@ function counting(log: string[]) {
     }
     await stopped
   }
-  return handedOver<number>(produce, () => {
+  return pullStream<number>(produce, () => {
     log.push('left')
     left()
   })
@@ -36,7 +36,7 @@ describe('what an agent gives to read', () => {
     expect(log).toEqual(['write 1', 'wrote 1', 'write 2'])
   })
 
-  test('can be left while nothing comes, and whoever waits for more is told', async () => {
+  test('can be left while nothing comes, and ends the pending reads', async () => {
     const log: string[] = []
     const reader = counting(log)[Symbol.asyncIterator]()
     for (let i = 0; i < 3; i++) await reader.next()
@@ -71,7 +71,7 @@ describe('what an agent gives to read', () => {
   })
 
   test('values that come side by side are all read, and what fails is thrown at the end', async () => {
-    const stream = handedOver<number>(
+    const stream = pullStream<number>(
       async (sink) => {
         await Promise.all([1, 2, 3].map((n) => sink.write(n)))
         throw new Error('broken')

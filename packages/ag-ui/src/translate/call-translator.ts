@@ -4,8 +4,8 @@ import type { AgUiEvent } from '../protocol.ts'
 import { resultOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import type { RunView } from './run-view.ts'
-import { Said } from './said.ts'
 import { ShownCall } from './shown-call.ts'
+import { ShownMessage } from './shown-message.ts'
 import { tagged } from './tag.ts'
 
 /** How calls are shown. */
@@ -14,8 +14,8 @@ export interface CallOptions {
   readonly showToolErrors?: boolean
 }
 
-/** Calls and their results for a client. */
-export class CallStream {
+/** Translates tool calls and their results. */
+export class CallTranslator {
   readonly #conversation: Conversation
   readonly #options: CallOptions
   /** By the id that clients know. */
@@ -30,19 +30,19 @@ export class CallStream {
     return this.#calls.get(id)
   }
 
-  start(id: string, name: string, said: Said, out: AgUiEvent[]): ShownCall {
-    const call = new ShownCall(id, name, said, this.#options.clientTools?.has(name) ?? false)
+  start(id: string, name: string, shown: ShownMessage, out: AgUiEvent[]): ShownCall {
+    const call = new ShownCall(id, name, shown, this.#options.clientTools?.has(name) ?? false)
     this.#calls.set(id, call)
     call.start(out)
     return call
   }
 
-  /** Shows a call that nobody has begun. */
+  /** Shows a call that had no start event. */
   announce(id: string, name: string, args: string, agentName: string, view: RunView, out: AgUiEvent[]): ShownCall {
-    const said = new Said(id, view.owner, agentName)
-    said.ended = true
-    this.#conversation.add(said)
-    const call = this.start(id, name, said, out)
+    const shown = new ShownMessage(id, view.owner, agentName)
+    shown.ended = true
+    this.#conversation.add(shown)
+    const call = this.start(id, name, shown, out)
     call.complete(args, out)
     if (!call.held) call.end(out)
     return call
@@ -53,7 +53,7 @@ export class CallStream {
     return this.#calls.has(id) || this.#conversation.past(id) !== 'unknown'
   }
 
-  /** Contract: a call has one result, and is known before it has it. */
+  /** Shows the result of a call. Contract: one result per call, and the client knows the call before its result. */
   answer(id: string, messageId: string, event: ToolEnd, view: RunView, out: AgUiEvent[]): void {
     const past = this.#calls.has(id) ? undefined : this.#conversation.past(id)
     if (past === 'answered') return
@@ -74,16 +74,16 @@ export class CallStream {
     })
   }
 
-  /** Takes a call back. Contract: the conversation goes on without it. */
+  /** Withdraws a call and removes it from the conversation. */
   drop(call: ShownCall, out: AgUiEvent[]): void {
     call.withdraw(out)
-    call.said.calls.delete(call.id)
+    call.message.calls.delete(call.id)
   }
 
-  /** Ends the calls of a run, or of all; those that nobody waits for are withdrawn. */
+  /** Ends the calls of one run, or of all runs; calls that are not awaited are withdrawn. */
   settle(isAwaited: (call: ShownCall) => boolean, view: RunView | undefined, out: AgUiEvent[]): void {
     for (const call of this.#calls.values()) {
-      if (view && call.said.owner !== view.owner) continue
+      if (view && call.message.owner !== view.owner) continue
       if (call.answered || isAwaited(call)) call.end(out)
       else {
         const result = call.withdraw(out)

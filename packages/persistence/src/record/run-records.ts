@@ -10,30 +10,30 @@ import {
   textOf,
   type Usage,
 } from '@troupe/kernel'
-import { type Ending, learnPlace, type ModelCall, RecordedRun, type RunIdentity } from './recorded-run.ts'
+import { type ModelCall, type RecordedOutcome, RecordedRun, type RunIdentity, setCallPrefix } from './recorded-run.ts'
 
-/** Where the pure part puts what it has to say. */
-export interface Out {
+/** Receives record commands. */
+export interface CommandSink {
   /** A run begins. Contract: before anything else of it. */
   enter(run: RecordedRun): void
-  /** Contract: in order; text that is new goes first. */
+  /** Adds a command. Contract: in order; new text of the run goes first. */
   add(run: RecordedRun, command: RecordCommand): void
-  /** The text of a run is new. */
+  /** The text of a run has changed. */
   touch(run: RecordedRun): void
 }
 
-/** Makes record commands of what the kernel tells. Contract: no I/O; what is not known, or over, is passed by. */
-export class Ledger {
-  readonly #out: Out
+/** Holds the recorded runs and makes their record commands from callbacks. Contract: no I/O; ignores unknown and ended runs. */
+export class RunRecords {
+  readonly #sink: CommandSink
   readonly #now: () => number
   readonly #runs: Map<string, RecordedRun> = new Map()
-  /** The kernel shows all parts of a run with one info: the way that costs nothing per delta. */
+  /** The kernel passes the same info with all parts of a run, which makes the lookup per delta cheap. */
   readonly #byInfo: WeakMap<RunInfo, RecordedRun> = new WeakMap()
   #lastInfo: RunInfo | undefined
   #last: RecordedRun | undefined
 
-  constructor(out: Out, now: () => number) {
-    this.#out = out
+  constructor(sink: CommandSink, now: () => number) {
+    this.#sink = sink
     this.#now = now
   }
 
@@ -46,13 +46,13 @@ export class Ledger {
     const startedAt = this.#now()
     const run = new RecordedRun(identity, parent, startedAt)
     this.#runs.set(key, run)
-    this.#out.enter(run)
+    this.#sink.enter(run)
     const row = { runId, ...(parentRunId !== undefined && { parentRunId }), agentName, startedAt }
-    this.#out.add(run, { type: 'run-start', run: row })
+    this.#sink.add(run, { type: 'run-start', run: row })
     return run
   }
 
-  /** The run that something belongs to, if it goes on. */
+  /** The run of an info, if it has not ended. */
   find(info: RunInfo): RecordedRun | undefined {
     if (info === this.#lastInfo) return this.#last
     const known = this.#byInfo.get(info)
@@ -67,15 +67,15 @@ export class Ledger {
   readonly part = (info: RunInfo, event: AgentEvent): void => {
     const run = info === this.#lastInfo ? this.#last : this.find(info)
     if (!run) return
-    if (event.type !== 'text-delta') this.#structure(run, info, event)
-    else if (run.text.append(event.messageId, event.delta)) this.#out.touch(run)
+    if (event.type !== 'text-delta') this.#structuralEvent(run, info, event)
+    else if (run.text.append(event.messageId, event.delta)) this.#sink.touch(run)
   }
 
-  #structure(run: RecordedRun, info: RunInfo, event: AgentEvent): void {
+  #structuralEvent(run: RecordedRun, info: RunInfo, event: AgentEvent): void {
     run.onPart?.(run, event)
     switch (event.type) {
       case 'run-start':
-        learnPlace(run, event, info.parentSpanId)
+        setCallPrefix(run, event, info.parentSpanId)
         return
       case 'message-start':
         run.text.begin(event.messageId)
@@ -84,16 +84,16 @@ export class Ledger {
         const { message, usage, finishReason, dropped } = event
         if (usage) this.#count(run, { ...ofMessage(message.id), usage, ...(finishReason && { finishReason }) })
         const text = dropped ? '' : textOf(message.content)
-        if (text !== '' && run.text.settle(message.id, text)) this.#out.touch(run)
+        if (text !== '' && run.text.settle(message.id, text)) this.#sink.touch(run)
         return
       }
       case 'run-end':
-        run.ending = event
+        run.end = event
     }
   }
 
   append(run: RecordedRun, delta: string): void {
-    if (run.endedAt === undefined && run.text.append(run.runId, delta)) this.#out.touch(run)
+    if (run.endedAt === undefined && run.text.append(run.runId, delta)) this.#sink.touch(run)
   }
 
   modelStart(info: RunInfo): void {
@@ -119,33 +119,33 @@ export class Ledger {
     const { runId, requestId } = run
     const usage = countable(call.usage)
     run.addUsage(usage)
-    this.#out.add(run, { type: 'usage', ...call, usage, runId, ...(requestId !== undefined && { requestId }) })
+    this.#sink.add(run, { type: 'usage', ...call, usage, runId, ...(requestId !== undefined && { requestId }) })
   }
 
   /** Contract: the first end counts. */
   end(info: RunInfo, result: RunResult): void {
     const run = this.find(info)
-    if (run) this.finish(run, run.ending ?? result)
+    if (run) this.finish(run, run.end ?? result)
   }
 
   fail(info: RunInfo, error: KernelError): void {
     const run = this.find(info)
-    if (run) this.finish(run, run.ending ?? { outcome: 'failed', error: error.toJSON() })
+    if (run) this.finish(run, run.end ?? { outcome: 'failed', error: error.toJSON() })
   }
 
-  finish(run: RecordedRun, { outcome, text, error }: Ending): void {
+  finish(run: RecordedRun, { outcome, text, error }: RecordedOutcome): void {
     if (run.endedAt !== undefined) return
     for (const call of run.unclaimed.values()) this.#countMessage(run, call)
-    if (outcome === 'complete' && text !== undefined && run.text.replace(text)) this.#out.touch(run)
+    if (outcome === 'complete' && text !== undefined && run.text.replace(text)) this.#sink.touch(run)
     const { runId, ref, usage } = run
-    const ending = { outcome, ...(error && { error }) }
+    const end = { outcome, ...(error && { error }) }
     const endedAt = this.#now()
-    run.ending = ending
+    run.end = end
     run.endedAt = endedAt
     run.parent?.addUsage(usage)
     this.#runs.delete(keyOf(ref, runId))
     if (this.#last === run) this.#lastInfo = this.#last = undefined
-    this.#out.add(run, { type: 'run-finish', runId, status: outcome, usage, ...(error && { error }), endedAt })
+    this.#sink.add(run, { type: 'run-finish', runId, status: outcome, usage, ...(error && { error }), endedAt })
   }
 
   #count(run: RecordedRun, call: ModelCall): void {
@@ -160,12 +160,12 @@ export class Ledger {
   }
 }
 
-/** A model call that is known by its message alone. */
+/** The identity of a model call that has a message but no span. */
 function ofMessage(messageId: string): { readonly spanId: string; readonly model: string; readonly messageId: string } {
   return { spanId: messageId, model: '', messageId }
 }
 
-/** What the span of a run says it is. */
+/** The identity of a run, from its span. */
 export function identityOf({ session, runId, name, parentRunId }: RunInfo, { messages }: AgentInput): RunIdentity {
   const request = messages.at(-1)
   return {
@@ -181,7 +181,7 @@ function keyOf({ app, user, threadId }: ThreadRef, runId: string): string {
   return `${app}\0${user}\0${threadId}\0${runId}`
 }
 
-/** What a careless model says of its tokens must not cost the record. */
+/** Corrects invalid token counts, so that the record can be written. */
 function countable({ inputTokens, outputTokens, reasoningTokens, cachedInputTokens }: Usage): Usage {
   return {
     inputTokens: whole(inputTokens),

@@ -1,10 +1,10 @@
 import { KernelError, PIPE, type PipeStream, type Sink } from '@troupe/kernel'
 
-/** A stream of what is produced. Contract: begins when it is read, and is read once; a reader who leaves is told to `leave` at once. */
-export function handedOver<T>(produce: (sink: Sink<T>) => Promise<void>, leave: () => void): PipeStream<T> {
+/** A stream of the values that `produce` writes. Contract: starts when it is read, and can be read once; calls `onLeave` at once when the reader leaves early. */
+export function pullStream<T>(produce: (sink: Sink<T>) => Promise<void>, onLeave: () => void): PipeStream<T> {
   let taken = false
   const take = () => {
-    if (taken) throw new KernelError('STREAM_CONSUMED', 'AgUiAgent: what run() gives can be read once')
+    if (taken) throw new KernelError('STREAM_CONSUMED', 'AgUiAgent: the stream of run() can be read only once')
     taken = true
   }
   return {
@@ -14,7 +14,7 @@ export function handedOver<T>(produce: (sink: Sink<T>) => Promise<void>, leave: 
     },
     [Symbol.asyncIterator]() {
       take()
-      return new Handover(produce, leave)
+      return new PullIterator(produce, onLeave)
     },
   }
 }
@@ -22,15 +22,15 @@ export function handedOver<T>(produce: (sink: Sink<T>) => Promise<void>, leave: 
 type Pull<T> = PromiseWithResolvers<IteratorResult<T, undefined>>
 
 /**
- * The edge of a stream to somebody who pulls.
- * Contract: a write goes on when the reader has come back for more, so that nothing happens behind a reader who leaves; leaving works while nothing comes.
+ * Passes values from a producer that pushes to a reader that pulls.
+ * Contract: a write resolves when the reader asks for the next value, so that nothing runs on after the reader has left; a reader can leave while it waits.
  */
-class Handover<T> implements Sink<T>, AsyncIterableIterator<T, undefined> {
+class PullIterator<T> implements Sink<T>, AsyncIterableIterator<T, undefined> {
   readonly #produce: (sink: Sink<T>) => Promise<void>
   readonly #onLeave: () => void
   readonly #pulls: Pull<T>[] = []
   readonly #parked: { readonly value: T; readonly written: PromiseWithResolvers<void> }[] = []
-  /** Of the value that the reader holds. */
+  /** The pending write of the value that the reader holds. */
   #shown: PromiseWithResolvers<void> | undefined
   #producing: Promise<void> | undefined
   #error: { readonly thrown: unknown } | undefined

@@ -1,8 +1,8 @@
 import type { Sink } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 
-/** Writes events to a sink. Contract: in the order they came, although agents and tools that run side by side do not wait for each other. */
-export class Outlet {
+/** Writes events to a sink. Contract: in the order in which they came, although agents and tools that run in parallel do not wait for each other. */
+export class OrderedSink {
   readonly #sink: Sink<AgUiEvent>
   #busy: Promise<void> | undefined
 

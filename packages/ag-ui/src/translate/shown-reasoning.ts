@@ -5,14 +5,14 @@ import { tagged } from './tag.ts'
 
 interface Segment {
   readonly id: string
-  /** How much text stood before it. */
+  /** The length of the text before it. */
   readonly at: number
   text: string
   encrypted?: string
 }
 
-/** The thinking of one message as the client has it so far. */
-export class Thinking {
+/** The reasoning of one message as the client has it so far. */
+export class ShownReasoning {
   readonly #messageId: string
   readonly #owner: string | undefined
   readonly #segments: Segment[] = []
@@ -27,13 +27,13 @@ export class Thinking {
     return this.#segments.length
   }
 
-  /** Contract: goes on where it was, unless text has come between. */
+  /** Contract: continues the last segment, unless text came in between. */
   add(delta: string, at: number, out: AgUiEvent[]): void {
     if (!this.#open) {
       const last = this.#segments.at(-1)
       this.#resume(last?.at === at ? last : this.#append(at), out)
     }
-    this.#say(delta, out)
+    this.#write(delta, out)
   }
 
   pause(out: AgUiEvent[]): void {
@@ -44,7 +44,7 @@ export class Thinking {
     out.push(tagged({ type: EventType.REASONING_END, messageId }, this.#owner))
   }
 
-  /** Adds what was not streamed of one segment. Contract: false if the client has another text of it. */
+  /** Adds the part of a segment that was not streamed. Contract: false if the client has a different text of it. */
   complete(index: number, { text, encrypted, afterText }: ReasoningSegment, at: number, out: AgUiEvent[]): boolean {
     const segment = this.#segments[index] ?? this.#append(afterText ? Math.max(at, 1) : 0)
     const agrees = text.startsWith(segment.text)
@@ -54,18 +54,18 @@ export class Thinking {
         this.pause(out)
         this.#resume(segment, out)
       }
-      this.#say(rest, out)
+      this.#write(rest, out)
     }
     segment.text = text
     if (encrypted !== undefined) {
       this.pause(out)
       segment.encrypted = encrypted
-      out.push(sealed(segment.id, encrypted, this.#owner))
+      out.push(encryptedValue(segment.id, encrypted, this.#owner))
     }
     return agrees
   }
 
-  /** Forgets what is in no message; tells whether there was any. */
+  /** Drops the segments beyond `size`; true if there were any. */
   cut(size: number): boolean {
     return this.#segments.splice(size).length > 0
   }
@@ -91,14 +91,14 @@ export class Thinking {
     out.push(tagged({ type: EventType.REASONING_MESSAGE_START, messageId, role: 'reasoning' }, this.#owner))
   }
 
-  #say(delta: string, out: AgUiEvent[]): void {
+  #write(delta: string, out: AgUiEvent[]): void {
     if (!this.#open) return
     this.#open.text += delta
     out.push(tagged({ type: EventType.REASONING_MESSAGE_CONTENT, messageId: this.#open.id, delta }, this.#owner))
   }
 }
 
-/** What a vendor wants back, for a message or a segment of its thinking. */
-export function sealed(entityId: string, encryptedValue: string, owner: string | undefined): AgUiEvent {
+/** The event with the encrypted reasoning that a provider expects back, for a message or a segment of its reasoning. */
+export function encryptedValue(entityId: string, encryptedValue: string, owner: string | undefined): AgUiEvent {
   return tagged({ type: EventType.REASONING_ENCRYPTED_VALUE, subtype: 'message', entityId, encryptedValue }, owner)
 }

@@ -12,28 +12,28 @@ import {
   type ToolEnd,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { identityOf, type Ledger, type Out } from './ledger.ts'
 import type { KnownCall, RecordedRun } from './recorded-run.ts'
+import { type CommandSink, identityOf, type RunRecords } from './run-records.ts'
 
 type Status = ToolCallRecord['status']
 type Result = Pick<ToolCallResult, 'content' | 'display' | 'data' | 'error'>
 
-/** Makes tool call rows of what the kernel tells. Contract: no I/O; a row per call id, whatever tells of it first. */
-export class CallBook {
-  readonly #ledger: Ledger
-  readonly #out: Out
+/** Makes tool call rows from callbacks and events. Contract: no I/O; one row per call id, whichever source comes first. */
+export class CallRecords {
+  readonly #runs: RunRecords
+  readonly #sink: CommandSink
   readonly #now: () => number
 
-  constructor(ledger: Ledger, out: Out, now: () => number) {
-    this.#ledger = ledger
-    this.#out = out
+  constructor(runs: RunRecords, sink: CommandSink, now: () => number) {
+    this.#runs = runs
+    this.#sink = sink
     this.#now = now
   }
 
-  /** Results that were given to a run belong to calls of earlier ones. */
+  /** Begins a run; results in its input belong to calls of earlier runs. */
   runStart(info: RunInfo, input: AgentInput): void {
-    // Whichever callback hears of a run first begins its record.
-    const run = this.#ledger.start(identityOf(info, input))
+    // The message lifecycle may be called later: the first callback begins the record.
+    const run = this.#runs.start(identityOf(info, input))
     run.onPart = this.#part
     const { messages } = input
     for (let i = messages.length - 1; i >= 0; i--) {
@@ -45,12 +45,12 @@ export class CallBook {
     }
   }
 
-  /** Contract: what was asked is found in the history, which only an agent is shown whole. */
+  /** Records the results of earlier calls. Contract: needs the whole history, which only an agent gets. */
   agentStart(info: RunInfo, input: AgentInput): void {
-    const run = this.#ledger.find(info)
+    const run = this.#runs.find(info)
     if (!run) return
     run.history = input.messages
-    // A run that resumes brings the results of those calls that had ended before it.
+    // A resumed run also has results of calls that had ended before it.
     if (!run.answers || 'answers' in input) return
     for (const [callId, message] of run.answers) {
       const { content, error } = message
@@ -73,7 +73,7 @@ export class CallBook {
         this.#begin(run, event.callId, event)
         return
       case 'tool-end':
-        this.#told(run, event)
+        this.#endFromHistory(run, event)
         return
       case 'run-end':
         for (const { callId } of event.interrupts ?? [])
@@ -83,7 +83,7 @@ export class CallBook {
   }
 
   start(info: RunInfo, input: ToolCallInput): void {
-    const run = this.#ledger.find(info)
+    const run = this.#runs.find(info)
     if (!run) return
     this.#begin(run, input.callId, input)
     if (input.tool?.longRunning) run.longRunning.add(input.callId)
@@ -92,7 +92,7 @@ export class CallBook {
   end(info: RunInfo, output: ToolCallResult): void {
     const { error } = output
     const { callId } = info
-    const run = this.#ledger.find(info)
+    const run = this.#runs.find(info)
     if (!run || callId === undefined || run.calls.get(callId)?.settled) return
     if (error?.code === 'INTERRUPTED') this.#write(run, callId, undefined, 'interrupted')
     else if (!error && run.longRunning.has(callId)) this.#write(run, callId, undefined, 'awaiting')
@@ -101,7 +101,7 @@ export class CallBook {
 
   fail(info: RunInfo, error: KernelError): void {
     const { callId } = info
-    const run = this.#ledger.find(info)
+    const run = this.#runs.find(info)
     if (!run || callId === undefined) return
     this.#write(run, callId, undefined, 'failed', { content: error.message, error: error.toJSON() })
   }
@@ -110,13 +110,13 @@ export class CallBook {
     const row = run.calls.get(callId)
     if (row?.settled) return
     const known = this.#lookUp(run, callId)
-    // What is run may differ from what the model wrote: a person may have changed it.
+    // The arguments may differ from those of the model: a user may have edited them.
     run.known.set(callId, { messageId: known?.messageId ?? run.runId, name: call.name, arguments: call.arguments })
     if (!row) this.#write(run, callId, undefined, 'running')
   }
 
-  /** The end as the history has it: for calls that had no span, because they were refused before they ran, or nobody opened one. */
-  #told(run: RecordedRun, event: ToolEnd): void {
+  /** Records the end of a call that had no span, for example because it was refused before it ran. */
+  #endFromHistory(run: RecordedRun, event: ToolEnd): void {
     const { callId, name, status } = event
     if (status === 'dropped' || run.calls.get(callId)?.settled) return
     this.#write(run, callId, name, status, resultOf(event))
@@ -151,7 +151,7 @@ export class CallBook {
     const { startedAt = now } = run.calls.get(callId) ?? {}
     run.calls.set(callId, { startedAt, status, settled })
     const known = this.#lookUp(run, callId) ?? { messageId: run.runId, name: name ?? '', arguments: '' }
-    this.#out.add(run, {
+    this.#sink.add(run, {
       type: 'tool-call',
       call: {
         callId: run.callPrefix + callId,
@@ -165,7 +165,7 @@ export class CallBook {
   }
 }
 
-/** What a careless tool returns must not cost the row. */
+/** Drops fields that are not JSON, so that the row can be written. */
 function safe(result: Result): Json {
   return notJson(result) === undefined ? (result as Json) : { content: result.content as Json }
 }

@@ -4,38 +4,38 @@ import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { segmentsOf } from './content.ts'
 import { callsOf } from './messages.ts'
 import type { ShownCall } from './shown-call.ts'
+import { encryptedValue, ShownReasoning } from './shown-reasoning.ts'
 import { tagged } from './tag.ts'
-import { sealed, Thinking } from './thinking.ts'
 
-/** Reasons that need no telling. */
+/** Reasons that clients need not know. */
 const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop', 'tool-calls'])
 
 /** An assistant message as the client has it so far. */
-export class Said {
+export class ShownMessage {
   readonly id: string
   readonly owner: string | undefined
   readonly calls: Map<string, ShownCall> = new Map()
   readonly #agentName: string
-  readonly #thinking: Thinking
+  readonly #reasoning: ShownReasoning
   #text = ''
   #writing = false
   #encrypted: string | undefined
-  /** Its end has come: nothing is added any more. */
+  /** Nothing is added any more. */
   ended = false
 
   constructor(id: string, owner: string | undefined, agentName: string) {
     this.id = id
     this.owner = owner
     this.#agentName = agentName
-    this.#thinking = new Thinking(id, owner)
+    this.#reasoning = new ShownReasoning(id, owner)
   }
 
-  /** Whether the client has anything of it. */
-  get shown(): boolean {
-    return this.#text !== '' || this.#thinking.size > 0 || this.calls.size > 0
+  /** Whether the client has seen any part of it. */
+  get visible(): boolean {
+    return this.#text !== '' || this.#reasoning.size > 0 || this.calls.size > 0
   }
 
-  /** Contract: the hot path; while the text is open one event and its array are all that is made. */
+  /** Contract: hot path; while the text is open it allocates one event and its array. */
   addText(delta: string): readonly AgUiEvent[] {
     const { id: messageId, owner } = this
     if (!this.#writing) {
@@ -51,16 +51,16 @@ export class Said {
 
   addReasoning(delta: string): readonly AgUiEvent[] {
     const out: AgUiEvent[] = []
-    this.#thinking.add(delta, this.#text.length, out)
+    this.#reasoning.add(delta, this.#text.length, out)
     return out
   }
 
-  /** A pause in the thinking, which may go on. */
+  /** Closes the open reasoning, which may be resumed. */
   pause(out: AgUiEvent[]): void {
-    this.#thinking.pause(out)
+    this.#reasoning.pause(out)
   }
 
-  /** Adds what was not streamed. Contract: false if the client has something that can only be replaced. */
+  /** Adds content that was not streamed. Contract: false if the client has content that can only be replaced. */
   complete(content: Content, out: AgUiEvent[]): boolean {
     const segments = segmentsOf(content)
     const thoughts = segments.filter(({ text }) => text !== '')
@@ -70,18 +70,18 @@ export class Said {
     else agrees = false
     this.#text = text
     agrees = this.#completeThoughts(thoughts, true, out) && agrees
-    if (this.#thinking.cut(thoughts.length)) agrees = false
+    if (this.#reasoning.cut(thoughts.length)) agrees = false
     this.#encrypted = segments.findLast((segment) => segment.text === '')?.encrypted
     return agrees
   }
 
-  /** Closes its text and thinking. */
+  /** Closes its text and reasoning. */
   end(out: AgUiEvent[], finishReason?: FinishReason): void {
     this.ended = true
     this.pause(out)
-    // Nothing can be sealed that is not there.
+    // The encrypted value belongs to a message that the client has.
     if (this.#encrypted !== undefined && (this.#text !== '' || this.calls.size > 0)) {
-      out.push(sealed(this.id, this.#encrypted, this.owner))
+      out.push(encryptedValue(this.id, this.#encrypted, this.owner))
     }
     if (!this.#writing) return
     this.#writing = false
@@ -89,10 +89,10 @@ export class Said {
     out.push(tagged({ type: EventType.TEXT_MESSAGE_END, messageId: this.id, ...metadata }, this.owner))
   }
 
-  /** As a snapshot shows it. */
+  /** The message as it appears in a snapshot. */
   messages(): AgUiMessage[] {
-    const thoughts = this.#thinking.messages()
-    const spoken: AssistantMessage = {
+    const thoughts = this.#reasoning.messages()
+    const message: AssistantMessage = {
       id: this.id,
       role: 'assistant',
       name: this.#agentName,
@@ -103,7 +103,7 @@ export class Said {
     }
     return [
       ...thoughts.filter(({ afterText }) => !afterText).map(({ message }) => message),
-      ...(this.#text === '' && this.calls.size === 0 ? [] : [spoken]),
+      ...(this.#text === '' && this.calls.size === 0 ? [] : [message]),
       ...thoughts.filter(({ afterText }) => afterText).map(({ message }) => message),
     ]
   }
@@ -125,7 +125,7 @@ export class Said {
     let agrees = true
     for (const [i, thought] of thoughts.entries()) {
       if (thought.afterText !== afterText) continue
-      agrees = this.#thinking.complete(i, thought, this.#text.length, out) && agrees
+      agrees = this.#reasoning.complete(i, thought, this.#text.length, out) && agrees
     }
     return agrees
   }

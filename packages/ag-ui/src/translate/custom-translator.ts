@@ -6,15 +6,15 @@ import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
 import { tagged } from './tag.ts'
 
-/** The custom events that are activities for a client. */
+/** The name of custom events that become activities. */
 const ACTIVITY = 'activity'
-/** The custom events by which a flow tells of an error that it tolerates. */
+/** The name of custom events with which a flow reports an error that it tolerates. */
 const BRANCH_FAILED = 'branch-failed'
 
 type Activity = { readonly type: string; readonly content: JsonObject; readonly id?: string }
 
-/** Custom events for a client. Contract: one named `activity` with `{ type, content, id? }` is an activity, its changes are patches. */
-export class CustomStream {
+/** Translates custom events. Contract: an event named `activity` with `{ type, content, id? }` becomes an activity, and its changes become patches. */
+export class CustomTranslator {
   readonly #runId: string
   readonly #public: (error: ErrorInfo) => PublicError
   readonly #activities: Map<string, { readonly content: JsonObject; readonly owner: string | undefined }> = new Map()

@@ -10,13 +10,13 @@ import type {
   ToolStart,
 } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { type CallOptions, CallStream } from './call-stream.ts'
+import { type CallOptions, CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { FILE_ACTIVITY, fileContent, fileId } from './messages.ts'
 import type { RunView } from './run-view.ts'
-import { Said } from './said.ts'
 import type { ShownCall } from './shown-call.ts'
+import { ShownMessage } from './shown-message.ts'
 import { tagged } from './tag.ts'
 
 type MessageEvent = Extract<
@@ -34,19 +34,19 @@ type MessageEvent = Extract<
 
 const NOTHING: readonly AgUiEvent[] = []
 
-/** The conversation for a client. Contract: what was streamed is not said again; what turned out otherwise is corrected by a snapshot. */
-export class MessageStream {
+/** Translates messages and calls. Contract: streamed content is not repeated; content that changed later is corrected by a snapshot. */
+export class MessageTranslator {
   readonly #conversation: Conversation
-  readonly #calls: CallStream
+  readonly #calls: CallTranslator
   /** Message ids that the client has from this run. */
   readonly #ids: Set<string> = new Set()
-  readonly #all: Set<Said> = new Set()
-  /** The client has something that is in no history; it goes when the run goes on. */
+  readonly #shown: Set<ShownMessage> = new Set()
+  /** The client has content that is not in the history; a snapshot removes it when the run goes on. */
   #stale = false
 
   constructor(conversation: Conversation, options: CallOptions) {
     this.#conversation = conversation
-    this.#calls = new CallStream(conversation, options)
+    this.#calls = new CallTranslator(conversation, options)
   }
 
   /** A call of this run, by the id that clients know. */
@@ -88,16 +88,16 @@ export class MessageStream {
     return out
   }
 
-  /** Ends what a nested run has left open. */
+  /** Ends the messages and calls that a nested run left open. */
   leave({ outcome, openCallIds }: RunEnd, view: RunView, out: AgUiEvent[]): void {
-    for (const said of view.said.values()) if (!said.ended) said.end(out)
+    for (const shown of view.messages.values()) if (!shown.ended) shown.end(out)
     const waits = outcome === 'interrupted' || openCallIds !== undefined
     this.#calls.settle(() => waits, view, out)
   }
 
-  /** Ends what the run has left open. Contract: a call that the client is to run ends only if the run waits for its result. */
+  /** Ends the messages and calls that the run left open. Contract: a call of a client tool ends only if the run waits for its result. */
   finish(outcome: RunFinishedOutcome | undefined, out: AgUiEvent[]): void {
-    for (const said of this.#all) if (!said.ended) said.end(out)
+    for (const shown of this.#shown) if (!shown.ended) shown.end(out)
     if (outcome?.type === 'success') {
       const open = new Set(outcome.pendingToolCallIds)
       this.#calls.settle(({ id }) => open.has(id), undefined, out)
@@ -113,61 +113,66 @@ export class MessageStream {
   #delta(event: Extract<MessageEvent, { delta: string; messageId: string }>, view: RunView): readonly AgUiEvent[] {
     const { messageId, delta, type } = event
     if (!isText(delta)) return NOTHING
-    const known = view.said.get(messageId)
+    const known = view.messages.get(messageId)
     if (known?.ended) return NOTHING
     if (known) return type === 'text-delta' ? known.addText(delta) : known.addReasoning(delta)
     const out: AgUiEvent[] = []
-    const said = this.#open(messageId, event.agentName, view, out)
-    const added = type === 'text-delta' ? said.addText(delta) : said.addReasoning(delta)
+    const shown = this.#open(messageId, event.agentName, view, out)
+    const added = type === 'text-delta' ? shown.addText(delta) : shown.addReasoning(delta)
     return out.length === 0 ? added : [...out, ...added]
   }
 
   #endMessage(event: MessageEnd, view: RunView, out: AgUiEvent[]): void {
     const { message, dropped, agentName } = event
-    const known = view.said.get(message.id)
+    const known = view.messages.get(message.id)
     if (dropped) {
       if (known && !known.ended) this.#drop(known, out)
       return
     }
     if (known?.ended) return void this.#showCalls(known, message.toolCalls, view, out)
-    const said = known ?? this.#open(message.id, agentName, view, out)
-    if (!said.complete(message.content, out)) this.#stale = true
-    const wanted = this.#showCalls(said, message.toolCalls, view, out)
-    for (const call of said.calls.values()) if (!wanted.has(call.id)) this.#takeBack(call, out)
-    said.end(out, event.finishReason)
+    const shown = known ?? this.#open(message.id, agentName, view, out)
+    if (!shown.complete(message.content, out)) this.#stale = true
+    const wanted = this.#showCalls(shown, message.toolCalls, view, out)
+    for (const call of shown.calls.values()) if (!wanted.has(call.id)) this.#takeBack(call, out)
+    shown.end(out, event.finishReason)
     for (const [i, file] of filesOf(message.content).entries()) {
-      const activity = { messageId: fileId(said.id, i), activityType: FILE_ACTIVITY, content: fileContent(file) }
+      const activity = { messageId: fileId(shown.id, i), activityType: FILE_ACTIVITY, content: fileContent(file) }
       out.push(tagged({ type: EventType.ACTIVITY_SNAPSHOT, ...activity, replace: true }, view.owner))
     }
     this.#correct(out)
   }
 
-  /** The calls of a message as they stand in history; gives their ids. */
-  #showCalls(said: Said, calls: readonly ToolCall[] = [], view: RunView, out: AgUiEvent[]): ReadonlySet<string> {
+  /** Shows the calls of a message as the history has them; returns their ids. */
+  #showCalls(
+    shown: ShownMessage,
+    calls: readonly ToolCall[] = [],
+    view: RunView,
+    out: AgUiEvent[],
+  ): ReadonlySet<string> {
     const ids = new Set<string>()
     for (const { id: callId, name, arguments: args } of calls) {
       const id = view.prefix + callId
       ids.add(id)
-      const call = this.#calls.get(id) ?? this.#calls.start(id, name, said, out)
+      const call = this.#calls.get(id) ?? this.#calls.start(id, name, shown, out)
       if (!call.complete(args, out)) this.#stale = true
       if (!call.held) call.end(out)
     }
     return ids
   }
 
-  /** What a failed attempt has shown stays until the next one begins, or for good if there is none. */
-  #drop(said: Said, out: AgUiEvent[]): void {
-    if (said.shown) this.#stale = true
-    said.end(out)
-    for (const call of said.calls.values()) call.withdraw(out)
-    this.#conversation.drop(said)
+  /** Ends the message of a failed attempt; the client keeps it until the next attempt begins, or for good if there is none. */
+  #drop(shown: ShownMessage, out: AgUiEvent[]): void {
+    if (shown.visible) this.#stale = true
+    shown.end(out)
+    for (const call of shown.calls.values()) call.withdraw(out)
+    this.#conversation.drop(shown)
   }
 
   #startCall({ messageId, callId, name, agentName }: ToolCallStart, view: RunView, out: AgUiEvent[]): void {
     const id = view.prefix + callId
     if (this.#calls.isKnown(id)) return
-    const said = view.said.get(messageId) ?? this.#open(messageId, agentName, view, out)
-    this.#calls.start(id, name, said, out)
+    const shown = view.messages.get(messageId) ?? this.#open(messageId, agentName, view, out)
+    this.#calls.start(id, name, shown, out)
   }
 
   #endCall({ call: { id, arguments: args } }: ToolCallEnd, view: RunView, out: AgUiEvent[]): void {
@@ -194,13 +199,13 @@ export class MessageStream {
     this.#stale = true
   }
 
-  #open(messageId: string, agentName: string, view: RunView, out: AgUiEvent[]): Said {
+  #open(messageId: string, agentName: string, view: RunView, out: AgUiEvent[]): ShownMessage {
     this.#correct(out)
-    const said = new Said(this.#free(messageId, view), view.owner, agentName)
-    view.said.set(messageId, said)
-    this.#all.add(said)
-    this.#conversation.add(said)
-    return said
+    const shown = new ShownMessage(this.#free(messageId, view), view.owner, agentName)
+    view.messages.set(messageId, shown)
+    this.#shown.add(shown)
+    this.#conversation.add(shown)
+    return shown
   }
 
   /** An agent of another run may use the same id. */
