@@ -95,7 +95,7 @@ describe('policy, over a question and another process', () => {
     expect(log).toEqual([])
   })
 
-  test('an approval of one call is none of the next with the same id', async () => {
+  test('an approval of one call does not apply to the next with the same id', async () => {
     const log: unknown[] = []
     const save = (n: number) => calling({ id: 's', name: 'save', arguments: { n } })
     const { ask, answer, move } = setting([save(1), save(2), completing('A')], {
@@ -127,7 +127,7 @@ describe('policy, over a question and another process', () => {
 })
 
 test.each(['now', 'after-model', 'after-tools'] as const)(
-  'a cancel (%s) while a listener hangs runs nothing and leaves nobody waiting',
+  'a cancel (%s) while a listener hangs runs nothing and leaves nothing waiting',
   async (mode) => {
     const log: unknown[] = []
     const bus = createBus()

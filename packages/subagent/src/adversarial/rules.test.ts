@@ -39,7 +39,7 @@ describe('arguments that try to slip past a rule', () => {
   })
 
   test.each(['toString', 'constructor', '__proto__', 'hasOwnProperty'])(
-    'what every object has (%s) is no argument that fits a glob or equals a value',
+    'a member that every object has (%s) is not an argument: it matches no glob and equals no value',
     (name) => {
       for (const matcher of ['{ "glob": "**" }', '{ "equals": 1 }', '{ "equals": null }']) {
         const rule = JSON.parse(`{ "effect": "allow", "args": { "${name}": ${matcher} } }`)

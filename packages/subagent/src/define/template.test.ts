@@ -38,10 +38,10 @@ describe('a template', () => {
     },
   )
 
-  test('all names that are no inputs are listed', () => {
+  test('all names that are not inputs are listed', () => {
     const check = () =>
       checkTemplateNames(compileTemplate('${a} ${x} ${b} ${y} ${x}'), { a: {}, b: {} }, 'agent t', ['prompt'])
-    expect(check).toThrow('agent t: prompt names only inputs (a, b), got "${x}, ${y}"')
+    expect(check).toThrow('agent t: prompt must name only inputs (a, b), got "${x}, ${y}"')
   })
 
   test('renders what a hand-written join would, whatever the pieces (property)', () => {

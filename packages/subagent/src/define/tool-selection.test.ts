@@ -12,7 +12,7 @@ describe('a selection', () => {
     ['an empty name', ['']],
     ['a number', [3]],
     ['an unknown key', { allowed: [] }],
-    ['allow that is no list', { allow: 'x' }],
+    ['allow that is not a list', { allow: 'x' }],
     ['nothing', null],
   ])('%s is CONFIG_INVALID', (_, selection) => {
     expect(() => toolPatterns('t', selection as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))

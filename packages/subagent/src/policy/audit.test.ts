@@ -65,7 +65,7 @@ describe('the audit of a call', () => {
     expect(lines()).toEqual(['requested {}', 'decided deny ask listener 0', 'finished denied TOOL_REFUSED'])
   })
 
-  test('by nobody, where what was said cannot be followed or asking fails', async () => {
+  test('by nobody, if the answer is unusable or asking fails', async () => {
     const { bus, guard, lines, events } = audited({ effect: 'ask', tool: 'save' }, { effect: 'allow', tool: 'copy' })
     bus.on('approval', () => ({ approved: true, arguments: '{' }))
     await callOf().attempt(guard(noting('save', [])))
@@ -165,7 +165,7 @@ describe('an audit listener', () => {
     expect(lines()).toHaveLength(6)
   })
 
-  test('that comes and goes between calls hears whole calls', async () => {
+  test('that is added and removed between calls gets whole calls', async () => {
     const bus = createBus()
     const tool = createPolicy({ bus, rules: [{ effect: 'allow' }] }).guard(noting('t', []), { path: [] })
     const heard: string[] = []

@@ -38,7 +38,7 @@ describe('message bus (消息总线集成): a bus', () => {
     expect(bus.listeners()).toBe(1)
   })
 
-  test('a listener that stops, or adds another, while it hears does not disturb the others', () => {
+  test('a listener that stops, or adds another, while it is called does not disturb the others', () => {
     const bus = createBus<Own>()
     const heard: string[] = []
     const stop = bus.on('note', () => {
@@ -52,7 +52,7 @@ describe('message bus (消息总线集成): a bus', () => {
     expect(heard).toEqual(['once', 'always', 'always', 'late'])
   })
 
-  test('a listener that throws or rejects is reported once, and one that hangs holds nobody up', async () => {
+  test('a listener that throws or rejects is reported once, and one that hangs does not delay the others', async () => {
     const reports: KernelError[] = []
     const bus = createBus<Own>({ report: (error) => void reports.push(error) })
     const heard: string[] = []
@@ -88,7 +88,7 @@ describe('message bus (消息总线集成): a bus', () => {
 })
 
 describe("a child's end of the bus", () => {
-  test('carries its identity; a slash in a name is no way up or down', () => {
+  test('carries its identity; a slash in a name gives no access to other agents', () => {
     const bus = createBus()
     expect(
       [bus, bus.as('a'), bus.as('a').as('b'), bus.as('a/b'), bus.as('..')].map(({ identity }) => identity),

@@ -126,7 +126,7 @@ describe('a guarded tool', () => {
     expect(Object.isFrozen(guarded)).toBe(true)
   })
 
-  test('that is allowed and watched by nobody hands on what the tool gives, unwrapped', () => {
+  test('that is allowed, without an audit, passes on what the tool gives, unwrapped', () => {
     const args = {}
     const seen: unknown[] = []
     const guarded = ALLOW.guard(noting('t', seen), A)
@@ -240,7 +240,7 @@ describe('a tool that is guarded already', () => {
     expect(log).toEqual([])
   })
 
-  test('a path that is none is refused', () => {
+  test('an invalid path is refused', () => {
     for (const path of [undefined, 'a', [''], [1], [['a']]]) {
       expect(() => ALLOW.guard(noting('t', []), { path: path as never })).toThrow(
         expect.objectContaining({ code: 'CONFIG_INVALID' }),
