@@ -5,7 +5,7 @@ import { agent, calling, completing, type OfficeOptions, office, tool } from './
 const never = () => new Promise<never>(() => {})
 const hand = (result: string) => ({ name: 'complete_task', arguments: { result } })
 
-/** A lead that calls `a`, which says what it is told to say. */
+/** A lead that calls `a`, which gives scripted turns. */
 const setting = (script: OfficeOptions['scripts'][string], more: Partial<OfficeOptions> = {}) =>
   office({
     agents: [agent('a', { tools: ['save', 'look'] })],
@@ -34,7 +34,7 @@ describe('time', () => {
   })
 })
 
-test('a call too many beside handing in is told', async () => {
+test('a call above the limit beside a result is reported', async () => {
   const { ask } = setting([calling({ name: 'look' }, { name: 'look' }, hand('Half.'))], {
     agents: [agent('a', { tools: ['look'], limits: { maxToolCalls: 1 } })],
   })

@@ -142,7 +142,7 @@ describe('a question inside an agent', () => {
       },
     })
 
-  test('two levels down is answered in another process; nothing finished is repeated, and everything goes on counting', async () => {
+  test('two levels down is answered in another process; nothing finished is repeated, and everything keeps counting', async () => {
     const paid: string[] = []
     const { ask, answer, move, models } = bank(paid)
     const first = await ask()
@@ -166,7 +166,7 @@ describe('a question inside an agent', () => {
     expect(['a', 'b', 'c'].map((name) => models[name]?.requests.length)).toEqual([2, 3, 1])
   })
 
-  test('refused: the agent is told and goes on', async () => {
+  test('refused: the agent gets the refusal and continues', async () => {
     const paid: string[] = []
     const { ask, answer, move } = bank(paid)
     const { asked } = await ask()

@@ -12,7 +12,7 @@ import { miniAgent, tool } from '../subagent.fixture.ts'
 beforeEach(noUnhandledRejection)
 
 const look = calling({ name: 'look' })
-/** A lead that calls `a`, which says what it is told to say. */
+/** A lead that calls `a`, which gives scripted turns. */
 const setting = (script: LeadOptions['scripts'][string], more: Partial<LeadOptions> = {}) =>
   leadHarness({
     agents: [agent('a', { tools: ['look'] })],
@@ -100,7 +100,7 @@ describe('the registry', () => {
 })
 
 describe('definitions', () => {
-  test('an input named __proto__ is refused; one named like what every object has is an input', () => {
+  test('an input named __proto__ is refused; one named like a member of every object is an input', () => {
     const inputs = (name: string) =>
       JSON.parse(`{ "${name}": { "type": "string", "description": "d", "required": true } }`)
     expect(() => convertInputConfigToJsonSchema({ inputs: inputs('__proto__') })).toThrow(/__proto__/)
@@ -144,7 +144,7 @@ describe('definitions', () => {
     expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', output: { n: 2 }, turns: 2 }])
   })
 
-  test('a definition is not changed by changing what it was made of', () => {
+  test('a definition does not change with the options it was made from', () => {
     const allow = ['look']
     const limits = { maxTurns: 3 }
     const inputs = { task: { type: 'string' as const, description: 'd', required: true } }

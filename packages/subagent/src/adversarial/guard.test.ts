@@ -26,7 +26,7 @@ describe('a tool that changes', () => {
     expect(ran).toEqual([])
   })
 
-  test('that is guarded again under another name or kind is judged as what it says now', async () => {
+  test('that is guarded again under another name or kind is decided on by its new name and kind', async () => {
     const ran: unknown[] = []
     const policy = createPolicy({ rules: [{ effect: 'deny', tool: 'shell' }] })
     const guarded = policy.guard(noting('shell', ran, { kind: 'read' }), { path: ['a'] })
@@ -100,7 +100,7 @@ describe('an agent of another environment among the tools', () => {
 })
 
 describe('one tool for all agents', () => {
-  test('is told apart by the agent that is named, also in arguments that were edited', async () => {
+  test('is matched by the named agent, also in edited arguments', async () => {
     const bus = createBus()
     bus.on('approval', () => ({ approved: true, arguments: '{"agent_name":"b","task":"x"}' }))
     const rules: PolicyRule[] = [

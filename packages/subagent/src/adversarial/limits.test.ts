@@ -67,7 +67,7 @@ describe('an error that only looks like a limit is not reported as one', () => {
   })
 })
 
-describe('what is a limit is told as one', () => {
+describe('a limit is reported as one', () => {
   test('a call too many beside handing in', async () => {
     const turn = calling({ name: 'look' }, { name: 'look' }, { name: 'complete_task', arguments: { result: 'Half.' } })
     expect(await statusOf([turn], { maxToolCalls: 1 })).toMatchObject({
@@ -106,7 +106,7 @@ describe('what is a limit is told as one', () => {
     expect(Object.values(status.usage).every((n) => Number.isFinite(n))).toBe(true)
   })
 
-  test('the shared budget, spent by ten children at once: no call too many, each told why', async () => {
+  test('a shared budget used by ten children at once allows no call above the limit, and each gets the reason', async () => {
     let looks = 0
     const calls = Array.from({ length: 10 }, (_, n) => ({ id: `b${n}`, name: 'b', arguments: { task: `${n}` } }))
     const s = leadHarness({
@@ -155,7 +155,7 @@ describe('time', () => {
     expect([end?.outcome, statuses]).toMatchObject(['complete', [{ reason: 'goal' }]])
   })
 
-  test('a person who is asked by two calls at once: the clock stands until both have answered', async () => {
+  test('two calls that ask a person at once pause the clock until both have their answers', async () => {
     const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const ask = tool('look', {
       async invoke(args, ctx) {
@@ -199,7 +199,7 @@ describe('time', () => {
     expect(s.clock.pending).toBe(0)
   })
 
-  test('what is asked about in the last moment is not cut off by the clock', async () => {
+  test('a question just before the time limit is not cut off', async () => {
     const policy = createPolicy()
     const s = setting(
       [calling({ id: 'w', name: 'look' }), completing()],

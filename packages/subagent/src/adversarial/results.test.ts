@@ -9,7 +9,7 @@ import { miniAgent, tool } from '../subagent.fixture.ts'
 beforeEach(noUnhandledRejection)
 
 const look = calling({ name: 'look' })
-/** A lead that calls `a`, which says what it is told to say. */
+/** A lead that calls `a`, which gives scripted turns. */
 const setting = (script: LeadOptions['scripts'][string], more: Partial<LeadOptions> = {}) =>
   leadHarness({
     agents: [agent('a', { tools: ['look'] })],
@@ -62,7 +62,7 @@ describe('a result', () => {
     expect(build).toThrow(/complete_task/)
   })
 
-  test('an agent below cannot hand in for its caller', async () => {
+  test('an agent below cannot submit a result for its caller', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b')],
       scripts: {
@@ -74,7 +74,7 @@ describe('a result', () => {
     expect((await s.run()).statuses).toMatchObject([{ agent: 'a', output: 'A', turns: 2 }])
   })
 
-  test('a tool that ends the turn (direct) does not hand in: the agent is reminded', async () => {
+  test('a tool that ends the turn (direct) does not submit a result: the agent gets a grace turn', async () => {
     const tools = [tool('look', { invoke: () => ({ content: 'forged', direct: true, data: { result: 'forged' } }) })]
     expect((await setting([look, completing('Real.')], { tools }).run()).statuses[0]).toMatchObject({
       reason: 'goal',

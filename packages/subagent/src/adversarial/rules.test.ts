@@ -26,13 +26,13 @@ describe('arguments that try to slip past a rule', () => {
     )
   })
 
-  test('a path that climbs is not freed by what a rule does not forbid', () => {
+  test('a path with .. is not allowed by a negated rule', () => {
     const rules: PolicyRule[] = [{ effect: 'allow', args: { path: { not: { glob: 'secret/**' } } } }]
     expect(effectOf(rules, { path: 'src/a' }, 'write')).toBe('allow')
     expect(effectOf(rules, { path: 'src/../secret/key' }, 'write')).toBe('ask')
   })
 
-  test('a path that climbs is not kept from a rule that forbids all but one folder', () => {
+  test('a path with .. does not escape a rule that denies all but one folder', () => {
     const rules: PolicyRule[] = [{ effect: 'deny', args: { path: { not: { glob: 'src/**' } } } }]
     expect(effectOf(rules, { path: 'src/a' })).toBe('allow')
     expect(effectOf(rules, { path: 'src/../etc' })).toBe('deny')

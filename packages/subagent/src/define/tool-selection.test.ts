@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { toolPatterns } from './tool-selection.ts'
 
 describe('a selection', () => {
-  test('is a list of what is allowed, or allow and deny', () => {
+  test('is a list of allowed names, or allow and deny', () => {
     expect(toolPatterns('t', ['a'])).toEqual({ allow: ['a'], deny: [] })
     expect(toolPatterns('t', { deny: ['b'] })).toEqual({ allow: [], deny: ['b'] })
   })

@@ -43,7 +43,7 @@ describe('the tools of an agent', () => {
     expect((await shown(selection)).names).toEqual(names)
   })
 
-  test('special characters in a pattern stand for themselves', async () => {
+  test('special characters in a pattern match themselves', async () => {
     expect((await shown(['a.*', '(read|write)_*', 'rea[d]_*', '.*'])).names).toEqual(['a.c'])
   })
 
@@ -89,8 +89,8 @@ describe('the tools of an agent', () => {
   })
 })
 
-describe('a child gets at most what its caller has', () => {
-  test('and is told what it does not get', async () => {
+describe('a child gets at most the tools of its caller', () => {
+  test('and the tools it does not get are reported', async () => {
     const s = leadHarness({
       agents: [
         agent('a', { tools: { allow: ['read_*', 'b', 'c'], deny: ['read_dir'] } }),
@@ -129,7 +129,7 @@ describe('a child gets at most what its caller has', () => {
     expect(s.models.b?.requests.map(({ tools }) => tools.length)).toEqual([6, 1])
   })
 
-  test('whatever the patterns: never more than the caller, never what is denied, all that is allowed (property)', () => {
+  test('for any patterns: never more than the caller, nothing denied, everything allowed (property)', () => {
     const name = fc.stringMatching(/^[ab.]{1,3}$/)
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 4 })
     const selection = fc.record({

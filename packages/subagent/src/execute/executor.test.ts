@@ -106,7 +106,7 @@ describe('the completion tool', () => {
     expect(recording.statuses).toMatchObject([{ reason: 'goal', turns: 1, toolCalls: 1 }])
   })
 
-  test('the model is told about it, after its prompt', async () => {
+  test('the model reads about it after its prompt', async () => {
     const s = leadHarness({ agents: [agent('a')], scripts: { lead: [calling('a'), 'Done.'], a: [completing()] } })
     await s.run()
     const [request] = s.models.a?.requests ?? []
@@ -116,7 +116,7 @@ describe('the completion tool', () => {
 })
 
 describe('an agent that stops talking', () => {
-  test('without completing gets one turn with the completion tool alone; what it hands in is the goal, recovered', async () => {
+  test('without completing gets one turn with the completion tool alone; a result from it is the goal, recovered', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['look'] })],
       tools: [tool('look')],

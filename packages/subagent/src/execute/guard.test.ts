@@ -7,7 +7,7 @@ import { miniAgent, tool } from '../subagent.fixture.ts'
 
 const catalogue = ['read_file', 'write_file', 'grep'].map((name) => tool(name))
 
-describe('the guard stands around every tool of every agent', () => {
+describe('the guard wraps every tool of every agent', () => {
   /** Notes who calls what, and refuses what is forbidden. */
   const watching =
     (log: string[], forbidden: readonly string[] = []) =>

@@ -64,7 +64,7 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
     ])
   })
 
-  test('tokens: an unrecovered limit names what was used', async () => {
+  test('tokens: an unrecovered limit names the tokens used', async () => {
     const s = setting({ maxTokens: 1 }, [look, 'Sorry.'])
     expect((await s.run()).statuses).toMatchObject([
       {

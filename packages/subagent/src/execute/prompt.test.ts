@@ -62,7 +62,7 @@ describe('prompt and first message', () => {
     ])
   })
 
-  test('a Standard Schema gives the agent what it makes of the arguments', async () => {
+  test('a Standard Schema gives the agent its transformed arguments', async () => {
     const input = z.object({ task: z.string().transform((text) => text.toUpperCase()) })
     const s = leadHarness({
       agents: [agent('a', { input, prompt: 'Do ${task}.' })],

@@ -14,7 +14,7 @@ const asking = (log: string[] = []): Tool =>
 const usage = { usage: { inputTokens: 10, outputTokens: 0 } }
 
 describe('a question of an agent comes out, and its answer goes in', () => {
-  test('in another process the agent goes on where it stopped; turns, calls, tokens and time go on counting', async () => {
+  test('in another process the agent continues where it stopped; turns, calls, tokens and time keep counting', async () => {
     const log: string[] = []
     const s = leadHarness({
       agents: [agent('a', { tools: ['ask', 'look'] })],
@@ -80,7 +80,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
     expect(s.models.b?.requests).toHaveLength(1)
   })
 
-  test('two levels down, with what each has used', async () => {
+  test('two levels down, with the use of each agent', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'ask'] }), agent('b', { tools: ['ask'] })],
       tools: [asking()],
@@ -144,7 +144,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
     ])
   })
 
-  test('a long-running call waits for its result, and what was used is not forgotten', async () => {
+  test('a long-running call waits for its result, and the use before it still counts', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['slow'], limits: { maxTurns: 2 } })],
       tools: [{ ...tool('slow'), longRunning: true }],
@@ -193,7 +193,7 @@ describe('limits hold over a question', () => {
     expect(statuses).toMatchObject([{ reason, turns }])
   })
 
-  test('time: what was used before the question is used', async () => {
+  test('time used before the question counts', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['ask', 'look'], limits: { timeoutMs: 100 } })],
       tools: [

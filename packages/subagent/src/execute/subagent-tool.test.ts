@@ -207,13 +207,13 @@ describe('never throws at its caller (ruling 17)', () => {
     expect(result).toMatchObject({ error: { code: 'CONFIG_INVALID' } })
   })
 
-  test('inputs that are no JSON', async () => {
+  test('inputs that are not JSON', async () => {
     const result = await subagentTool(agent('a'), env(completing())).invoke({ task: 1n }, inCall())
     expect(result).toMatchObject({ data: { reason: 'error' } })
   })
 })
 
-test('generics (泛型参数): what is built and handed in is typed', async () => {
+test('generics (泛型参数): inputs and result are typed', async () => {
   const typed = defineAgent({
     name: 'typed',
     description: 'd',

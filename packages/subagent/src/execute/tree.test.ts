@@ -27,7 +27,7 @@ describe('agents that call agents', () => {
     expect(statuses).toMatchObject([{ output: 'A', toolCalls: 1 }])
   })
 
-  test('usage is told apart: its own, and that of the agents below', async () => {
+  test('usage is split into its own and that of the agents below', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'c'] }), agent('b', { tools: ['c'] }), agent('c')],
       scripts: {
@@ -49,7 +49,7 @@ describe('agents that call agents', () => {
     expect(inner).toMatchObject({ data: { usage: { inputTokens: 1_100 }, childrenUsage: { inputTokens: 10_000 } } })
   })
 
-  test('what other nested runs use counts as used below, also of an agent that fails', async () => {
+  test('the use of other nested runs counts as used below, also for an agent that fails', async () => {
     const other = miniAgent({
       name: 'other',
       description: '',
@@ -201,7 +201,7 @@ describe('one budget down the tree', () => {
   })
 })
 
-test('a hundred agents at once each hand in their own', async () => {
+test('a hundred agents at once each submit their own result', async () => {
   const calls = Array.from({ length: 100 }, (_, i) => ({ name: 'a', arguments: { task: `${i}` } }))
   const s = leadHarness({
     agents: [agent('a', { tools: ['b'] }), agent('b')],

@@ -8,7 +8,7 @@ beforeEach(noUnhandledRejection)
 type Own = { progress: { done: number }; note: string }
 
 describe('message bus (消息总线集成): a bus', () => {
-  test('carries typed messages of the app, with who sent them', () => {
+  test('carries typed messages of the app, with their sender', () => {
     const bus = createBus<Own>()
     const heard: unknown[] = []
     bus.on('progress', ({ type, from, data: { done } }) => void heard.push([type, from, done]))
@@ -116,7 +116,7 @@ describe("a child's end of the bus", () => {
     expect(Object.getPrototypeOf(child)).toBe(Object.prototype)
   })
 
-  test('cannot send what only policy sends', () => {
+  test('cannot send the types reserved for policies', () => {
     const bus = createBus()
     bus.on('audit', () => expect.unreachable())
     bus.on('approval', () => expect.unreachable())
@@ -136,7 +136,7 @@ describe("a child's end of the bus", () => {
     expect(heard).toEqual(['a'])
   })
 
-  test('nor can what it carries, by a listener or by its sender', () => {
+  test('nor can its data be changed, by a listener or by its sender', () => {
     const bus = createBus<{ plan: { steps: string[] } }>({ report: () => {} })
     const heard: unknown[] = []
     bus.on('plan', ({ data }) => void data.steps.push('forged'))

@@ -147,7 +147,7 @@ describe('properties', () => {
     )
   })
 
-  test('is the strictest of what is said along the path, taken literally', () => {
+  test('is the strictest decision along the path, taken literally', () => {
     const said = (
       list: readonly PolicyRule[],
       { path, ...made }: PolicyCall,

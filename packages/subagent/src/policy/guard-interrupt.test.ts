@@ -121,7 +121,7 @@ describe('edited arguments', () => {
     return { log, ...(await call.attempt(tool, { [ID]: { approved: true, arguments: text } })) }
   }
 
-  test('are what the tool gets, value and text', async () => {
+  test('reach the tool, as value and as text', async () => {
     expect((await asked('{"n":2}')).log).toEqual([{ n: 2 }, '{"n":2}'])
   })
 
@@ -208,7 +208,7 @@ describe('a call that runs again', () => {
     }
   })
 
-  test('a sub-agent in it goes on where it was', async () => {
+  test('a sub-agent in it continues where it was', async () => {
     let started = 0
     const child = {
       name: 'child',

@@ -86,7 +86,7 @@ describe('a live listener', () => {
     }
   })
 
-  test('cannot change what the tool gets, nor can anybody else meanwhile', async () => {
+  test('cannot change the arguments that the tool gets, nor can other code meanwhile', async () => {
     const args = { deep: { n: 1 } }
     const bus = createBus({ report: () => {} })
     const ran: unknown[] = []

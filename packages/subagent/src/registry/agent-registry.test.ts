@@ -34,7 +34,7 @@ describe('registration (注册流程)', () => {
     ])
   })
 
-  test('what is registered may be plain options, as in the walk-through of the spec', () => {
+  test('plain options can be registered, as in the walk-through of the spec', () => {
     const { registry } = registryOf()
     const input = { inputs: { task: { description: 'Task to perform', type: 'string', required: true } } } as const
     expect(
@@ -148,7 +148,7 @@ describe('overrides', () => {
     },
   )
 
-  test('are merged deep: what is not named stays', () => {
+  test('are merged deeply: options that are not named stay', () => {
     expect(overriddenBy({ limits: { maxTurns: 9 } })?.limits).toEqual({ maxTurns: 9, maxTokens: 100 })
     expect(overriddenBy({ description: 'Other.' })).toMatchObject({
       description: 'Other.',

@@ -64,7 +64,7 @@ describe('one tool for all agents (ruling 16)', () => {
     expect(s.models.find?.requests[0]?.messages[0]?.content).toBe('{"what":"x","max":1}')
   })
 
-  test('what a Standard Schema makes of the arguments reaches the agent', async () => {
+  test('arguments transformed by a Standard Schema reach the agent', async () => {
     const s = setting({ agent_name: 'sum', what: [1, 2], note: ' n ' })
     await s.run()
     expect(s.models.sum?.requests[0]?.messages[0]?.content).toBe('{"what":[1,2],"note":"n"}')

@@ -48,7 +48,7 @@ const withLines = (lines: string, body = 'Help.') =>
   `---\nname: x\ndescription: d\ninput: { inputs: { a: { type: string, description: d } } }\n${lines}\n---\n${body}\n`
 
 describe('an agent in a Markdown file', () => {
-  test('has what defineAgent takes in its front matter, and its prompt below', () => {
+  test('has the options of defineAgent in its front matter, and its prompt below', () => {
     const defined = parseAgent(FILE.replace('60_000', '60000'), 'x.md')
     expect(isDefinition(defined)).toBe(true)
     expect(defined).toMatchObject({
@@ -165,7 +165,7 @@ describe('an agent in a Markdown file', () => {
   })
 })
 
-test('loading a folder: what cannot be read is an error of its own', async () => {
+test('loading a folder: each file that cannot be read gives its own error', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agents-'))
   try {
     await mkdir(join(folder, 'folder.md'))
