@@ -5,7 +5,7 @@ import { agent, calling, completing, type OfficeOptions, office, tool } from './
 const never = () => new Promise<never>(() => {})
 const hand = (result: string) => ({ name: 'complete_task', arguments: { result } })
 
-/** A lead that calls `a`, which says what it is told to say. */
+/** A lead that calls `a`, which gives scripted turns. */
 const setting = (script: OfficeOptions['scripts'][string], more: Partial<OfficeOptions> = {}) =>
   office({
     agents: [agent('a', { tools: ['save', 'look'] })],
@@ -34,7 +34,7 @@ describe('time', () => {
   })
 })
 
-test('a call too many beside handing in is told', async () => {
+test('a call above the limit beside a result is reported', async () => {
   const { ask } = setting([calling({ name: 'look' }, { name: 'look' }, hand('Half.'))], {
     agents: [agent('a', { tools: ['look'], limits: { maxToolCalls: 1 } })],
   })
@@ -95,7 +95,7 @@ describe('policy, over a question and another process', () => {
     expect(log).toEqual([])
   })
 
-  test('an approval of one call is none of the next with the same id', async () => {
+  test('an approval of one call does not apply to the next with the same id', async () => {
     const log: unknown[] = []
     const save = (n: number) => calling({ id: 's', name: 'save', arguments: { n } })
     const { ask, answer, move } = setting([save(1), save(2), completing('A')], {
@@ -127,7 +127,7 @@ describe('policy, over a question and another process', () => {
 })
 
 test.each(['now', 'after-model', 'after-tools'] as const)(
-  'a cancel (%s) while a listener hangs runs nothing and leaves nobody waiting',
+  'a cancel (%s) while a listener hangs runs nothing and leaves nothing waiting',
   async (mode) => {
     const log: unknown[] = []
     const bus = createBus()

@@ -11,7 +11,7 @@ const look = calling({ name: 'look' })
 const usage = { usage: { inputTokens: 10, outputTokens: 0 } }
 
 describe('with the ChatModel agent as factory', () => {
-  test('the status tells how it went, and the model is shown its own tools alone', async () => {
+  test('the status reports the outcome, and the model sees only its own tools', async () => {
     const { ask, models } = office({
       agents: [agent('a', { tools: ['look'], prompt: 'Do this: ${task}', output: z.object({ n: z.number() }) })],
       tools: [tool('look'), tool('other')],
@@ -46,9 +46,9 @@ describe('with the ChatModel agent as factory', () => {
       tools: [tool('look')],
       scripts: { lead: [calling('a'), 'Done.'], a: script },
     })
-    const act = await ask()
-    expect(act.statuses).toMatchObject([{ reason, recovered: true, turns: 3, output: 'Half.' }])
-    expect([act.errors, act.end?.outcome]).toEqual([errors, 'complete'])
+    const recording = await ask()
+    expect(recording.statuses).toMatchObject([{ reason, recovered: true, turns: 3, output: 'Half.' }])
+    expect([recording.errors, recording.end?.outcome]).toEqual([errors, 'complete'])
     expect(models.a?.requests[2]).toMatchObject({
       tools: [{ name: 'complete_task' }],
       options: { toolChoice: { tool: 'complete_task' } },
@@ -60,8 +60,11 @@ describe('with the ChatModel agent as factory', () => {
       agents: [agent('a', { limits: { timeoutMs: 20 } })],
       scripts: { lead: [calling('a'), 'Done.'], a: [{ hang: 'before' }, completing('Half.')] },
     })
-    const act = await ask()
-    expect([act.statuses, act.errors]).toMatchObject([[{ reason: 'timeout', recovered: true }], ['a TIMEOUT']])
+    const recording = await ask()
+    expect([recording.statuses, recording.errors]).toMatchObject([
+      [{ reason: 'timeout', recovered: true }],
+      ['a TIMEOUT'],
+    ])
   })
 
   test('a tool that streams counts and is bounded like any other', async () => {
@@ -139,7 +142,7 @@ describe('a question inside an agent', () => {
       },
     })
 
-  test('two levels down is answered in another process; nothing finished is repeated, and everything goes on counting', async () => {
+  test('two levels down is answered in another process; nothing finished is repeated, and everything keeps counting', async () => {
     const paid: string[] = []
     const { ask, answer, move, models } = bank(paid)
     const first = await ask()
@@ -163,7 +166,7 @@ describe('a question inside an agent', () => {
     expect(['a', 'b', 'c'].map((name) => models[name]?.requests.length)).toEqual([2, 3, 1])
   })
 
-  test('refused: the agent is told and goes on', async () => {
+  test('refused: the agent gets the refusal and continues', async () => {
     const paid: string[] = []
     const { ask, answer, move } = bank(paid)
     const { asked } = await ask()
@@ -230,7 +233,7 @@ describe('a question inside an agent', () => {
 })
 
 test.each(['now', 'after-model', 'after-tools'] as const)(
-  'cancel %s reaches the agents inside, and nobody gets a grace turn',
+  'cancel %s reaches the agents inside, and none of them gets a grace turn',
   async (mode) => {
     const { ask, models } = office({
       agents: [agent('a', { tools: ['b', 'look'] }), agent('b', { tools: ['look'] })],

@@ -20,13 +20,13 @@ import { type ScriptedCall, type ScriptedTurn, scriptedModel } from '@troupe/tes
 const ANN: ThreadRef = { app: 'office', user: 'ann', threadId: 't' }
 type Script = Parameters<typeof scriptedModel>[0]
 
-/** What became of one run. */
-export interface Act {
+/** The recording of one run. */
+export interface RunRecording {
   readonly events: readonly AgentEvent[]
   readonly end: RunEnd | undefined
   readonly asked: readonly string[]
   readonly statuses: readonly SubagentStatus[]
-  /** The errors that were told, by any agent. */
+  /** The error events of all agents. */
   readonly errors: readonly string[]
 }
 
@@ -34,9 +34,9 @@ export interface Office {
   readonly runner: FlowRunner
   readonly models: { readonly [name: string]: ReturnType<typeof scriptedModel> }
   readonly reports: readonly KernelError[]
-  ask(): Promise<Act>
-  answer(answers: Answers): Promise<Act>
-  /** Everything goes on elsewhere: a new store with what was stored, as JSON, new agents and a new runner. */
+  ask(): Promise<RunRecording>
+  answer(answers: Answers): Promise<RunRecording>
+  /** Continues as in another process: with a copy of the store as JSON, new agents and a new runner. */
   move(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export interface OfficeOptions extends Partial<AgentRegistryOptions> {
   readonly onEvent?: (event: AgentEvent, office: Office) => void
 }
 
-/** A ChatModel agent that leads others, on one thread of a real runner; a scripted model each. */
+/** A lead agent and its sub-agents on one thread of a real runner, each with a scripted model. */
 export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOptions): Office {
   const models = Object.fromEntries(
     Object.entries(scripts).map(([name, script]) => [name, scriptedModel(script, { name })]),
@@ -70,7 +70,7 @@ export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOpt
   }
   let store = memoryStore()
   let current = open(store)
-  const hear = async (run: Run): Promise<Act> => {
+  const collect = async (run: Run): Promise<RunRecording> => {
     const events: AgentEvent[] = []
     for await (const event of run.eventsWithoutThrowing()) {
       events.push(event)
@@ -95,8 +95,8 @@ export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOpt
     get runner() {
       return current
     },
-    ask: () => hear(current.query('Go.', { session: ANN })),
-    answer: (answers) => hear(current.resume(answers, { session: ANN })),
+    ask: () => collect(current.query('Go.', { session: ANN })),
+    answer: (answers) => collect(current.resume(answers, { session: ANN })),
     async move() {
       store = await copyOf(store)
       current = open(store)
@@ -122,7 +122,7 @@ async function copyOf(store: Store): Promise<Store> {
   return copy
 }
 
-/** An agent of one text. */
+/** Defines an agent with one text as input. */
 export const agent = (name: string, more: Partial<AgentOptions> = {}): AgentOptions => ({
   name,
   description: `${name} helps.`,
@@ -138,7 +138,7 @@ export const calling = (...calls: readonly (string | ScriptedCall)[]): Exclude<S
   ),
 })
 
-/** A turn that hands in a result. */
+/** A turn that submits a result. */
 export const completing = (result = 'Found it.'): Exclude<ScriptedTurn, string> =>
   calling({ name: 'complete_task', arguments: { result } })
 

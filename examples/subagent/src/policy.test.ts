@@ -17,16 +17,16 @@ const setting = (written: string[], options: Parameters<typeof createPolicy>[0])
 test('questions of a policy about an agent and about its tools are answered one after the other, each in another process', async () => {
   const written: string[] = []
   const { ask, answer, move, models } = setting(written, { rules: [{ effect: 'ask', agent: 'a', tool: 'b' }] })
-  let act = await ask()
+  let recording = await ask()
   const questions: number[] = []
-  while (act.end?.outcome === 'interrupted') {
-    questions.push(act.asked.length)
+  while (recording.end?.outcome === 'interrupted') {
+    questions.push(recording.asked.length)
     expect(written).toEqual([])
     await move()
-    act = await answer(Object.fromEntries(act.asked.map((id) => [id, { approved: true }])))
+    recording = await answer(Object.fromEntries(recording.asked.map((id) => [id, { approved: true }])))
   }
-  expect([questions, written, act.end?.outcome]).toEqual([[1, 1], ['w'], 'complete'])
-  expect(act.statuses).toMatchObject([{ agent: 'a', reason: 'goal', turns: 2, toolCalls: 1, output: 'A' }])
+  expect([questions, written, recording.end?.outcome]).toEqual([[1, 1], ['w'], 'complete'])
+  expect(recording.statuses).toMatchObject([{ agent: 'a', reason: 'goal', turns: 2, toolCalls: 1, output: 'A' }])
   expect(['a', 'b'].map((name) => models[name]?.requests.length)).toEqual([2, 2])
 })
 
@@ -35,8 +35,8 @@ test('a refused agent does not run, and its caller reads why', async () => {
   const { ask, answer, move, models } = setting(written, { rules: [{ effect: 'ask', agent: 'a', tool: 'b' }] })
   const { asked } = await ask()
   await move()
-  const act = await answer({ [asked[0] as string]: { approved: false, message: 'Not now.' } })
-  expect([written, models.b?.requests, act.statuses[0]?.reason]).toEqual([[], [], 'goal'])
+  const recording = await answer({ [asked[0] as string]: { approved: false, message: 'Not now.' } })
+  expect([written, models.b?.requests, recording.statuses[0]?.reason]).toEqual([[], [], 'goal'])
   expect(models.a?.requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'Not now.' })
 })
 

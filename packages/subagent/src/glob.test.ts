@@ -87,7 +87,7 @@ describe('a pattern for names', () => {
     expect(named(pattern, name)).toBe(fits)
   })
 
-  test('means what the same regular expression with escaped characters means (property)', () => {
+  test('matches the same as a regular expression with escaped characters (property)', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.', '[', '(', '+', '$', '\\'), maxLength: 8 })
     fc.assert(
       fc.property(text, text, (pattern, name) => {

@@ -2,12 +2,12 @@ const STAR = -1
 const GLOBSTAR = -2
 const SLASH = 47
 
-/** The longest pattern there may be: time is at most its length times that of the text. */
+/** The maximal length of a pattern; matching takes at most this length times that of the text. */
 export const LONGEST_PATTERN = 256
 
 /**
  * Compiles a pattern: `*` is any text without `/`, `**` any text, every other character is itself.
- * Contract: no regular expression and no backtracking, so that no pattern can be slow by design.
+ * Contract: uses no regular expression and no backtracking, so that no pattern is slow.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   const first = pattern.indexOf('*')
@@ -24,7 +24,7 @@ export function compileGlob(pattern: string): (text: string) => boolean {
     middle(text.slice(prefix.length, text.length - suffix.length))
 }
 
-/** Compiles patterns for names, of which one has to match: `*` is any text, every other character is itself. */
+/** Compiles patterns for names; one of them has to match: `*` is any text, every other character is itself. */
 export function compileNames(patterns: readonly string[]): (name: string) => boolean {
   const globs = patterns.map((pattern) => compileGlob(pattern.replaceAll(/\*+/g, '**')))
   return (name) => globs.some((matches) => matches(name))
@@ -50,8 +50,8 @@ function middleOf(tokens: readonly number[]): (text: string) => boolean {
 }
 
 /**
- * For each wildcard, from where on the places before it can be forgotten once it is reached: whatever they could still lead to,
- * it leads to as well.
+ * Gives for each wildcard the first earlier position that can be dropped once the wildcard is reached, because the wildcard matches
+ * everything that the dropped positions could still match.
  */
 function floorsOf(tokens: readonly number[]): number[] {
   let segment = 0
@@ -62,37 +62,37 @@ function floorsOf(tokens: readonly number[]): number[] {
   })
 }
 
-/** Walks the text once with all places in the pattern that may have been reached, in ascending order. */
+/** Walks the text once, keeping all positions in the pattern that are reached so far, in ascending order. */
 function walk(tokens: readonly number[], floors: readonly number[], text: string): boolean {
-  let places: number[] = []
+  let positions: number[] = []
   let next: number[] = []
-  reach(tokens, floors, places, 0)
+  reach(tokens, floors, positions, 0)
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     next.length = 0
-    for (let n = 0; n < places.length; n++) {
-      const place = places[n] as number
-      const token = tokens[place]
-      if (token === GLOBSTAR || (token === STAR && code !== SLASH)) reach(tokens, floors, next, place)
-      else if (token === code) reach(tokens, floors, next, place + 1)
+    for (let n = 0; n < positions.length; n++) {
+      const position = positions[n] as number
+      const token = tokens[position]
+      if (token === GLOBSTAR || (token === STAR && code !== SLASH)) reach(tokens, floors, next, position)
+      else if (token === code) reach(tokens, floors, next, position + 1)
     }
     if (next.length === 0) return false
-    const before = places
-    places = next
+    const before = positions
+    positions = next
     next = before
   }
-  return places[places.length - 1] === tokens.length
+  return positions[positions.length - 1] === tokens.length
 }
 
-/** Adds a place, and the one behind a wildcard, which may stand for nothing. */
-function reach(tokens: readonly number[], floors: readonly number[], places: number[], place: number): void {
-  if (places.length > 0 && (places[places.length - 1] as number) >= place) return
-  const token = tokens[place]
+/** Adds a position, and the one behind a wildcard, which may match an empty text. */
+function reach(tokens: readonly number[], floors: readonly number[], positions: number[], position: number): void {
+  if (positions.length > 0 && (positions[positions.length - 1] as number) >= position) return
+  const token = tokens[position]
   if (token !== STAR && token !== GLOBSTAR) {
-    places.push(place)
+    positions.push(position)
     return
   }
-  const floor = floors[place] as number
-  while (places.length > 0 && (places[places.length - 1] as number) >= floor) places.pop()
-  places.push(place, place + 1)
+  const floor = floors[position] as number
+  while (positions.length > 0 && (positions[positions.length - 1] as number) >= floor) positions.pop()
+  positions.push(position, position + 1)
 }

@@ -88,7 +88,7 @@ testOptions<PolicyOptions>('createPolicy', createPolicy, policy)
 testOptions('a rule', (one: PolicyRule) => createPolicy({ rules: [one] }), rule)
 testOptions<BusOptions>('createBus', createBus, { report: () => {} })
 
-describe('a model of the AI SDK is told how to become one of ours', () => {
+describe('a model of the AI SDK is refused with the way to adapt it', () => {
   const foreign = { specificationVersion: 'v4', doStream() {} } as never
   const wrap = 'is an AI SDK model; wrap it: aiSdkModel(model) from @troupe/model-ai-sdk'
   test.each<[() => unknown, string]>([

@@ -30,16 +30,16 @@ import {
 import { messageOf, openCalls } from '@troupe/kernel/history'
 import { jsonSchemaValidator } from '@troupe/testkit'
 
-/** A small agent that asks a model and runs tools, with the hooks that this package uses: what a third party's AgentFactory may look like. */
+/** A small agent with the hooks that this package uses, as a third party's AgentFactory may make it. */
 export function miniAgent(spec: AgentSpec): Agent {
   const start = (input: AgentInput | ResumeInfo, ctx: RunContext) =>
-    stream<EventDraft>((sink) => new Turns(spec, input, ctx, sink).play())
+    stream<EventDraft>((sink) => new MiniRun(spec, input, ctx, sink).run())
   return { name: spec.name, description: spec.description, run: start, resume: start }
 }
 
 type Kept = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers; readonly turn: number }
 
-class Turns {
+class MiniRun {
   readonly #spec: AgentSpec
   readonly #sink: Sink<EventDraft>
   readonly #config: AgentConfig
@@ -69,20 +69,20 @@ class Turns {
     }
   }
 
-  async play(): Promise<void> {
+  async run(): Promise<void> {
     for (const handler of this.#spec.handlers) {
       this.#ctx = (await handler.beforeAgent?.(this.#ctx, this.#config)) ?? this.#ctx
     }
     const open = openCalls(this.#messages)
-    if (open.length > 0 && (!this.#kept || !(await this.#answer(open)))) return
+    if (open.length > 0 && (!this.#kept || !(await this.#runCalls(open)))) return
     for (;;) {
       const calls = await this.#ask()
-      if (calls.length === 0 || !(await this.#answer(calls))) return
+      if (calls.length === 0 || !(await this.#runCalls(calls))) return
       this.#turn++
     }
   }
 
-  async #tell(draft: EventDraft): Promise<void> {
+  async #emit(draft: EventDraft): Promise<void> {
     await this.#sink.write(draft)
     const { runId, agentName, runPath } = this.#ctx
     const message = messageOf({ runId, agentName, runPath, ...draft } as AgentEvent)
@@ -125,12 +125,12 @@ class Turns {
       content: text,
       ...(toolCalls.length > 0 && { toolCalls }),
     }
-    await this.#tell({ type: 'message-end', message, usage })
+    await this.#emit({ type: 'message-end', message, usage })
     return toolCalls
   }
 
-  /** Runs calls at the same time; tells whether the model is asked again. */
-  async #answer(calls: readonly ToolCall[]): Promise<boolean> {
+  /** Runs calls at the same time and returns whether to ask the model again. */
+  async #runCalls(calls: readonly ToolCall[]): Promise<boolean> {
     const interrupts: Interrupt[] = []
     const parked: Record<string, Json> = {}
     const kept = this.#kept
@@ -159,13 +159,13 @@ class Turns {
         idempotencyKey: callId,
         ...(meta && { tool: meta.tool }),
       }
-      if (before === undefined) await this.#tell({ type: 'tool-start', callId, name, arguments: text })
+      if (before === undefined) await this.#emit({ type: 'tool-start', callId, name, arguments: text })
       try {
         const result = await this.#invoke(ctx, input)
         if (meta?.tool.longRunning && !result.error) return false
         const { direct = !result.error && meta?.returnDirectly === true, ...rest } = result
         const status = result.error ? 'failed' : 'complete'
-        await this.#tell({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status, ...rest })
+        await this.#emit({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status, ...rest })
         return direct
       } catch (error) {
         if (parked[callId] === undefined) throw error
@@ -177,7 +177,7 @@ class Turns {
     this.#kept = undefined
     if (interrupts.length > 0) {
       const state = { parked, answers: kept?.answers ?? {}, turn: this.#turn }
-      await this.#tell({ type: 'action', action: { type: 'interrupt', interrupts, state } })
+      await this.#emit({ type: 'action', action: { type: 'interrupt', interrupts, state } })
       return false
     }
     const handedIn = this.#messages.some(

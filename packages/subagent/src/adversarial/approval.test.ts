@@ -4,8 +4,8 @@ import { fakeClock } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { type AuditEvent, createBus, createPolicy } from '../index.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { callOf, codeOf, idle, noting, noUnhandledRejection } from '../policy/policy.fixture.ts'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -38,7 +38,7 @@ describe('listeners', () => {
     expect(ran.every((args) => (args as { n: number }).n % 2 === 0)).toBe(true)
   })
 
-  test('one that stops itself while it is asked has not answered, and is no way in later', async () => {
+  test('one that stops itself while it is asked has not answered, and cannot answer later', async () => {
     const bus = createBus()
     const ran: unknown[] = []
     const stop = bus.on('approval', () => {
@@ -93,7 +93,7 @@ describe('listeners', () => {
     expect(ran).toEqual([])
   })
 
-  test('a limit of more than timers can count is no limit that has passed', async () => {
+  test('a limit of more than timers can count has not passed', async () => {
     const bus = createBus()
     const { promise, resolve } = Promise.withResolvers<{ approved: true }>()
     bus.on('approval', () => promise)
@@ -110,7 +110,7 @@ describe('listeners', () => {
 describe('the same call id twice in one turn', () => {
   test('an approval of one is not an approval of the other', async () => {
     const ran: unknown[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['save'] })],
       tools: [noting('save', ran)],
       guard: createPolicy().guard,
@@ -123,7 +123,7 @@ describe('the same call id twice in one turn', () => {
         ],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect(first.asked).toHaveLength(1)
     await s.resume({ [first.asked[0] as string]: { approved: true } })
     expect(ran).toEqual([{ n: 1 }])
@@ -161,7 +161,7 @@ describe('audit', () => {
     const bus = createBus()
     const events = heard(bus)
     const calls = Array.from({ length: 20 }, (_, n) => ({ id: `w${n}`, name: n % 2 ? 'save' : 'look' }))
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'save', 'look'] }), agent('b', { tools: ['save', 'look'] })],
       tools: [tool('save', { kind: 'write' }), tool('look')],
       guard: createPolicy({ bus, rules: [{ effect: 'deny', tool: 'save' }] }).guard,
@@ -171,7 +171,7 @@ describe('audit', () => {
         b: [calling(...calls), completing()],
       },
     })
-    await s.play()
+    await s.run()
     const stories = Map.groupBy(events, ({ id, agent: who }) => `${who} ${id}`)
     expect(stories.size).toBe(41)
     for (const story of stories.values()) {

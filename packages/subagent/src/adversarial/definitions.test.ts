@@ -4,17 +4,17 @@ import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AgentExecutor, AgentRegistry, convertInputConfigToJsonSchema, defineAgent } from '../index.ts'
+import { agent, calling, completing, type LeadOptions, leadHarness } from '../lead.fixture.ts'
 import { parseAgent } from '../markdown.ts'
 import { noUnhandledRejection } from '../policy/policy.fixture.ts'
-import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
 const look = calling({ name: 'look' })
-/** A lead that calls `a`, which says what it is told to say. */
-const setting = (script: StageOptions['scripts'][string], more: Partial<StageOptions> = {}) =>
-  stage({
+/** A lead that calls `a`, which gives scripted turns. */
+const setting = (script: LeadOptions['scripts'][string], more: Partial<LeadOptions> = {}) =>
+  leadHarness({
     agents: [agent('a', { tools: ['look'] })],
     tools: [tool('look')],
     scripts: { lead: [calling('a'), 'Done.'], a: script },
@@ -29,7 +29,7 @@ describe('the registry', () => {
     return made
   }
 
-  test.each(['__proto__', 'constructor', 'toString', '', 'nobody'])('knows nobody called %o', (name) => {
+  test.each(['__proto__', 'constructor', 'toString', '', 'nobody'])('has no agent called %o', (name) => {
     expect(registry({}, 'a').getDefinition(name)).toBeUndefined()
   })
 
@@ -43,7 +43,7 @@ describe('the registry', () => {
   })
 
   test('an excluded agent cannot be invoked by name', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a'), agent('b')],
       excluded: ['b'],
       invoke: true,
@@ -52,7 +52,7 @@ describe('the registry', () => {
         b: [completing()],
       },
     })
-    const { results } = await s.play()
+    const { results } = await s.run()
     expect([results[0]?.status, s.models.b?.requests.length]).toEqual(['failed', 0])
   })
 
@@ -80,10 +80,10 @@ describe('the registry', () => {
   test('one definition in two registries has the tools of each', async () => {
     const shared = agent('a', { tools: ['look'] })
     const scripts = { lead: [calling('a'), 'Done.'], a: [look, completing()] }
-    const first = stage({ agents: [shared], tools: [tool('look', { invoke: () => 'one' })], scripts })
-    const second = stage({ agents: [shared], tools: [tool('look', { invoke: () => 'two' })], scripts })
-    await first.play()
-    await second.play()
+    const first = leadHarness({ agents: [shared], tools: [tool('look', { invoke: () => 'one' })], scripts })
+    const second = leadHarness({ agents: [shared], tools: [tool('look', { invoke: () => 'two' })], scripts })
+    await first.run()
+    await second.run()
     expect(second.models.a?.requests[1]?.messages.at(-1)?.content).toBe('two')
   })
 
@@ -93,14 +93,14 @@ describe('the registry', () => {
         factory() {
           throw thrown
         },
-      } as never).play()
+      } as never).run()
       expect([statuses, end?.outcome]).toMatchObject([[{ reason: 'error', recovered: false, turns: 0 }], 'complete'])
     }
   })
 })
 
 describe('definitions', () => {
-  test('an input named __proto__ is refused; one named like what every object has is an input', () => {
+  test('an input named __proto__ is refused; one named like a member of every object is an input', () => {
     const inputs = (name: string) =>
       JSON.parse(`{ "${name}": { "type": "string", "description": "d", "required": true } }`)
     expect(() => convertInputConfigToJsonSchema({ inputs: inputs('__proto__') })).toThrow(/__proto__/)
@@ -125,7 +125,7 @@ describe('definitions', () => {
     ['no turns', { maxTurns: 0 }],
     ['half a turn', { maxTurns: 1.5 }],
     ['turns below zero', { maxTurns: -1 }],
-    ['turns that are no number', { maxTurns: Number.NaN }],
+    ['turns that are not a number', { maxTurns: Number.NaN }],
     ['a text', { timeoutMs: '5' }],
     ['null', { maxTokens: null }],
     ['an unknown one', { maxSteps: 3 }],
@@ -137,14 +137,14 @@ describe('definitions', () => {
   test('an output schema that takes its time is waited for, and fed back', async () => {
     const output = z.object({ n: z.number() }).refine(async ({ n }) => n > 1)
     const hand = (n: number) => calling({ name: 'complete_task', arguments: { n } })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { output })],
       scripts: { lead: [calling('a'), 'Done.'], a: [hand(1), hand(2)] },
     })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'goal', output: { n: 2 }, turns: 2 }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', output: { n: 2 }, turns: 2 }])
   })
 
-  test('a definition is not changed by changing what it was made of', () => {
+  test('a definition does not change with the options it was made from', () => {
     const allow = ['look']
     const limits = { maxTurns: 3 }
     const inputs = { task: { type: 'string' as const, description: 'd', required: true } }
@@ -169,7 +169,7 @@ describe('Markdown', () => {
     ['a name that is a number', `---\nname: 12\ndescription: d\n${input}\n---\nHelp.`, 2],
     ['a name that is a list', `---\nname: [x]\ndescription: d\n${input}\n---\nHelp.`, 2],
     ['a limit below zero', file(`${input}\nlimits:\n  timeoutMs: 5\n  maxTurns: -1`), 7],
-    ['a deny that is no list', file(`${input}\ntools:\n  allow: [a]\n  deny: b`), 7],
+    ['a deny that is not a list', file(`${input}\ntools:\n  allow: [a]\n  deny: b`), 7],
     ['a reserved name', `---\n\nname: complete_task\ndescription: d\n${input}\n---\nHelp.`, 3],
     ['two documents', file(`${input}\n...\nmodel: m`), 6],
     ['a tab', file(`${input}\nlimits:\n\tmaxTurns: 3`), 6],

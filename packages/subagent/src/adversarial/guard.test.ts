@@ -2,8 +2,8 @@ import type { Tool } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createBus, createPolicy, type PolicyRule, subagentTool } from '../index.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { callOf, codeOf, noting, noUnhandledRejection } from '../policy/policy.fixture.ts'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -26,7 +26,7 @@ describe('a tool that changes', () => {
     expect(ran).toEqual([])
   })
 
-  test('that is guarded again under another name or kind is judged as what it says now', async () => {
+  test('that is guarded again under another name or kind is decided on by its new name and kind', async () => {
     const ran: unknown[] = []
     const policy = createPolicy({ rules: [{ effect: 'deny', tool: 'shell' }] })
     const guarded = policy.guard(noting('shell', ran, { kind: 'read' }), { path: ['a'] })
@@ -58,7 +58,7 @@ describe('an agent of another environment among the tools', () => {
       tools: [noting('save', log, { kind: 'write' })],
       guard: policy.guard,
     })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] })],
       tools: [foreign as Tool],
       guard: policy.guard,
@@ -80,7 +80,7 @@ describe('an agent of another environment among the tools', () => {
       ],
       log,
     )
-    await s.play()
+    await s.run()
     expect(log).toEqual([])
   })
 
@@ -90,24 +90,24 @@ describe('an agent of another environment among the tools', () => {
       model: scriptedModel([calling({ name: 'look' }), calling({ name: 'look' }), completing()]),
       tools: [tool('look')],
     })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'], limits: { maxToolCalls: 2 } })],
       tools: [foreign as Tool],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling('b'), completing('Half.')] },
     })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'max-tool-calls', recovered: true, toolCalls: 1 }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'max-tool-calls', recovered: true, toolCalls: 1 }])
   })
 })
 
 describe('one tool for all agents', () => {
-  test('is told apart by the agent that is named, also in arguments that were edited', async () => {
+  test('is matched by the named agent, also in edited arguments', async () => {
     const bus = createBus()
     bus.on('approval', () => ({ approved: true, arguments: '{"agent_name":"b","task":"x"}' }))
     const rules: PolicyRule[] = [
       { effect: 'deny', args: { agent_name: { equals: 'b' } } },
       { effect: 'ask', args: { agent_name: { equals: 'a' } } },
     ]
-    const s = stage({ agents: [agent('a'), agent('b')], scripts: { b: [completing()], a: [completing()] } })
+    const s = leadHarness({ agents: [agent('a'), agent('b')], scripts: { b: [completing()], a: [completing()] } })
     const guarded = createPolicy({ bus, rules }).guard(s.registry.invokeAgentTool(), { path: [] })
     for (const name of ['a', 'b']) {
       const attempt = await callOf({ args: { agent_name: name, task: 'x' } }).attempt(guarded)

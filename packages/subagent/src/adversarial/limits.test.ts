@@ -4,23 +4,23 @@ import { createRunContext } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { AgentExecutor, type AgentLimits, createPolicy, pauseLimits, type SubagentStatus } from '../index.ts'
+import { agent, calling, completing, type LeadOptions, leadHarness } from '../lead.fixture.ts'
 import { idle, noUnhandledRejection } from '../policy/policy.fixture.ts'
-import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
 type Script = Parameters<typeof scriptedModel>[0]
 const look = calling({ name: 'look' })
-const setting = (script: Script, limits: AgentLimits = {}, more: Partial<StageOptions> = {}) =>
-  stage({
+const setting = (script: Script, limits: AgentLimits = {}, more: Partial<LeadOptions> = {}) =>
+  leadHarness({
     agents: [agent('a', { tools: ['look'], limits })],
     tools: [tool('look')],
     scripts: { lead: [calling('a'), 'Done.'], a: script },
     ...more,
   })
 const statusOf = async (...given: Parameters<typeof setting>): Promise<SubagentStatus> => {
-  const { statuses, end } = await setting(...given).play()
+  const { statuses, end } = await setting(...given).run()
   expect(end?.outcome).toBe('complete')
   return statuses[0] as SubagentStatus
 }
@@ -28,7 +28,7 @@ const failing = (error: unknown) => ({ error: { at: 'before' as const, error } }
 const stops = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-describe('what looks like a limit and is none is not told as one', () => {
+describe('an error that only looks like a limit is not reported as one', () => {
   test.each<[string, unknown]>([
     ['a model that takes too long', new KernelError('TIMEOUT', 'the model took too long')],
     ['a model that counts iterations', new KernelError('MAX_ITERATIONS', 'mine')],
@@ -38,7 +38,7 @@ describe('what looks like a limit and is none is not told as one', () => {
     ['a forged question', new KernelError('INTERRUPTED', 'mine')],
   ])('%s is an error, and the caller goes on', async (_, error) => {
     const s = setting([failing(error), completing()])
-    const { statuses, end } = await s.play()
+    const { statuses, end } = await s.run()
     expect([statuses, end?.outcome]).toMatchObject([[{ reason: 'error', recovered: false }], 'complete'])
     expect(s.models.a?.requests).toHaveLength(1)
   })
@@ -58,16 +58,16 @@ describe('what looks like a limit and is none is not told as one', () => {
   )
 
   test('a limit of a child is not one of its caller', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b', { tools: ['look'], limits: { maxTurns: 1 } })],
       tools: [tool('look')],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling('b'), completing()], b: [look, 'Never.'] },
     })
-    expect((await s.play()).statuses).toMatchObject([{ agent: 'a', reason: 'goal', recovered: false }])
+    expect((await s.run()).statuses).toMatchObject([{ agent: 'a', reason: 'goal', recovered: false }])
   })
 })
 
-describe('what is a limit is told as one', () => {
+describe('a limit is reported as one', () => {
   test('a call too many beside handing in', async () => {
     const turn = calling({ name: 'look' }, { name: 'look' }, { name: 'complete_task', arguments: { result: 'Half.' } })
     expect(await statusOf([turn], { maxToolCalls: 1 })).toMatchObject({
@@ -84,10 +84,10 @@ describe('what is a limit is told as one', () => {
       { timeoutMs: 100 },
       { tools: [tool('look', { invoke: (_, ctx) => stops(ctx.signal) })] },
     )
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(100)
-    const { statuses } = await playing
+    const { statuses } = await running
     expect(statuses).toMatchObject([{ reason: 'timeout', recovered: true }])
     expect(s.clock.pending).toBe(0)
   })
@@ -106,10 +106,10 @@ describe('what is a limit is told as one', () => {
     expect(Object.values(status.usage).every((n) => Number.isFinite(n))).toBe(true)
   })
 
-  test('the shared budget, spent by ten children at once: no call too many, each told why', async () => {
+  test('a shared budget used by ten children at once allows no call above the limit, and each gets the reason', async () => {
     let looks = 0
     const calls = Array.from({ length: 10 }, (_, n) => ({ id: `b${n}`, name: 'b', arguments: { task: `${n}` } }))
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'look'], limits: { maxToolCalls: 14 } }), agent('b', { tools: ['look'] })],
       tools: [tool('look', { invoke: () => `${++looks}` })],
       scripts: {
@@ -119,7 +119,7 @@ describe('what is a limit is told as one', () => {
       },
       limits: { maxTurns: 4 },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(looks).toBeLessThanOrEqual(4)
     expect(statuses).toMatchObject([{ reason: 'max-tool-calls', recovered: true }])
     const children = events.flatMap((event) =>
@@ -131,11 +131,11 @@ describe('what is a limit is told as one', () => {
 
   test('depth, by an agent of another environment that calls itself', async () => {
     const loop = agent('b', { tools: ['b'], limits: { maxDepth: 2 } })
-    const s = stage({
+    const s = leadHarness({
       agents: [loop],
       scripts: { lead: [calling('b'), 'Done.'], b: [calling('b'), calling('b'), completing('2'), completing('1')] },
     })
-    const { events, statuses } = await s.play()
+    const { events, statuses } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal', output: '1' }])
     expect(
       events.flatMap((event) =>
@@ -151,17 +151,17 @@ describe('time', () => {
       [look, completing()],
       { timeoutMs: 3_000_000_000, graceMs: 2 ** 40 },
       { tools: [tool('look', { invoke: () => new Promise((go) => setTimeout(() => go('slow'), 20)) })] },
-    ).play({ clock: systemClock })
+    ).run({ clock: systemClock })
     expect([end?.outcome, statuses]).toMatchObject(['complete', [{ reason: 'goal' }]])
   })
 
-  test('a person who is asked by two calls at once: the clock stands until both have answered', async () => {
+  test('two calls that ask a person at once pause the clock until both have their answers', async () => {
     const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const ask = tool('look', {
       async invoke(args, ctx) {
-        const goOn = pauseLimits(ctx)
+        const resume = pauseLimits(ctx)
         await answers[(args as { n: number }).n]?.promise
-        goOn()
+        resume()
         return 'ok'
       },
     })
@@ -174,7 +174,7 @@ describe('time', () => {
       { timeoutMs: 100 },
       { tools: [ask] },
     )
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(500)
     answers[0]?.resolve()
@@ -185,7 +185,7 @@ describe('time', () => {
     s.clock.advance(99)
     await idle()
     s.clock.advance(1)
-    expect((await playing).statuses).toMatchObject([{ reason: 'timeout', recovered: true, durationMs: 100 }])
+    expect((await running).statuses).toMatchObject([{ reason: 'timeout', recovered: true, durationMs: 100 }])
     expect(s.clock.pending).toBe(0)
   })
 
@@ -195,18 +195,18 @@ describe('time', () => {
       { timeoutMs: 100 },
       { tools: [tool('look', { invoke: (_, ctx) => `${pauseLimits(ctx)}` })] },
     )
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'goal' }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'goal' }])
     expect(s.clock.pending).toBe(0)
   })
 
-  test('what is asked about in the last moment is not cut off by the clock', async () => {
+  test('a question just before the time limit is not cut off', async () => {
     const policy = createPolicy()
     const s = setting(
       [calling({ id: 'w', name: 'look' }), completing()],
       { timeoutMs: 100 },
       { tools: [tool('look', { kind: 'write' })], guard: policy.guard },
     )
-    const first = await s.play()
+    const first = await s.run()
     expect(first.asked).toHaveLength(1)
     s.clock.advance(1_000_000)
     const second = await s.resume({ [first.asked[0] as string]: { approved: true } })
@@ -218,10 +218,10 @@ describe('an abort', () => {
   test('after the limit, while the grace turn is under way, is an abort and no second grace turn', async () => {
     const controller = new AbortController()
     const s = setting([look, { hang: 'before' }, completing()], { maxTurns: 1 })
-    const playing = s.play({ signal: controller.signal })
+    const running = s.run({ signal: controller.signal })
     await idle()
     controller.abort()
-    const { end } = await playing
+    const { end } = await running
     expect([end?.outcome, s.models.a?.requests.length, s.clock.pending]).toEqual(['cancelled', 2, 0])
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
   })
@@ -237,11 +237,11 @@ describe('an abort', () => {
   test('in the very moment of the time limit is an abort', async () => {
     const controller = new AbortController()
     const s = setting([{ hang: 'before' }, completing()], { timeoutMs: 100 })
-    const playing = s.play({ signal: controller.signal })
+    const running = s.run({ signal: controller.signal })
     await idle()
     s.clock.advance(100)
     controller.abort()
-    expect((await playing).end?.outcome).toBe('cancelled')
+    expect((await running).end?.outcome).toBe('cancelled')
     expect(s.clock.pending).toBe(0)
   })
 })

@@ -2,16 +2,16 @@ import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AgentRegistry } from '../index.ts'
+import { agent, calling, completing, type LeadOptions, leadHarness } from '../lead.fixture.ts'
 import { noUnhandledRejection } from '../policy/policy.fixture.ts'
-import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
 const look = calling({ name: 'look' })
-/** A lead that calls `a`, which says what it is told to say. */
-const setting = (script: StageOptions['scripts'][string], more: Partial<StageOptions> = {}) =>
-  stage({
+/** A lead that calls `a`, which gives scripted turns. */
+const setting = (script: LeadOptions['scripts'][string], more: Partial<LeadOptions> = {}) =>
+  leadHarness({
     agents: [agent('a', { tools: ['look'] })],
     tools: [tool('look')],
     scripts: { lead: [calling('a'), 'Done.'], a: script },
@@ -23,12 +23,12 @@ describe('a result', () => {
     '%j is blank and goes back',
     async (blank) => {
       const s = setting([completing(blank), completing('Real.')])
-      expect((await s.play()).statuses).toMatchObject([{ reason: 'goal', output: 'Real.', turns: 2 }])
+      expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', output: 'Real.', turns: 2 }])
     },
   )
 
   test('whose texts are all blank goes back too', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { output: z.object({ summary: z.string(), files: z.array(z.string()) }) })],
       scripts: {
         lead: [calling('a'), 'Done.'],
@@ -38,13 +38,13 @@ describe('a result', () => {
         ],
       },
     })
-    expect((await s.play()).statuses).toMatchObject([{ output: { summary: 'Yes.' }, turns: 2 }])
+    expect((await s.run()).statuses).toMatchObject([{ output: { summary: 'Yes.' }, turns: 2 }])
   })
 
   test('three completions in one turn, the first two bad: the third counts, all are answered', async () => {
     const hand = (result: string, id: string) => ({ id, name: 'complete_task', arguments: { result } })
     const s = setting([calling(hand(' ', 'x'), { id: 'y', name: 'complete_task' }, hand('Good.', 'z'))])
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal', output: 'Good.', turns: 1 }])
     const ended = events.flatMap((event) =>
       event.type === 'tool-end' && event.name === 'complete_task' ? [[event.callId, event.status]] : [],
@@ -62,8 +62,8 @@ describe('a result', () => {
     expect(build).toThrow(/complete_task/)
   })
 
-  test('an agent below cannot hand in for its caller', async () => {
-    const s = stage({
+  test('an agent below cannot submit a result for its caller', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b')],
       scripts: {
         lead: [calling('a'), 'Done.'],
@@ -71,12 +71,12 @@ describe('a result', () => {
         b: [completing('B')],
       },
     })
-    expect((await s.play()).statuses).toMatchObject([{ agent: 'a', output: 'A', turns: 2 }])
+    expect((await s.run()).statuses).toMatchObject([{ agent: 'a', output: 'A', turns: 2 }])
   })
 
-  test('a tool that ends the turn (direct) does not hand in: the agent is reminded', async () => {
+  test('a tool that ends the turn (direct) does not submit a result: the agent gets a grace turn', async () => {
     const tools = [tool('look', { invoke: () => ({ content: 'forged', direct: true, data: { result: 'forged' } }) })]
-    expect((await setting([look, completing('Real.')], { tools }).play()).statuses[0]).toMatchObject({
+    expect((await setting([look, completing('Real.')], { tools }).run()).statuses[0]).toMatchObject({
       reason: 'goal',
       output: 'Real.',
     })
@@ -86,7 +86,7 @@ describe('a result', () => {
 describe('invoke_agent', () => {
   const inputs = (type: string) => ({ inputs: { n: { type, description: 'n', required: true } } })
   test('agents with the same input of another type are each held to their own', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { input: inputs('string') as never }), agent('b', { input: inputs('integer') as never })],
       invoke: true,
       scripts: {
@@ -105,7 +105,7 @@ describe('invoke_agent', () => {
         b: [completing()],
       },
     })
-    const { results } = await s.play()
+    const { results } = await s.run()
     const status = new Map(results.map(({ callId, status: ended }) => [callId, ended]))
     expect(['1', '2', '3', '4', '5', '6'].map((id) => status.get(id))).toEqual([
       'failed',

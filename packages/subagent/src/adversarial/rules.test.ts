@@ -26,20 +26,20 @@ describe('arguments that try to slip past a rule', () => {
     )
   })
 
-  test('a path that climbs is not freed by what a rule does not forbid', () => {
+  test('a path with .. is not allowed by a negated rule', () => {
     const rules: PolicyRule[] = [{ effect: 'allow', args: { path: { not: { glob: 'secret/**' } } } }]
     expect(effectOf(rules, { path: 'src/a' }, 'write')).toBe('allow')
     expect(effectOf(rules, { path: 'src/../secret/key' }, 'write')).toBe('ask')
   })
 
-  test('a path that climbs is not kept from a rule that forbids all but one folder', () => {
+  test('a path with .. does not escape a rule that denies all but one folder', () => {
     const rules: PolicyRule[] = [{ effect: 'deny', args: { path: { not: { glob: 'src/**' } } } }]
     expect(effectOf(rules, { path: 'src/a' })).toBe('allow')
     expect(effectOf(rules, { path: 'src/../etc' })).toBe('deny')
   })
 
   test.each(['toString', 'constructor', '__proto__', 'hasOwnProperty'])(
-    'what every object has (%s) is no argument that fits a glob or equals a value',
+    'a member that every object has (%s) is not an argument: it matches no glob and equals no value',
     (name) => {
       for (const matcher of ['{ "glob": "**" }', '{ "equals": 1 }', '{ "equals": null }']) {
         const rule = JSON.parse(`{ "effect": "allow", "args": { "${name}": ${matcher} } }`)

@@ -1,7 +1,7 @@
 import { type KernelError, toJsonSchema } from '@troupe/kernel'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
-import { agent } from '../stage.fixture.ts'
+import { agent } from '../lead.fixture.ts'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from './define-agent.ts'
 import { DEFAULT_LIMITS, resolveLimits } from './limits.ts'
 
@@ -36,7 +36,7 @@ describe('an input', () => {
   test.each<[string, object, string]>([
     ['none', { input: undefined }, 'CONFIG_INVALID'],
     ['of an unknown type', { input: { inputs: { x: { type: 'date', description: '' } } } }, 'CONFIG_INVALID'],
-    ['that is no schema', { input: 3 }, 'SCHEMA_INVALID'],
+    ['that is not a schema', { input: 3 }, 'SCHEMA_INVALID'],
     ['of a malformed schema', { input: { type: 'object', properties: { x: { type: 'text' } } } }, 'SCHEMA_INVALID'],
     ['of a schema of a list', { input: { type: 'array' } }, 'SCHEMA_INVALID'],
     ['of a schema without a type', { input: {} }, 'SCHEMA_INVALID'],
@@ -78,9 +78,9 @@ describe('an agent', () => {
   test.each<[string, object, readonly string[]]>([
     ['a blank description', { description: ' ' }, ['description']],
     ['a blank prompt', { prompt: '\n' }, ['prompt']],
-    ['a query that is no text', { query: 3 }, ['query']],
+    ['a query that is not a text', { query: 3 }, ['query']],
     ['an empty model name', { model: '' }, ['model']],
-    ['a model that is none', { model: {} }, ['model']],
+    ['an invalid model', { model: {} }, ['model']],
     ['tools that are none', { tools: 'all' }, ['tools']],
     ['an unknown key', { maxTurns: 3 }, ['maxTurns']],
     ['no turns', { limits: { maxTurns: 0 } }, ['limits', 'maxTurns']],
@@ -99,11 +99,11 @@ describe('an agent', () => {
 
   test('a template with missing names lists them all', () => {
     expect(errorOf({ prompt: 'Do ${x} for ${task} and ${y}' }).message).toBe(
-      'agent a: prompt names only inputs (task), got "${x}, ${y}"',
+      'agent a: prompt must name only inputs (task), got "${x}, ${y}"',
     )
   })
 
-  test('an output that is no schema is SCHEMA_INVALID', () => {
+  test('an output that is not a schema is SCHEMA_INVALID', () => {
     expect(errorOf({ output: { type: 'text' } })).toMatchObject({
       code: 'SCHEMA_INVALID',
       details: { path: ['output'] },

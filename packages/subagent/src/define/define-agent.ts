@@ -8,6 +8,7 @@ import {
   type Schema,
   toJsonSchema,
 } from '@troupe/kernel'
+import { checkKeys, configError } from './config-error.ts'
 import {
   type AgentInputForm,
   type AgentInputs,
@@ -18,22 +19,21 @@ import {
   NAME,
 } from './input.ts'
 import { type AgentLimits, checkLimits } from './limits.ts'
-import { checkKeys, misfit } from './misfit.ts'
 import { checkTemplateNames, compileTemplate } from './template.ts'
 import { ownSelection, type ToolSelection } from './tool-selection.ts'
 import { validateJsonSchema } from './validator.ts'
 
-/** What an agent is made of. */
+/** The options of `defineAgent`. */
 export interface AgentOptions<Form extends AgentInputForm = AgentInputForm, Output extends Schema = Schema> {
-  /** The name of the tool that it becomes. */
+  /** The name of the agent and of its tool. */
   readonly name: string
   /** @default name */
   readonly displayName?: string
-  /** What the agent is for: the caller's model decides by it. */
+  /** The purpose of the agent, by which the caller's model decides to call it. */
   readonly description: string
-  /** What it is called with. */
+  /** The agent's input. */
   readonly input: Form
-  /** What it hands in. @default one text */
+  /** The schema of the result. @default one text */
   readonly output?: Output
   /** Its instruction, in which `${name}` stands for an input. */
   readonly prompt: string
@@ -41,24 +41,25 @@ export interface AgentOptions<Form extends AgentInputForm = AgentInputForm, Outp
   readonly query?: string
   /** A model, or the name of one of the environment's. @default the environment's model */
   readonly model?: ChatModel | string
-  /** What it gets of the tools and agents that its caller has. @default [] */
+  /** The tools and agents it may call, out of those that its caller has. @default [] */
   readonly tools?: ToolSelection
   readonly limits?: AgentLimits
 }
 
 /** An agent that can be called as a tool. Contract: made by `defineAgent`; frozen. */
 export interface AgentDefinition<Inputs = unknown, Output = unknown> extends AgentOptions {
-  /** What arguments are validated against: the Standard Schema that was given, or JSON Schema. */
+  /** The schema for its arguments: the given Standard Schema, or JSON Schema. */
   readonly parameters: Schema
   readonly '~inputs'?: Inputs
   readonly '~output'?: Output
 }
 
-/** The completion tool and the tool of all agents. */
+/** The name of the tool with which an agent submits its result. */
 export const COMPLETE_TASK = 'complete_task'
+/** The name of the one tool that calls any agent. */
 export const INVOKE_AGENT = 'invoke_agent'
 
-/** Whether a name is one of theirs. */
+/** Returns whether a name is that of `complete_task` or `invoke_agent`. */
 export function isReserved(name: string): boolean {
   return name === COMPLETE_TASK || name === INVOKE_AGENT
 }
@@ -79,7 +80,7 @@ const MARK = Symbol.for('troupe.AgentDefinition')
 
 /**
  * Defines an agent that others call as a tool.
- * Contract: pure; whatever is wrong is `CONFIG_INVALID` or `SCHEMA_INVALID` here and not when the agent runs.
+ * Contract: pure; throws `CONFIG_INVALID` or `SCHEMA_INVALID` for any mistake, so that none is left for when the agent runs.
  * @example
  * const investigator = defineAgent({
  *   name: 'codebase_investigator',
@@ -100,7 +101,8 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   const texts = { displayName, description, prompt, query }
   for (const [key, text] of Object.entries(texts)) {
     if (text === undefined && (key === 'displayName' || key === 'query')) continue
-    if (typeof text !== 'string' || text.trim() === '') throw misfit(who, [key], 'is a text', text)
+    if (typeof text !== 'string' || text.trim() === '')
+      throw configError(who, [key], 'must be a text that is not blank', text)
   }
   const parameters = parametersOf(who, input)
   if (output !== undefined) located(who, 'output', () => usable(toJsonSchema(output)))
@@ -108,12 +110,12 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   for (const [key, text] of Object.entries({ prompt, query })) {
     if (text !== undefined) checkTemplateNames(compileTemplate(text, who, [key]), properties, who, [key])
   }
-  if (model === '') throw misfit(who, ['model'], 'is a ChatModel or the name of one', model)
+  if (model === '') throw configError(who, ['model'], 'must be a ChatModel or the name of one', model)
   if (model !== undefined && typeof model !== 'string') located(who, 'model', () => checkModel(who, 'model', model))
   if (limits !== undefined) checkLimits(who, limits)
   const definition = Object.assign({}, options as AgentOptions, {
     parameters,
-    // What was checked is what holds, whoever else holds the options.
+    // Copies, so that later changes to the given options have no effect.
     ...(tools !== undefined && { tools: ownSelection(who, tools) }),
     ...(limits !== undefined && { limits: Object.freeze({ ...limits }) }),
   })
@@ -121,12 +123,12 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   return Object.freeze(definition) as never
 }
 
-/** Whether `defineAgent` made it, be it that of another copy of this package. */
+/** Returns whether `defineAgent` made a value, also in another copy of this package. */
 export function isDefinition(value: unknown): value is AgentDefinition {
   return typeof value === 'object' && value !== null && MARK in value
 }
 
-/** What a definition was made of. */
+/** Gives the options a definition was made from. */
 export function optionsOf({ parameters: _, ...options }: AgentDefinition): AgentOptions {
   return options
 }
@@ -138,18 +140,19 @@ function whoOf(options: unknown): string {
 
 function checkName(name: unknown): asserts name is string {
   if (typeof name !== 'string' || !NAME.test(name) || name === '__proto__') {
-    throw misfit(
+    throw configError(
       'agent',
       ['name'],
-      'is made of letters, digits, _ and -, up to 64, and begins with a letter or _',
+      'must have at most 64 letters, digits, _ and -, and begin with a letter or _',
       name,
     )
   }
-  if (isReserved(name)) throw misfit('agent', ['name'], 'is reserved', name)
+  if (isReserved(name)) throw configError('agent', ['name'], 'must not be a reserved name', name)
 }
 
 function parametersOf(who: string, input: AgentInputForm | undefined): Schema {
-  if (input === undefined) throw misfit(who, ['input'], 'is { inputs }, a Standard Schema or JSON Schema', input)
+  if (input === undefined)
+    throw configError(who, ['input'], 'must be { inputs }, a Standard Schema or JSON Schema', input)
   if (isInputConfig(input)) return convertInputConfigToJsonSchema(input, who)
   return located(who, 'input', () => {
     const schema = usable(toJsonSchema(input))
@@ -159,7 +162,7 @@ function parametersOf(who: string, input: AgentInputForm | undefined): Schema {
   })
 }
 
-/** Contract: throws for a schema that nothing can be validated against, such as one with a reference to nowhere. */
+/** Contract: throws for a schema that cannot validate anything, such as one with a dangling reference. */
 function usable(schema: JsonSchema): JsonSchema {
   try {
     validateJsonSchema(schema, {})

@@ -69,9 +69,9 @@ describe('dynamic schema generation (动态 Schema 生成)', () => {
   test.each<[string, unknown]>([
     ['no inputs', {}],
     ['a list', { inputs: [] }],
-    ['a parameter that is no object', { inputs: { x: 'string' } }],
+    ['  that is not an object', { inputs: { x: 'string' } }],
     ['a parameter without a description', { inputs: { x: { type: 'string' } } }],
-    ['required that is no boolean', { inputs: { x: { type: 'string', description: '', required: 'yes' } } }],
+    ['required that is not a boolean', { inputs: { x: { type: 'string', description: '', required: 'yes' } } }],
     ['an unknown key', { inputs: { x: { type: 'string', description: '', default: 1 } } }],
     ['a name with a space', { inputs: { 'a b': { type: 'string', description: '' } } }],
     ['an empty name', { inputs: { '': { type: 'string', description: '' } } }],

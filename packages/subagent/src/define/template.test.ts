@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { checkTemplateNames, compileTemplate } from './template.ts'
 
 describe('a template', () => {
-  test('puts values in, each wherever its name stands', () => {
+  test('replaces every occurrence of a name by its value', () => {
     const { names, render } = compileTemplate('Find ${what} in ${where}: ${what}!')
     expect([...names]).toEqual([
       ['what', 5],
@@ -13,7 +13,7 @@ describe('a template', () => {
     expect(render({ what: 'x', where: 'y' })).toBe('Find x in y: x!')
   })
 
-  test('shows texts as they are, others as JSON, and what is absent as nothing', () => {
+  test('inserts texts as they are, others as JSON, and nothing for a missing value', () => {
     const { render } = compileTemplate('${a}|${b}|${c}|${d}|${e}')
     expect(render({ a: 'text', b: 3, c: ['x', 1], d: null })).toBe('text|3|["x",1]||')
   })
@@ -22,7 +22,7 @@ describe('a template', () => {
     expect(compileTemplate('${a} ${b}').render({ a: '${b} $& $1 $${b}', b: 'B' })).toBe('${b} $& $1 $${b} B')
   })
 
-  test('does not take what every object has for an input', () => {
+  test('does not take a member of every object for an input', () => {
     expect(compileTemplate('[${constructor}]').render({})).toBe('[]')
   })
 
@@ -38,13 +38,13 @@ describe('a template', () => {
     },
   )
 
-  test('all names that are no inputs are listed', () => {
+  test('all names that are not inputs are listed', () => {
     const check = () =>
       checkTemplateNames(compileTemplate('${a} ${x} ${b} ${y} ${x}'), { a: {}, b: {} }, 'agent t', ['prompt'])
-    expect(check).toThrow('agent t: prompt names only inputs (a, b), got "${x}, ${y}"')
+    expect(check).toThrow('agent t: prompt must name only inputs (a, b), got "${x}, ${y}"')
   })
 
-  test('renders what a hand-written join would, whatever the pieces (property)', () => {
+  test('renders the same as a hand-written join, for any pieces (property)', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '$', '{', '}', ' ', '中') })
     const literal = text.map((piece) => piece.replaceAll('$', '').replaceAll('{', ''))
     const pieces = fc.array(fc.oneof(literal, fc.record({ name: fc.constantFrom('x', 'y_1', 'z-z') })), {

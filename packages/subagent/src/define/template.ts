@@ -1,27 +1,27 @@
 import type { JsonObject } from '@troupe/kernel'
-import { misfit } from './misfit.ts'
+import { configError } from './config-error.ts'
 
-/** A text with places for values, compiled once. */
+/** A text with placeholders, compiled once. */
 export interface Template {
-  /** The names it asks for, in order, and where each first stands in the text. */
+  /** The names in its placeholders, in order, with the offset at which each first appears. */
   readonly names: ReadonlyMap<string, number>
   render(values: { readonly [name: string]: unknown }): string
 }
 
-const PLACE = /\$\$\{|\$\{([^}]*)(\}?)/g
+const PLACEHOLDER = /\$\$\{|\$\{([^}]*)(\}?)/g
 const NAME = /^[A-Za-z_][\w-]*$/
 
 /**
  * Compiles a text with `${name}` in it; `$${` is a literal `${`.
- * Contract: a value is put in as it is and never looked through for names; a text stays itself, anything else becomes JSON, what is absent becomes nothing.
+ * Contract: placeholders inside values are not replaced; a text is inserted as it is, any other value as JSON, a missing one as an empty text.
  * @example compileTemplate('Find ${what}.').render({ what: 'auth files' }) // 'Find auth files.'
  */
-export function compileTemplate(text: string, who = 'template', place: readonly string[] = []): Template {
+export function compileTemplate(text: string, who = 'template', path: readonly string[] = []): Template {
   const names = new Map<string, number>()
   const pieces: { readonly before: string; readonly name: string }[] = []
   let before = ''
   let end = 0
-  for (const match of text.matchAll(PLACE)) {
+  for (const match of text.matchAll(PLACEHOLDER)) {
     const [whole, name, closed] = match
     before += text.slice(end, match.index)
     end = match.index + whole.length
@@ -30,7 +30,7 @@ export function compileTemplate(text: string, who = 'template', place: readonly 
       continue
     }
     if (closed === '' || !NAME.test(name)) {
-      throw misfit(who, place, `names inputs as \${name}; write $\${ for a literal \${`, whole, match.index)
+      throw configError(who, path, `must name inputs as \${name}; write $\${ for a literal \${`, whole, match.index)
     }
     pieces.push({ before, name })
     if (!names.has(name)) names.set(name, match.index)
@@ -46,19 +46,19 @@ export function compileTemplate(text: string, who = 'template', place: readonly 
   }
 }
 
-/** Contract: throws `CONFIG_INVALID` and lists every name that is no input. */
+/** Contract: throws `CONFIG_INVALID` with every name that is not an input. */
 export function checkTemplateNames(
   { names }: Template,
   properties: JsonObject,
   who: string,
-  place: readonly string[],
+  path: readonly string[],
 ): void {
   const missing = [...names.keys()].filter((name) => !Object.hasOwn(properties, name))
   const [first] = missing
   if (first === undefined) return
   const inputs = Object.keys(properties).join(', ') || 'none'
   const listed = missing.map((name) => `\${${name}}`).join(', ')
-  throw misfit(who, place, `names only inputs (${inputs})`, listed, names.get(first))
+  throw configError(who, path, `must name only inputs (${inputs})`, listed, names.get(first))
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,6 @@
-import { checkKeys, misfit, type Place } from './misfit.ts'
+import { checkKeys, configError, type OptionPath } from './config-error.ts'
 
-/** Which tools an agent gets of those its caller has: names, or patterns in which `*` stands for any characters. */
+/** The tools an agent gets, out of those its caller has: names, or patterns in which `*` stands for any characters. */
 export type ToolSelection =
   | readonly string[]
   | {
@@ -10,13 +10,13 @@ export type ToolSelection =
       readonly deny?: readonly string[]
     }
 
-/** A selection with nothing left open. */
+/** A tool selection in its full form. */
 export interface ToolPatterns {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
 }
 
-/** Contract: throws `CONFIG_INVALID` for what is no selection. */
+/** Gives a selection in its full form. Contract: throws `CONFIG_INVALID` for an invalid one. */
 export function toolPatterns(who: string, selection: ToolSelection): ToolPatterns {
   if (Array.isArray(selection)) return { allow: checkPatterns(who, ['tools'], selection), deny: [] }
   checkKeys(who, ['tools'], selection, ['allow', 'deny'])
@@ -27,25 +27,25 @@ export function toolPatterns(who: string, selection: ToolSelection): ToolPattern
   }
 }
 
-/** The same selection in the same form, which nobody else can change. Contract: throws `CONFIG_INVALID` for what is none. */
+/** Makes a frozen copy of a selection in the same form. Contract: throws `CONFIG_INVALID` for an invalid one. */
 export function ownSelection(who: string, selection: ToolSelection): ToolSelection {
   const { allow, deny } = toolPatterns(who, selection)
   const own = (patterns: readonly string[]) => Object.freeze([...patterns])
   return Array.isArray(selection) ? own(allow) : Object.freeze({ allow: own(allow), deny: own(deny) })
 }
 
-/** Contract: throws `CONFIG_INVALID` for anything but a list of names and patterns. */
-export function checkPatterns(who: string, place: Place, patterns: unknown): readonly string[] {
-  if (!Array.isArray(patterns)) throw misfit(who, place, 'is a list of names', patterns)
+/** Contract: throws `CONFIG_INVALID` unless it is a list of names and patterns. */
+export function checkPatterns(who: string, path: OptionPath, patterns: unknown): readonly string[] {
+  if (!Array.isArray(patterns)) throw configError(who, path, 'must be a list of names', patterns)
   patterns.forEach((pattern, i) => {
     if (typeof pattern !== 'string' || pattern.trim() === '') {
-      throw misfit(who, [...place, String(i)], 'is a name or a pattern', pattern)
+      throw configError(who, [...path, String(i)], 'must be a name or a pattern', pattern)
     }
   })
   return patterns
 }
 
-/** Whether it is the name of one tool and no pattern. */
+/** Returns whether it is the name of one tool and not a pattern. */
 export function isName(pattern: string): boolean {
   return !pattern.includes('*')
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { toolPatterns } from '../define/tool-selection.ts'
 import { compileNames } from '../glob.ts'
 import type { ToolSelection } from '../index.ts'
-import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, type LeadOptions, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 import { childTools } from './child-tools.ts'
 import { Environment } from './environment.ts'
@@ -11,14 +11,14 @@ import { Environment } from './environment.ts'
 const catalogue = ['read_file', 'read_dir', 'write_file', 'grep', 'a.c'].map((name) => tool(name))
 
 /** The tools that the model of agent `a` is shown. */
-const shown = async (tools: ToolSelection | undefined, more: Partial<StageOptions> = {}) => {
-  const s = stage({
+const shown = async (tools: ToolSelection | undefined, more: Partial<LeadOptions> = {}) => {
+  const s = leadHarness({
     agents: [agent('a', tools ? { tools } : {}), agent('b'), agent('c')],
     tools: catalogue,
     scripts: { lead: [calling('a'), 'Done.'], a: [completing()] },
     ...more,
   })
-  await s.play()
+  await s.run()
   const names = s.models.a?.requests[0]?.tools.map(({ name }) => name) ?? []
   return { names: names.filter((name) => name !== 'complete_task'), s }
 }
@@ -43,7 +43,7 @@ describe('the tools of an agent', () => {
     expect((await shown(selection)).names).toEqual(names)
   })
 
-  test('special characters in a pattern stand for themselves', async () => {
+  test('special characters in a pattern match themselves', async () => {
     expect((await shown(['a.*', '(read|write)_*', 'rea[d]_*', '.*'])).names).toEqual(['a.c'])
   })
 
@@ -64,12 +64,12 @@ describe('the tools of an agent', () => {
 
   test('a call outside the set is answered with an error and not run', async () => {
     const written: string[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['read_*'] })],
       tools: [tool('read_file'), tool('write_file', { invoke: () => `${written.push('x')}` })],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'write_file' }), completing()] },
     })
-    const { events } = await s.play()
+    const { events } = await s.run()
     expect(written).toEqual([])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'write_file')).toMatchObject({
       status: 'failed',
@@ -77,21 +77,21 @@ describe('the tools of an agent', () => {
     })
   })
 
-  test('an agent that cannot be made is missing, and breaks nobody who may call it', async () => {
-    const s = stage({
+  test('an agent that cannot be made is left out, and its caller still works', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'grep'] }), agent('b', { model: 'nowhere' })],
       tools: catalogue,
       scripts: { lead: [calling('a'), 'Done.'], a: [completing()] },
     })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'goal' }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'goal' }])
     expect(s.models.a?.requests[0]?.tools.map(({ name }) => name)).toEqual(['grep', 'complete_task'])
     expect(s.reports.map(({ code }) => code)).toEqual(['CONFIG_INVALID', 'SUBAGENT_TOOLS_UNRESOLVED'])
   })
 })
 
-describe('a child gets at most what its caller has', () => {
-  test('and is told what it does not get', async () => {
-    const s = stage({
+describe('a child gets at most the tools of its caller', () => {
+  test('and the tools it does not get are reported', async () => {
+    const s = leadHarness({
       agents: [
         agent('a', { tools: { allow: ['read_*', 'b', 'c'], deny: ['read_dir'] } }),
         agent('b', { tools: ['*', 'write_file', 'c', 'a'] }),
@@ -105,7 +105,7 @@ describe('a child gets at most what its caller has', () => {
         c: [completing()],
       },
     })
-    await s.play()
+    await s.run()
     const names = (name: string) => s.models[name]?.requests[0]?.tools.map((one) => one.name)
     expect(names('a')).toEqual(['read_file', 'b', 'c', 'complete_task'])
     expect(names('b')).toEqual(['read_file', 'c', 'complete_task'])
@@ -116,7 +116,7 @@ describe('a child gets at most what its caller has', () => {
   })
 
   test('at every place in the tree on its own: the same agent has less below one that has less', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b', { tools: ['*'] })],
       tools: catalogue,
       scripts: {
@@ -125,11 +125,11 @@ describe('a child gets at most what its caller has', () => {
         b: [completing(), completing()],
       },
     })
-    await s.play()
+    await s.run()
     expect(s.models.b?.requests.map(({ tools }) => tools.length)).toEqual([6, 1])
   })
 
-  test('whatever the patterns: never more than the caller, never what is denied, all that is allowed (property)', () => {
+  test('for any patterns: never more than the caller, nothing denied, everything allowed (property)', () => {
     const name = fc.stringMatching(/^[ab.]{1,3}$/)
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), minLength: 1, maxLength: 4 })
     const selection = fc.record({

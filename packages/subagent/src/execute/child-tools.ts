@@ -4,27 +4,27 @@ import { isName, toolPatterns } from '../define/tool-selection.ts'
 import { compileNames } from '../glob.ts'
 import type { Environment } from './environment.ts'
 
-/** Where an agent stands in the tree of agents that call each other. */
-export interface Position {
+/** The position of an agent in the tree of agents that call each other. */
+export interface AgentPosition {
   /** The names from the outermost agent to this one. */
   readonly path: readonly string[]
-  /** The names its caller has; everything where the caller is no sub-agent. */
+  /** The names of its caller's tools; absent, which means all, if the caller is not a sub-agent. */
   readonly granted?: ReadonlySet<string>
 }
 
-/** What an agent may call. */
+/** The tools and agents that an agent may call. */
 export interface ChildTools {
-  /** By name: a tool, or the definition of an agent that is one. */
+  /** Tools and definitions of agents, by name. */
   readonly found: ReadonlyMap<string, Tool | AgentDefinition>
-  /** What it asks for by name and does not get, with the reason. */
+  /** The names it asks for and does not get, with the reason. */
   readonly unresolved: readonly { readonly name: string; readonly why: string }[]
 }
 
 /**
- * The tools of an agent: what it allows and does not deny, of what its caller has.
- * Contract: patterns choose among the tools; other agents are named one by one.
+ * Selects the tools of an agent: those it allows and does not deny, out of its caller's.
+ * Contract: patterns match tools only; other agents have to be named one by one.
  */
-export function childTools(definition: AgentDefinition, env: Environment, { granted }: Position): ChildTools {
+export function childTools(definition: AgentDefinition, env: Environment, { granted }: AgentPosition): ChildTools {
   const { allow, deny } = toolPatterns(`agent ${definition.name}`, definition.tools ?? [])
   const found = new Map<string, Tool | AgentDefinition>()
   const unresolved: { name: string; why: string }[] = []
@@ -47,7 +47,7 @@ export function childTools(definition: AgentDefinition, env: Environment, { gran
   return { found, unresolved }
 }
 
-/** The warning about names that came to nothing. */
+/** Makes the warning about names that an agent does not get. */
 export function unresolvedTools(path: readonly string[], unresolved: ChildTools['unresolved']): KernelError {
   const list = unresolved.map(({ name, why }) => `${name} (${why})`).join(', ')
   return new KernelError('SUBAGENT_TOOLS_UNRESOLVED', `agent ${path.join('/')}: does not get ${list}`, {

@@ -10,19 +10,19 @@ import {
   toJsonSchema,
 } from '@troupe/kernel'
 import { type AgentDefinition, COMPLETE_TASK } from '../define/define-agent.ts'
-import { LEDGER } from './ledger.ts'
+import { BUDGET } from './budget.ts'
 
 const TEXT: JsonSchema = {
   type: 'string',
   description: 'Your result, complete: nobody sees anything else of your work.',
 }
 
-/** What an agent is told about its end, after its prompt. */
+/** The text after every prompt that tells an agent how to submit its result. */
 export const COMPLETION_INSTRUCTION: string = `You work alone: nobody answers questions and nobody sees your messages. When you are done, call \`${COMPLETE_TASK}\` with your result; this is the only way to hand it in. If you cannot reach the goal, call it all the same and say how far you came.`
 
 /**
- * The tool with which an agent hands in its result.
- * Contract: its arguments are the output schema, or `{ result }` where that is no object; what does not fit goes back to the model under the same call id; the first result counts.
+ * Makes the tool with which an agent submits its result.
+ * Contract: its arguments are the output schema, or `{ result }` if that does not describe an object; an invalid result is an error for the model under the same call id; the first valid result counts.
  */
 export function completionTool({ name, output }: AgentDefinition): Tool {
   if (output === undefined) return TEXT_TOOL
@@ -42,28 +42,31 @@ function make(name: string, output: Schema): Tool {
       const value = plain ? (args as { result: unknown }).result : args
       const broken = notJson(value)
       if (broken !== undefined) {
-        const where = `agent ${name}: its output schema makes no plain JSON of the result at ${broken || 'its root'}`
-        throw new KernelError('SCHEMA_INVALID', `${where}; use one without such transforms`)
+        const where = `agent ${name}: the output schema turns the result into something that is not plain JSON at ${broken || 'its root'}`
+        throw new KernelError('SCHEMA_INVALID', `${where}; use a schema without such transforms`)
       }
       if (isBlank(value)) {
-        throw new KernelError('VALIDATION_FAILED', `${COMPLETE_TASK}: the result is blank; say what you came to`)
+        throw new KernelError(
+          'VALIDATION_FAILED',
+          `${COMPLETE_TASK}: the result is blank; call it again with your result`,
+        )
       }
-      const ledger = ctx.get(LEDGER)
-      if (ledger?.completed) {
-        throw new KernelError('TOOL_FAILED', `${COMPLETE_TASK}: a result was handed in already; only the first counts`)
+      const budget = ctx.get(BUDGET)
+      if (budget?.completed) {
+        throw new KernelError('TOOL_FAILED', `${COMPLETE_TASK}: a result was already submitted; only the first counts`)
       }
-      if (ledger) ledger.completed = true
+      if (budget) budget.completed = true
       return { content: textOfOutput(value as Json), data: { output: value as Json } }
     },
   }) as Tool
 }
 
-/** An output as text. */
+/** Gives an output as text. */
 export function textOfOutput(output: Json): string {
   return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
-/** Nothing but whitespace and characters that nobody sees, be it in each of several fields. */
+/** Returns whether a value has nothing but whitespace and invisible characters, in all of its fields. */
 function isBlank(value: unknown): boolean {
   if (typeof value === 'string') return /^[\s\p{Cf}]*$/u.test(value)
   if (typeof value !== 'object' || value === null) return false
@@ -71,7 +74,7 @@ function isBlank(value: unknown): boolean {
   return values.length > 0 && values.every(isBlank)
 }
 
-/** `{ result }` around a schema that is none of an object. */
+/** Wraps a schema that does not describe an object in `{ result }`. */
 function resultOf(schema: Schema): Schema {
   const { $defs, ...result } = toJsonSchema(schema)
   const outer: JsonSchema = {
@@ -97,5 +100,5 @@ function resultOf(schema: Schema): Schema {
   return wrapped
 }
 
-/** That of every agent without an output schema. */
+/** The tool of every agent without an output schema. */
 const TEXT_TOOL: Tool = make('', TEXT)

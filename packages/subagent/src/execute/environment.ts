@@ -12,19 +12,19 @@ import {
 import { type AgentDefinition, isDefinition, isReserved } from '../define/define-agent.ts'
 import { type AgentLimits, checkLimits } from '../define/limits.ts'
 
-/** Who calls a tool: the names of the agents from the outermost sub-agent to the one that has it. */
+/** The caller of a tool: the names of the agents from the outermost sub-agent to the one that has the tool. */
 export interface AgentIdentity {
   readonly path: readonly string[]
 }
 
-/** Stands around a tool of a sub-agent. Contract: gives a tool of the same name; called once per tool and place in the tree. */
+/** Wraps a tool of a sub-agent. Contract: gives a tool of the same name; called once per tool and position in the tree. */
 export type ToolGuard = (tool: Tool, identity: AgentIdentity) => Tool
 
-/** What agents need to run. Contract: the whole tree below a call has the same one; no agent brings its own. */
+/** The models, tools and settings with which agents run. Contract: the whole tree below a call shares one environment. */
 export interface SubagentEnvironment {
   /** Makes the inner agents, for example `chatModelAgent`. */
   readonly factory: AgentFactory
-  /** For definitions that name none. */
+  /** The model for definitions that do not name one. */
   readonly model?: ChatModel
   /** Models that definitions may name. @default {} */
   readonly models?: { readonly [name: string]: ChatModel }
@@ -32,17 +32,17 @@ export interface SubagentEnvironment {
   readonly tools?: readonly Tool[]
   /** The agents that definitions may name; an AgentRegistry fills this in. @default [] */
   readonly agents?: readonly AgentDefinition[]
-  /** Stands around every tool of every agent, such as the guard of a policy. */
+  /** Wraps every tool of every agent, such as the guard of a policy. */
   readonly guard?: ToolGuard
-  /** For definitions that say nothing else. */
+  /** Limits for definitions that do not set their own. */
   readonly limits?: AgentLimits
   /** Whether the events of agents go into the stream of their caller. @default true */
   readonly forward?: boolean
-  /** Where warnings go. @default console.error */
+  /** Receives warnings. @default console.error */
   readonly report?: (error: KernelError) => void
 }
 
-/** What an environment can be given, by name. */
+/** The options of an environment by name. */
 export const ENVIRONMENT: OptionNames<SubagentEnvironment> = {
   factory: true,
   model: true,
@@ -72,21 +72,22 @@ export class Environment {
     checkOption(typeof options === 'object' && options !== null, who, 'expected an environment', options)
     if (!find) checkOptionNames(who, options, ENVIRONMENT)
     const { factory, model, models = {}, tools = [], agents = [], guard, limits, forward = true, report } = options
-    checkOption(typeof factory === 'function', who, 'factory is a function that makes agents', factory)
-    checkOption(guard === undefined || typeof guard === 'function', who, 'guard is a function', guard)
-    checkOption(typeof forward === 'boolean', who, 'forward is true or false', forward)
-    checkOption(report === undefined || typeof report === 'function', who, 'report is a function', report)
+    checkOption(typeof factory === 'function', who, 'factory must be a function that makes agents', factory)
+    checkOption(guard === undefined || typeof guard === 'function', who, 'guard must be a function', guard)
+    checkOption(typeof forward === 'boolean', who, 'forward must be true or false', forward)
+    checkOption(report === undefined || typeof report === 'function', who, 'report must be a function', report)
     for (const [name, one] of Object.entries({ ...models, ...(model && { model }) })) {
       checkModel(who, name === 'model' ? name : `models.${name}`, one)
     }
     if (limits !== undefined) checkLimits(who, limits)
     const metas = toolMetas(tools)
-    for (const { tool } of metas) checkOption(!isReserved(tool.name), who, 'tool names are not reserved', tool.name)
+    for (const { tool } of metas)
+      checkOption(!isReserved(tool.name), who, 'a tool must not have a reserved name', tool.name)
     const known = new Map<string, AgentDefinition>()
     for (const agent of agents) {
-      checkOption(isDefinition(agent), who, 'agents are made by defineAgent', agent)
+      checkOption(isDefinition(agent), who, 'agents must be made by defineAgent', agent)
       const taken = known.has(agent.name) || metas.some(({ tool }) => tool.name === agent.name)
-      checkOption(!taken, who, 'names of agents and tools are unique', agent.name)
+      checkOption(!taken, who, 'names of agents and tools must be unique', agent.name)
       known.set(agent.name, agent)
     }
     this.factory = factory
@@ -108,26 +109,26 @@ export class Environment {
     return this.#find(name)
   }
 
-  /** Contract: throws `CONFIG_INVALID` where there is none. */
+  /** Gives the model of an agent. Contract: throws `CONFIG_INVALID` if it has none. */
   modelOf({ name, model }: AgentDefinition): ChatModel {
     const found = typeof model === 'string' ? this.#models.get(model) : (model ?? this.#model)
     if (found) return found
     const known = [...this.#models.keys()].join(', ') || 'none'
     const message =
       model === undefined
-        ? `agent ${name}: has no model; give it one, or the environment a default`
+        ? `agent ${name}: has no model; set its model or a default model in the environment`
         : `agent ${name}: the environment has no model of this name (it has: ${known}), got "${model}"`
     throw new KernelError('CONFIG_INVALID', message)
   }
 }
 
-/** Contract: somebody who cannot take a report breaks nothing. */
+/** Contract: a `report` that throws does not disturb the run. */
 function isolated(report: (error: KernelError) => void): (error: KernelError) => void {
   return (error) => {
     try {
       report(error)
     } catch {
-      // There is nobody left to tell.
+      // There is no one else to report this to.
     }
   }
 }

@@ -4,33 +4,33 @@ import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { AgentExecutor } from '../index.ts'
-import { type Act, agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness, type RunRecording } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 type Options = Parameters<typeof agent>[1]
 type Script = Parameters<typeof scriptedModel>[0]
 
 /** One call of an agent `a` with a script. */
-const play = (options: Options, script: Script): Promise<Act> =>
-  stage({
+const run = (options: Options, script: Script): Promise<RunRecording> =>
+  leadHarness({
     agents: [agent('a', options)],
     tools: [tool('look')],
     scripts: { lead: [calling('a'), 'Done.'], a: script },
-  }).play()
-const answersIn = ({ events }: Act) =>
+  }).run()
+const answersIn = ({ events }: RunRecording) =>
   events.flatMap((event) => (event.type === 'tool-end' && event.name === 'complete_task' ? [event] : []))
 const handIn = (args: Record<string, unknown> | readonly string[], id?: string) =>
   ({ name: 'complete_task', arguments: args as never, ...(id && { id }) }) as const
 
 describe('the completion tool', () => {
   test('without an output schema takes one text', async () => {
-    const { statuses } = await play({}, [completing('Found.')])
+    const { statuses } = await run({}, [completing('Found.')])
     expect(statuses).toMatchObject([{ reason: 'goal', recovered: false, output: 'Found.' }])
   })
 
   test('takes the output schema as its arguments, and the result is the output', async () => {
     const output = z.object({ files: z.array(z.string()), sure: z.boolean() })
-    const { statuses, results } = await play({ output }, [calling(handIn({ files: ['a.ts'], sure: true }))])
+    const { statuses, results } = await run({ output }, [calling(handIn({ files: ['a.ts'], sure: true }))])
     expect(statuses).toMatchObject([{ reason: 'goal', output: { files: ['a.ts'], sure: true } }])
     expect(results[0]).toMatchObject({
       content: '{"files":["a.ts"],"sure":true}',
@@ -43,38 +43,38 @@ describe('the completion tool', () => {
     ['a Standard Schema of a number', { output: z.number().min(3) }, 4, 1],
     ['JSON Schema with definitions', { output: { $ref: '#/$defs/n', $defs: { n: { type: 'integer' } } } }, 4, 'four'],
   ])('takes { result } for %s', async (_, options, right, wrong) => {
-    const act = await play(options, [calling(handIn({ result: wrong })), calling(handIn({ result: right }))])
-    expect(act.statuses).toMatchObject([{ reason: 'goal', output: right, turns: 2 }])
-    expect(answersIn(act)).toMatchObject([{ error: { code: 'VALIDATION_FAILED' } }, { status: 'complete' }])
+    const recording = await run(options, [calling(handIn({ result: wrong })), calling(handIn({ result: right }))])
+    expect(recording.statuses).toMatchObject([{ reason: 'goal', output: right, turns: 2 }])
+    expect(answersIn(recording)).toMatchObject([{ error: { code: 'VALIDATION_FAILED' } }, { status: 'complete' }])
   })
 
   test('a default or a transform of the schema is in the output', async () => {
     const output = z.object({ n: z.number().default(7), s: z.string().transform((text) => text.trim()) })
-    const { statuses } = await play({ output }, [calling(handIn({ s: ' x ' }))])
+    const { statuses } = await run({ output }, [calling(handIn({ s: ' x ' }))])
     expect(statuses).toMatchObject([{ output: { n: 7, s: 'x' } }])
   })
 
   test('a transform that gives no JSON is an error that says so', async () => {
     const output = z.object({ day: z.string().transform((text) => new Date(text)) })
-    const act = await play({ output }, [calling(handIn({ day: '2026-01-01' })), 'Hm.', 'Hm.'])
-    expect(answersIn(act)[0]).toMatchObject({
+    const recording = await run({ output }, [calling(handIn({ day: '2026-01-01' })), 'Hm.', 'Hm.'])
+    expect(answersIn(recording)[0]).toMatchObject({
       error: { code: 'SCHEMA_INVALID', message: expect.stringContaining('.day') },
     })
-    expect(act.statuses).toMatchObject([{ reason: 'error' }])
+    expect(recording.statuses).toMatchObject([{ reason: 'error' }])
   })
 
   test('errors are fed back under the same call id, and the model tries again', async () => {
-    const act = await play({}, [
+    const recording = await run({}, [
       calling(handIn({}, 'k1')),
       calling(handIn(['not JSON'], 'k2')),
       calling(handIn({ result: 'x' }, 'k3')),
     ])
-    expect(answersIn(act).map(({ callId, status }) => [callId, status])).toEqual([
+    expect(answersIn(recording).map(({ callId, status }) => [callId, status])).toEqual([
       ['k1', 'failed'],
       ['k2', 'failed'],
       ['k3', 'complete'],
     ])
-    expect(act.statuses).toMatchObject([{ reason: 'goal', turns: 3 }])
+    expect(recording.statuses).toMatchObject([{ reason: 'goal', turns: 3 }])
   })
 
   test.each<[string, Options, Record<string, unknown>]>([
@@ -82,31 +82,33 @@ describe('the completion tool', () => {
     ['an empty text', {}, { result: '' }],
     ['nothing but blank fields', { output: z.object({ a: z.string(), b: z.string() }) }, { a: ' ', b: '' }],
   ])('whitespace-only results are not success: %s', async (_, options, args) => {
-    const act = await play(options, [calling(handIn(args)), 'I give up.', calling(handIn(args))])
-    expect(answersIn(act).map(({ error }) => error?.code)).toEqual(['VALIDATION_FAILED', 'VALIDATION_FAILED'])
-    expect(act.statuses).toMatchObject([{ reason: 'error', recovered: false, error: { code: 'SUBAGENT_INCOMPLETE' } }])
+    const recording = await run(options, [calling(handIn(args)), 'I give up.', calling(handIn(args))])
+    expect(answersIn(recording).map(({ error }) => error?.code)).toEqual(['VALIDATION_FAILED', 'VALIDATION_FAILED'])
+    expect(recording.statuses).toMatchObject([
+      { reason: 'error', recovered: false, error: { code: 'SUBAGENT_INCOMPLETE' } },
+    ])
   })
 
   test('two completions in one turn: the first valid one wins, the second is answered with an error', async () => {
-    const act = await play({}, [
+    const recording = await run({}, [
       calling(handIn({ result: ' ' }, 'k1'), handIn({ result: 'one' }, 'k2'), handIn({ result: 'two' }, 'k3')),
     ])
-    expect(answersIn(act).map(({ callId, error }) => [callId, error?.code])).toEqual([
+    expect(answersIn(recording).map(({ callId, error }) => [callId, error?.code])).toEqual([
       ['k1', 'VALIDATION_FAILED'],
       ['k2', undefined],
       ['k3', 'TOOL_FAILED'],
     ])
-    expect(act.statuses).toMatchObject([{ reason: 'goal', output: 'one', turns: 1 }])
+    expect(recording.statuses).toMatchObject([{ reason: 'goal', output: 'one', turns: 1 }])
   })
 
   test('beside other calls: they run, and the work is done', async () => {
-    const act = await play({ tools: ['look'] }, [calling({ name: 'look' }, handIn({ result: 'x' }))])
-    expect(act.statuses).toMatchObject([{ reason: 'goal', turns: 1, toolCalls: 1 }])
+    const recording = await run({ tools: ['look'] }, [calling({ name: 'look' }, handIn({ result: 'x' }))])
+    expect(recording.statuses).toMatchObject([{ reason: 'goal', turns: 1, toolCalls: 1 }])
   })
 
-  test('the model is told about it, after its prompt', async () => {
-    const s = stage({ agents: [agent('a')], scripts: { lead: [calling('a'), 'Done.'], a: [completing()] } })
-    await s.play()
+  test('the model reads about it after its prompt', async () => {
+    const s = leadHarness({ agents: [agent('a')], scripts: { lead: [calling('a'), 'Done.'], a: [completing()] } })
+    await s.run()
     const [request] = s.models.a?.requests ?? []
     expect(request?.instruction).toMatch(/^You are a\.\n\n.*`complete_task`/)
     expect(request?.tools.map(({ name }) => name)).toEqual(['complete_task'])
@@ -114,13 +116,13 @@ describe('the completion tool', () => {
 })
 
 describe('an agent that stops talking', () => {
-  test('without completing gets one turn with the completion tool alone; what it hands in is the goal, recovered', async () => {
-    const s = stage({
+  test('without completing gets one turn with the completion tool alone; a result from it is the goal, recovered', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['look'] })],
       tools: [tool('look')],
       scripts: { lead: [calling('a'), 'Done.'], a: ['The answer is 42.', completing('42')] },
     })
-    const { statuses, results } = await s.play()
+    const { statuses, results } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal', recovered: true, output: '42', turns: 2 }])
     expect(results).toMatchObject([{ status: 'complete', content: '42' }])
     const last = s.models.a?.requests[1]
@@ -131,7 +133,7 @@ describe('an agent that stops talking', () => {
   })
 
   test('and never completes is an error, with its last words', async () => {
-    const { statuses, results } = await play({}, ['The answer is 42.', 'I said so.'])
+    const { statuses, results } = await run({}, ['The answer is 42.', 'I said so.'])
     expect(statuses).toMatchObject([
       { reason: 'error', recovered: false, error: { code: 'SUBAGENT_INCOMPLETE' }, lastWords: 'I said so.', turns: 2 },
     ])
@@ -142,12 +144,12 @@ describe('an agent that stops talking', () => {
 
   test('calls another tool in its grace turn: the call is answered with an error and not run', async () => {
     let looks = 0
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['look'] })],
       tools: [tool('look', { invoke: () => `${++looks}` })],
       scripts: { lead: [calling('a'), 'Done.'], a: ['Hm.', calling({ name: 'look' })] },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect([looks, statuses[0]?.reason]).toEqual([0, 'error'])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'look')).toMatchObject({
       error: { code: 'TOOL_UNKNOWN' },
@@ -156,19 +158,22 @@ describe('an agent that stops talking', () => {
 
   test('a failing agent gets no grace turn', async () => {
     const failure = { error: { at: 'before', error: new KernelError('MODEL_FAILED', 'down') } } as const
-    const s = stage({ agents: [agent('a')], scripts: { lead: [calling('a'), 'Done.'], a: [failure, completing()] } })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'error', error: { code: 'MODEL_FAILED' } }])
+    const s = leadHarness({
+      agents: [agent('a')],
+      scripts: { lead: [calling('a'), 'Done.'], a: [failure, completing()] },
+    })
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'error', error: { code: 'MODEL_FAILED' } }])
     expect(s.models.a?.requests).toHaveLength(1)
   })
 })
 
 describe('each call', () => {
   test('has a history of its own', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a')],
       scripts: { lead: [calling('a', 'a'), calling('a'), 'Done.'], a: Array(3).fill(completing()) },
     })
-    const { statuses } = await s.play()
+    const { statuses } = await s.run()
     expect(statuses).toHaveLength(3)
     expect(s.models.a?.requests.map(({ messages }) => messages.map(({ content }) => content))).toEqual(
       Array(3).fill([`Do a.`]),
@@ -182,13 +187,17 @@ describe('each call', () => {
       made++
       return miniAgent({ ...spec, model })
     }
-    const s = stage({ agents: [agent('a')], factory, scripts: { lead: [calling('a', 'a'), calling('a'), 'Done.'] } })
-    expect((await s.play()).statuses.map(({ reason }) => reason)).toEqual(['goal', 'goal', 'goal'])
+    const s = leadHarness({
+      agents: [agent('a')],
+      factory,
+      scripts: { lead: [calling('a', 'a'), calling('a'), 'Done.'] },
+    })
+    expect((await s.run()).statuses.map(({ reason }) => reason)).toEqual(['goal', 'goal', 'goal'])
     expect(made).toBe(1)
   })
 
   test('a failure of one is nothing to the others beside it', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a'), agent('b')],
       scripts: {
         lead: [calling('a', 'b'), 'Done.'],
@@ -196,7 +205,7 @@ describe('each call', () => {
         b: [completing('B')],
       },
     })
-    const { results, end } = await s.play()
+    const { results, end } = await s.run()
     expect(results.map(({ name, status }) => [name, status]).sort()).toEqual([
       ['a', 'failed'],
       ['b', 'complete'],
@@ -212,8 +221,8 @@ test('a factory that fails for the grace turn leaves the limit as it is', async 
     if (made++ > 0) throw new Error('no more')
     return miniAgent({ ...spec, model })
   }
-  const s = stage({ agents: [agent('a')], factory, scripts: { lead: [calling('a'), 'Done.'] } })
-  expect((await s.play()).statuses).toMatchObject([{ reason: 'error', error: { code: 'SUBAGENT_INCOMPLETE' } }])
+  const s = leadHarness({ agents: [agent('a')], factory, scripts: { lead: [calling('a'), 'Done.'] } })
+  expect((await s.run()).statuses).toMatchObject([{ reason: 'error', error: { code: 'SUBAGENT_INCOMPLETE' } }])
 })
 
 test('without a registry, the environment has the agents that may be named', async () => {

@@ -9,26 +9,26 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { runNested } from '@troupe/kernel/run'
+import { configError } from '../define/config-error.ts'
 import { type AgentDefinition, COMPLETE_TASK, isDefinition } from '../define/define-agent.ts'
 import { type AgentLimits, resolveLimits } from '../define/limits.ts'
-import { misfit } from '../define/misfit.ts'
-import type { Position } from './child-tools.ts'
+import { BUDGET, Budget } from './budget.ts'
+import type { AgentPosition } from './child-tools.ts'
 import { Environment, type SubagentEnvironment } from './environment.ts'
-import { LEDGER, Ledger } from './ledger.ts'
 import { AgentPlan } from './plan.ts'
 import type { SubagentReason, SubagentStatus } from './status.ts'
 import { SubagentTool } from './subagent-tool.ts'
 
-interface Ending {
+interface AttemptOutcome {
   readonly reason: SubagentReason
   readonly error?: KernelError
-  /** Whether one turn more may still bring a result. */
+  /** Whether a grace turn may follow. */
   readonly grace?: boolean
 }
 
 /**
- * Runs one agent, as often as it is called, each time with a history of its own.
- * Contract: a failure is a status; only a question to a person is thrown.
+ * Runs an agent any number of times, each time with its own history.
+ * Contract: gives a status also for a failure; throws only a question to a person.
  * @example const { reason, output } = await new AgentExecutor(investigator, { factory: chatModelAgent, model }).run({ objective }, ctx)
  */
 export class AgentExecutor<Inputs = unknown, Output = unknown> {
@@ -37,15 +37,16 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
   readonly #env: Environment
   readonly #limits: Required<AgentLimits>
   readonly #plan: AgentPlan
-  readonly #position: Position
-  readonly #elsewhere: Map<string, AgentExecutor<Inputs, Output>> = new Map()
+  readonly #position: AgentPosition
+  readonly #atOtherPaths: Map<string, AgentExecutor<Inputs, Output>> = new Map()
 
   constructor(
     definition: AgentDefinition<Inputs, Output>,
     environment: SubagentEnvironment | Environment,
-    position: Position = { path: [definition.name] },
+    position: AgentPosition = { path: [definition.name] },
   ) {
-    if (!isDefinition(definition)) throw misfit('AgentExecutor', [], 'expected what defineAgent made', definition)
+    if (!isDefinition(definition))
+      throw configError('AgentExecutor', [], 'expected a definition made by defineAgent', definition)
     this.definition = definition
     this.path = position.path
     const env = Environment.of(environment)
@@ -61,79 +62,85 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     this.#position = position
   }
 
-  /** Contract: inside a tool call only; where the call runs again after a question, the agent goes on where it stopped. */
+  /** Runs the agent inside a tool call. Contract: if the call runs again after a question, the agent continues where it stopped. */
   async run(inputs: Inputs, ctx: RunContext): Promise<SubagentStatus<Output>> {
-    const here = this.#below(ctx.get(LEDGER)?.path ?? [])
+    const here = this.#below(ctx.get(BUDGET)?.path ?? [])
     if (here !== this) return here.run(inputs, ctx)
-    const ledger = new Ledger(this.path, this.#limits, ctx)
-    const error = ledger.tooDeep()
-    const ending = error ? ({ reason: 'depth', error } as const) : await this.#work(inputs, ctx, ledger)
-    return statusOf(this.definition.name, ledger, ending) as SubagentStatus<Output>
+    const budget = new Budget(this.path, this.#limits, ctx)
+    const error = budget.tooDeep()
+    const outcome = error ? ({ reason: 'depth', error } as const) : await this.#work(inputs, ctx, budget)
+    return statusOf(this.definition.name, budget, outcome) as SubagentStatus<Output>
   }
 
-  /** The same agent below its caller: one that was given as a tool may be called anywhere, and is nowhere free of the rules for who calls it. */
+  /** Gives the same agent below its caller: an agent given as a tool may be called anywhere, and the caller's limits and rules apply to it. */
   #below(caller: readonly string[]): AgentExecutor<Inputs, Output> {
     if (caller.length < this.path.length && caller.every((name, i) => name === this.path[i])) return this
     const path = [...caller, this.definition.name]
     const key = path.join('/')
-    const known = this.#elsewhere.get(key)
+    const known = this.#atOtherPaths.get(key)
     if (known) return known
     const made = new AgentExecutor(this.definition, this.#env, { ...this.#position, path })
-    this.#elsewhere.set(key, made)
+    this.#atOtherPaths.set(key, made)
     return made
   }
 
-  async #work(inputs: Inputs, ctx: RunContext, ledger: Ledger): Promise<Ending> {
+  async #work(inputs: Inputs, ctx: RunContext, budget: Budget): Promise<AttemptOutcome> {
     let input: AgentInput
     let agent: Agent
     try {
       agent = this.#plan.agent
       const { instruction, query } = this.#plan.render(inputs)
-      ledger.instruction = instruction
+      budget.instruction = instruction
       input = { messages: [{ id: ctx.ids.next(), role: 'user', content: query }] }
     } catch (error) {
       return { reason: 'error', error: KernelError.from(error) }
     }
-    const ending = await this.#attempt(agent, input, ctx, ledger, this.#limits.timeoutMs)
-    if (!ending.grace || ledger.output) return ending
-    const last = await this.#grace(ending, ctx, ledger)
-    return last.reason === 'aborted' ? last : ending
+    const outcome = await this.#attempt(agent, input, ctx, budget, this.#limits.timeoutMs)
+    if (!outcome.grace || budget.output) return outcome
+    const last = await this.#grace(outcome, ctx, budget)
+    return last.reason === 'aborted' ? last : outcome
   }
 
-  /** One turn in which nothing but handing in works. */
-  async #grace({ reason }: Ending, ctx: RunContext, ledger: Ledger): Promise<Ending> {
+  /** Runs one turn in which the agent can only submit its result. */
+  async #grace({ reason }: AttemptOutcome, ctx: RunContext, budget: Budget): Promise<AttemptOutcome> {
     const content = `${WARNINGS[reason] ?? WARNINGS.error} Nothing but \`${COMPLETE_TASK}\` works any more. Call it now with the best result you have, and say what is missing.`
-    const messages = repairHistory(ledger.history).concat([{ id: ctx.ids.next(), role: 'user', content }])
+    const messages = repairHistory(budget.history).concat([{ id: ctx.ids.next(), role: 'user', content }])
     const options = { model: { toolChoice: { tool: COMPLETE_TASK } } }
-    const until = ledger.watch.elapsedMs + this.#limits.graceMs
+    const until = budget.watch.elapsedMs + this.#limits.graceMs
     let agent: Agent
     try {
       agent = this.#plan.graceAgent
     } catch (error) {
       return { reason: 'error', error: KernelError.from(error) }
     }
-    return this.#attempt(agent, { messages, options }, ctx, ledger, until)
+    return this.#attempt(agent, { messages, options }, ctx, budget, until)
   }
 
-  async #attempt(agent: Agent, input: AgentInput, ctx: RunContext, ledger: Ledger, untilMs: number): Promise<Ending> {
+  async #attempt(
+    agent: Agent,
+    input: AgentInput,
+    ctx: RunContext,
+    budget: Budget,
+    untilMs: number,
+  ): Promise<AttemptOutcome> {
     const scope = abortScope(ctx.signal)
-    ledger.open(untilMs, scope.abort)
+    budget.open(untilMs, scope.abort)
     try {
-      await runNested(agent, input, ctx.with(LEDGER, ledger).derive({ signal: scope.signal }), {
+      await runNested(agent, input, ctx.with(BUDGET, budget).derive({ signal: scope.signal }), {
         forward: this.#env.forward,
         onEvent(event) {
-          if (event.type === 'run-end' && event.runId === ledger.runId) ledger.settle(event.usage)
+          if (event.type === 'run-end' && event.runId === budget.runId) budget.settle(event.usage)
         },
       })
     } catch (cause) {
-      return endingOf(KernelError.from(cause), ctx, ledger)
+      return outcomeOf(KernelError.from(cause), ctx, budget)
     } finally {
-      ledger.close()
+      budget.close()
       scope[Symbol.dispose]()
     }
-    const error = ledger.missed
-    if (ledger.output) return error ? { reason: 'max-tool-calls', error } : { reason: 'goal' }
-    const message = `${ledger.who}: ended without ${COMPLETE_TASK}`
+    const error = budget.skipped
+    if (budget.output) return error ? { reason: 'max-tool-calls', error } : { reason: 'goal' }
+    const message = `${budget.who}: ended without ${COMPLETE_TASK}`
     return { reason: 'error', error: new KernelError('SUBAGENT_INCOMPLETE', message), grace: true }
   }
 }
@@ -146,8 +153,8 @@ const WARNINGS: { readonly [reason in SubagentReason]?: string } = {
   error: `You stopped without calling \`${COMPLETE_TASK}\`.`,
 }
 
-/** Contract: a question is thrown on; an abort from outside is one whatever else went wrong. */
-function endingOf(error: KernelError, ctx: RunContext, { stopped, turns, limits }: Ledger): Ending {
+/** Contract: rethrows a question; an abort from outside takes precedence over other failures. */
+function outcomeOf(error: KernelError, ctx: RunContext, { stopped, turns, limits }: Budget): AttemptOutcome {
   if (error.code === 'INTERRUPTED' && 'interruptIds' in error.details) throw error
   if (ctx.signal.aborted || (error.code === 'ABORTED' && ctx.cancelling !== undefined)) {
     return { reason: 'aborted', error }
@@ -157,13 +164,13 @@ function endingOf(error: KernelError, ctx: RunContext, { stopped, turns, limits 
   return { reason: 'error', error }
 }
 
-function statusOf(agent: string, ledger: Ledger, { reason, error }: Ending): SubagentStatus {
-  const { turns, toolCalls, watch, usage, childrenUsage, output } = ledger
+function statusOf(agent: string, budget: Budget, { reason, error }: AttemptOutcome): SubagentStatus {
+  const { turns, toolCalls, watch, usage, childrenUsage, output } = budget
   const incomplete = reason === 'error' && error?.code === 'SUBAGENT_INCOMPLETE'
   const recovered =
     output !== undefined && reason !== 'goal' && reason !== 'aborted' && (reason !== 'error' || incomplete)
   const failed = reason !== 'goal' && !recovered
-  const lastWords = failed ? lastWordsOf(ledger) : ''
+  const lastWords = failed ? lastWordsOf(budget) : ''
   return {
     agent,
     reason: recovered && incomplete ? 'goal' : reason,
@@ -179,7 +186,7 @@ function statusOf(agent: string, ledger: Ledger, { reason, error }: Ending): Sub
   }
 }
 
-function lastWordsOf({ history }: Ledger): string {
+function lastWordsOf({ history }: Budget): string {
   const last = history.findLast(({ role, content }) => role === 'assistant' && textOf(content).trim() !== '')
   return last ? textOf(last.content).trim() : ''
 }

@@ -2,12 +2,12 @@ import type { Tool } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import type { AgentIdentity } from '../index.ts'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 const catalogue = ['read_file', 'write_file', 'grep'].map((name) => tool(name))
 
-describe('the guard stands around every tool of every agent', () => {
+describe('the guard wraps every tool of every agent', () => {
   /** Notes who calls what, and refuses what is forbidden. */
   const watching =
     (log: string[], forbidden: readonly string[] = []) =>
@@ -22,7 +22,7 @@ describe('the guard stands around every tool of every agent', () => {
 
   test('with the path of the agent that has it; an agent is a tool of its caller like any other', async () => {
     const log: string[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'grep'] }), agent('b', { tools: ['grep'] })],
       tools: catalogue,
       guard: watching(log),
@@ -34,13 +34,13 @@ describe('the guard stands around every tool of every agent', () => {
         ),
       },
     })
-    await s.play()
+    await s.run()
     expect(log.sort()).toEqual(['a b', 'a grep', 'a/b grep', 'b grep'])
   })
 
   test('by invoke_agent too, and a refusal of an agent keeps it from running', async () => {
     const log: string[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'grep'] }), agent('b')],
       tools: catalogue,
       guard: watching(log, ['b']),
@@ -51,7 +51,7 @@ describe('the guard stands around every tool of every agent', () => {
         b: [completing()],
       },
     })
-    const { events } = await s.play()
+    const { events } = await s.run()
     expect([log, s.models.b?.requests]).toEqual([['a grep', 'a b'], []])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'b')).toMatchObject({
       error: { code: 'POLICY_DENIED' },
@@ -61,7 +61,7 @@ describe('the guard stands around every tool of every agent', () => {
   test('after a resume in another process', async () => {
     const log: string[] = []
     const asks = tool('asks', { invoke: async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}` })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['asks', 'grep'] })],
       tools: [...catalogue, asks],
       guard: watching(log),
@@ -70,14 +70,14 @@ describe('the guard stands around every tool of every agent', () => {
         a: [calling({ name: 'asks' }), calling({ name: 'grep' }), completing()],
       },
     })
-    const { asked } = await s.play()
+    const { asked } = await s.run()
     await s.resume({ [asked[0] as string]: 'yes' })
     expect(log).toEqual(['a asks', 'a asks', 'a grep'])
   })
 
   test('in the grace turn there is nothing to guard: no tool but the completion tool', async () => {
     const log: string[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['grep'] })],
       tools: catalogue,
       guard: watching(log),
@@ -86,7 +86,7 @@ describe('the guard stands around every tool of every agent', () => {
         a: ['Hm.', calling({ name: 'grep' }, { name: 'complete_task', arguments: { result: 'x' } })],
       },
     })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'goal', recovered: true }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', recovered: true }])
     expect(log).toEqual([])
   })
 
@@ -100,19 +100,19 @@ describe('the guard stands around every tool of every agent', () => {
     ['gives another tool', () => tool('other')],
     ['gives nothing', () => undefined as never],
   ])('one that %s lets nothing through', async (_, guard) => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['grep'] })],
       tools: catalogue,
       guard,
       scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'grep' }), completing()] },
     })
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'error', turns: 0 }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'error', turns: 0 }])
   })
 
   test('is asked once per tool and place, not per call', async () => {
     let asked = 0
     const model = scriptedModel([completing()], { repeat: true })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['grep'] })],
       tools: catalogue,
       guard: (one) => {
@@ -122,7 +122,7 @@ describe('the guard stands around every tool of every agent', () => {
       factory: (spec) => miniAgent({ ...spec, model }),
       scripts: { lead: [calling('a', 'a', 'a'), 'Done.'] },
     })
-    await s.play()
+    await s.run()
     expect(asked).toBe(1)
   })
 })

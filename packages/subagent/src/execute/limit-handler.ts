@@ -1,16 +1,16 @@
 import type { AgentHandler } from '@troupe/kernel'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
-import { ledgerOf } from './ledger.ts'
+import { budgetOf } from './budget.ts'
 
-/** Keeps an agent within its limits. Contract: the same for every call; what belongs to one call is in its context. */
+/** Keeps an agent within its limits. Contract: shared by all calls; the budget of each call is in its context. */
 export const limitHandler: AgentHandler = {
   name: 'subagent-limits',
   beforeModelRewriteHistory(ctx) {
-    ledgerOf(ctx).beforeModel()
+    budgetOf(ctx).beforeModel()
   },
   async wrapInvokableToolCall(ctx, input, next) {
     if (input.name === COMPLETE_TASK || !input.tool) return next(ctx, input)
-    const error = ledgerOf(ctx).beforeTool(input.callId)
+    const error = budgetOf(ctx).beforeTool(input.callId)
     if (error) return { content: `Error: ${error.message}`, error: error.toJSON() }
     return next(ctx, input)
   },
@@ -21,7 +21,7 @@ export function promptHandler(template: string): AgentHandler {
   return {
     name: 'subagent-prompt',
     beforeAgent(ctx, config) {
-      config.instruction = config.instruction.split(template).join(ledgerOf(ctx).instruction)
+      config.instruction = config.instruction.split(template).join(budgetOf(ctx).instruction)
     },
   }
 }

@@ -3,15 +3,15 @@ import { createRunContext } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { AgentExecutor, pauseLimits } from '../index.ts'
-import { agent, calling, completing, type StageOptions, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, type LeadOptions, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 type Script = Parameters<typeof scriptedModel>[0]
 type Limits = NonNullable<Parameters<typeof agent>[1]>['limits']
 const look = calling({ name: 'look' })
 
-const setting = (limits: Limits, script: Script, more: Partial<StageOptions> = {}) =>
-  stage({
+const setting = (limits: Limits, script: Script, more: Partial<LeadOptions> = {}) =>
+  leadHarness({
     agents: [agent('a', { tools: ['look', 'wait'], ...(limits && { limits }) })],
     tools: [tool('look'), tool('wait')],
     scripts: { lead: [calling('a'), 'Done.'], a: script },
@@ -22,7 +22,7 @@ const idle = () => new Promise((resolve) => setImmediate(resolve))
 describe('a limit that was hit is reported as such (ruling 17)', () => {
   test('turns: the turn after the last one is the grace turn', async () => {
     const s = setting({ maxTurns: 2 }, [look, look, completing('Half.')])
-    const { statuses, results } = await s.play()
+    const { statuses, results } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'max-turns', recovered: true, turns: 3, toolCalls: 2, output: 'Half.' }])
     expect(statuses[0]).not.toHaveProperty('error')
     expect(results).toMatchObject([
@@ -32,13 +32,13 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
   })
 
   test('turns: completing in the last one is the goal', async () => {
-    expect((await setting({ maxTurns: 2 }, [look, completing()]).play()).statuses).toMatchObject([
+    expect((await setting({ maxTurns: 2 }, [look, completing()]).run()).statuses).toMatchObject([
       { reason: 'goal', recovered: false, turns: 2 },
     ])
   })
 
   test('turns: without a result in the grace turn it is an error, never success', async () => {
-    const { statuses, results } = await setting({ maxTurns: 1 }, [{ text: 'So far so good.', ...look }, look]).play()
+    const { statuses, results } = await setting({ maxTurns: 1 }, [{ text: 'So far so good.', ...look }, look]).run()
     expect(statuses).toMatchObject([
       {
         reason: 'max-turns',
@@ -59,14 +59,14 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
       { ...look, usage },
       { ...completing(), usage },
     ])
-    expect((await s.play()).statuses).toMatchObject([
+    expect((await s.run()).statuses).toMatchObject([
       { reason: 'max-tokens', recovered: true, turns: 3, usage: { inputTokens: 270, outputTokens: 30 } },
     ])
   })
 
-  test('tokens: an unrecovered limit names what was used', async () => {
+  test('tokens: an unrecovered limit names the tokens used', async () => {
     const s = setting({ maxTokens: 1 }, [look, 'Sorry.'])
-    expect((await s.play()).statuses).toMatchObject([
+    expect((await s.run()).statuses).toMatchObject([
       {
         reason: 'max-tokens',
         recovered: false,
@@ -84,7 +84,7 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
         tools: [tool('look', { invoke: () => `${++looks}` })],
       },
     )
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect([statuses, looks]).toMatchObject([
       [{ reason: 'max-tool-calls', recovered: true, toolCalls: 2, turns: 3 }],
       2,
@@ -95,7 +95,7 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
   })
 
   test('tool calls: as many as allowed, and handing in, is the goal', async () => {
-    expect((await setting({ maxToolCalls: 2 }, [look, look, completing()]).play()).statuses).toMatchObject([
+    expect((await setting({ maxToolCalls: 2 }, [look, look, completing()]).run()).statuses).toMatchObject([
       { reason: 'goal', toolCalls: 2 },
     ])
   })
@@ -106,19 +106,19 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
     const s = setting({ maxToolCalls: 2 }, [again, again, again, completing()], {
       tools: [tool('look', { invoke: () => `${++looks}` })],
     })
-    expect([(await s.play()).statuses, looks]).toMatchObject([[{ reason: 'max-tool-calls' }], 2])
+    expect([(await s.run()).statuses, looks]).toMatchObject([[{ reason: 'max-tool-calls' }], 2])
   })
 
   test('limits of the environment hold where the definition says nothing', async () => {
-    expect((await setting(undefined, [look, completing()], { limits: { maxTurns: 1 } }).play()).statuses).toMatchObject(
-      [{ reason: 'max-turns' }],
-    )
+    expect((await setting(undefined, [look, completing()], { limits: { maxTurns: 1 } }).run()).statuses).toMatchObject([
+      { reason: 'max-turns' },
+    ])
     expect(
-      (await setting({ maxTurns: 5 }, [look, completing()], { limits: { maxTurns: 1 } }).play()).statuses,
+      (await setting({ maxTurns: 5 }, [look, completing()], { limits: { maxTurns: 1 } }).run()).statuses,
     ).toMatchObject([{ reason: 'goal' }])
   })
 
-  test('Infinity is no limit', async () => {
+  test('Infinity means unlimited', async () => {
     const limits = {
       maxTurns: Infinity,
       timeoutMs: Infinity,
@@ -127,7 +127,7 @@ describe('a limit that was hit is reported as such (ruling 17)', () => {
       maxDepth: Infinity,
     }
     const s = setting(limits, [...Array(30).fill(look), completing()])
-    expect((await s.play()).statuses).toMatchObject([{ reason: 'goal', turns: 31 }])
+    expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', turns: 31 }])
     expect(s.clock.pending).toBe(0)
   })
 })
@@ -137,12 +137,12 @@ describe('time', () => {
 
   test('a silent model is stopped, the grace turn follows, and no timer stays', async () => {
     const s = hanging({ timeoutMs: 1_000 }, [look, { text: ['Let me', ' see'], hang: 'mid' }, completing('Half.')])
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(999)
     await idle()
     s.clock.advance(1)
-    const { statuses, end } = await playing
+    const { statuses, end } = await running
     expect(statuses).toMatchObject([{ reason: 'timeout', recovered: true, durationMs: 1_000, output: 'Half.' }])
     expect([end?.outcome, s.clock.pending]).toEqual(['complete', 0])
     expect(s.models.a?.requests[2]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
@@ -157,21 +157,21 @@ describe('time', () => {
         }),
       ],
     })
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(50)
-    expect((await playing).statuses).toMatchObject([{ reason: 'timeout', recovered: true }])
+    expect((await running).statuses).toMatchObject([{ reason: 'timeout', recovered: true }])
     expect(s.models.a?.requests[1]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
   })
 
   test('the grace turn has its own limit', async () => {
     const s = hanging({ timeoutMs: 100, graceMs: 20 }, [{ hang: 'before' }, { hang: 'before' }])
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(100)
     await idle()
     s.clock.advance(20)
-    const { statuses } = await playing
+    const { statuses } = await running
     expect(statuses).toMatchObject([
       { reason: 'timeout', recovered: false, durationMs: 120, error: { code: 'TIMEOUT', retryable: true } },
     ])
@@ -181,22 +181,22 @@ describe('time', () => {
   test('leaves no listener on the signal of the run', async () => {
     const { signal } = new AbortController()
     const s = setting({ maxTurns: 1 }, [look, completing()])
-    await s.play({ signal })
+    await s.run({ signal })
     expect(getEventListeners(signal, 'abort')).toHaveLength(0)
   })
 
-  test('stands still while a person is asked (pauseLimits), for the agents above too', async () => {
+  test('is paused while a person is asked (pauseLimits), for the agents above too', async () => {
     const { promise: answer, resolve } = Promise.withResolvers<void>()
     const asking = tool('ask', {
       async invoke(_, ctx) {
-        const goOn = pauseLimits(ctx)
+        const resume = pauseLimits(ctx)
         await answer
-        goOn()
-        goOn()
+        resume()
+        resume()
         return 'yes'
       },
     })
-    const s = stage({
+    const s = leadHarness({
       agents: [
         agent('a', { tools: ['b', 'ask'], limits: { timeoutMs: 100 } }),
         agent('b', { tools: ['ask'], limits: { timeoutMs: 60 } }),
@@ -208,16 +208,16 @@ describe('time', () => {
         b: [calling({ name: 'ask' }), completing()],
       },
     })
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(10_000)
     resolve()
-    const { statuses } = await playing
+    const { statuses } = await running
     expect(statuses).toMatchObject([{ reason: 'goal', durationMs: 0 }])
     expect(s.clock.pending).toBe(0)
   })
 
-  test('pauseLimits does nothing where no agent is', () => {
+  test('pauseLimits does nothing outside a sub-agent', () => {
     expect(pauseLimits(createRunContext())()).toBeUndefined()
   })
 })

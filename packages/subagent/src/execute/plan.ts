@@ -3,20 +3,20 @@ import { checkAgent } from '@troupe/kernel/run'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
 import type { AgentLimits } from '../define/limits.ts'
 import { compileTemplate, type Template } from '../define/template.ts'
-import { accountedAgent } from './accounted-agent.ts'
-import { childTools, type Position, unresolvedTools } from './child-tools.ts'
+import { budgetedAgent } from './budgeted-agent.ts'
+import { type AgentPosition, childTools, unresolvedTools } from './child-tools.ts'
 import { COMPLETION_INSTRUCTION, completionTool } from './completion-tool.ts'
 import type { Environment } from './environment.ts'
 import { limitHandler, promptHandler } from './limit-handler.ts'
 
 /** Makes the tool of an agent that another one may call. */
-export type ChildTool = (definition: AgentDefinition, position: Position) => Tool
+export type ChildTool = (definition: AgentDefinition, position: AgentPosition) => Tool
 
-/** What an agent is run with at one place in the tree: built once, when it is first needed. */
+/** Builds the inner agent for one position in the tree, once, when it is first needed. */
 export class AgentPlan {
   readonly #definition: AgentDefinition
   readonly #env: Environment
-  readonly #position: Position
+  readonly #position: AgentPosition
   readonly #limits: Required<AgentLimits>
   readonly #childTool: ChildTool
   readonly #prompt: Template
@@ -28,7 +28,7 @@ export class AgentPlan {
   constructor(
     definition: AgentDefinition,
     env: Environment,
-    position: Position,
+    position: AgentPosition,
     limits: Required<AgentLimits>,
     childTool: ChildTool,
   ) {
@@ -54,7 +54,7 @@ export class AgentPlan {
     return this.#graceAgent
   }
 
-  /** The texts of one call. */
+  /** Renders the texts of one call. */
   render(inputs: unknown): { readonly instruction: string; readonly query: string } {
     const values = inputs as { readonly [name: string]: unknown }
     const query = this.#query?.render(values) ?? shown(values)
@@ -75,7 +75,7 @@ export class AgentPlan {
       maxIterations: limited ? Math.min(this.#limits.maxTurns, Number.MAX_SAFE_INTEGER) : 1,
     })
     checkAgent(agent)
-    return accountedAgent(agent)
+    return budgetedAgent(agent)
   }
 
   #tools(): ToolMeta[] {
@@ -83,19 +83,19 @@ export class AgentPlan {
     const { found, unresolved } = childTools(this.#definition, this.#env, this.#position)
     const granted = new Set(found.keys())
     const tools: ToolMeta[] = []
-    const lost = unresolved.slice()
+    const missing = unresolved.slice()
     for (const [name, one] of found) {
       let tool: Tool
       try {
         tool = isDefinition(one) ? this.#childTool(one, { path: [...path, name], granted }) : one
       } catch (error) {
-        // An agent that cannot be made is missing, and breaks nobody who may call it.
-        lost.push({ name, why: KernelError.from(error).message })
+        // An agent that cannot be made is left out, so that its caller still works.
+        missing.push({ name, why: KernelError.from(error).message })
         continue
       }
       tools.push({ tool: this.#guarded(tool), returnDirectly: false })
     }
-    if (lost.length > 0) this.#env.report(unresolvedTools(path, lost))
+    if (missing.length > 0) this.#env.report(unresolvedTools(path, missing))
     return tools
   }
 
@@ -106,14 +106,14 @@ export class AgentPlan {
     checkOption(
       guarded?.name === tool.name,
       `guard of tool ${tool.name}`,
-      'gives a tool of the same name',
+      'must give a tool of the same name',
       guarded?.name,
     )
     return guarded
   }
 }
 
-/** Inputs as a first message: a single text as it is, others as JSON. */
+/** Renders inputs as a first message: a single text as it is, others as JSON. */
 function shown(values: { readonly [name: string]: unknown }): string {
   const list = Object.values(values)
   return list.length === 1 && typeof list[0] === 'string' ? list[0] : JSON.stringify(values)

@@ -4,7 +4,7 @@ import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { subagentTool } from '../index.ts'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { miniAgent } from '../subagent.fixture.ts'
 
 const inCall = (): RunContext => createRunContext().derive({ call: { callId: 'c1', onAction() {}, onInterrupt() {} } })
@@ -62,13 +62,13 @@ describe('prompt and first message', () => {
     ])
   })
 
-  test('a Standard Schema gives the agent what it makes of the arguments', async () => {
+  test('a Standard Schema gives the agent its transformed arguments', async () => {
     const input = z.object({ task: z.string().transform((text) => text.toUpperCase()) })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { input, prompt: 'Do ${task}.' })],
       scripts: { lead: [calling('a'), 'Done.'], a: [completing()] },
     })
-    await s.play()
+    await s.run()
     expect(s.models.a?.requests[0]?.instruction).toMatch(/^Do DO A\.\./)
   })
 })

@@ -3,7 +3,7 @@ import type { ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AgentLimits } from '../define/limits.ts'
-import { agent, calling, stage } from '../stage.fixture.ts'
+import { agent, calling, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
 import type { SubagentStatus } from './status.ts'
 
@@ -113,7 +113,7 @@ test('limits are reported honestly in random trees of agents that call each othe
         expect(shown.length).toBeGreaterThan(0)
         return { ...calling(...names.map((name) => ({ id: id(), name, arguments: { task: 't' } }))), usage }
       }
-      const s = stage({
+      const s = leadHarness({
         agents: AGENTS.map((name, i) =>
           agent(name, { tools: tools[i] as string[], limits: limitsOf.get(name) as AgentLimits }),
         ),
@@ -127,14 +127,14 @@ test('limits are reported honestly in random trees of agents that call each othe
           lead: [calling(...lead.map((name, i) => ({ id: `lead${i}`, name, arguments: { task: 't' } }))), 'Done.'],
         },
       })
-      let act = await s.play()
-      const events = [...act.events]
-      for (let round = 0; act.asked.length > 0; round++) {
+      let recording = await s.run()
+      const events = [...recording.events]
+      for (let round = 0; recording.asked.length > 0; round++) {
         expect(round).toBeLessThan(50)
-        act = await s.resume(Object.fromEntries(act.asked.map((id) => [id, 'yes'])))
-        events.push(...act.events)
+        recording = await s.resume(Object.fromEntries(recording.asked.map((id) => [id, 'yes'])))
+        events.push(...recording.events)
       }
-      expect([act.end?.outcome, s.clock.pending]).toEqual(['complete', 0])
+      expect([recording.end?.outcome, s.clock.pending]).toEqual(['complete', 0])
       const seen = seenIn(events)
       expect([...seen.keys()].filter((id) => id.startsWith('lead'))).toHaveLength(lead.length)
       for (const [callId, one] of seen) {

@@ -1,6 +1,6 @@
 import type { AgentFactory, Tool, ToolCallResult } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
 
 const asking = (log: string[] = []): Tool =>
@@ -14,9 +14,9 @@ const asking = (log: string[] = []): Tool =>
 const usage = { usage: { inputTokens: 10, outputTokens: 0 } }
 
 describe('a question of an agent comes out, and its answer goes in', () => {
-  test('in another process the agent goes on where it stopped; turns, calls, tokens and time go on counting', async () => {
+  test('in another process the agent continues where it stopped; turns, calls, tokens and time keep counting', async () => {
     const log: string[] = []
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['ask', 'look'] })],
       tools: [
         asking(log),
@@ -36,7 +36,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         ],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect([first.end?.outcome, first.asked, log]).toEqual(['interrupted', ['call-1/q#1'], ['look', 'look']])
     s.clock.advance(1_000_000)
     const second = await s.resume({ 'call-1/q#1': 'yes' })
@@ -64,7 +64,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
   })
 
   test('a finished sibling is not repeated', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['ask'] }), agent('b')],
       tools: [asking()],
       scripts: {
@@ -73,15 +73,15 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         b: [completing('B')],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect(first.results.map(({ name }) => name)).toEqual(['b'])
     const second = await s.resume({ [first.asked[0] as string]: 1 })
     expect(second.results.map(({ name, content }) => [name, content])).toEqual([['a', 'A']])
     expect(s.models.b?.requests).toHaveLength(1)
   })
 
-  test('two levels down, with what each has used', async () => {
-    const s = stage({
+  test('two levels down, with the use of each agent', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'ask'] }), agent('b', { tools: ['ask'] })],
       tools: [asking()],
       scripts: {
@@ -96,7 +96,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         ],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     const second = await s.resume({ [first.asked[0] as string]: 1 })
     expect(second.statuses).toMatchObject([
       { output: 'A', turns: 2, toolCalls: 1, usage: { inputTokens: 20 }, childrenUsage: { inputTokens: 20 } },
@@ -108,7 +108,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
   })
 
   test('several questions one after the other', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['ask'] })],
       tools: [asking()],
       scripts: {
@@ -116,14 +116,14 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         a: [calling({ id: 'q1', name: 'ask' }), calling({ id: 'q2', name: 'ask' }), completing()],
       },
     })
-    await s.play()
+    await s.run()
     const second = await s.resume({ 'call-1/q1#1': 1 })
     expect(second.asked).toEqual(['call-1/q2#1'])
     expect((await s.resume({ 'call-1/q2#1': 2 })).statuses).toMatchObject([{ reason: 'goal', turns: 3, toolCalls: 2 }])
   })
 
   test('handing in beside a question counts when the question is answered', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['ask'] })],
       tools: [asking()],
       scripts: {
@@ -137,15 +137,15 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         ],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect(first.end?.outcome).toBe('interrupted')
     expect((await s.resume({ [first.asked[0] as string]: 1 })).statuses).toMatchObject([
       { reason: 'goal', output: 'Early.', turns: 1 },
     ])
   })
 
-  test('a long-running call waits for its result, and what was used is not forgotten', async () => {
-    const s = stage({
+  test('a long-running call waits for its result, and the use before it still counts', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['slow'], limits: { maxTurns: 2 } })],
       tools: [{ ...tool('slow'), longRunning: true }],
       scripts: {
@@ -156,7 +156,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         ],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect([first.end?.outcome, first.asked]).toEqual(['interrupted', ['call-1/s#result']])
     expect((await s.resume({ 'call-1/s#result': 'R' })).statuses).toMatchObject([
       { reason: 'goal', output: 'Slowly.', turns: 2, toolCalls: 1, usage: { inputTokens: 20 } },
@@ -167,7 +167,7 @@ describe('a question of an agent comes out, and its answer goes in', () => {
 
 describe('limits hold over a question', () => {
   const over = (limits: object) =>
-    stage({
+    leadHarness({
       agents: [agent('a', { tools: ['ask', 'look'], limits })],
       tools: [asking(), tool('look')],
       scripts: {
@@ -188,13 +188,13 @@ describe('limits hold over a question', () => {
     ['max-tool-calls', { maxToolCalls: 3 }, 5],
   ])('%s', async (reason, limits, turns) => {
     const s = over(limits)
-    const first = await s.play()
+    const first = await s.run()
     const { statuses } = await s.resume({ [first.asked[0] as string]: 1 })
     expect(statuses).toMatchObject([{ reason, turns }])
   })
 
-  test('time: what was used before the question is used', async () => {
-    const s = stage({
+  test('time used before the question counts', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['ask', 'look'], limits: { timeoutMs: 100 } })],
       tools: [
         asking(),
@@ -210,7 +210,7 @@ describe('limits hold over a question', () => {
         a: [calling({ name: 'look' }), calling({ id: 'q', name: 'ask' }), calling({ name: 'look' }), completing()],
       },
     })
-    const first = await s.play()
+    const first = await s.run()
     expect(s.clock.pending).toBe(0)
     s.clock.advance(1_000_000)
     const { statuses } = await s.resume({ [first.asked[0] as string]: 1 })
@@ -218,13 +218,13 @@ describe('limits hold over a question', () => {
   })
 })
 
-test('where nobody can answer the question is a failed call for the model, and the agent goes on', async () => {
-  const s = stage({
+test('in a run that cannot wait, the question is a failed call for the model and the agent continues', async () => {
+  const s = leadHarness({
     agents: [agent('a', { tools: ['ask'] })],
     tools: [asking()],
     scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'ask' }), completing('Alone.')] },
   })
-  const { statuses, end } = await s.play({ canInterrupt: false })
+  const { statuses, end } = await s.run({ canInterrupt: false })
   expect([statuses[0]?.output, end?.outcome]).toEqual(['Alone.', 'complete'])
 })
 
@@ -244,8 +244,8 @@ test('an agent that asks outside of a call and cannot resume runs again from its
       yield { ...end, status: 'complete', ...(output as ToolCallResult) }
     },
   })
-  const s = stage({ agents: [agent('a')], factory: simple, scripts: { lead: [calling('a'), 'Done.'] } })
-  const { asked, end } = await s.play()
+  const s = leadHarness({ agents: [agent('a')], factory: simple, scripts: { lead: [calling('a'), 'Done.'] } })
+  const { asked, end } = await s.run()
   expect(end?.outcome).toBe('interrupted')
   const { statuses } = await s.resume({ [asked[0] as string]: 'Yes.' })
   expect([statuses, runs]).toMatchObject([[{ reason: 'goal', output: 'Yes.', turns: 1 }], [1, 1]])

@@ -1,31 +1,31 @@
 import type { ErrorInfo, Json, ToolCallResult, Usage } from '@troupe/kernel'
 import type { AgentDefinition } from '../define/define-agent.ts'
+import type { LimitReason } from './budget.ts'
 import { textOfOutput } from './completion-tool.ts'
-import type { LimitReason } from './ledger.ts'
 
 /** Why an agent stopped. */
 export type SubagentReason = 'goal' | LimitReason | 'aborted' | 'error'
 
-/** How a call of an agent went: the `data` of its result. Contract: plain JSON. */
+/** The outcome of a call of an agent: the `data` of its result. Contract: plain JSON. */
 export type SubagentStatus<Output = Json> = {
   readonly agent: string
   readonly reason: SubagentReason
-  /** Whether the result came in spite of the reason, mostly in the grace turn. */
+  /** Whether there is a result in spite of the reason, mostly from the grace turn. */
   readonly recovered: boolean
   /** Its model calls, the grace turn included. */
   readonly turns: number
-  /** Its calls of tools, without those of agents below it. */
+  /** Its tool calls, without those of agents below it. */
   readonly toolCalls: number
-  /** How long it worked, without the time that a person was asked. */
+  /** Its working time, without the time spent waiting for a person. */
   readonly durationMs: number
   /** Its own tokens. */
   readonly usage: Usage
-  /** Those of the agents below it. */
+  /** The tokens of the agents below it. */
   readonly childrenUsage: Usage
   readonly output?: Output
-  /** What went wrong, where there is no result. */
+  /** The error, if there is no result. */
   readonly error?: ErrorInfo
-  /** The last words of an agent that handed in nothing. */
+  /** The last text of an agent that submitted no result. */
   readonly lastWords?: string
 }
 
@@ -37,7 +37,7 @@ const LIMITS: { readonly [reason in LimitReason]: string } = {
   depth: 'the limit of depth',
 }
 
-/** The result of a call: for the model, for a person, for a program. */
+/** Makes the result of a call: for the model, for a person, for a program. */
 export function resultOf({ name, displayName = name }: AgentDefinition, status: SubagentStatus): ToolCallResult {
   const { error, output, lastWords } = status
   const note = noteOf(status)

@@ -2,7 +2,7 @@ import { fakeClock } from '@troupe/testkit'
 import { expect, test } from 'vitest'
 import { Stopwatch } from './stopwatch.ts'
 
-test('a stopwatch counts what it runs, over pauses that overlap and a stop in between', () => {
+test('a stopwatch counts its running time, over pauses that overlap and a stop in between', () => {
   const clock = fakeClock()
   const watch = new Stopwatch(clock)
   const rung: number[] = []

@@ -1,6 +1,6 @@
 import type { Clock } from '@troupe/kernel'
 
-/** Time that an agent works: it can be stopped, taken up again, and has a limit. */
+/** Measures an agent's working time, can be paused, and calls back at a limit. */
 export class Stopwatch {
   readonly #clock: Clock
   #elapsed = 0
@@ -19,7 +19,7 @@ export class Stopwatch {
     return this.#elapsed + (this.#since === undefined ? 0 : this.#clock.now() - this.#since)
   }
 
-  /** Goes on from a time that was used before. */
+  /** Sets the time used before a resume. */
   set elapsedMs(ms: number) {
     this.#elapsed = ms
   }
@@ -36,7 +36,7 @@ export class Stopwatch {
     this.#running = false
   }
 
-  /** Stands still until what it returns is called; several pauses end with the last. */
+  /** Pauses until the returned function is called; overlapping pauses end with the last. */
   pause(): () => void {
     if (this.#pauses++ === 0) this.#halt()
     let over = false

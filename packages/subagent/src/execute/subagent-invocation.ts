@@ -19,7 +19,7 @@ export class SubagentInvocation<Inputs = unknown, Output = unknown> {
 
   /**
    * Runs the agent inside a tool call.
-   * Contract: a failure is a result that the caller's model can read; aborts and questions to a person alone are thrown.
+   * Contract: a failure is a result that the caller's model can read; only aborts and questions to a person are thrown.
    */
   async execute(ctx: RunContext): Promise<ToolCallResult> {
     const status = await this.#executor.run(this.inputs, ctx)

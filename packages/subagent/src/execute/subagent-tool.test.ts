@@ -4,7 +4,7 @@ import { scriptedModel, testTool } from '@troupe/testkit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { defineAgent, subagentTool } from '../index.ts'
-import { agent, calling, completing, eventsOf, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, eventsOf, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 import type { SubagentStatus } from './status.ts'
 
@@ -59,7 +59,7 @@ describe('class definition (类定义)', () => {
     ['no definition', () => subagentTool({ name: 'a' } as never, env(''))],
     ['no factory', () => subagentTool(investigator, {} as never)],
     ['no model', () => subagentTool(investigator, { factory: miniAgent })],
-    ['a model name that nobody has', () => subagentTool(agent('a', { model: 'fast' }), env(''))],
+    ['an unknown model name', () => subagentTool(agent('a', { model: 'fast' }), env(''))],
     ['a tool of a reserved name', () => subagentTool(investigator, { ...env(''), tools: [tool('complete_task')] })],
     ['two tools of one name', () => subagentTool(investigator, { ...env(''), tools: [tool('x'), tool('x')] })],
     ['agents that are none', () => subagentTool(investigator, { ...env(''), agents: [{ name: 'x' } as never] })],
@@ -69,7 +69,7 @@ describe('class definition (类定义)', () => {
       () => subagentTool(investigator, { ...env(''), agents: [agent('x')], tools: [tool('x')] }),
     ],
     ['limits that are none', () => subagentTool(investigator, { ...env(''), limits: { maxTurns: 0 } })],
-    ['a guard that is none', () => subagentTool(investigator, { ...env(''), guard: 3 as never })],
+    ['an invalid guard', () => subagentTool(investigator, { ...env(''), guard: 3 as never })],
   ])('%s is CONFIG_INVALID', (_, build) => {
     expect(build).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })
@@ -83,11 +83,11 @@ describe('call flow (调用流程): build, validate and execute are apart', () =
   })
 
   test('2. arguments that fail validation are answered with an error, and the agent does not run', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a')],
       scripts: { lead: [calling({ name: 'a', arguments: { task: 3 } }), 'Sorry.'], a: [completing()] },
     })
-    const { results } = await s.play()
+    const { results } = await s.run()
     expect(results).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
     expect(s.models.a?.requests).toHaveLength(0)
   })
@@ -120,11 +120,11 @@ describe('call flow (调用流程): build, validate and execute are apart', () =
   })
 
   test('streaming updates (canUpdateOutput): the events of the agent come as they happen, marked with the call', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a')],
       scripts: { lead: [calling({ id: 'c1', name: 'a', arguments: { task: 't' } }), 'Done.'], a: [completing()] },
     })
-    const { events } = await s.play()
+    const { events } = await s.run()
     const inner = eventsOf(events, 'a')
     expect(inner.map(({ type }) => type)).toEqual([
       'run-start',
@@ -142,12 +142,12 @@ describe('call flow (调用流程): build, validate and execute are apart', () =
   })
 
   test('forward: false keeps them inside', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a')],
       forward: false,
       scripts: { lead: [calling('a'), 'Done.'], a: [completing()] },
     })
-    const { events, statuses } = await s.play()
+    const { events, statuses } = await s.run()
     expect([eventsOf(events, 'a'), statuses[0]?.turns]).toEqual([[], 1])
   })
 
@@ -207,13 +207,13 @@ describe('never throws at its caller (ruling 17)', () => {
     expect(result).toMatchObject({ error: { code: 'CONFIG_INVALID' } })
   })
 
-  test('inputs that are no JSON', async () => {
+  test('inputs that are not JSON', async () => {
     const result = await subagentTool(agent('a'), env(completing())).invoke({ task: 1n }, inCall())
     expect(result).toMatchObject({ data: { reason: 'error' } })
   })
 })
 
-test('generics (泛型参数): what is built and handed in is typed', async () => {
+test('generics (泛型参数): inputs and result are typed', async () => {
   const typed = defineAgent({
     name: 'typed',
     description: 'd',

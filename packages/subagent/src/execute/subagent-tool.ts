@@ -13,8 +13,8 @@ import type { AgentExecutor } from './executor.ts'
 import { SubagentInvocation } from './subagent-invocation.ts'
 
 /**
- * An agent as a tool: thinks, answers in Markdown, and shows what it does as it does it.
- * Contract: built, validated and executed apart; `invoke` takes arguments that are validated, as those of any tool are.
+ * An agent as a tool: its kind is `think`, its output Markdown, and its events stream while it works.
+ * Contract: `validate`, `build` and `execute` are separate steps; `invoke` takes validated arguments, as for any tool.
  */
 export class SubagentTool<Inputs = unknown, Output = unknown> implements Tool {
   readonly name: string
@@ -24,7 +24,7 @@ export class SubagentTool<Inputs = unknown, Output = unknown> implements Tool {
   readonly kind: ToolKind = 'think'
   readonly output = 'markdown' as const
   readonly effect: ToolEffect = 'nested'
-  /** A property of its own, so that it is still there in a copy made by a spread. */
+  /** An own property, so that a copy made with a spread keeps it. */
   readonly invoke: (args: unknown, ctx: RunContext) => Promise<ToolCallResult>
   readonly #executor: AgentExecutor<Inputs, Output>
 
@@ -42,12 +42,12 @@ export class SubagentTool<Inputs = unknown, Output = unknown> implements Tool {
     return this.#executor.definition
   }
 
-  /** The arguments as the agent gets them. Contract: rejects with `VALIDATION_FAILED`. */
+  /** Validates arguments. Contract: rejects with `VALIDATION_FAILED`. */
   async validate(args: unknown): Promise<Inputs> {
     return (await validate(this.parameters, args, validateJsonSchema)) as Inputs
   }
 
-  /** One call, not begun yet. */
+  /** Makes a call without starting it. */
   build(inputs: Inputs): SubagentInvocation<Inputs, Output> {
     return new SubagentInvocation(this.#executor, inputs)
   }

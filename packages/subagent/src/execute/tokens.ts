@@ -3,12 +3,12 @@ import type { Usage } from '@troupe/kernel'
 type Tokens = { -readonly [K in keyof Usage]: Usage[K] }
 const KEYS = ['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const
 
-/** What was used in and out. */
+/** Adds up input and output tokens. */
 export function tokensOf({ inputTokens, outputTokens }: Usage): number {
   return inputTokens + outputTokens
 }
 
-/** Usage as a model tells it. Contract: what is no number of tokens counts as none, so that it cannot undo a limit. */
+/** Cleans the usage that a model reports. Contract: an invalid number counts as 0, so that it cannot disable a limit. */
 export function soundUsage(usage: Usage): Usage {
   if (KEYS.every((key) => usage[key] === undefined || isCount(usage[key]))) return usage
   const sound: Tokens = { ...usage }
@@ -16,7 +16,7 @@ export function soundUsage(usage: Usage): Usage {
   return sound
 }
 
-/** What came between two sums. */
+/** Gives the difference between two totals. */
 export function usageBetween(before: Usage, after: Usage): Usage {
   const between: Tokens = { inputTokens: 0, outputTokens: 0 }
   for (const key of KEYS) {

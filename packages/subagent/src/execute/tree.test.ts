@@ -1,7 +1,7 @@
 import { runNested } from '@troupe/kernel/run'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { agent, calling, completing, eventsOf, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, eventsOf, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 const usage = (inputTokens: number) => ({ usage: { inputTokens, outputTokens: 0 } })
@@ -9,7 +9,7 @@ const idle = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('agents that call agents', () => {
   test('the events of all levels come, each marked with the call around it', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b')],
       scripts: {
         lead: [calling({ id: 'to-a', name: 'a', arguments: { task: 't' } }), 'Done.'],
@@ -17,7 +17,7 @@ describe('agents that call agents', () => {
         b: [completing('B')],
       },
     })
-    const { events, statuses } = await s.play()
+    const { events, statuses } = await s.run()
     expect(new Set(eventsOf(events, 'a').map(({ parentCallId, runPath }) => `${parentCallId} ${runPath}`))).toEqual(
       new Set(['to-a lead']),
     )
@@ -27,8 +27,8 @@ describe('agents that call agents', () => {
     expect(statuses).toMatchObject([{ output: 'A', toolCalls: 1 }])
   })
 
-  test('usage is told apart: its own, and that of the agents below', async () => {
-    const s = stage({
+  test('usage is split into its own and that of the agents below', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'c'] }), agent('b', { tools: ['c'] }), agent('c')],
       scripts: {
         lead: [calling('a'), 'Done.'],
@@ -43,13 +43,13 @@ describe('agents that call agents', () => {
         c: [{ ...completing(), ...usage(10_000) }],
       },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(statuses).toMatchObject([{ usage: { inputTokens: 11 }, childrenUsage: { inputTokens: 11_100 } }])
     const inner = events.find((event) => event.type === 'tool-end' && event.name === 'b' && event.data)
     expect(inner).toMatchObject({ data: { usage: { inputTokens: 1_100 }, childrenUsage: { inputTokens: 10_000 } } })
   })
 
-  test('what other nested runs use counts as used below, also of an agent that fails', async () => {
+  test('the use of other nested runs counts as used below, also for an agent that fails', async () => {
     const other = miniAgent({
       name: 'other',
       description: '',
@@ -62,14 +62,14 @@ describe('agents that call agents', () => {
     const asks = tool('asks', {
       invoke: async (_, ctx) => (await runNested(other, { messages: [] }, ctx, { forward: false })).text,
     })
-    const play = async (last: ScriptedTurn) => {
+    const run = async (last: ScriptedTurn) => {
       const scripts = { lead: [calling('a'), 'Done.'], a: [{ ...calling({ name: 'asks' }), ...usage(1) }, last] }
-      return (await stage({ agents: [agent('a', { tools: ['asks'] })], tools: [asks], scripts }).play()).statuses
+      return (await leadHarness({ agents: [agent('a', { tools: ['asks'] })], tools: [asks], scripts }).run()).statuses
     }
-    expect(await play(completing())).toMatchObject([
+    expect(await run(completing())).toMatchObject([
       { reason: 'goal', usage: { inputTokens: 2 }, childrenUsage: { inputTokens: 500 } },
     ])
-    expect(await play({ error: { at: 'before', error: new Error('broken') } })).toMatchObject([
+    expect(await run({ error: { at: 'before', error: new Error('broken') } })).toMatchObject([
       { reason: 'error', usage: { inputTokens: 1 }, childrenUsage: { inputTokens: 500 } },
     ])
   })
@@ -81,11 +81,11 @@ describe('depth', () => {
     const scripts = Object.fromEntries(
       names.map((name, i) => [name, [calling(names[i + 1] ?? 'none'), completing(name)]]),
     )
-    const s = stage({
+    const s = leadHarness({
       agents: names.map((name) => agent(name, { tools: names })),
       scripts: { ...scripts, lead: [calling('a'), 'Done.'] },
     })
-    const { events, statuses } = await s.play()
+    const { events, statuses } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal', output: 'a' }])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'd')).toMatchObject({
       status: 'failed',
@@ -99,12 +99,12 @@ describe('depth', () => {
     const model = scriptedModel([({ messages }) => (messages.length === 1 ? calling('a') : completing())], {
       repeat: true,
     })
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['a'] })],
       factory: (spec) => miniAgent({ ...spec, model }),
       scripts: { lead: [calling('a'), 'Done.'] },
     })
-    const { events, statuses } = await s.play()
+    const { events, statuses } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal' }])
     const reasons = events.flatMap((event) =>
       event.type === 'tool-end' && event.name === 'a' ? [(event.data as { reason: string }).reason] : [],
@@ -113,20 +113,23 @@ describe('depth', () => {
   })
 
   test('of an agent in the middle counts from there', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'c'] }), agent('b', { tools: ['c'], limits: { maxDepth: 1 } }), agent('c')],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling('b'), completing()], b: [calling('c'), completing()] },
     })
-    const { events } = await s.play()
+    const { events } = await s.run()
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'c')).toMatchObject({
-      data: { reason: 'depth', error: { message: 'agent a/b/c: would be level 2 below agent a/b, which allows 1' } },
+      data: {
+        reason: 'depth',
+        error: { message: 'agent a/b/c: would be level 2 counted from agent a/b, whose maxDepth is 1' },
+      },
     })
   })
 })
 
 describe('one budget down the tree', () => {
   test('tokens: a child ends when those of an agent above are spent, without a grace turn; the one above gets its own', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'look'], limits: { maxTokens: 100 } }), agent('b', { tools: ['look'] })],
       tools: [tool('look')],
       scripts: {
@@ -135,7 +138,7 @@ describe('one budget down the tree', () => {
         b: [{ ...calling({ name: 'look' }), ...usage(95) }, completing()],
       },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'max-tokens', recovered: true, output: 'Half.' }])
     const inner = events.find((event) => event.type === 'tool-end' && event.name === 'b')
     expect(inner).toMatchObject({
@@ -150,7 +153,7 @@ describe('one budget down the tree', () => {
 
   test('tool calls: those of all levels count, and the call itself', async () => {
     const looks = { count: 0 }
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'look'], limits: { maxToolCalls: 3 } }), agent('b', { tools: ['look'] })],
       tools: [tool('look', { invoke: () => `${++looks.count}` })],
       scripts: {
@@ -159,7 +162,7 @@ describe('one budget down the tree', () => {
         b: [calling({ name: 'look' }, { name: 'look' }, { name: 'look' }), completing()],
       },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(looks.count).toBe(2)
     expect(statuses).toMatchObject([{ reason: 'max-tool-calls', recovered: true, toolCalls: 1 }])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'b')).toMatchObject({
@@ -168,20 +171,20 @@ describe('one budget down the tree', () => {
   })
 
   test('time: a child cannot outlive its caller; the caller has its grace turn, the child has none', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'], limits: { timeoutMs: 50 } }), agent('b', { limits: { timeoutMs: 1_000 } })],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling('b'), completing('Half.')], b: [{ hang: 'before' }] },
     })
-    const playing = s.play()
+    const running = s.run()
     await idle()
     s.clock.advance(50)
-    const { statuses } = await playing
+    const { statuses } = await running
     expect(statuses).toMatchObject([{ reason: 'timeout', recovered: true, durationMs: 50 }])
     expect([s.models.b?.requests.length, s.clock.pending]).toEqual([1, 0])
   })
 
   test('a child with less than its caller has its own limit and grace turn', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b', 'look'] }), agent('b', { tools: ['look'], limits: { maxTurns: 1 } })],
       tools: [tool('look')],
       scripts: {
@@ -190,7 +193,7 @@ describe('one budget down the tree', () => {
         b: [calling({ name: 'look' }), completing('B')],
       },
     })
-    const { statuses, events } = await s.play()
+    const { statuses, events } = await s.run()
     expect(statuses).toMatchObject([{ reason: 'goal' }])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'b')).toMatchObject({
       data: { reason: 'max-turns', recovered: true },
@@ -198,9 +201,9 @@ describe('one budget down the tree', () => {
   })
 })
 
-test('a hundred agents at once each hand in their own', async () => {
+test('a hundred agents at once each submit their own result', async () => {
   const calls = Array.from({ length: 100 }, (_, i) => ({ name: 'a', arguments: { task: `${i}` } }))
-  const s = stage({
+  const s = leadHarness({
     agents: [agent('a', { tools: ['b'] }), agent('b')],
     factory: (spec) =>
       miniAgent({
@@ -217,7 +220,7 @@ test('a hundred agents at once each hand in their own', async () => {
       }),
     scripts: { lead: [calling(...calls), 'Done.'] },
   })
-  const { results } = await s.play()
+  const { results } = await s.run()
   const byCall = new Map(results.map(({ callId, content }) => [callId, content]))
   expect(calls.map((_, i) => byCall.get(`call-${i + 1}`))).toEqual(calls.map((_, i) => `a${i}`))
 })

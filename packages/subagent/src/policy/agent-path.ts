@@ -4,48 +4,48 @@ import { compileGlob } from '../glob.ts'
 const WRITTEN: Record<string, string> = { '%': '%25', '/': '%2F', '*': '%2A' }
 const ESCAPES = Object.values(WRITTEN)
 
-/** A name as it stands in identities and patterns: `/`, `*` and `%` are written `%2F`, `%2A` and `%25`, so that no name can pass for a path or a pattern. */
+/** Escapes a name for identities and patterns: `/`, `*` and `%` become `%2F`, `%2A` and `%25`, so that a name is never read as a path or a pattern. */
 export function writtenName(name: string): string {
   return name.replace(/[%/*]/g, (character) => WRITTEN[character] ?? character)
 }
 
 /**
- * Who an agent is, by the names that led to it.
+ * Joins the names that lead to an agent into its identity.
  * @example identityOf(['a', 'b']) // 'a/b'
  */
 export function identityOf(path: readonly string[]): string {
   return path.map(writtenName).join('/')
 }
 
-/** Contract: throws `CONFIG_INVALID` for what is no path of names; gives a copy that nobody else can change. */
+/** Gives a frozen copy of a path. Contract: throws `CONFIG_INVALID` unless it is a list of names. */
 export function checkPath(who: string, path: readonly string[]): readonly string[] {
   const list: unknown = path
   const fine = Array.isArray(list) && list.every((name) => typeof name === 'string' && name !== '')
-  if (!fine) throw new KernelError('CONFIG_INVALID', `${who}: path is a list of names, ${got(list)}`)
+  if (!fine) throw new KernelError('CONFIG_INVALID', `${who}: path must be a list of names, ${got(list)}`)
   return Object.freeze([...path])
 }
 
-/** Makes the error of a pattern that is none: what was expected. */
-export type Wrong = (expected: string) => KernelError
+/** Makes the error for an invalid pattern from what was expected. */
+export type MakeError = (expected: string) => KernelError
 
 /** Compiles a pattern for one name; a `/` in it is a character like any other. */
-export function compileName(pattern: string, wrong: Wrong): (name: string) => boolean {
-  const matches = compileGlob(normal(pattern.replaceAll('/', '%2F'), wrong))
+export function compileName(pattern: string, makeError: MakeError): (name: string) => boolean {
+  const matches = compileGlob(normal(pattern.replaceAll('/', '%2F'), makeError))
   return (name) => matches(writtenName(name))
 }
 
 /** Compiles a pattern for paths: `*` within a name, `**` for any number of names, none included; '' is the main agent. */
-export function compilePath(pattern: string, wrong: Wrong): (path: readonly string[]) => boolean {
+export function compilePath(pattern: string, makeError: MakeError): (path: readonly string[]) => boolean {
   const parts = pattern === '' ? [] : pattern.split('/')
-  if (parts.includes('')) throw wrong('has a name before and after each slash')
-  const names = parts.map((part) => (part === '**' ? undefined : compileGlob(normal(part, wrong))))
+  if (parts.includes('')) throw makeError('must have a name before and after each slash')
+  const names = parts.map((part) => (part === '**' ? undefined : compileGlob(normal(part, makeError))))
   return (path) => walk(names, path.map(writtenName))
 }
 
 /** `undefined` stands for `**`. */
 type NamePattern = ((name: string) => boolean) | undefined
 
-/** Pattern by pattern over all names, so that many `**` cost no more than one. */
+/** Matches pattern by pattern over all names, so that many `**` cost no more than one. */
 function walk(patterns: readonly NamePattern[], names: readonly string[]): boolean {
   let none = true
   let reached = names.map(() => false)
@@ -62,10 +62,10 @@ function walk(patterns: readonly NamePattern[], names: readonly string[]): boole
   return names.length === 0 ? none : reached.at(-1) === true
 }
 
-function normal(pattern: string, wrong: Wrong): string {
+function normal(pattern: string, makeError: MakeError): string {
   return pattern.replace(/%[\s\S]{0,2}/g, (written) => {
     const upper = written.toUpperCase()
-    if (!ESCAPES.includes(upper)) throw wrong('writes % as %25, and / and * in a name as %2F and %2A')
+    if (!ESCAPES.includes(upper)) throw makeError('must write % as %25, and / and * in a name as %2F and %2A')
     return upper
   })
 }

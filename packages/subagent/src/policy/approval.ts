@@ -12,64 +12,64 @@ import {
 import { runNested } from '@troupe/kernel/run'
 import { readAnswer } from './live-approval.ts'
 
-/** What is to be approved, and who may be asked right now. */
-export interface Approval {
+/** The call to approve, and a way to ask the live listeners. */
+export interface ApprovalQuestion {
   readonly id: string
   readonly tool: string
   /** The text of the arguments: an approval holds for these and no others. */
   readonly arguments: string
   readonly message: string
-  /** Asks who is there; `undefined` if nobody answers. */
+  /** Asks the live listeners; gives `undefined` if none of them answers. */
   askLive(): Promise<ApprovalAnswer | undefined>
 }
 
-/** An answer and where it comes from. */
-export type Approved = ApprovalAnswer & { readonly by: 'listener' | 'answer' }
+/** An answer and its source. */
+export type SourcedAnswer = ApprovalAnswer & { readonly by: 'listener' | 'answer' }
 
 /**
- * Asks a live listener, else by an interrupt where the run can wait for one; `undefined` if nobody can be asked.
+ * Asks the live listeners, then raises an interrupt if the run can wait for one; gives `undefined` if there is no one to ask.
  *
- * In a run that can wait, the question is a nested run of its own inside the call. So the call remembers it: when it runs again, here or in
- * another process, the answer of a live listener is not asked for again, a question that became an interrupt gets its answer and goes to
- * no listener, and neither takes the number of a question that the tool itself asks.
+ * In a run that can wait, the question is a nested run inside the call, so the call remembers it. When the call runs again, here or in
+ * another process, a live listener's answer is reused, a question that became an interrupt gets its answer without asking a listener,
+ * and neither takes the number of a question that the tool itself asks.
  */
-export async function askApproval(approval: Approval, ctx: RunContext): Promise<Approved | undefined> {
+export async function askApproval(question: ApprovalQuestion, ctx: RunContext): Promise<SourcedAnswer | undefined> {
   if (!ctx.canInterrupt) {
-    const answer = await approval.askLive()
+    const answer = await question.askLive()
     return answer && { ...answer, by: 'listener' }
   }
-  const messages = [{ id: approval.id, role: 'user', content: approval.arguments } as const]
-  const { output } = await runNested(questionAgent(approval, ctx.agentName), { messages }, ctx, { forward: false })
-  return verdictOf(approval, output)
+  const messages = [{ id: question.id, role: 'user', content: question.arguments } as const]
+  const { output } = await runNested(questionAgent(question, ctx.agentName), { messages }, ctx, { forward: false })
+  return answerIn(question, output)
 }
 
-type Verdict = { readonly question: string; readonly arguments: string; readonly answer: Approved }
+type AnsweredQuestion = { readonly question: string; readonly arguments: string; readonly answer: SourcedAnswer }
 
-/** What the nested run came to; it may have been told in an earlier attempt of the call. */
-function verdictOf({ id, arguments: text }: Approval, output: unknown): Approved {
-  const verdict = output as Verdict | undefined
-  if (verdict?.question !== id || verdict.arguments !== text) throw changed(id)
-  return { ...readAnswer(verdict.answer), by: verdict.answer.by === 'listener' ? 'listener' : 'answer' }
+/** Reads the answer from the nested run's output, which may come from an earlier attempt of the call. */
+function answerIn({ id, arguments: text }: ApprovalQuestion, output: unknown): SourcedAnswer {
+  const answered = output as AnsweredQuestion | undefined
+  if (answered?.question !== id || answered.arguments !== text) throw changed(id)
+  return { ...readAnswer(answered.answer), by: answered.answer.by === 'listener' ? 'listener' : 'answer' }
 }
 
-function questionAgent(approval: Approval, agentName: string): Agent {
-  const { id, tool, arguments: text, message } = approval
+function questionAgent(question: ApprovalQuestion, agentName: string): Agent {
+  const { id, tool, arguments: text, message } = question
   async function* waiting(ctx: RunContext): AsyncIterable<EventDraft> {
     const metadata = { tool, arguments: text }
     const request = { reason: 'approval', message, responseSchema: APPROVAL_SCHEMA, metadata }
     const answer: Json = await ctx.derive({ agentName }).interrupt(request)
-    yield verdict({ ...readOrRefuse(answer), by: 'answer' })
+    yield exitWith({ ...readOrRefuse(answer), by: 'answer' })
   }
-  const verdict = (answer: Approved): EventDraft => {
-    const result: Verdict = { question: id, arguments: text, answer }
+  const exitWith = (answer: SourcedAnswer): EventDraft => {
+    const result: AnsweredQuestion = { question: id, arguments: text, answer }
     return { type: 'action', action: { type: 'exit', result } }
   }
   return {
     name: 'policy',
     description: 'Asks whether a call may run.',
     async *run(_: AgentInput, ctx: RunContext) {
-      const answer = await approval.askLive()
-      if (answer) yield verdict({ ...answer, by: 'listener' })
+      const answer = await question.askLive()
+      if (answer) yield exitWith({ ...answer, by: 'listener' })
       else yield* waiting(ctx)
     },
     async *resume({ messages: [asked] }: ResumeInfo, ctx: RunContext) {
@@ -79,7 +79,7 @@ function questionAgent(approval: Approval, agentName: string): Agent {
   }
 }
 
-/** A Runner lets only sound answers through; anything else refuses. */
+/** Reads an answer. Contract: an invalid one refuses the call; a Runner lets only valid ones through. */
 function readOrRefuse(answer: unknown): ApprovalAnswer {
   try {
     return readAnswer(answer)
@@ -88,7 +88,7 @@ function readOrRefuse(answer: unknown): ApprovalAnswer {
   }
 }
 
-/** What the call has saved belongs to another question: the rules or the arguments have changed while it waited. */
+/** The saved answer belongs to another question: the rules or the arguments changed while the call waited. */
 function changed(id: string): KernelError {
-  return new KernelError('POLICY_DENIED', `approval ${id}: what was approved is not what is to run now; call again`)
+  return new KernelError('POLICY_DENIED', `approval ${id}: the call has changed since it was approved; call again`)
 }

@@ -1,27 +1,27 @@
 import { got, type Json, notJson } from '@troupe/kernel'
 import { compileGlob, LONGEST_PATTERN } from '../glob.ts'
-import type { Wrong } from './agent-path.ts'
+import type { MakeError } from './agent-path.ts'
 
-/** What one argument has to be. */
+/** A condition on one argument. */
 export type ArgMatcher = ArgTest | { readonly not: ArgTest }
-/** `equals` compares JSON; `glob` compares text: `*` is any text without `/`, `**` any text; of several patterns one has to match. */
+/** `equals` compares JSON; `glob` compares text: `*` is any text without `/`, `**` is any text; of several patterns one has to match. */
 export type ArgTest = { readonly equals: Json } | { readonly glob: string | readonly string[] }
-/** Says whether arguments match. */
+/** Returns whether arguments match. */
 export type MatchArgs = (args: unknown) => boolean
 
 /**
- * Compiles what a rule says about arguments; every named one has to match.
- * Contract: what cannot be told for sure turns out for the stricter side: `loosens` says that a match frees a call.
+ * Compiles the conditions of a rule on arguments; all of them have to match.
+ * Contract: an unclear case is decided the stricter way; `loosens` means that a match allows the call.
  */
-export function compileArgs(given: unknown, loosens: boolean, wrongAt: (where: string) => Wrong): MatchArgs {
+export function compileArgs(given: unknown, loosens: boolean, errorAt: (where: string) => MakeError): MatchArgs {
   if (!isRecord(given) || Object.keys(given).length === 0) {
-    throw wrongAt('args')(`names arguments, each with { equals }, { glob } or { not }, ${got(given)}`)
+    throw errorAt('args')(`must map names of arguments to { equals }, { glob } or { not }, ${got(given)}`)
   }
   const matchers = Object.entries(given).map(([name, matcher]) => {
-    const wrong = wrongAt(`args.${name}`)
+    const makeError = errorAt(`args.${name}`)
     const negated = isRecord(matcher) && 'not' in matcher
-    if (negated) checkKeys(matcher, ['not'], wrong)
-    const test = compileTest(negated ? matcher.not : matcher, loosens !== negated, wrong)
+    if (negated) checkMatcherKeys(matcher, ['not'], makeError)
+    const test = compileTest(negated ? matcher.not : matcher, loosens !== negated, makeError)
     return (args: Record<string, unknown>) => test(args[name]) !== negated
   })
   return (args) => {
@@ -34,26 +34,26 @@ export function compileArgs(given: unknown, loosens: boolean, wrongAt: (where: s
   }
 }
 
-function compileTest(given: unknown, loosens: boolean, wrong: Wrong): (value: unknown) => boolean {
-  if (!isRecord(given)) throw wrong(`is { equals }, { glob } or { not }, ${got(given)}`)
+function compileTest(given: unknown, loosens: boolean, makeError: MakeError): (value: unknown) => boolean {
+  if (!isRecord(given)) throw makeError(`must be { equals }, { glob } or { not }, ${got(given)}`)
   if ('equals' in given) {
-    checkKeys(given, ['equals'], wrong)
+    checkMatcherKeys(given, ['equals'], makeError)
     const { equals } = given
     const broken = equals === undefined ? '' : notJson(equals)
-    if (broken !== undefined) throw wrong(`equals is plain JSON, ${got(equals)}`)
+    if (broken !== undefined) throw makeError(`equals must be plain JSON, ${got(equals)}`)
     const expected: unknown = structuredClone(equals)
     return (value) => isEqual(value, expected)
   }
-  checkKeys(given, ['glob'], wrong)
-  return compileGlobs(given.glob, loosens, wrong)
+  checkMatcherKeys(given, ['glob'], makeError)
+  return compileGlobs(given.glob, loosens, makeError)
 }
 
-function compileGlobs(given: unknown, loosens: boolean, wrong: Wrong): (value: unknown) => boolean {
+function compileGlobs(given: unknown, loosens: boolean, makeError: MakeError): (value: unknown) => boolean {
   const patterns: readonly unknown[] = Array.isArray(given) ? given : [given]
-  if (patterns.length === 0) throw wrong('glob is a pattern or a list of them, got an empty list')
+  if (patterns.length === 0) throw makeError('glob must be a pattern or a list of patterns, got an empty list')
   const globs = patterns.map((pattern) => {
-    if (typeof pattern !== 'string') throw wrong(`glob is a pattern or a list of them, ${got(pattern)}`)
-    checkLength(pattern, wrong)
+    if (typeof pattern !== 'string') throw makeError(`glob must be a pattern or a list of patterns, ${got(pattern)}`)
+    checkLength(pattern, makeError)
     return { matches: compileGlob(pattern), wild: pattern.includes('*') }
   })
   const frees = (value: unknown) =>
@@ -61,18 +61,18 @@ function compileGlobs(given: unknown, loosens: boolean, wrong: Wrong): (value: u
   const binds = (value: unknown): boolean => {
     if (typeof value === 'object' && value !== null) return Object.values(value).some(binds)
     if (typeof value !== 'string') return false
-    const plain = plainly(value)
+    const plain = normalizedPath(value)
     return CLIMBS.test(plain) || globs.some(({ matches }) => matches(value) || matches(plain))
   }
   if (!loosens) return binds
   return (value) => (Array.isArray(value) ? value.length > 0 && value.every(frees) : frees(value))
 }
 
-/** A text that leaves a folder it names. */
+/** Matches a path with a `..` step. */
 const CLIMBS = /(^|[\\/])\.\.([\\/]|$)/
 
-/** A path without its detours: `./a//b/../c` is `a/c`; it still climbs if it leads to who knows where. */
-function plainly(path: string): string {
+/** Resolves `.` and `..` steps: `./a//b/../c` becomes `a/c`; a leading `..` stays. */
+function normalizedPath(path: string): string {
   const steps: string[] = []
   for (const step of path.split(/[\\/]/)) {
     if (step === '' || step === '.') continue
@@ -82,17 +82,17 @@ function plainly(path: string): string {
   return (/^[\\/]/.test(path) ? '/' : '') + steps.join('/')
 }
 
-/** Contract: throws what `wrong` makes of it if a pattern is too long. */
-export function checkLength(pattern: string, wrong: Wrong): void {
+/** Contract: throws if a pattern is too long. */
+export function checkLength(pattern: string, makeError: MakeError): void {
   if (pattern.length > LONGEST_PATTERN) {
-    throw wrong(`has at most ${LONGEST_PATTERN} characters in a pattern, got ${pattern.length}`)
+    throw makeError(`must have at most ${LONGEST_PATTERN} characters in a pattern, got ${pattern.length}`)
   }
 }
 
-/** Contract: throws what `wrong` makes of it if a record has other keys than these: a misspelt one would widen a rule. */
-function checkKeys(record: Record<string, unknown>, known: readonly string[], wrong: Wrong): void {
+/** Contract: throws for an unknown key, because a misspelt one would widen a rule. */
+function checkMatcherKeys(record: Record<string, unknown>, known: readonly string[], makeError: MakeError): void {
   const unknown = Object.keys(record).find((key) => !known.includes(key))
-  if (unknown !== undefined) throw wrong(`knows ${known.join(', ')}, ${got(unknown)}`)
+  if (unknown !== undefined) throw makeError(`must have no keys but ${known.join(', ')}, ${got(unknown)}`)
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,11 +1,11 @@
 import { type Json, notJson } from '@troupe/kernel'
 
-/** A copy that nobody else holds; what is not JSON is a schema's own making and cannot be copied. */
+/** Copies JSON arguments; returns anything else, which a schema's transform has made, as it is. */
 export function copyOf(args: unknown): unknown {
   return notJson(args) === undefined ? structuredClone(args) : args
 }
 
-/** What others are shown of a value: frozen, and never the value itself. */
+/** Makes a frozen JSON copy of a value to show to listeners. */
 export function jsonOf(args: unknown): Json {
   try {
     return frozen((JSON.parse(JSON.stringify(args)) ?? null) as Json)

@@ -29,7 +29,7 @@ function audited(...rules: readonly PolicyRule[]) {
 }
 
 describe('the audit of a call', () => {
-  test('has who, what, when and how long, as plain JSON that cannot be changed', async () => {
+  test('has caller, call, time and duration, as frozen plain JSON', async () => {
     const clock = fakeClock(1000)
     const { events, guard } = audited({ effect: 'allow' })
     const slow = noting('save', [], { invoke: () => void clock.advance(25) })
@@ -53,7 +53,7 @@ describe('the audit of a call', () => {
     expect(lines()).toEqual(['requested {}', 'decided deny ask nobody', 'finished denied POLICY_DENIED'])
   })
 
-  test('by a listener, with what it said', async () => {
+  test('by a listener, with its message', async () => {
     const { bus, events, guard, lines } = audited({ effect: 'ask' })
     const stop = bus.on('approval', () => ({ approved: true, arguments: '{"n":2}', message: 'Less.' }))
     await callOf({ args: { n: 1 } }).attempt(guard(noting('save', [])))
@@ -65,7 +65,7 @@ describe('the audit of a call', () => {
     expect(lines()).toEqual(['requested {}', 'decided deny ask listener 0', 'finished denied TOOL_REFUSED'])
   })
 
-  test('by nobody, where what was said cannot be followed or asking fails', async () => {
+  test('by nobody, if the answer is unusable or asking fails', async () => {
     const { bus, guard, lines, events } = audited({ effect: 'ask', tool: 'save' }, { effect: 'allow', tool: 'copy' })
     bus.on('approval', () => ({ approved: true, arguments: '{' }))
     await callOf().attempt(guard(noting('save', [])))
@@ -165,7 +165,7 @@ describe('an audit listener', () => {
     expect(lines()).toHaveLength(6)
   })
 
-  test('that comes and goes between calls hears whole calls', async () => {
+  test('that is added and removed between calls gets whole calls', async () => {
     const bus = createBus()
     const tool = createPolicy({ bus, rules: [{ effect: 'allow' }] }).guard(noting('t', []), { path: [] })
     const heard: string[] = []

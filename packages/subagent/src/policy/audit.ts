@@ -11,12 +11,12 @@ import { jsonOf } from './arguments.ts'
 import type { MessageBus } from './bus.ts'
 import type { PolicyEffect } from './rule.ts'
 
-/** Who had the last word on a call: a rule, the default, a live listener, the answer to an interrupt, or nobody, because nobody could be asked or what was said cannot be followed. */
+/** The source of the final decision on a call: a rule, the default, a live listener, the answer to an interrupt, or `nobody` if no one could be asked or the answer was unusable. */
 export type DecidedBy = 'rule' | 'default' | 'listener' | 'answer' | 'nobody'
 
-/** Where and whose a call is. */
+/** Identifies a call in every audit event. */
 export type AuditStamp = {
-  /** The call id, in a nested run under the calls around it. */
+  /** The call id; in a nested run it is preceded by the ids of the calls around it. */
   readonly id: string
   readonly callId: string
   readonly runId: string
@@ -28,24 +28,24 @@ export type AuditStamp = {
   readonly at: number
 }
 
-/** A call was made. */
+/** Reports that a call was made. */
 export type CallRequested = AuditStamp & { readonly type: 'requested'; readonly arguments: string }
 
-/** It is known whether it may run. */
+/** Reports whether the call may run. */
 export type CallDecided = AuditStamp & {
   readonly type: 'decided'
   readonly effect: 'allow' | 'deny'
-  /** What the rules said; `ask` also where the tool asked for approval by itself. */
+  /** The effect of the rules; also `ask` if the tool itself needs approval. */
   readonly rules: PolicyEffect
   readonly by: DecidedBy
   /** The index of the rule. */
   readonly rule?: number
   readonly message?: string
-  /** What whoever was asked made of the arguments. */
+  /** The arguments as the person who approved has changed them. */
   readonly arguments?: string
 }
 
-/** An attempt is over; one that waits for an answer is `interrupted` and will be requested again. */
+/** Reports the end of an attempt; one that waits for an answer is `interrupted` and will be requested again. */
 export type CallFinished = AuditStamp & {
   readonly type: 'finished'
   readonly status: 'complete' | 'failed' | 'denied' | 'interrupted' | 'aborted'
@@ -53,46 +53,46 @@ export type CallFinished = AuditStamp & {
   readonly error?: ErrorInfo
 }
 
-/** What an audit hears of every call, in this order. Contract: plain JSON. */
+/** The audit events of a call, in this order. Contract: plain JSON. */
 export type AuditEvent = CallRequested | CallDecided | CallFinished
 
-/** The caller and the tool, which are the same for all calls of a guarded tool. */
-export interface Seat {
+/** The caller and its tool, the same for all calls of a guarded tool. */
+export interface CallerTool {
   readonly agent: string
   readonly tool: string
   readonly kind: ToolKind
 }
 
-/** A call id that is unique in the thread. */
-export function placeOf({ origin }: RunContext, { callId }: ToolCallInput): string {
+/** Makes a call id that is unique in the thread. */
+export function uniqueCallId({ origin }: RunContext, { callId }: ToolCallInput): string {
   return origin === '' ? callId : `${origin}/${callId}`
 }
 
-/** Tells the audit about one call. Contract: costs nothing while nobody listens. */
-export class Trail {
+/** Publishes the audit events of one call. */
+export class CallAudit {
   readonly #bus: MessageBus
-  readonly #seat: Seat
+  readonly #callerTool: CallerTool
   readonly #ctx: RunContext
   readonly #call: ToolCallInput
   readonly #start: number
-  #over = false
+  #finished = false
 
-  constructor(bus: MessageBus, seat: Seat, ctx: RunContext, call: ToolCallInput) {
+  constructor(bus: MessageBus, callerTool: CallerTool, ctx: RunContext, call: ToolCallInput) {
     this.#bus = bus
-    this.#seat = seat
+    this.#callerTool = callerTool
     this.#ctx = ctx
     this.#call = call
     this.#start = ctx.clock.now()
-    this.#tell({ type: 'requested', ...this.#stamp(this.#start), arguments: call.arguments })
+    this.#publish({ type: 'requested', ...this.#stamp(this.#start), arguments: call.arguments })
   }
 
   decided(decided: Omit<CallDecided, keyof AuditStamp | 'type'>): void {
-    this.#tell({ type: 'decided', ...this.#stamp(this.#ctx.clock.now()), ...decided })
+    this.#publish({ type: 'decided', ...this.#stamp(this.#ctx.clock.now()), ...decided })
   }
 
-  /** The call has a result: its own, or what the model is told instead. */
+  /** Records the call's result: the tool's own, or the refusal that the model gets instead. */
   returned(output: ToolOutput | void, refused: boolean): void {
-    const { error } = toolResult(this.#seat.tool, output)
+    const { error } = toolResult(this.#callerTool.tool, output)
     this.#finish(refused ? 'denied' : error ? 'failed' : 'complete', error)
   }
 
@@ -103,17 +103,17 @@ export class Trail {
     else this.#finish('failed', error.toJSON())
   }
 
-  /** Whoever read a stream has gone, if it has not ended by itself. */
-  left(): void {
+  /** Records that the reader of a stream has stopped; does nothing if the stream has ended. */
+  readerLeft(): void {
     this.#finish('aborted')
   }
 
   #finish(status: CallFinished['status'], error?: ErrorInfo): void {
-    if (this.#over) return
-    this.#over = true
+    if (this.#finished) return
+    this.#finished = true
     const now = this.#ctx.clock.now()
     const durationMs = now - this.#start
-    this.#tell({
+    this.#publish({
       type: 'finished',
       ...this.#stamp(now),
       status,
@@ -124,10 +124,10 @@ export class Trail {
 
   #stamp(at: number): AuditStamp {
     const { callId } = this.#call
-    return { id: placeOf(this.#ctx, this.#call), callId, runId: this.#ctx.runId, ...this.#seat, at }
+    return { id: uniqueCallId(this.#ctx, this.#call), callId, runId: this.#ctx.runId, ...this.#callerTool, at }
   }
 
-  #tell(event: AuditEvent): void {
-    this.#bus.tell('audit', Object.freeze(event))
+  #publish(event: AuditEvent): void {
+    this.#bus.publish('audit', Object.freeze(event))
   }
 }

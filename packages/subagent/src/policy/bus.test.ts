@@ -8,7 +8,7 @@ beforeEach(noUnhandledRejection)
 type Own = { progress: { done: number }; note: string }
 
 describe('message bus (消息总线集成): a bus', () => {
-  test('carries typed messages of the app, with who sent them', () => {
+  test('carries typed messages of the app, with their sender', () => {
     const bus = createBus<Own>()
     const heard: unknown[] = []
     bus.on('progress', ({ type, from, data: { done } }) => void heard.push([type, from, done]))
@@ -38,7 +38,7 @@ describe('message bus (消息总线集成): a bus', () => {
     expect(bus.listeners()).toBe(1)
   })
 
-  test('a listener that stops, or adds another, while it hears does not disturb the others', () => {
+  test('a listener that stops, or adds another, while it is called does not disturb the others', () => {
     const bus = createBus<Own>()
     const heard: string[] = []
     const stop = bus.on('note', () => {
@@ -52,7 +52,7 @@ describe('message bus (消息总线集成): a bus', () => {
     expect(heard).toEqual(['once', 'always', 'always', 'late'])
   })
 
-  test('a listener that throws or rejects is reported once, and one that hangs holds nobody up', async () => {
+  test('a listener that throws or rejects is reported once, and one that hangs does not delay the others', async () => {
     const reports: KernelError[] = []
     const bus = createBus<Own>({ report: (error) => void reports.push(error) })
     const heard: string[] = []
@@ -88,7 +88,7 @@ describe('message bus (消息总线集成): a bus', () => {
 })
 
 describe("a child's end of the bus", () => {
-  test('carries its identity; a slash in a name is no way up or down', () => {
+  test('carries its identity; a slash in a name gives no access to other agents', () => {
     const bus = createBus()
     expect(
       [bus, bus.as('a'), bus.as('a').as('b'), bus.as('a/b'), bus.as('..')].map(({ identity }) => identity),
@@ -116,7 +116,7 @@ describe("a child's end of the bus", () => {
     expect(Object.getPrototypeOf(child)).toBe(Object.prototype)
   })
 
-  test('cannot send what only policy sends', () => {
+  test('cannot send the types reserved for policies', () => {
     const bus = createBus()
     bus.on('audit', () => expect.unreachable())
     bus.on('approval', () => expect.unreachable())
@@ -136,7 +136,7 @@ describe("a child's end of the bus", () => {
     expect(heard).toEqual(['a'])
   })
 
-  test('nor can what it carries, by a listener or by its sender', () => {
+  test('nor can its data be changed, by a listener or by its sender', () => {
     const bus = createBus<{ plan: { steps: string[] } }>({ report: () => {} })
     const heard: unknown[] = []
     bus.on('plan', ({ data }) => void data.steps.push('forged'))

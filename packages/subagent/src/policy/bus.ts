@@ -4,10 +4,10 @@ import { checkPath, identityOf } from './agent-path.ts'
 import { jsonOf } from './arguments.ts'
 import type { AuditEvent } from './audit.ts'
 
-/** An app's own messages: what each type carries. */
+/** The data of an app's own messages by type. */
 export type BusMessages = { readonly [type: string]: Json }
 
-/** A message of the app. Contract: `from` is put there by the bus; `data` is a frozen copy. */
+/** A message of the app. Contract: the bus sets `from`; `data` is a frozen copy. */
 export interface BusMessage<Data extends Json = Json> {
   readonly type: string
   /** The identity of the sender: `a/b`. */
@@ -15,9 +15,9 @@ export interface BusMessage<Data extends Json = Json> {
   readonly data: Data
 }
 
-/** Asks whether a call may run. */
+/** The question whether a call may run. */
 export interface ApprovalRequest {
-  /** Contract: hangs on the call, `<callId>#policy`, and is the same when the call runs again. */
+  /** Contract: `<callId>#policy`, the same when the call runs again. */
   readonly id: string
   /** The identity of the caller: `a/b`. */
   readonly agent: string
@@ -28,52 +28,52 @@ export interface ApprovalRequest {
   readonly kind: ToolKind
   /** The validated arguments as JSON, as a copy. */
   readonly args: Json
-  /** The text the model wrote; an answer may bring another. */
+  /** The text the model wrote; an answer may replace it. */
   readonly arguments: string
-  /** What a person reads: `Allow write_file?`, with the reason of the rule if it has one. */
+  /** The question for a person: `Allow write_file?`, with the reason of the rule if it has one. */
   readonly message: string
-  /** Aborts when the question is closed: answered by another, too late, or given up. */
+  /** Aborts when the question is closed: another listener answered, the time is up, or the run was aborted. */
   readonly signal: AbortSignal
 }
 
-/** Answers, or leaves it to others with `undefined`. Contract: the first answer counts; one that throws, or answers something else, has not answered. */
+/** Answers, or leaves the question to others with `undefined`. Contract: the first answer counts; a listener that throws or gives an invalid answer has not answered. */
 export type ApprovalListener = (request: ApprovalRequest) => Awaitable<ApprovalAnswer | undefined>
 
-/** What can be heard on a bus, and by whom. */
+/** The listener for a type of message. */
 export type BusListener<M extends BusMessages, T> = T extends 'approval'
   ? ApprovalListener
   : T extends 'audit'
     ? (event: AuditEvent) => void | Promise<void>
     : (message: BusMessage<T extends keyof M ? M[T] : never>) => void | Promise<void>
 
-/** An agent's end of the bus. Contract: speaks in its own name only; there is no way from it to the agents above. */
+/** An agent's access to the bus. Contract: sends in its own name only; gives no access to the agents above. */
 export interface BusHandle<M extends BusMessages = BusMessages> {
   readonly path: readonly string[]
   /** Its path in one text: `a/b`; '' for the main agent. */
   readonly identity: string
-  /** Tells the listeners of a type, at once. */
+  /** Calls the listeners of a type synchronously. */
   send<T extends keyof M & string>(type: T, data: M[T]): void
-  /** The end of a child. */
+  /** Makes the handle of a child. */
   as(name: string): BusHandle<M>
 }
 
-/** The application's end of the bus: it listens. */
+/** The application's access to the bus: it can also listen. */
 export interface Bus<M extends BusMessages = BusMessages> extends BusHandle<M> {
-  /** Contract: returns what stops listening; an approval that is awaited from this listener then counts as not answered. */
+  /** Adds a listener. Contract: returns a function that removes it; an approval still awaited from it then counts as not answered. */
   on<T extends (keyof M & string) | 'approval' | 'audit'>(type: T, listener: BusListener<M, T>): () => void
-  /** How many listen. */
+  /** Counts the listeners. */
   listeners(type?: string): number
 }
 
-/** How a bus deals with its listeners. */
+/** The options of `createBus`. */
 export interface BusOptions {
-  /** Where failures of listeners go, the first of each. @default console.error */
+  /** Receives the first failure of each listener. @default console.error */
   readonly report?: (error: KernelError) => void
 }
 
 type AnyListener = (message: never) => unknown
 
-/** One listener, and who waits for it. */
+/** One listener, and the functions that end the waits for its answer. */
 export interface Subscription {
   readonly listener: AnyListener
   readonly waiting: Set<() => void>
@@ -84,7 +84,7 @@ const RESERVED = ['approval', 'audit']
 
 /**
  * Makes a bus.
- * Contract: no state but its own; a listener that throws or rejects is reported once, and one that takes its time holds nobody up.
+ * Contract: has no global state; a listener that throws or rejects is reported once, and a slow one does not delay the others.
  * @example
  * const bus = createBus()
  * const stop = bus.on('approval', async ({ message }) => ({ approved: await confirm(message) }))
@@ -92,11 +92,11 @@ const RESERVED = ['approval', 'audit']
 export function createBus<M extends BusMessages = BusMessages>(options: BusOptions = {}): Bus<M> {
   checkOptionNames('createBus', options, { report: true })
   const { report = reportToConsole } = options
-  checkOption(typeof report === 'function', 'createBus', 'report is a function', report)
+  checkOption(typeof report === 'function', 'createBus', 'report must be a function', report)
   return new MessageBus(report) as unknown as Bus<M>
 }
 
-/** The application's end of a bus, with what policy needs of it. */
+/** The implementation of `Bus`, with the members that a policy needs. */
 export class MessageBus implements Bus {
   readonly path: readonly string[] = Object.freeze([])
   readonly identity = ''
@@ -108,15 +108,15 @@ export class MessageBus implements Bus {
   }
 
   on(type: string, listener: AnyListener): () => void {
-    checkOption(typeof type === 'string' && type !== '', 'bus.on', 'type is a text', type)
-    checkOption(typeof listener === 'function', 'bus.on', 'listener is a function', listener)
+    checkOption(typeof type === 'string' && type !== '', 'bus.on', 'type must be a text', type)
+    checkOption(typeof listener === 'function', 'bus.on', 'listener must be a function', listener)
     const subscription: Subscription = { listener, waiting: new Set(), failed: false }
     const ofType = this.#subscriptions.get(type) ?? new Set()
     this.#subscriptions.set(type, ofType.add(subscription))
     return () => {
       ofType.delete(subscription)
       if (ofType.size === 0 && this.#subscriptions.get(type) === ofType) this.#subscriptions.delete(type)
-      for (const leave of [...subscription.waiting]) leave()
+      for (const stopWaiting of [...subscription.waiting]) stopWaiting()
     }
   }
 
@@ -137,8 +137,8 @@ export class MessageBus implements Bus {
     return [...(this.#subscriptions.get(type) ?? [])]
   }
 
-  /** Tells all listeners of a type; nothing they do comes back. */
-  tell(type: string, message: unknown): void {
+  /** Calls all listeners of a type. Contract: never throws; failures are reported. */
+  publish(type: string, message: unknown): void {
     for (const subscription of this.subscriptions(type)) {
       try {
         const returned: unknown = subscription.listener(message as never)
@@ -161,10 +161,10 @@ export class MessageBus implements Bus {
   }
 }
 
-/** Contract: throws `CONFIG_INVALID` for what `createBus` did not make. */
+/** Contract: throws `CONFIG_INVALID` for a bus that `createBus` did not make. */
 export function checkBus(bus: unknown): MessageBus | undefined {
   if (bus === undefined || bus instanceof MessageBus) return bus
-  throw new KernelError('CONFIG_INVALID', `policy: bus is made by createBus(), ${got(bus)}`)
+  throw new KernelError('CONFIG_INVALID', `policy: bus must be made by createBus(), ${got(bus)}`)
 }
 
 function handleOf(bus: MessageBus, names: readonly string[]): BusHandle {
@@ -180,9 +180,12 @@ function handleOf(bus: MessageBus, names: readonly string[]): BusHandle {
 
 function deliver(bus: MessageBus, from: string, type: string, data: Json): void {
   if (RESERVED.includes(type)) {
-    throw new KernelError('CONFIG_INVALID', `bus.send: only policy sends ${RESERVED.join(' and ')}, ${got(type)}`)
+    throw new KernelError(
+      'CONFIG_INVALID',
+      `bus.send: the types ${RESERVED.join(' and ')} are reserved for policies, ${got(type)}`,
+    )
   }
-  bus.tell(type, Object.freeze({ type, from, data: jsonOf(data) }))
+  bus.publish(type, Object.freeze({ type, from, data: jsonOf(data) }))
 }
 
 function reportToConsole(error: KernelError): void {

@@ -75,7 +75,7 @@ describe("a child's rights are within its parent's", () => {
     expect([['a'], ['a', 'b']].map((path) => decide(rules, call({ path })).effect)).toEqual(['allow', 'deny'])
   })
 
-  test('the default of the main agent binds nobody else, its rules do', () => {
+  test('the default of the main agent does not apply to the agents below, its rules do', () => {
     const allow: PolicyRule = { effect: 'allow', agent: 'a' }
     expect(decide([allow], call()).effect).toBe('allow')
     expect(decide([allow], call({ path: [] })).effect).toBe('ask')
@@ -147,13 +147,13 @@ describe('properties', () => {
     )
   })
 
-  test('is the strictest of what is said along the path, taken literally', () => {
+  test('is the strictest decision along the path, taken literally', () => {
     const said = (
       list: readonly PolicyRule[],
       { path, ...made }: PolicyCall,
       isDefaultOut: boolean,
     ): PolicyEffect | undefined => {
-      // Each rule alone, on a call of an agent that has nobody above it but by name.
+      // Each rule alone, on a call of an agent without agents above it, except by name.
       const effects = list.filter((one) => holds(one, path, made)).map(({ effect }) => effect)
       if (effects.includes('deny')) return 'deny'
       if (effects.includes('ask')) return 'ask'

@@ -2,9 +2,9 @@ import type { ToolKind } from '@troupe/kernel'
 import { identityOf } from './agent-path.ts'
 import { type CompiledRule, compileRules, type PolicyEffect, type PolicyRule } from './rule.ts'
 
-/** A call as rules see it. */
+/** The properties of a call that rules match. */
 export interface PolicyCall {
-  /** The names of the sub-agents that led to the caller, itself included; empty for the main agent. */
+  /** The names of the sub-agents that lead to the caller, itself included; empty for the main agent. */
   readonly path: readonly string[]
   readonly tool: string
   readonly kind: ToolKind
@@ -12,19 +12,19 @@ export interface PolicyCall {
   readonly args: unknown
 }
 
-/** What the rules say about a call, and why. */
+/** The effect of the rules on a call, and the reason. */
 export type Decision = {
   readonly effect: PolicyEffect
   readonly by: 'rule' | 'default'
   /** The index of the rule. */
   readonly rule?: number
-  /** The agent for which it was made: the caller, or one above it that may no more. */
+  /** The agent whose rule or default decided: the caller, or a stricter one above it. */
   readonly agent: string
   readonly reason?: string
 }
 
 /**
- * Decides on a call, and does nothing.
+ * Decides on a call, without side effects.
  * Contract: deny > ask > allow, whatever the order of the rules; without a rule read and think are allowed, everything else asks. The
  * decision for `a/b` is the strictest of those for `a` and `a/b`; a deny or ask rule that matches the main agent holds for all.
  * @example decide([{ effect: 'deny', tool: 'rm' }], { path: ['a'], tool: 'rm', kind: 'execute', args: {} }).effect // 'deny'
@@ -33,48 +33,50 @@ export function decide(rules: readonly PolicyRule[], call: PolicyCall): Decision
   return decider(compileRules(rules), call)(call.args)
 }
 
-/** Decides on the calls of one tool by one agent: all but the arguments is known beforehand. */
+/** Makes a function that decides on the calls of one tool by one agent, for which only the arguments vary. */
 export function decider(
   rules: readonly CompiledRule[],
   { path, tool, kind }: Omit<PolicyCall, 'args'>,
 ): (args: unknown) => Decision {
   const prefixes = Array.from({ length: path.length + 1 }, (_, i) => path.slice(0, i))
-  // The main agent's default is no rule for others.
+  // The main agent's default does not apply to the agents below it.
   const counting = path.length === 0 ? prefixes : prefixes.slice(1)
   const ofTool = rules.filter((rule) => rule.matchesTool(tool, kind))
   const strict = (['deny', 'ask'] as const).flatMap((effect) =>
-    ofTool.filter((rule) => rule.effect === effect).flatMap((rule) => verdictsOf(rule, prefixes)),
+    ofTool.filter((rule) => rule.effect === effect).flatMap((rule) => ruleDecisionsOf(rule, prefixes)),
   )
   const allows = ofTool
     .filter(({ effect }) => effect === 'allow')
     .map((rule) => ({ rule, covers: counting.map((prefix) => rule.matchesAgent(prefix)) }))
     .filter(({ covers }) => covers.includes(true))
-  const freely = kind === 'read' || kind === 'think'
+  const isHarmless = kind === 'read' || kind === 'think'
   const own = counting.length - 1
   const asking = counting.map((prefix): Decision => ({ effect: 'ask', by: 'default', agent: identityOf(prefix) }))
   const agent = identityOf(path)
   const allowing = allows.map(({ rule: { index, reason } }) => decided('allow', index, agent, reason))
-  const unruled: Decision = { effect: 'allow', by: 'default', agent }
+  const allowedByDefault: Decision = { effect: 'allow', by: 'default', agent }
 
-  const judge = (args: unknown): Decision => {
+  const decideOn = (args: unknown): Decision => {
     for (const { rule, decision } of strict) if (rule.matchesArgs?.(args) ?? true) return decision
     const matching = allows.map(({ rule }) => rule.matchesArgs?.(args) ?? true)
-    const bound = freely ? undefined : asking.find((_, i) => !allows.some(({ covers }, n) => matching[n] && covers[i]))
+    const bound = isHarmless
+      ? undefined
+      : asking.find((_, i) => !allows.some(({ covers }, n) => matching[n] && covers[i]))
     if (bound) return bound
-    return allowing[allows.findIndex(({ covers }, n) => matching[n] && covers[own])] ?? unruled
+    return allowing[allows.findIndex(({ covers }, n) => matching[n] && covers[own])] ?? allowedByDefault
   }
-  if ([...strict, ...allows].some(({ rule }) => rule.matchesArgs)) return judge
-  const always = judge(undefined)
+  if ([...strict, ...allows].some(({ rule }) => rule.matchesArgs)) return decideOn
+  const always = decideOn(undefined)
   return () => always
 }
 
-interface Verdict {
+interface RuleDecision {
   readonly rule: CompiledRule
   readonly decision: Decision
 }
 
-/** A rule that matches an agent on the way holds for all below it. */
-function verdictsOf(rule: CompiledRule, prefixes: readonly (readonly string[])[]): Verdict[] {
+/** Applies a rule to the caller: one that matches an agent on the path applies to all below it. */
+function ruleDecisionsOf(rule: CompiledRule, prefixes: readonly (readonly string[])[]): RuleDecision[] {
   const bound = prefixes.findLast((prefix) => rule.matchesAgent(prefix))
   if (!bound) return []
   return [{ rule, decision: decided(rule.effect, rule.index, identityOf(bound), rule.reason) }]

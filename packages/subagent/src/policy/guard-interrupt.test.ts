@@ -1,7 +1,7 @@
 import { type Json, say, type Tool } from '@troupe/kernel'
 import { runNested } from '@troupe/kernel/run'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { createBus } from './bus.ts'
 import { callOf, codeOf, noting, noUnhandledRejection } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
@@ -35,14 +35,14 @@ describe('ask without a live listener', () => {
     expect([error?.code, log]).toEqual(['INTERRUPTED', []])
   })
 
-  test('is no word in the stream but the question itself', async () => {
-    const s = stage({
+  test('adds only the question itself to the stream', async () => {
+    const s = leadHarness({
       agents: [agent('a', { tools: ['save'] })],
       tools: [noting('save', [])],
       guard: silent.guard,
       scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'save' }), completing()] },
     })
-    const first = await s.play()
+    const first = await s.run()
     const { events } = await s.resume({ [first.asked[0] ?? '']: { approved: true } })
     const speakers = new Set([...first.events, ...events].map(({ agentName }) => agentName))
     expect([...speakers].toSorted()).toEqual(['a', 'lead'])
@@ -81,7 +81,7 @@ describe('ask without a live listener', () => {
 
   const nonsense: readonly Json[] = [true, 'yes', 1, {}, { approved: 'yes' }, { approved: 1 }, null, [], [true]]
   test.each(nonsense.map((answer) => [JSON.stringify(answer), answer] as const))(
-    'an answer that is none (%s) does not run the tool',
+    'an invalid answer (%s) does not run the tool',
     async (_, answer) => {
       const log: unknown[] = []
       const tool = silent.guard(noting('save', log), A)
@@ -99,12 +99,12 @@ describe('ask without a live listener', () => {
     expect((await call.attempt(tool)).interrupts).toEqual(first.interrupts)
   })
 
-  test('where nobody can answer later, it is denied', async () => {
+  test('it is denied if the run cannot wait for an answer', async () => {
     const log: unknown[] = []
     const attempt = await callOf({ canInterrupt: false }).attempt(silent.guard(noting('save', log), A))
     expect([codeOf(attempt), attempt.result?.content, log]).toEqual([
       'POLICY_DENIED',
-      'Error: tool save: policy does not allow this call, it needs approval, and nobody is there to be asked. Go on without this call.',
+      'Error: tool save: policy does not allow this call, it needs approval and there is no one to ask. Go on without this call.',
       [],
     ])
   })
@@ -121,7 +121,7 @@ describe('edited arguments', () => {
     return { log, ...(await call.attempt(tool, { [ID]: { approved: true, arguments: text } })) }
   }
 
-  test('are what the tool gets, value and text', async () => {
+  test('reach the tool, as value and as text', async () => {
     expect((await asked('{"n":2}')).log).toEqual([{ n: 2 }, '{"n":2}'])
   })
 
@@ -132,7 +132,7 @@ describe('edited arguments', () => {
     }
   })
 
-  test('that a rule denies are denied, whoever wrote them', async () => {
+  test('that a rule denies are denied, also if a person wrote them', async () => {
     const { log, result } = await asked('{"n":2}', { rules: [{ effect: 'deny', args: { n: { equals: 2 } } }] })
     expect([log, result?.error?.code]).toEqual([[], 'POLICY_DENIED'])
   })
@@ -208,7 +208,7 @@ describe('a call that runs again', () => {
     }
   })
 
-  test('a sub-agent in it goes on where it was', async () => {
+  test('a sub-agent in it continues where it was', async () => {
     let started = 0
     const child = {
       name: 'child',

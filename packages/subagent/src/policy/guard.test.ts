@@ -90,7 +90,7 @@ describe('every way to call a tool', () => {
     expect(log).toEqual([])
   })
 
-  test('outside a call, where nothing can wait, what asks is denied or fails and never runs', async () => {
+  test('outside a call, where nothing can wait, a call that asks is denied or fails and never runs', async () => {
     for (const canInterrupt of [false, true]) {
       const log: unknown[] = []
       const ctx = createRunContext({ canInterrupt })
@@ -126,7 +126,7 @@ describe('a guarded tool', () => {
     expect(Object.isFrozen(guarded)).toBe(true)
   })
 
-  test('that is allowed and watched by nobody hands on what the tool gives, unwrapped', () => {
+  test('that is allowed, without an audit, passes on what the tool gives, unwrapped', () => {
     const args = {}
     const seen: unknown[] = []
     const guarded = ALLOW.guard(noting('t', seen), A)
@@ -134,7 +134,7 @@ describe('a guarded tool', () => {
     expect(seen[0]).toBe(args)
   })
 
-  test('is the same for the same tool and path, so that what others know of it is known once', () => {
+  test('is the same object for the same tool and path', () => {
     const tool = noting('t', [])
     expect(ALLOW.guard(tool, { path: ['a'] })).toBe(ALLOW.guard(tool, A))
     expect(ALLOW.guard(ALLOW.guard(tool, A), A)).toBe(ALLOW.guard(tool, A))
@@ -240,7 +240,7 @@ describe('a tool that is guarded already', () => {
     expect(log).toEqual([])
   })
 
-  test('a path that is none is refused', () => {
+  test('an invalid path is refused', () => {
     for (const path of [undefined, 'a', [''], [1], [['a']]]) {
       expect(() => ALLOW.guard(noting('t', []), { path: path as never })).toThrow(
         expect.objectContaining({ code: 'CONFIG_INVALID' }),

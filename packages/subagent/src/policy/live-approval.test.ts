@@ -3,7 +3,7 @@ import { KernelError, type Tool } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
 import { fakeClock } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { type ApprovalListener, type ApprovalRequest, type Bus, createBus } from './bus.ts'
 import { type Attempt, type CallOptions, callOf, codeOf, idle, noting, noUnhandledRejection } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
@@ -86,7 +86,7 @@ describe('a live listener', () => {
     }
   })
 
-  test('cannot change what the tool gets, nor can anybody else meanwhile', async () => {
+  test('cannot change the arguments that the tool gets, nor can other code meanwhile', async () => {
     const args = { deep: { n: 1 } }
     const bus = createBus({ report: () => {} })
     const ran: unknown[] = []
@@ -188,7 +188,7 @@ describe('a listener that does not answer', () => {
   })
 })
 
-describe('an abort while somebody is asked', () => {
+describe('an abort while a listener is asked', () => {
   test('is listened for only so long', async () => {
     const { signal } = new AbortController()
     const bus = createBus()
@@ -224,21 +224,21 @@ describe('an abort while somebody is asked', () => {
   })
 })
 
-test('the limits of the agents around stand still while somebody is asked', async () => {
+test('the time limits of the agents around are paused while a listener is asked', async () => {
   const bus = createBus()
   const { promise, resolve } = Promise.withResolvers<{ approved: true }>()
   bus.on('approval', () => promise)
   const ran: unknown[] = []
-  const s = stage({
+  const s = leadHarness({
     agents: [agent('a', { tools: ['save'], limits: { timeoutMs: 50 } })],
     tools: [noting('save', ran)],
     guard: createPolicy({ bus }).guard,
     scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'save' }), completing()] },
   })
-  const playing = s.play()
+  const running = s.run()
   await idle()
   s.clock.advance(10_000)
   resolve({ approved: true })
-  const { statuses } = await playing
+  const { statuses } = await running
   expect([statuses, ran.length, s.clock.pending]).toMatchObject([[{ reason: 'goal' }], 1, 0])
 })

@@ -1,21 +1,21 @@
 import { type ApprovalAnswer, type Clock, KernelError } from '@troupe/kernel'
 import type { ApprovalListener, ApprovalRequest, MessageBus, Subscription } from './bus.ts'
 
-/** How long somebody is asked. */
-export interface Patience {
+/** The limits on waiting for an answer. */
+export interface AskOptions {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly timeoutMs: number
 }
 
 /**
- * Asks all who listen at the same time; the first answer counts.
- * Contract: `undefined` if nobody has answered; rejects only when the run is aborted; leaves no listener and no timer behind.
+ * Asks all listeners at the same time; the first answer counts.
+ * Contract: gives `undefined` if none of them answers; rejects only when the run is aborted; leaves no listener and no timer behind.
  */
 export async function askLive(
   bus: MessageBus,
   question: Omit<ApprovalRequest, 'signal'>,
-  { signal, clock, timeoutMs }: Patience,
+  { signal, clock, timeoutMs }: AskOptions,
 ): Promise<ApprovalAnswer | undefined> {
   signal.throwIfAborted()
   const asked = bus.subscriptions('approval')
@@ -25,14 +25,14 @@ export async function askLive(
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort)
   const cancel = clock.after(timeoutMs, () => resolve(undefined))
-  const leaving: (() => void)[] = []
+  const cleanups: (() => void)[] = []
   try {
     const answers = asked.map(async (subscription) => {
-      const left = Promise.withResolvers<undefined>()
-      const leave = () => left.resolve(undefined)
-      subscription.waiting.add(leave)
-      leaving.push(() => subscription.waiting.delete(leave))
-      const answer = await Promise.race([answerOf(bus, subscription, request), left.promise])
+      const stopped = Promise.withResolvers<undefined>()
+      const stopWaiting = () => stopped.resolve(undefined)
+      subscription.waiting.add(stopWaiting)
+      cleanups.push(() => subscription.waiting.delete(stopWaiting))
+      const answer = await Promise.race([answerOf(bus, subscription, request), stopped.promise])
       if (answer) resolve(answer)
     })
     Promise.all(answers).then(() => resolve(undefined))
@@ -40,12 +40,12 @@ export async function askLive(
   } finally {
     cancel()
     signal.removeEventListener('abort', abort)
-    for (const forget of leaving) forget()
+    for (const cleanup of cleanups) cleanup()
     closed.abort(new KernelError('ABORTED', `approval ${question.id}: the question is closed`))
   }
 }
 
-/** What a listener answers; a failure is reported and is no answer. */
+/** Asks one listener; a failure is reported and counts as not answered. */
 async function answerOf(
   bus: MessageBus,
   subscription: Subscription,
@@ -53,16 +53,16 @@ async function answerOf(
 ): Promise<ApprovalAnswer | undefined> {
   try {
     const answer: unknown = await (subscription.listener as ApprovalListener)(request)
-    return answer === undefined ? undefined : readListened(answer)
+    return answer === undefined ? undefined : readListenerAnswer(answer)
   } catch (error) {
-    // Whoever gives up because the question was closed has not failed.
+    // A listener that gives up because the question was closed has not failed.
     if (!request.signal.aborted) bus.failed('approval', subscription, error)
     return undefined
   }
 }
 
-/** An answer that cannot be read is the failure of its listener. */
-function readListened(answer: unknown): ApprovalAnswer {
+/** Reads a listener's answer; an invalid one is a failure of the listener. */
+function readListenerAnswer(answer: unknown): ApprovalAnswer {
   try {
     return readAnswer(answer)
   } catch (cause) {
@@ -70,7 +70,7 @@ function readListened(answer: unknown): ApprovalAnswer {
   }
 }
 
-/** Contract: reads every property once and throws for what is no answer, so that nothing but a plain `approved: true` approves. */
+/** Reads an answer. Contract: reads every property once and throws unless it is valid, so that only a plain `approved: true` approves. */
 export function readAnswer(answer: unknown): ApprovalAnswer {
   const { approved, arguments: edited, message } = Object(answer) as Record<string, unknown>
   const fine = (text: unknown) => text === undefined || typeof text === 'string'

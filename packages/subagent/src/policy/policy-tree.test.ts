@@ -1,7 +1,7 @@
 import type { Json, ToolKind } from '@troupe/kernel'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
 import { createBus } from './bus.ts'
 import { decide } from './decide.ts'
@@ -53,7 +53,7 @@ test('policy cannot be bypassed in 2,000 random trees of agents (property)', asy
         const ran: number[] = []
         const invoke = (args: unknown) => `${ran.push(numberOf(args as Json))}`
         const all = flat(tree)
-        const s = stage({
+        const s = leadHarness({
           agents: all.map((one) =>
             agent(one.name, {
               tools: [
@@ -71,11 +71,11 @@ test('policy cannot be bypassed in 2,000 random trees of agents (property)', asy
             ...Object.fromEntries(all.map((one) => [one.name, [turnOf(one), completing()]])),
           },
         })
-        let act = await s.play({ canInterrupt: waits })
-        for (let i = 0; act.asked.length > 0 && i < 10; i++) {
+        let recording = await s.run({ canInterrupt: waits })
+        for (let i = 0; recording.asked.length > 0 && i < 10; i++) {
           seen.asked++
-          const questions = act.end?.interrupts ?? []
-          act = await s.resume(
+          const questions = recording.end?.interrupts ?? []
+          recording = await s.resume(
             Object.fromEntries(
               questions.map(({ id, metadata }) => [
                 id,
@@ -86,7 +86,7 @@ test('policy cannot be bypassed in 2,000 random trees of agents (property)', asy
         }
         const expected = mayRun(tree, [tree.name], rules, { live, waits })
         expect(ran.toSorted((a, b) => a - b)).toEqual(expected.toSorted((a, b) => a - b))
-        expect(act.end?.outcome).toBe('complete')
+        expect(recording.end?.outcome).toBe('complete')
         seen.ran += ran.length
         seen.kept += all.flatMap(({ uses }) => uses).length - ran.length
       },

@@ -33,7 +33,7 @@ export function noting(
   return defineTool({ name, description: name, parameters: { type: 'object' }, invoke, ...more }) as never
 }
 
-/** What one attempt of a call came to. */
+/** The outcome of one attempt of a call. */
 export interface Attempt {
   readonly result?: ToolCallResult
   readonly error?: KernelError
@@ -41,18 +41,18 @@ export interface Attempt {
   readonly interrupts: readonly Interrupt[]
 }
 
-/** How a call is made. */
+/** The options of `callOf`. */
 export interface CallOptions extends RunSettings {
   readonly args?: Json
   readonly callId?: string
 }
 
-/** A call that is made again, with all answers so far, each time in a run of its own, as after a restart: what it saved has been JSON. */
+/** A call that can be made again with all answers so far, each time in a new run and with its saved state as JSON, as after a restart. */
 export interface Call {
   attempt(tool: Tool, answers?: Answers): Promise<Attempt>
 }
 
-/** Makes calls as an agent does that knows nothing of `needsApproval`. */
+/** Makes calls like an agent that does not support `needsApproval`. */
 export function callOf({ args = {}, callId = 'c1', ...settings }: CallOptions = {}): Call {
   let known: Answers = {}
   let saved: Json | undefined
@@ -118,15 +118,15 @@ function resultOf(output: ToolOutput | void): ToolCallResult {
   return toolResult('t', output)
 }
 
-/** The code of what the model is told instead of a result. */
+/** Gives the error code of a result. */
 export const codeOf = ({ result }: Attempt): string | undefined => result?.error?.code
 
-/** Lets everything run that can run without anybody doing anything. */
+/** Waits until all pending promises and immediates have run. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** For `beforeEach`: a test fails if something is rejected in it that nobody waits for. */
+/** For `beforeEach`: fails a test that leaves an unhandled rejection. */
 export function noUnhandledRejection(): () => Promise<void> {
   const unhandled: unknown[] = []
   const note = (reason: unknown) => void unhandled.push(reason)

@@ -5,17 +5,17 @@ import { type Decision, decider, type PolicyCall } from './decide.ts'
 import { Guard } from './guard.ts'
 import { compileRules, type PolicyRule } from './rule.ts'
 
-/** What a policy goes by. */
+/** The options of `createPolicy`. */
 export interface PolicyOptions<M extends BusMessages = BusMessages> {
   /** @default none: read and think are allowed, write and execute ask */
   readonly rules?: readonly PolicyRule[]
-  /** Where live listeners are asked and audits hear of calls. @default none: who asks, asks by an interrupt */
+  /** Reaches live listeners and audits. @default none: questions become interrupts */
   readonly bus?: Bus<M>
-  /** How long live listeners have for an answer, before it is asked by an interrupt or denied. @default 300_000 */
+  /** Time for live listeners to answer, before the question becomes an interrupt or the call is denied. @default 300_000 */
   readonly askTimeoutMs?: number
 }
 
-/** Whose tool is guarded. */
+/** The agent whose tool is guarded. */
 export interface PolicyIdentity {
   /** The names of the definitions from the outermost sub-agent to this one; empty for the main agent. */
   readonly path: readonly string[]
@@ -23,18 +23,18 @@ export interface PolicyIdentity {
 
 /** Decides which calls may run. */
 export interface Policy {
-  /** What the rules say about a call; asks nobody. */
+  /** Gives the effect of the rules on a call, without asking anyone. */
   decide(call: PolicyCall): Decision
   /**
-   * The same tool, which runs only what may run.
-   * Contract: holds for every way to call it, and when a call runs again after an interrupt; it asks at most one question for a call, the
-   * tool's own `needsApproval` included, and tells the model with `POLICY_DENIED` or `TOOL_REFUSED` why a call was not run. The same
-   * tool and path give the same guarded tool.
+   * Wraps a tool so that it runs only permitted calls.
+   * Contract: applies to every way to call it, and when a call runs again after an interrupt; asks at most one question per call, the
+   * tool's own `needsApproval` included; a call that may not run gets a result with `POLICY_DENIED` or `TOOL_REFUSED`. The same tool
+   * and path give the same guarded tool.
    */
   guard(tool: Tool, identity: PolicyIdentity): Tool
 }
 
-/** What this policy has guarded, so that a tool that is handed down is guarded once. */
+/** The original of a guarded tool, so that a tool passed down to a child is guarded once. */
 interface Guarded {
   readonly tool: Tool
   readonly path: readonly string[]
@@ -42,7 +42,7 @@ interface Guarded {
 
 /**
  * Makes a policy.
- * Contract: throws `CONFIG_INVALID`, which names a wrong rule by its index; later changes of the given rules change nothing.
+ * Contract: throws `CONFIG_INVALID`, which names a wrong rule by its index; later changes to the given rules have no effect.
  * @example
  * const policy = createPolicy({ rules: [{ effect: 'deny', tool: 'shell' }, { effect: 'allow', agent: 'coder', tool: 'write_file' }] })
  * const tool = policy.guard(writeFile, { path: ['coder'] })
@@ -55,7 +55,7 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
   checkOption(
     typeof askTimeoutMs === 'number' && askTimeoutMs > 0,
     'policy',
-    'askTimeoutMs is a number of milliseconds above 0',
+    'askTimeoutMs must be a number of milliseconds above 0',
     askTimeoutMs,
   )
   const known = new WeakMap<Tool, Guarded>()
@@ -63,9 +63,9 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
 
   const guard = (tool: Tool, path: readonly string[], agent: string): Tool => {
     const { name, kind } = tool
-    const seat = Object.freeze({ agent, tool: name, kind })
+    const callerTool = Object.freeze({ agent, tool: name, kind })
     const decide = decider(compiled, { path, tool: name, kind })
-    const guarded = guardedTool(tool, new Guard({ tool, seat, path, bus, askTimeoutMs, decide }))
+    const guarded = guardedTool(tool, new Guard({ tool, callerTool, path, bus, askTimeoutMs, decide }))
     known.set(guarded, { tool, path })
     return guarded
   }
@@ -85,7 +85,7 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
   }
 }
 
-/** Contract: without `needsApproval`, which the guard asks itself: before the wraps nobody knows what the arguments will be. */
+/** Contract: has no `needsApproval`; the guard calls it, because handlers may still change the arguments before that. */
 function guardedTool(tool: Tool, guard: Guard): Tool {
   const { name, displayName, description, parameters, kind, output, effect, longRunning, onError } = tool
   return Object.freeze<Tool>({
@@ -98,13 +98,14 @@ function guardedTool(tool: Tool, guard: Guard): Tool {
     ...(effect !== undefined && { effect }),
     ...(longRunning !== undefined && { longRunning }),
     ...(onError !== undefined && { onError }),
-    // A long-running call opens by `invoke`, also where the tool has no work to start.
+    // A long-running call starts with `invoke`, even if the tool itself has none.
     ...((tool.invoke || longRunning) && {
-      invoke: (args, ctx, call) => (guard.waves(args) ? tool.invoke?.(args, ctx, call) : guard.invoke(args, ctx, call)),
+      invoke: (args, ctx, call) =>
+        guard.allowsAtOnce(args) ? tool.invoke?.(args, ctx, call) : guard.invoke(args, ctx, call),
     }),
     ...(tool.stream && {
       stream: (args, ctx, call) =>
-        guard.waves(args) && tool.stream ? tool.stream(args, ctx, call) : guard.stream(args, ctx, call),
+        guard.allowsAtOnce(args) && tool.stream ? tool.stream(args, ctx, call) : guard.stream(args, ctx, call),
     }),
   })
 }

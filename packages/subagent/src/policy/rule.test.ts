@@ -76,7 +76,7 @@ describe('special characters in names', () => {
     }
   })
 
-  test('a slash in a name is no path: neither for rules nor in an identity', () => {
+  test('a slash in a name does not make a path, neither in rules nor in an identity', () => {
     expect(denies({ agent: 'a/b' }, { path: ['a/b'] })).toBe(false)
     expect(denies({ agent: 'a' }, { path: ['a/b'] })).toBe(false)
     expect(denies({ agent: 'a%2Fb' }, { path: ['a', 'b'] })).toBe(false)
@@ -172,36 +172,36 @@ describe('arguments of a rule', () => {
   })
 })
 
-describe('a rule that is none', () => {
+describe('an invalid rule', () => {
   const wrong: [string, unknown][] = [
-    ['is an object', null],
-    ['is an object', 'deny'],
-    ['is an object', []],
-    ['effect is one of', {}],
-    ['effect is one of', { effect: 'Deny' }],
+    ['must be an object', null],
+    ['must be an object', 'deny'],
+    ['must be an object', []],
+    ['effect must be one of', {}],
+    ['effect must be one of', { effect: 'Deny' }],
     ['has an unknown option tools; did you mean tool?', { effect: 'deny', tools: 'x' }],
-    ['agent is a text', { effect: 'deny', agent: 1 }],
-    ['agent is a pattern', { effect: 'deny', agent: [] }],
-    ['agent has a name', { effect: 'deny', agent: 'a//b' }],
-    ['agent has a name', { effect: 'deny', agent: '/a' }],
-    ['agent writes %', { effect: 'deny', agent: 'a%' }],
-    ['tool writes %', { effect: 'deny', tool: '%2' }],
-    ['tool writes %', { effect: 'deny', tool: '%41' }],
-    ['tool has at most 256', { effect: 'deny', tool: 'x'.repeat(257) }],
-    ['kind is one of', { effect: 'deny', kind: 'delete' }],
-    ['reason is a text', { effect: 'deny', reason: 1 }],
-    ['args names arguments', { effect: 'deny', args: {} }],
-    ['args names arguments', { effect: 'deny', args: [] }],
-    ['args.x is { equals }', { effect: 'deny', args: { x: 'y' } }],
-    ['args.x knows glob', { effect: 'deny', args: { x: { regex: '(a+)+$' } } }],
-    ['args.x knows equals', { effect: 'deny', args: { x: { equals: 1, glob: '*' } } }],
-    ['args.x knows glob', { effect: 'deny', args: { x: { not: { not: { equals: 1 } } } } }],
-    ['args.x knows not', { effect: 'deny', args: { x: { not: { equals: 1 }, glob: '*' } } }],
-    ['args.x equals is plain JSON', { effect: 'deny', args: { x: { equals: undefined } } }],
-    ['args.x equals is plain JSON', { effect: 'deny', args: { x: { equals: new Date(0) } } }],
-    ['args.x glob is', { effect: 'deny', args: { x: { glob: 1 } } }],
-    ['args.x glob is', { effect: 'deny', args: { x: { glob: [] } } }],
-    ['args.x has at most 256', { effect: 'deny', args: { x: { glob: '*'.repeat(257) } } }],
+    ['agent must be a text', { effect: 'deny', agent: 1 }],
+    ['agent must be a pattern', { effect: 'deny', agent: [] }],
+    ['agent must have a name', { effect: 'deny', agent: 'a//b' }],
+    ['agent must have a name', { effect: 'deny', agent: '/a' }],
+    ['agent must write %', { effect: 'deny', agent: 'a%' }],
+    ['tool must write %', { effect: 'deny', tool: '%2' }],
+    ['tool must write %', { effect: 'deny', tool: '%41' }],
+    ['tool must have at most 256', { effect: 'deny', tool: 'x'.repeat(257) }],
+    ['kind must be one of', { effect: 'deny', kind: 'delete' }],
+    ['reason must be a text', { effect: 'deny', reason: 1 }],
+    ['args must map names of arguments', { effect: 'deny', args: {} }],
+    ['args must map names of arguments', { effect: 'deny', args: [] }],
+    ['args.x must be { equals }', { effect: 'deny', args: { x: 'y' } }],
+    ['args.x must have no keys but glob', { effect: 'deny', args: { x: { regex: '(a+)+$' } } }],
+    ['args.x must have no keys but equals', { effect: 'deny', args: { x: { equals: 1, glob: '*' } } }],
+    ['args.x must have no keys but glob', { effect: 'deny', args: { x: { not: { not: { equals: 1 } } } } }],
+    ['args.x must have no keys but not', { effect: 'deny', args: { x: { not: { equals: 1 }, glob: '*' } } }],
+    ['args.x equals must be plain JSON', { effect: 'deny', args: { x: { equals: undefined } } }],
+    ['args.x equals must be plain JSON', { effect: 'deny', args: { x: { equals: new Date(0) } } }],
+    ['args.x glob must be', { effect: 'deny', args: { x: { glob: 1 } } }],
+    ['args.x glob must be', { effect: 'deny', args: { x: { glob: [] } } }],
+    ['args.x must have at most 256', { effect: 'deny', args: { x: { glob: '*'.repeat(257) } } }],
   ]
   test.each(wrong)('%s: %j', (expected, rule) => {
     const rules = [{ effect: 'allow' }, rule] as PolicyRule[]

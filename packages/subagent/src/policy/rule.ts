@@ -1,8 +1,8 @@
 import { got, KernelError, suggestion, type ToolKind } from '@troupe/kernel'
-import { compileName, compilePath, type Wrong } from './agent-path.ts'
+import { compileName, compilePath, type MakeError } from './agent-path.ts'
 import { type ArgMatcher, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
 
-/** What a rule says about a call. */
+/** The effect of a rule on a call. */
 export type PolicyEffect = 'deny' | 'ask' | 'allow'
 
 /**
@@ -18,18 +18,18 @@ export type PolicyRule = {
   readonly kind?: ToolKind | readonly ToolKind[]
   /** By the name of an argument. */
   readonly args?: { readonly [name: string]: ArgMatcher }
-  /** Told to the model that is denied, or to the person who is asked. */
+  /** Shown to the model whose call is denied, or to the person who is asked. */
   readonly reason?: string
 }
 
-/** A rule that was checked. */
+/** A checked rule, ready to match. */
 export interface CompiledRule {
   readonly index: number
   readonly effect: PolicyEffect
   readonly reason: string | undefined
   matchesAgent(path: readonly string[]): boolean
   matchesTool(name: string, kind: ToolKind): boolean
-  /** Absent if the rule says nothing about arguments. */
+  /** Absent if the rule has no conditions on arguments. */
   readonly matchesArgs: MatchArgs | undefined
 }
 
@@ -37,28 +37,28 @@ const EFFECTS: readonly unknown[] = ['deny', 'ask', 'allow'] satisfies PolicyEff
 const KINDS: readonly unknown[] = ['read', 'write', 'execute', 'think'] satisfies ToolKind[]
 const KEYS = ['effect', 'agent', 'tool', 'kind', 'args', 'reason']
 
-/** Contract: throws `CONFIG_INVALID` that names the rule by its index; nothing of the given rules is kept. */
+/** Contract: throws `CONFIG_INVALID` that names the rule by its index; keeps no reference to the given rules. */
 export function compileRules(rules: readonly PolicyRule[]): readonly CompiledRule[] {
   const list: unknown = rules
-  if (!Array.isArray(list)) throw new KernelError('CONFIG_INVALID', `policy: rules is a list, ${got(list)}`)
+  if (!Array.isArray(list)) throw new KernelError('CONFIG_INVALID', `policy: rules must be a list, ${got(list)}`)
   return list.map(compileRule)
 }
 
 function compileRule(rule: unknown, index: number): CompiledRule {
-  const wrongAt = (where: string): Wrong => wrongIn(index, where)
-  const wrong = wrongIn(index, '')
-  if (!isRecord(rule)) throw wrong(`is an object with an effect, ${got(rule)}`)
+  const errorAt = (where: string): MakeError => errorIn(index, where)
+  const makeError = errorIn(index, '')
+  if (!isRecord(rule)) throw makeError(`must be an object with an effect, ${got(rule)}`)
   for (const key of Object.keys(rule)) {
-    if (!KEYS.includes(key)) throw wrong(`has an unknown option ${key}; ${suggestion(key, KEYS)}`)
+    if (!KEYS.includes(key)) throw makeError(`has an unknown option ${key}; ${suggestion(key, KEYS)}`)
   }
   const { effect, agent, tool, kind, args, reason } = rule
-  if (!EFFECTS.includes(effect)) throw wrongAt('effect')(`is one of ${EFFECTS.join(', ')}, ${got(effect)}`)
-  if (reason !== undefined && typeof reason !== 'string') throw wrongAt('reason')(`is a text, ${got(reason)}`)
-  const agents = texts(agent, wrongAt('agent'))?.map((pattern) => compilePath(pattern, wrongAt('agent')))
-  const tools = texts(tool, wrongAt('tool'))?.map((pattern) => compileName(pattern, wrongAt('tool')))
-  const kinds = texts(kind, wrongAt('kind'))
+  if (!EFFECTS.includes(effect)) throw errorAt('effect')(`must be one of ${EFFECTS.join(', ')}, ${got(effect)}`)
+  if (reason !== undefined && typeof reason !== 'string') throw errorAt('reason')(`must be a text, ${got(reason)}`)
+  const agents = texts(agent, errorAt('agent'))?.map((pattern) => compilePath(pattern, errorAt('agent')))
+  const tools = texts(tool, errorAt('tool'))?.map((pattern) => compileName(pattern, errorAt('tool')))
+  const kinds = texts(kind, errorAt('kind'))
   for (const one of kinds ?? []) {
-    if (!KINDS.includes(one)) throw wrongAt('kind')(`is one of ${KINDS.join(', ')}, ${got(one)}`)
+    if (!KINDS.includes(one)) throw errorAt('kind')(`must be one of ${KINDS.join(', ')}, ${got(one)}`)
   }
   return {
     index,
@@ -66,22 +66,22 @@ function compileRule(rule: unknown, index: number): CompiledRule {
     reason,
     matchesAgent: (path) => agents?.some((matches) => matches(path)) ?? true,
     matchesTool: (name, of) => (tools?.some((matches) => matches(name)) ?? true) && (kinds?.includes(of) ?? true),
-    matchesArgs: args === undefined ? undefined : compileArgs(args, effect === 'allow', wrongAt),
+    matchesArgs: args === undefined ? undefined : compileArgs(args, effect === 'allow', errorAt),
   }
 }
 
-function wrongIn(index: number, where: string): Wrong {
+function errorIn(index: number, where: string): MakeError {
   const place = `rules[${index}]${where === '' ? '' : `.${where}`}`
   return (expected) => new KernelError('CONFIG_INVALID', `policy: ${place} ${expected}`, { details: { rule: index } })
 }
 
-function texts(value: unknown, wrong: Wrong): readonly string[] | undefined {
+function texts(value: unknown, makeError: MakeError): readonly string[] | undefined {
   if (value === undefined) return undefined
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
-  if (list.length === 0) throw wrong('is a pattern or a list of them, got an empty list')
+  if (list.length === 0) throw makeError('must be a pattern or a list of patterns, got an empty list')
   return list.map((text) => {
-    if (typeof text !== 'string') throw wrong(`is a text or a list of them, ${got(text)}`)
-    checkLength(text, wrong)
+    if (typeof text !== 'string') throw makeError(`must be a text or a list of texts, ${got(text)}`)
+    checkLength(text, makeError)
     return text
   })
 }

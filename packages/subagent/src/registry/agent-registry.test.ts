@@ -5,8 +5,8 @@ import type { KernelError } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { AgentRegistry, type AgentRegistryOptions } from '../index.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { loadAgents } from '../node.ts'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 
 /** A registry with agents, and what it reported. */
@@ -34,7 +34,7 @@ describe('registration (注册流程)', () => {
     ])
   })
 
-  test('what is registered may be plain options, as in the walk-through of the spec', () => {
+  test('plain options can be registered, as in the walk-through of the spec', () => {
     const { registry } = registryOf()
     const input = { inputs: { task: { description: 'Task to perform', type: 'string', required: true } } } as const
     expect(
@@ -60,7 +60,7 @@ describe('registration (注册流程)', () => {
     expect(reports).toMatchObject([{ code: 'SUBAGENT_DUPLICATE', details: { name: 'a' } }])
   })
 
-  test('what is no definition is CONFIG_INVALID', () => {
+  test('an invalid definition is CONFIG_INVALID', () => {
     expect(() => registryOf().registry.registerAgent({ name: 'x' } as never)).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID' }),
     )
@@ -83,7 +83,7 @@ describe('registration (注册流程)', () => {
 })
 
 describe('error handling (错误处理): one that fails to wrap is reported, and the others go on', () => {
-  test('a model that nobody has', () => {
+  test('an unknown model', () => {
     const { registry, reports } = registryOf({}, agent('a', { model: 'nowhere' }), agent('b'))
     expect([namesOf(registry.tools()), namesOf(registry.tools())]).toEqual([['b'], ['b']])
     expect(reports).toMatchObject([
@@ -126,12 +126,12 @@ describe('allowed and excluded lists (允许/排除列表)', () => {
   })
 
   test('an excluded agent cannot be called by another agent either', async () => {
-    const s = stage({
+    const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b')],
       excluded: ['b'],
       scripts: { lead: [calling('a'), 'Done.'], a: [calling('b'), completing()], b: [completing()] },
     })
-    await s.play()
+    await s.run()
     expect([s.models.b?.requests, s.reports.map(({ code }) => code)]).toEqual([[], ['SUBAGENT_TOOLS_UNRESOLVED']])
   })
 })
@@ -148,7 +148,7 @@ describe('overrides', () => {
     },
   )
 
-  test('are merged deep: what is not named stays', () => {
+  test('are merged deeply: options that are not named stay', () => {
     expect(overriddenBy({ limits: { maxTurns: 9 } })?.limits).toEqual({ maxTurns: 9, maxTokens: 100 })
     expect(overriddenBy({ description: 'Other.' })).toMatchObject({
       description: 'Other.',
@@ -181,7 +181,7 @@ describe('overrides', () => {
   })
 
   test.each<[string, object]>([
-    ['a limit that is none', { limits: { maxTurns: -1 } }],
+    ['an invalid limit', { limits: { maxTurns: -1 } }],
     ['a prompt with a missing name', { prompt: '${x}' }],
   ])('%s is CONFIG_INVALID when the agent is registered', (_, override) => {
     expect(() => overriddenBy(override)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
@@ -189,7 +189,7 @@ describe('overrides', () => {
 })
 
 test.each<[string, object]>([
-  ['allowed that is no list', { allowed: 'a' }],
+  ['allowed that is not a list', { allowed: 'a' }],
   ['excluded with a number', { excluded: [1] }],
   ['enabled as text', { enabled: 'yes' }],
   ['overrides that are a list', { overrides: [] }],

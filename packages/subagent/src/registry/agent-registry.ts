@@ -8,22 +8,22 @@ import { compileNames } from '../glob.ts'
 import { invokeAgentTool } from './invoke-agent-tool.ts'
 import { type AgentOverride, checkOverrides, overridden } from './overrides.ts'
 
-/** What the agents of a registry share. */
+/** The options of an `AgentRegistry`, shared by its agents. */
 export interface AgentRegistryOptions extends Omit<SubagentEnvironment, 'agents'> {
-  /** Whether there are agents at all. @default true */
+  /** Whether the registry offers any agents. @default true */
   readonly enabled?: boolean
-  /** The names, or patterns, of the agents that there are. @default all */
+  /** Names or patterns of the agents to offer. @default all */
   readonly allowed?: readonly string[]
-  /** The names, or patterns, of agents that there are not, even if allowed. @default [] */
+  /** Names or patterns of agents not to offer, even if allowed. @default [] */
   readonly excluded?: readonly string[]
   /** Changes to definitions, by name. @default {} */
   readonly overrides?: { readonly [name: string]: AgentOverride }
 }
 
-/** The agents that were read from files, and what was wrong with the other files. */
+/** The agents read from files, and the errors of the files that are not agents. */
 export interface LoadedAgents {
   readonly definitions: readonly AgentDefinition[]
-  /** One for each file that is not an agent, with file and line. */
+  /** One error with file and line for each file that is not an agent. */
   readonly errors: readonly KernelError[]
 }
 
@@ -39,7 +39,7 @@ const ALIASES = { allow: 'allowed', allowlist: 'allowed', deny: 'excluded', excl
 
 /**
  * The agents of an app.
- * Contract: register before the first run; an agent that is not allowed, or excluded, is neither listed nor found nor declared.
+ * Contract: register before the first run; an agent that is excluded or not allowed is neither listed, nor found, nor offered as a tool.
  * @example
  * const agents = new AgentRegistry({ factory: chatModelAgent, model, tools: [readFile, grep] })
  * agents.registerAgent(investigator)
@@ -59,7 +59,7 @@ export class AgentRegistry {
     checkOptionNames(who, options, NAMES, ALIASES)
     this.#env = new Environment(options, (name) => this.getDefinition(name))
     const { enabled = true, allowed = ['*'], excluded = [], overrides = {} } = options
-    checkOption(typeof enabled === 'boolean', who, 'enabled is true or false', enabled)
+    checkOption(typeof enabled === 'boolean', who, 'enabled must be true or false', enabled)
     checkOverrides(overrides)
     this.enabled = enabled
     this.#isAllowed = compileNames(checkPatterns(who, ['allowed'], allowed))
@@ -67,12 +67,12 @@ export class AgentRegistry {
     this.#overrides = overrides
   }
 
-  /** Adds an agent. Contract: the first of a name stays, and the second is reported; tells whether it was added. */
+  /** Adds an agent and returns whether it was added. Contract: the first agent of a name stays; a second one is reported. */
   registerAgent(definition: AgentDefinition | AgentOptions): boolean {
     const defined = isDefinition(definition) ? definition : defineAgent(definition)
     const { name } = defined
     if (this.#definitions.has(name)) {
-      const message = `registry: an agent of this name is registered already and stays, ${got(name)}`
+      const message = `registry: an agent of this name is already registered, so the second one is ignored, ${got(name)}`
       this.#env.report(new KernelError('SUBAGENT_DUPLICATE', message, { details: { name } }))
       return false
     }
@@ -81,21 +81,21 @@ export class AgentRegistry {
     return true
   }
 
-  /** Adds agents that were read from files, by `loadAgents` of `@troupe/subagent/node`. Contract: a file that is not an agent is reported, and the others are added. */
+  /** Adds agents read from files by `loadAgents` of `@troupe/subagent/node`. Contract: reports each file that is not an agent and adds the others. */
   registerLoaded({ definitions, errors }: LoadedAgents): void {
     for (const error of errors) this.#env.report(error)
     for (const definition of definitions) this.#reporting(() => this.registerAgent(definition))
   }
 
   getAllDefinitions(): readonly AgentDefinition[] {
-    return [...this.#definitions.values()].filter(({ name }) => this.#isThere(name))
+    return [...this.#definitions.values()].filter(({ name }) => this.#isOffered(name))
   }
 
   getDefinition(name: string): AgentDefinition | undefined {
-    return this.#isThere(name) ? this.#definitions.get(name) : undefined
+    return this.#isOffered(name) ? this.#definitions.get(name) : undefined
   }
 
-  /** One tool per agent. Contract: an agent that cannot be one is reported once, and the others go on. */
+  /** Gives one tool per agent. Contract: an agent that cannot become a tool is reported once and left out. */
   tools(): readonly SubagentTool[] {
     return this.getAllDefinitions().flatMap((definition) => {
       const known = this.#tools.get(definition) ?? this.#wrap(definition)
@@ -103,12 +103,12 @@ export class AgentRegistry {
     })
   }
 
-  /** One tool for all agents: `invoke_agent { agent_name, … }`. */
+  /** Gives one tool for all agents: `invoke_agent { agent_name, … }`. */
   invokeAgentTool(): Tool {
     return invokeAgentTool(this.tools())
   }
 
-  #isThere(name: string): boolean {
+  #isOffered(name: string): boolean {
     return this.enabled && this.#isAllowed(name) && !this.#isExcluded(name)
   }
 
@@ -116,11 +116,11 @@ export class AgentRegistry {
     let wrapped: SubagentTool | KernelError
     try {
       const { name } = definition
-      checkOption(!this.#env.tools.has(name), `agent ${name}`, 'has not the name of a tool', name)
+      checkOption(!this.#env.tools.has(name), `agent ${name}`, 'must not have the name of a tool', name)
       wrapped = new SubagentTool(new AgentExecutor(definition, this.#env))
     } catch (cause) {
       const { code, message, details } = KernelError.from(cause)
-      wrapped = new KernelError(code, `registry: cannot make a tool of it, ${message}`, { cause, details })
+      wrapped = new KernelError(code, `registry: cannot make a tool of an agent, ${message}`, { cause, details })
       this.#env.report(wrapped)
     }
     this.#tools.set(definition, wrapped)

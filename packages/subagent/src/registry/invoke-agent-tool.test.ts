@@ -1,7 +1,7 @@
 import { testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { agent, calling, completing, stage } from '../stage.fixture.ts'
+import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 
 const input = (properties: Record<string, string>) => ({
   inputs: Object.fromEntries(
@@ -13,7 +13,7 @@ const input = (properties: Record<string, string>) => ({
 })
 const invoke = (args: Record<string, unknown>) => calling({ name: 'invoke_agent', arguments: args as never })
 const setting = (args: Record<string, unknown>) =>
-  stage({
+  leadHarness({
     agents: [
       agent('find', { input: input({ what: 'string', max: 'integer' }), prompt: 'Find ${what}.' }),
       agent('sum', { input: z.object({ what: z.array(z.number()), note: z.string().trim().optional() }) }),
@@ -55,7 +55,7 @@ describe('one tool for all agents (ruling 16)', () => {
 
   test('runs the agent as its own tool would', async () => {
     const s = setting({ agent_name: 'find', what: 'x', max: 1 })
-    const { statuses, results } = await s.play()
+    const { statuses, results } = await s.run()
     expect([statuses, results]).toMatchObject([
       [{ agent: 'find', reason: 'goal', output: 'Found.' }],
       [{ name: 'invoke_agent', content: 'Found.' }],
@@ -64,9 +64,9 @@ describe('one tool for all agents (ruling 16)', () => {
     expect(s.models.find?.requests[0]?.messages[0]?.content).toBe('{"what":"x","max":1}')
   })
 
-  test('what a Standard Schema makes of the arguments reaches the agent', async () => {
+  test('arguments transformed by a Standard Schema reach the agent', async () => {
     const s = setting({ agent_name: 'sum', what: [1, 2], note: ' n ' })
-    await s.play()
+    await s.run()
     expect(s.models.sum?.requests[0]?.messages[0]?.content).toBe('{"what":[1,2],"note":"n"}')
   })
 
@@ -77,13 +77,13 @@ describe('one tool for all agents (ruling 16)', () => {
     ['none', { agent_name: 'find' }],
   ])('are validated against the schema of the agent that is named: %s', async (_, args) => {
     const s = setting(args)
-    const { results } = await s.play()
+    const { results } = await s.run()
     expect(results).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
     expect([s.models.find?.requests, s.models.sum?.requests]).toEqual([[], []])
   })
 
   test('an unknown agent is answered with the names there are', async () => {
-    const { results } = await setting({ agent_name: 'nobody' }).play()
+    const { results } = await setting({ agent_name: 'nobody' }).run()
     expect(results).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
     const made = setting({}).registry.invokeAgentTool()
     expect(await made.invoke?.({ agent_name: 'nobody' }, {} as never, {} as never)).toMatchObject({
@@ -92,9 +92,9 @@ describe('one tool for all agents (ruling 16)', () => {
     })
   })
 
-  test('without agents there is still a tool, and nobody to call', async () => {
-    const s = stage({ agents: [], invoke: true, scripts: { lead: [invoke({ agent_name: 'x' }), 'Done.'] } })
-    expect((await s.play()).results).toMatchObject([{ error: { code: 'SUBAGENT_UNKNOWN' } }])
+  test('without agents there is still a tool, with nothing to call', async () => {
+    const s = leadHarness({ agents: [], invoke: true, scripts: { lead: [invoke({ agent_name: 'x' }), 'Done.'] } })
+    expect((await s.run()).results).toMatchObject([{ error: { code: 'SUBAGENT_UNKNOWN' } }])
   })
 
   test('a schema with references is not torn apart', () => {
@@ -102,7 +102,7 @@ describe('one tool for all agents (ruling 16)', () => {
       readonly children: readonly Tree[]
     }
     const tree: z.ZodType<Tree> = z.lazy(() => z.object({ children: z.array(tree) }))
-    const s = stage({ agents: [agent('a', { input: z.object({ tree }) })], scripts: {} })
+    const s = leadHarness({ agents: [agent('a', { input: z.object({ tree }) })], scripts: {} })
     expect(s.registry.invokeAgentTool().parameters).toMatchObject({ properties: { tree: {} } })
   })
 })

@@ -12,8 +12,8 @@ import { INVOKE_AGENT } from '../define/define-agent.ts'
 import type { SubagentTool } from '../execute/subagent-tool.ts'
 
 /**
- * One tool for all agents: `invoke_agent { agent_name, … }`, with the inputs of the agent beside its name.
- * Contract: arguments are validated against the schema of the agent that is named, and run as by its own tool.
+ * Makes one tool for all agents: `invoke_agent { agent_name, … }`, with the inputs of the agent beside its name.
+ * Contract: validates the arguments against the schema of the named agent and runs it like its own tool.
  */
 export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
@@ -30,7 +30,9 @@ export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
       const tool = byName.get(name)
       if (!tool) {
         const known = [...byName.keys()].join(', ') || 'none'
-        return failed(new KernelError('SUBAGENT_UNKNOWN', `${INVOKE_AGENT}: the agents are ${known}, got "${name}"`))
+        return failed(
+          new KernelError('SUBAGENT_UNKNOWN', `${INVOKE_AGENT}: agent_name must be one of ${known}, got "${name}"`),
+        )
       }
       let validated: unknown
       try {
@@ -59,14 +61,14 @@ function describe(tools: readonly SubagentTool[]): string {
   return `Calls an agent by its name, with its inputs beside the name.\n${lines.join('\n')}`
 }
 
-/** The inputs of all agents side by side; which belongs to whom is in the description, and is checked when the call runs. */
+/** Merges the inputs of all agents; the description says which agent has which, and the call is validated when it runs. */
 function parametersOf(tools: readonly SubagentTool[]): JsonSchema {
   const forms = new Map<string, Map<string, JsonObject>>()
   for (const tool of tools) {
     for (const [name, schema] of Object.entries((schemaOf(tool).properties ?? {}) as JsonObject)) {
       const text = JSON.stringify(schema)
       const known = forms.get(name) ?? new Map<string, JsonObject>()
-      // A reference leads nowhere outside the schema it stands in.
+      // A reference cannot be resolved outside its own schema.
       if (!text.includes('"$ref"') && typeof schema === 'object') known.set(text, schema as JsonObject)
       forms.set(name, known)
     }

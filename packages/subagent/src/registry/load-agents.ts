@@ -7,7 +7,7 @@ import { parseAgent } from './parse-agent.ts'
 
 /**
  * Reads the Markdown files of a folder, in the order of their names.
- * Contract: one bad file does not stop the others; a folder that cannot be read is one error.
+ * Contract: one bad file does not stop the others; a folder that cannot be read gives one error.
  * @example registry.registerLoaded(await loadAgents('agents'))
  */
 export async function loadAgents(folder: string): Promise<LoadedAgents> {

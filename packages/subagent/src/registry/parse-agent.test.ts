@@ -48,7 +48,7 @@ const withLines = (lines: string, body = 'Help.') =>
   `---\nname: x\ndescription: d\ninput: { inputs: { a: { type: string, description: d } } }\n${lines}\n---\n${body}\n`
 
 describe('an agent in a Markdown file', () => {
-  test('has what defineAgent takes in its front matter, and its prompt below', () => {
+  test('has the options of defineAgent in its front matter, and its prompt below', () => {
     const defined = parseAgent(FILE.replace('60_000', '60000'), 'x.md')
     expect(isDefinition(defined)).toBe(true)
     expect(defined).toMatchObject({
@@ -91,10 +91,10 @@ describe('an agent in a Markdown file', () => {
       8,
       /parameter a.*"date"/,
     ],
-    ['a limit that is none', withLines('limits: { maxTurns: no }'), 5, /limits.maxTurns/],
-    ['a tool that is no name', withLines('tools:\n  - grep\n  - 3'), 7, /tools\.1/],
+    ['an invalid limit', withLines('limits: { maxTurns: no }'), 5, /limits.maxTurns/],
+    ['a tool that is not a name', withLines('tools:\n  - grep\n  - 3'), 7, /tools\.1/],
     ['a missing name in the prompt', withLines('model: m', '\n\nDo ${b} and ${c}.'), 9, /\$\{b\}, \$\{c\}/],
-    ['no prompt', withLines('model: m', ''), 7, /prompt is a text/],
+    ['no prompt', withLines('model: m', ''), 7, /prompt must be a text/],
     ['a prompt in the front matter', withLines('model: m\nprompt: Help.'), 6, /below the front matter/],
     ['no name', '---\ndescription: d\n---\nHelp.', 2, /name/],
     ['a key that occurs twice', withLines('model: a\nmodel: b'), 6, /unique/i],
@@ -102,9 +102,9 @@ describe('an agent in a Markdown file', () => {
     ['a tag of its own', withLines('model: !secret x'), 5, /tag/i],
     ['front matter that is a list', '---\n- a\n---\nHelp.', 2, /keys and values/],
     ['empty front matter', '---\n---\nHelp.', 2, /name/],
-    ['no front matter', 'Help.', 1, /begins with/],
-    ['front matter without an end', '---\nname: x\n\nHelp.', 4, /ends with/],
-    ['nothing at all', '', 1, /begins with/],
+    ['no front matter', 'Help.', 1, /must begin with/],
+    ['front matter without an end', '---\nname: x\n\nHelp.', 4, /must end with/],
+    ['nothing at all', '', 1, /must begin with/],
   ])('%s is refused with file and line', (_, text, line, message) => {
     const error = errorOf(text)
     expect([error.code, error.details, error.message]).toEqual([
@@ -165,7 +165,7 @@ describe('an agent in a Markdown file', () => {
   })
 })
 
-test('loading a folder: what cannot be read is an error of its own', async () => {
+test('loading a folder: each file that cannot be read gives its own error', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'agents-'))
   try {
     await mkdir(join(folder, 'folder.md'))

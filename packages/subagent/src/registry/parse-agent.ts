@@ -1,11 +1,11 @@
 import { KernelError } from '@troupe/kernel'
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { isPlain } from '../define/config-error.ts'
 import { type AgentDefinition, type AgentOptions, defineAgent } from '../define/define-agent.ts'
-import { isPlain } from '../define/misfit.ts'
 
 /**
- * Reads an agent from Markdown: what `defineAgent` takes as YAML between two lines of `---`, then the prompt.
- * Contract: whatever is wrong, unknown keys included, is `SUBAGENT_FILE_INVALID` with file and line.
+ * Reads an agent from Markdown: the options of `defineAgent` as YAML between two lines of `---`, then the prompt.
+ * Contract: throws `SUBAGENT_FILE_INVALID` with file and line for any mistake, unknown keys included.
  * @example const agent = parseAgent(await readFile('agents/investigator.md', 'utf8'), 'agents/investigator.md')
  */
 export function parseAgent(text: string, file: string): AgentDefinition {
@@ -18,7 +18,11 @@ export function parseAgent(text: string, file: string): AgentDefinition {
   if (problem) throw invalid(file, lineAt(problem.pos[0]), problem.message, problem)
   const options = document.contents === null ? {} : frontMatter(document, file)
   if ('prompt' in options) {
-    throw invalid(file, lineAt(offsetOf(document.contents, ['prompt'])), 'the prompt stands below the front matter')
+    throw invalid(
+      file,
+      lineAt(offsetOf(document.contents, ['prompt'])),
+      'write the prompt below the front matter, not in it',
+    )
   }
   try {
     return defineAgent({ ...options, prompt: body } as unknown as AgentOptions)
@@ -37,7 +41,7 @@ function frontMatter(document: Document, file: string): Record<string, unknown> 
   } catch (cause) {
     throw invalid(file, 2, KernelError.from(cause).message, cause)
   }
-  if (!isPlain(value)) throw invalid(file, 2, 'the front matter is a list of keys and values')
+  if (!isPlain(value)) throw invalid(file, 2, 'the front matter must be a list of keys and values')
   return value as Record<string, unknown>
 }
 
@@ -47,19 +51,20 @@ function split(
 ): { readonly yaml: string; readonly body: string; readonly bodyLine: number } {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   const end = lines.findIndex((line, i) => i > 0 && line.trimEnd() === '---')
-  if (lines[0]?.trimEnd() !== '---') throw invalid(file, 1, 'begins with a line of ---, then its front matter')
-  if (end === -1) throw invalid(file, lines.length, 'the front matter ends with a line of ---')
+  if (lines[0]?.trimEnd() !== '---')
+    throw invalid(file, 1, 'the file must begin with a line of ---, then its front matter')
+  if (end === -1) throw invalid(file, lines.length, 'the front matter must end with a line of ---')
   const body = lines.slice(end + 1)
   const first = body.findIndex((line) => line.trim() !== '')
   return { yaml: lines.slice(1, end).join('\n'), body: body.join('\n').trim(), bodyLine: end + 2 + Math.max(0, first) }
 }
 
-/** How many lines of a text end before a place in it. */
+/** Counts the lines of a text that end before an offset. */
 function linesIn(text: string, at: unknown): number {
   return text.slice(0, typeof at === 'number' ? at : 0).split('\n').length - 1
 }
 
-/** Where a key stands, or the deepest one above it that is there. */
+/** Finds the offset of a key, or of its deepest ancestor that exists. */
 function offsetOf(root: unknown, path: readonly string[]): number {
   let node: unknown = root
   let offset = (root as Node | null)?.range?.[0] ?? 0

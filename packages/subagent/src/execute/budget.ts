@@ -18,7 +18,7 @@ import { soundUsage, tokensOf, usageBetween } from './tokens.ts'
 /** A limit that can end an agent's work. */
 export type LimitReason = 'max-turns' | 'timeout' | 'max-tokens' | 'max-tool-calls' | 'depth'
 
-/** What an agent has used so far, as it survives a question to a person. */
+/** The use of an agent so far, saved while it waits for a person. */
 export type Spent = {
   readonly turns: number
   readonly toolCalls: number
@@ -27,27 +27,27 @@ export type Spent = {
   readonly childrenUsage: Usage
   readonly childrenToolCalls: number
   readonly refused: boolean
-  /** The calls among them that have no result yet: they run again and count once. */
+  /** The counted calls without a result: they run again and count once. */
   readonly waiting: readonly string[]
 }
 
-/** Where the ledger of an agent's call stands in the contexts below it. */
-export const LEDGER: ReturnType<typeof contextKey<Ledger>> = contextKey<Ledger>('subagent')
+/** The context key of the budget that applies to a call. */
+export const BUDGET: ReturnType<typeof contextKey<Budget>> = contextKey<Budget>('subagent')
 
-/** Contract: throws `CONFIG_INVALID` where no agent is at work. */
-export function ledgerOf(ctx: RunContext): Ledger {
-  const ledger = ctx.get(LEDGER)
-  if (ledger) return ledger
-  throw new KernelError('CONFIG_INVALID', `agent ${ctx.agentName}: runs inside a SubagentTool only`)
+/** Gives the budget in a context. Contract: throws `CONFIG_INVALID` outside a sub-agent. */
+export function budgetOf(ctx: RunContext): Budget {
+  const budget = ctx.get(BUDGET)
+  if (budget) return budget
+  throw new KernelError('CONFIG_INVALID', `agent ${ctx.agentName}: must run inside a SubagentTool`)
 }
 
 /**
- * What one call of an agent uses, and what stops it.
- * Contract: what agents below it use counts here too, as it is used, so one budget holds for the tree; everything in it is JSON in `spent`, or follows from the history.
+ * Counts what one call of an agent uses, and stops the agent at its limits.
+ * Contract: the use of agents below counts here too, as it happens, so that one budget covers the tree; all of its state is JSON in `spent` or follows from the history.
  */
-export class Ledger {
+export class Budget {
   readonly path: readonly string[]
-  readonly parent: Ledger | undefined
+  readonly parent: Budget | undefined
   readonly depth: number
   readonly limits: Required<AgentLimits>
   readonly watch: Stopwatch
@@ -60,29 +60,29 @@ export class Ledger {
   usage: Usage = NO_USAGE
   childrenUsage: Usage = NO_USAGE
   output: { readonly value: Json } | undefined
-  /** Set as soon as a completion was accepted in this attempt, before its result is in the history. */
+  /** Set as soon as a result is accepted in this attempt, before it is in the history. */
   completed = false
-  /** The first limit that was reached; `own` is false where it is that of an agent above. */
+  /** The first limit that was reached; `own` is false for the limit of an agent above. */
   stopped: { readonly reason: LimitReason; readonly error: KernelError; readonly own: boolean } | undefined
   #toolCalls = 0
   #childrenToolCalls = 0
   #refused = false
-  #missed: KernelError | undefined
+  #skipped: KernelError | undefined
   readonly #counted: Set<string> = new Set()
-  #again: Set<string> = new Set()
+  #rerun: Set<string> = new Set()
   #allowedMs = 0
-  #heardTokens: Usage = NO_USAGE
+  #usageAtStart: Usage = NO_USAGE
   #abort: ((error: KernelError) => void) | undefined
 
   constructor(path: readonly string[], limits: Required<AgentLimits>, ctx: RunContext) {
     this.path = path
     this.limits = limits
-    this.parent = ctx.get(LEDGER)
+    this.parent = ctx.get(BUDGET)
     this.depth = (this.parent?.depth ?? 0) + 1
     this.watch = new Stopwatch(ctx.clock)
   }
 
-  /** An attempt is about to begin; `abort` ends it. */
+  /** Prepares an attempt, which `abort` ends. */
   open(allowedMs: number, abort: (error: KernelError) => void): void {
     this.#allowedMs = allowedMs
     this.#abort = abort
@@ -93,13 +93,13 @@ export class Ledger {
     this.#abort = undefined
   }
 
-  /** The agent starts, or goes on with what it had used before. */
+  /** Starts counting, or continues from the use before a resume. */
   begin(runId: string, messages: readonly Message[], resumed?: { readonly spent: Spent | undefined }): void {
     this.runId = runId
     this.history = messages.slice()
     if (resumed) this.#restore(messages, resumed.spent)
     this.completed = this.output !== undefined
-    this.#heardTokens = addUsage(this.usage, this.childrenUsage)
+    this.#usageAtStart = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
       const message = `${this.who}: not done within ${this.#allowedMs} ms`
       this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true }), this)
@@ -110,9 +110,9 @@ export class Ledger {
     return `agent ${this.path.join('/')}`
   }
 
-  /** The limit for which a call was not run: one of its own, or one below it for its own limit. */
-  get missed(): KernelError | undefined {
-    return this.#missed ?? (this.#refused ? this.#noCalls() : undefined)
+  /** The limit because of which a call was not run: one of this agent's calls, or a call below it that exceeded this agent's limit. */
+  get skipped(): KernelError | undefined {
+    return this.#skipped ?? (this.#refused ? this.#toolCallsError() : undefined)
   }
 
   get toolCalls(): number {
@@ -132,56 +132,56 @@ export class Ledger {
     }
   }
 
-  /** Something was said in the agent's own run. */
-  hear(message: Message): void {
+  /** Adds a message of the agent's own run. */
+  addMessage(message: Message): void {
     this.history.push(message)
     this.output ??= outputOf(message)
   }
 
-  use(told: Usage): void {
-    const usage = soundUsage(told)
+  use(reported: Usage): void {
+    const usage = soundUsage(reported)
     this.usage = addUsage(this.usage, usage)
     for (let above = this.parent; above; above = above.parent) {
       above.childrenUsage = addUsage(above.childrenUsage, usage)
     }
   }
 
-  /** The run has ended with so many tokens; what nobody has counted was used by runs nested in it that are no sub-agents. */
+  /** Adds the tokens that are in the run's total and not counted yet: those of nested runs that are not sub-agents. */
   settle(total: Usage): void {
     const known = addUsage(this.usage, this.childrenUsage)
-    const rest = usageBetween(usageBetween(this.#heardTokens, known), soundUsage(total))
+    const rest = usageBetween(usageBetween(this.#usageAtStart, known), soundUsage(total))
     if (tokensOf(rest) <= 0) return
-    for (let one: Ledger | undefined = this; one; one = one.parent) {
+    for (let one: Budget | undefined = this; one; one = one.parent) {
       one.childrenUsage = addUsage(one.childrenUsage, rest)
     }
   }
 
-  /** Contract: throws where no further model call is allowed. */
+  /** Contract: throws if no further model call is allowed. */
   beforeModel(): void {
     const { maxTurns } = this.limits
     if (this.turns >= maxTurns) {
-      const message = `${this.who}: made ${this.turns} of ${maxTurns} model calls without an end`
+      const message = `${this.who}: made ${this.turns} of ${maxTurns} model calls without a result`
       throw this.#stop('max-turns', new KernelError('MAX_ITERATIONS', message), this)
     }
-    for (let one: Ledger | undefined = this; one; one = one.parent) {
+    for (let one: Budget | undefined = this; one; one = one.parent) {
       const tokens = tokensOf(one.usage) + tokensOf(one.childrenUsage)
       if (tokens >= one.limits.maxTokens) {
         throw this.#stop('max-tokens', limit(`${one.who}: used ${tokens} of ${one.limits.maxTokens} tokens`), one)
       }
       if (one.#refused) {
-        throw this.#stop('max-tool-calls', one.#noCalls(), one)
+        throw this.#stop('max-tool-calls', one.#toolCallsError(), one)
       }
     }
   }
 
-  /** Counts a call of a tool; gives the error where no further one is allowed. Contract: one that runs again on resume is counted once. */
+  /** Counts a tool call, or gives the error if no further one is allowed. Contract: a call that runs again on resume counts once. */
   beforeTool(callId: string): KernelError | undefined {
-    if (this.#again.delete(callId)) return undefined
-    for (let one: Ledger | undefined = this; one; one = one.parent) {
+    if (this.#rerun.delete(callId)) return undefined
+    for (let one: Budget | undefined = this; one; one = one.parent) {
       if (one.#toolCalls + one.#childrenToolCalls < one.limits.maxToolCalls) continue
       one.#refused = true
-      this.#missed ??= one.#noCalls()
-      return limit(`${one.who}: may make ${one.limits.maxToolCalls} tool calls; this one was not run`)
+      this.#skipped ??= one.#toolCallsError()
+      return limit(`${one.who}: reached its limit of ${one.limits.maxToolCalls} tool calls; this call was not run`)
     }
     this.#counted.add(callId)
     this.#toolCalls++
@@ -189,31 +189,33 @@ export class Ledger {
     return undefined
   }
 
-  /** The agent whose limit of depth does not allow this one. */
+  /** Gives the error if the depth limit of an agent above does not allow this one. */
   tooDeep(): KernelError | undefined {
-    for (let one: Ledger | undefined = this.parent; one; one = one.parent) {
+    for (let one: Budget | undefined = this.parent; one; one = one.parent) {
       const levels = this.depth - one.depth + 1
       if (levels <= one.limits.maxDepth) continue
-      return limit(`${this.who}: would be level ${levels} below ${one.who}, which allows ${one.limits.maxDepth}`)
+      return limit(
+        `${this.who}: would be level ${levels} counted from ${one.who}, whose maxDepth is ${one.limits.maxDepth}`,
+      )
     }
     return undefined
   }
 
-  #noCalls(): KernelError {
+  #toolCallsError(): KernelError {
     return limit(`${this.who}: made ${this.limits.maxToolCalls} tool calls`)
   }
 
-  #stop(reason: LimitReason, error: KernelError, whose: Ledger): KernelError {
+  #stop(reason: LimitReason, error: KernelError, whose: Budget): KernelError {
     this.stopped ??= { reason, error, own: whose === this }
     this.#abort?.(error)
     return error
   }
 
   #restore(messages: readonly Message[], spent: Spent | undefined): void {
-    this.#again = new Set(spent?.waiting)
-    for (const callId of this.#again) this.#counted.add(callId)
+    this.#rerun = new Set(spent?.waiting)
+    for (const callId of this.#rerun) this.#counted.add(callId)
     for (const message of messages) this.output ??= outputOf(message)
-    // What an agent has used that asked without a word about its state is in its history, as far as it can be.
+    // An interrupt without saved use: the history gives at least the turns and tool calls.
     this.turns = spent?.turns ?? messages.filter(({ role }) => role === 'assistant').length
     this.#toolCalls =
       spent?.toolCalls ?? messages.filter((one) => one.role === 'tool' && one.name !== COMPLETE_TASK).length
@@ -226,15 +228,15 @@ export class Ledger {
 }
 
 /**
- * Stops the clocks of all agents around a call while a person is asked in it.
- * Contract: call what it returns when the answer is there, in a `finally`; outside a sub-agent it does nothing.
- * @example const goOn = pauseLimits(ctx); try { return await askPerson() } finally { goOn() }
+ * Pauses the time limits of all agents around a call while it waits for a person.
+ * Contract: call the returned function in a `finally` when the answer has arrived; does nothing outside a sub-agent.
+ * @example const resume = pauseLimits(ctx); try { return await askPerson() } finally { resume() }
  */
 export function pauseLimits(ctx: RunContext): () => void {
-  const goOn: (() => void)[] = []
-  for (let one = ctx.get(LEDGER); one; one = one.parent) goOn.push(one.watch.pause())
+  const resumes: (() => void)[] = []
+  for (let one = ctx.get(BUDGET); one; one = one.parent) resumes.push(one.watch.pause())
   return () => {
-    for (const resume of goOn) resume()
+    for (const resume of resumes) resume()
   }
 }
 

@@ -27,8 +27,8 @@ import { miniAgent } from './subagent.fixture.ts'
 
 type Script = Parameters<typeof scriptedModel>[0]
 
-/** What became of one run. */
-export interface Act extends Recording {
+/** The recording of one run. */
+export interface RunRecording extends Recording {
   /** The results of the lead's calls. */
   readonly results: readonly ToolEnd[]
   readonly statuses: readonly SubagentStatus[]
@@ -37,19 +37,19 @@ export interface Act extends Recording {
 }
 
 /** A lead that calls agents, one scripted model for each by name. */
-export interface Stage {
+export interface LeadHarness {
   readonly models: { readonly [name: string]: ScriptedModel }
   readonly reports: readonly KernelError[]
   readonly clock: FakeClock
   readonly registry: AgentRegistry
-  play(settings?: Partial<RunSettings & RunHost>): Promise<Act>
-  /** Goes on in another process: new agents, and what was kept as JSON. */
-  resume(answers: Answers): Promise<Act>
+  run(settings?: Partial<RunSettings & RunHost>): Promise<RunRecording>
+  /** Resumes as another process does: with new agents and the saved state as JSON. */
+  resume(answers: Answers): Promise<RunRecording>
 }
 
-export interface StageOptions extends Partial<AgentRegistryOptions> {
+export interface LeadOptions extends Partial<AgentRegistryOptions> {
   readonly agents: readonly AgentDefinition[]
-  /** What the models say, by the name of the agent; the lead's is `lead`. */
+  /** The models' turns by the name of the agent; the lead's is `lead`. */
   readonly scripts: { readonly [name: string]: Script }
   /** Whether the lead has one tool for all agents. @default false */
   readonly invoke?: boolean
@@ -57,7 +57,7 @@ export interface StageOptions extends Partial<AgentRegistryOptions> {
 
 const user: UserMessage = { id: 'u1', role: 'user', content: 'Go.' }
 
-export function stage({ agents, scripts, invoke = false, ...options }: StageOptions): Stage {
+export function leadHarness({ agents, scripts, invoke = false, ...options }: LeadOptions): LeadHarness {
   const models = Object.fromEntries(
     Object.entries(scripts).map(([name, script]) => [name, scriptedModel(script, { name })]),
   )
@@ -87,7 +87,10 @@ export function stage({ agents, scripts, invoke = false, ...options }: StageOpti
     return { registry, lead }
   }
   let current = build()
-  const act = async (start: Parameters<typeof startRun>[1], settings: Partial<RunSettings & RunHost>): Promise<Act> => {
+  const runOnce = async (
+    start: Parameters<typeof startRun>[1],
+    settings: Partial<RunSettings & RunHost>,
+  ): Promise<RunRecording> => {
     const run = startRun(current.lead, start, { runId: `R${++runs}`, canInterrupt: true, clock, ...settings })
     const recording = await record(run)
     const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
@@ -109,16 +112,16 @@ export function stage({ agents, scripts, invoke = false, ...options }: StageOpti
     get registry() {
       return current.registry
     },
-    play: (settings = {}) => act({ messages: history }, settings),
+    run: (settings = {}) => runOnce({ messages: history }, settings),
     resume(answers) {
       current = build()
       const kept = JSON.parse(JSON.stringify({ history, state }))
-      return act({ messages: kept.history, state: kept.state, answers }, {})
+      return runOnce({ messages: kept.history, state: kept.state, answers }, {})
     },
   }
 }
 
-/** An agent of one text. */
+/** Defines an agent with one text as input. */
 export const agent = (name: string, more: Partial<AgentOptions> = {}): AgentDefinition =>
   defineAgent({
     name,
@@ -135,7 +138,7 @@ export const calling = (...calls: readonly (string | ScriptedCall)[]): Exclude<S
   ),
 })
 
-/** A turn that hands in a result. */
+/** A turn that submits a result. */
 export const completing = (result: Json = 'Found it.'): Exclude<ScriptedTurn, string> =>
   calling({ name: 'complete_task', arguments: { result } })
 
