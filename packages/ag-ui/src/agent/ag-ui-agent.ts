@@ -176,6 +176,14 @@ export class AgUiAgent {
 
 function checkOptions(options: AgUiAgentOptions): void {
   const { runner, resolveRunner, appName, appNameExtractor, userId, userIdExtractor, toolResults, pending } = options
+  checkOption(
+    runner === undefined || (typeof runner.run === 'function' && typeof runner.resume === 'function'),
+    'AgUiAgent',
+    'runner must be what runner({ agent }) of @troupe/flow makes',
+    runner,
+  )
+  const { threads, leases } = Object(options.store) as Partial<AgUiAgentOptions['store']>
+  checkOption(threads !== undefined && leases !== undefined, 'AgUiAgent', 'store must be a Store', options.store)
   const one = (a: unknown, b: unknown) => a === undefined || b === undefined
   checkOption(
     (runner === undefined) !== (resolveRunner === undefined),

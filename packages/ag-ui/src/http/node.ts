@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { type Awaitable, KernelError } from '@troupe/kernel'
+import { type Awaitable, checkOption, KernelError } from '@troupe/kernel'
 import type { AgUiHandler } from './handler.ts'
 import { refuse } from './reply.ts'
 
@@ -10,9 +10,15 @@ import { refuse } from './reply.ts'
  * @example createServer(toNodeListener(handler)).listen(8000, '127.0.0.1')
  */
 export function toNodeListener(handler: AgUiHandler): RequestListener {
+  checkServed('toNodeListener', handler)
   return (incoming, outgoing) => {
     serve(handler, incoming, outgoing).catch(() => outgoing.destroy())
   }
+}
+
+/** Contract: throws `CONFIG_INVALID` for an agent, a runner or anything else that is not a handler. */
+export function checkServed(who: string, handler: AgUiHandler): void {
+  checkOption(typeof handler === 'function', who, 'expected the handler that agUiHandler({ … }) makes', handler)
 }
 
 async function serve(handler: AgUiHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { checkOptionNames, KernelError } from '@troupe/kernel'
 import type { AgUiHandler } from './handler.ts'
-import { toNodeListener } from './node.ts'
+import { checkServed, toNodeListener } from './node.ts'
 
 /** The options of a server. */
 export interface AgUiServerOptions {
@@ -30,6 +30,7 @@ export interface AgUiServer extends AsyncDisposable {
  */
 export async function agUiServer(handler: AgUiHandler, options: AgUiServerOptions = {}): Promise<AgUiServer> {
   checkOptionNames('agUiServer', options, { port: true, host: true, requestMs: true }, { hostname: 'host' })
+  checkServed('agUiServer', handler)
   const { port = 0, host = '127.0.0.1', requestMs = 30_000 } = options
   if (!handler.authenticates && !/^(localhost|127(\.\d{1,3}){3}|::1)$/.test(host)) {
     throw new KernelError(

@@ -11,11 +11,13 @@ const CONTENTS = new WeakSet<object>()
  * of wraps; a wrap that changes a part puts a new object in its place.
  */
 export function resultProblem(result: ToolCallResult): string | undefined {
+  if (result === undefined) return '{ content } but got nothing; return await next(ctx, input)'
+  if (!isObject(result)) return `{ content }, ${got(result)}`
   const broken = notJsonIn(result)
   if (broken !== undefined) return `plain JSON, but not at ${broken || 'its root'}`
   const content: unknown = result?.content
   if (isObject(content) && CONTENTS.has(content)) return undefined
-  if (!isContent(content)) return 'text, or a result with content'
+  if (!isContent(content)) return '{ content } with text or parts'
   if (isObject(content)) CONTENTS.add(content)
   return undefined
 }

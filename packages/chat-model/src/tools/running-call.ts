@@ -21,7 +21,7 @@ import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../error-origin.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import { type KeptAction, steers } from './kept-action.ts'
-import { failedResult, isThrown, toolError } from './tool-call.ts'
+import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './tool-turn.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
@@ -262,7 +262,7 @@ export class RunningCall implements CallScope {
     // The result of a long-running call arrives later, from outside.
     if (this.tool?.longRunning && !result.error) return
     this.#result = result
-    if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = KernelError.from(result.error)
+    if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = thrownError(this.tool.name, result)
   }
 
   async #streamed(): Promise<ToolCallResult> {

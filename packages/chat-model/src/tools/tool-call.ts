@@ -76,7 +76,7 @@ async function streamTool(
   for (;;) {
     const { done, value } = await iterator.next()
     if (done)
-      return resultOf(input, value ?? { content: parts.every(isText) ? parts.map(({ text }) => text).join('') : parts })
+      return resultOf(input, value === undefined ? { content: joined(parts) } : value)
     // After its time limit the `tool-end` may have been written.
     if (signal.aborted) {
       await iterator.return?.()
@@ -93,6 +93,10 @@ async function streamTool(
       throw error
     }
   }
+}
+
+function joined(parts: readonly Part[]): Content {
+  return parts.every(isText) ? parts.map(({ text }) => text).join('') : parts
 }
 
 function isText(part: Part): part is Part & { type: 'text' } {
@@ -130,8 +134,24 @@ export function toolError(ctx: RunContext, name: string, cause: unknown): Kernel
 
 /** The result of a failure that ends the run; the mark is JSON, so that a journal keeps it. */
 function thrownResult(error: KernelError): ToolCallResult {
-  const info = error.toJSON()
-  return { ...failedResult(error), error: { ...info, details: { ...info.details, thrown: true } } }
+  const { details, ...info } = error.toJSON()
+  const marked = { ...info, details: { ...details, thrown: true } }
+  THROWN.set(marked, error)
+  return { ...failedResult(error), error: marked }
+}
+
+/** The errors themselves, as long as their results do not cross a journal. */
+const THROWN = new WeakMap<object, KernelError>()
+
+/** The error that ends the run when a tool says `onError: 'throw'`. Contract: keeps code, details and cause, and names the tool. */
+export function thrownError(tool: string, { error: info }: ToolCallResult): KernelError {
+  const original = info && THROWN.get(info)
+  const { thrown: _, ...details } = info?.details ?? {}
+  return new KernelError(info?.code ?? 'TOOL_FAILED', `tool ${tool} failed, ${info?.message}`, {
+    ...(original && { cause: original.cause ?? original }),
+    retryable: info?.retryable ?? false,
+    details: { ...details, tool },
+  })
 }
 
 /** Whether the tool itself has thrown; false for an error that a handler has answered with. */

@@ -74,15 +74,32 @@ function checkMessage(message: unknown, index: number, who: string): void {
     if (!Array.isArray(content)) throw wrong(who, index, `needs content, a text or a list of parts, ${got(content)}`)
     for (const part of content) {
       const type: unknown = part?.type
+      if (type === 'text' && typeof part.text !== 'string')
+        throw wrong(who, index, `has a text part without text, ${got(part.text)}`)
       if (!(PARTS as unknown[]).includes(type))
         throw wrong(who, index, `has a part of unknown type, ${got(type)}; known are ${PARTS.join(', ')}`)
     }
   }
   if (id !== undefined && (typeof id !== 'string' || id === ''))
     throw wrong(who, index, `has an id that is not a text, ${got(id)}`)
+  if (role === 'assistant' && (message.toolCalls ?? message.tool_calls) !== undefined) checkCalls(message, index, who)
   if (role === 'tool' && typeof message.callId !== 'string') {
     throw wrong(who, index, `is a tool result and needs the callId of its call, ${got(message.callId)}`)
   }
+}
+
+function checkCalls({ toolCalls, tool_calls }: Record<PropertyKey, unknown>, index: number, who: string): void {
+  if (tool_calls !== undefined) {
+    throw wrong(who, index, 'has tool_calls; did you mean toolCalls, each { id, name, arguments }?')
+  }
+  const texts = (call: unknown) => isObject(call) && [call.id, call.name, call.arguments].every(isText)
+  if (!Array.isArray(toolCalls) || !toolCalls.every(texts)) {
+    throw wrong(who, index, 'needs toolCalls that are a list of { id, name, arguments }, with arguments as JSON text')
+  }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string'
 }
 
 function wrong(who: string, index: number, what: string): KernelError {

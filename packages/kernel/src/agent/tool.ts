@@ -92,6 +92,9 @@ const EFFECTS: readonly unknown[] = [undefined, 'pure', 'idempotent', 'once', 'n
   | undefined
 )[]
 
+const ON_ERROR: readonly unknown[] = [undefined, 'feedback', 'throw'] satisfies Tool['onError'][]
+const OUTPUTS: readonly unknown[] = [undefined, 'text', 'markdown'] satisfies Tool['output'][]
+
 const NAMES: OptionNames<ToolDefinition<Schema>> = {
   name: true,
   displayName: true,
@@ -143,14 +146,22 @@ export function checkTool(tool: Tool<never>): void {
     throw new KernelError('CONFIG_INVALID', `tool: expected a name, ${got(isObject(tool) ? tool.name : tool)}`)
   }
   const wrong = (message: string) => new KernelError('CONFIG_INVALID', `tool ${tool.name}: ${message}`)
-  const { description, kind, effect, invoke, stream } = tool
+  const { description, kind, effect, invoke, stream, needsApproval, onError, output, longRunning } = tool
   if (typeof description !== 'string') throw wrong(`expected a description, ${got(description)}`)
   if (!KINDS.includes(kind)) throw wrong(`kind must be one of ${KINDS.join(', ')}, ${got(kind)}`)
   if (!EFFECTS.includes(effect)) throw wrong(`effect must be one of ${EFFECTS.slice(1).join(', ')}, ${got(effect)}`)
   for (const body of [invoke, stream]) {
     if (body !== undefined && typeof body !== 'function') throw wrong(`invoke and stream are functions, ${got(body)}`)
   }
-  if (!invoke && !stream && !tool.longRunning) throw wrong('expected invoke, stream or longRunning, got none of them')
+  if (needsApproval !== undefined && typeof needsApproval !== 'function') {
+    throw wrong(`needsApproval must be a function like () => true, ${got(needsApproval)}`)
+  }
+  if (!ON_ERROR.includes(onError)) throw wrong(`onError must be feedback or throw, ${got(onError)}`)
+  if (!OUTPUTS.includes(output)) throw wrong(`output must be text or markdown, ${got(output)}`)
+  if (longRunning !== undefined && typeof longRunning !== 'boolean') {
+    throw wrong(`longRunning must be true or false, ${got(longRunning)}`)
+  }
+  if (!invoke && !stream && !longRunning) throw wrong('expected invoke, stream or longRunning, got none of them')
   let type: unknown
   try {
     type = toJsonSchema(tool.parameters).type

@@ -6,6 +6,7 @@ import type { Callback } from '../run/callback.ts'
 import type { RunCore } from '../run/run-core.ts'
 import type { RunIds } from '../run/run-ids.ts'
 import type { ThreadRef } from '../store/store.ts'
+import { handled } from '../stream/channel.ts'
 import type { Sink } from '../stream/stream.ts'
 import type { Clock } from './clock.ts'
 import {
@@ -146,10 +147,13 @@ export class KernelContext implements RunContext {
     this.fields.scope.sendAction(action)
   }
 
-  async interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
+  interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
     const { scope, agentName } = this.fields
-    if (!scope) throw onlyInCall('interrupt')
-    return (await scope.interrupt(request, agentName, this.canInterrupt)) as T
+    const answer = scope
+      ? scope.interrupt(request, agentName, this.canInterrupt)
+      : Promise.reject(onlyInCall('interrupt'))
+    // A tool that forgets to await the answer has asked all the same, and must not end the process.
+    return handled(answer as Promise<T>)
   }
 }
 

@@ -147,11 +147,14 @@ function ownCode(error: unknown): string | undefined {
   return STEERING.has(code) || /^(UND_)?ERR_/.test(code) ? undefined : code
 }
 
-function ownDetails(error: unknown): { readonly details?: JsonObject } {
-  const details = ownCode(error) === undefined ? undefined : read(error, 'details')
-  return isObject(details) && !Array.isArray(details) && notJson(details) === undefined
-    ? { details: details as JsonObject }
-    : {}
+function ownDetails(error: unknown): Pick<KernelErrorOptions, 'details' | 'retryable'> {
+  if (ownCode(error) === undefined) return {}
+  const details = read(error, 'details')
+  const usable = isObject(details) && !Array.isArray(details) && notJson(details) === undefined
+  return {
+    ...(read(error, 'retryable') === true && { retryable: true }),
+    ...(usable && { details: details as JsonObject }),
+  }
 }
 
 function isErrorInfo(error: unknown): error is ErrorInfo {

@@ -94,10 +94,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     onResult?: ((result: RunResult<Output>) => A | PromiseLike<A>) | null,
     onError?: ((error: unknown) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
-    if (!this.#taken) {
-      this.#taken = true
-      this.#execute(DISCARD)
-    }
+    if (!this.#taken) queueMicrotask(() => this.#drain())
     return this.#settled.promise.then((settled) => {
       let result: RunResult<Output>
       try {
@@ -110,6 +107,13 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     })
   }
 
+  /** Contract: starts one tick after the first `then`, so that `run.catch(log)` leaves the events to a loop that follows it. */
+  #drain(): void {
+    if (this.#taken) return
+    this.#taken = true
+    this.#execute(DISCARD)
+  }
+
   catch<A = never>(onError?: ((error: unknown) => A | PromiseLike<A>) | null): Promise<RunResult<Output> | A> {
     return this.then(undefined, onError)
   }
@@ -120,7 +124,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 
   #take(): void {
     if (this.#taken) {
-      throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it`)
+      throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it; loop over the run first, then await it`)
     }
     this.#taken = true
   }

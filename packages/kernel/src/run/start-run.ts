@@ -6,7 +6,7 @@ import { KernelContext } from '../context/kernel-context.ts'
 import { TrackedState } from '../context/state.ts'
 import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
-import { checkOptionNames, type OptionNames } from '../data/option.ts'
+import { checkOption, checkOptionNames, type OptionNames } from '../data/option.ts'
 import { kernelRun } from './kernel-run.ts'
 import { Listeners, reportToConsole } from './listeners.ts'
 import { checkAgent } from './observe.ts'
@@ -64,6 +64,7 @@ function createCore(settings: RunSettings & RunHost, who: string): RunCore {
   if (typeof runId !== 'string' || runId === '') {
     throw new KernelError('CONFIG_INVALID', `${who}: runId must be a non-empty string, ${got(runId)}`)
   }
+  checkSettings(settings, who)
   return new RunCore({
     runId,
     session: settings.session ?? { app: 'standalone', user: 'standalone', threadId: runId },
@@ -74,6 +75,18 @@ function createCore(settings: RunSettings & RunHost, who: string): RunCore {
     depth: 0,
     parent: undefined,
   })
+}
+
+function checkSettings({ session, signal, timeoutMs }: RunSettings, who: string): void {
+  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
+    checkOption(false, who, 'timeoutMs must be a positive number of milliseconds', timeoutMs)
+  }
+  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+    checkOption(false, who, 'signal must be an AbortSignal, the `signal` of an AbortController', signal)
+  }
+  if (session !== undefined && [session?.app, session?.user, session?.threadId].some((id) => typeof id !== 'string')) {
+    checkOption(false, who, 'session must be { app, user, threadId }, each a text', session)
+  }
 }
 
 function rootContext(
