@@ -97,15 +97,15 @@ describe('a part that a wrap has changed is checked', () => {
     ],
     'content that is a checked list, but not of parts': [
       ({ data }) => ({ content: (data as { rows: never }).rows }),
-      /a result with content/,
+      /expected \{ content \}/,
     ],
     'a forbidden key': [
       (result) => Object.assign(JSON.parse('{"__proto__":1}'), result) as ToolCallResult,
       /not at \.__proto__/,
     ],
     'an instance of a class': [(result) => Object.assign(new Map(), result) as never, /not at its root/],
-    'a list': [() => [] as never, /a result with content/],
-    text: [() => 'text' as never, /a result with content/],
+    'a list': [() => [] as never, /expected \{ content \}/],
+    text: [() => 'text' as never, /expected \{ content \}/],
   }
   const one: readonly (readonly [string, string])[] = Object.keys(ways).flatMap((way) =>
     Object.keys(broken).map((name) => [way, name] as const),

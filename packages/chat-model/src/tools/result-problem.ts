@@ -1,4 +1,4 @@
-import { isContent, notJson, type ToolCallResult } from '@troupe/kernel'
+import { got, isContent, notJson, type ToolCallResult } from '@troupe/kernel'
 
 /** Values of result properties that are JSON all through. */
 const JSON_VALUES = new WeakSet<object>()

@@ -1,5 +1,6 @@
 import {
   type Awaitable,
+  type Content,
   got,
   type InvokeTool,
   isContent,
@@ -75,8 +76,7 @@ async function streamTool(
   const parts: Part[] = []
   for (;;) {
     const { done, value } = await iterator.next()
-    if (done)
-      return resultOf(input, value === undefined ? { content: joined(parts) } : value)
+    if (done) return resultOf(input, value === undefined ? { content: joined(parts) } : value)
     // After its time limit the `tool-end` may have been written.
     if (signal.aborted) {
       await iterator.return?.()

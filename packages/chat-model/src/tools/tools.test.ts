@@ -87,7 +87,7 @@ describe('6: a call is answered exactly once before the next model call', () => 
         expectSound(played)
       }
       const strict = await play([args('{}')], { tools: [tool('t', raise(thrown), { onError: 'throw' })] })
-      expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t: mine: no' }])
+      expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t failed, tool t: mine: no' }])
     },
   )
 

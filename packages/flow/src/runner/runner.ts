@@ -83,7 +83,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   for (const callback of callbacks) checkCallback(callback)
   checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
-  checkOption(isObject(store.threads) && isObject(store.leases), 'runner', 'store must be a Store', options.store)
+  checkOption(Boolean(store.threads && store.leases), 'runner', 'store must be a Store', options.store)
   const limits = checkLimits(options.limits)
   const flow = flowOf(agent)
   const local = new LocalRuns()

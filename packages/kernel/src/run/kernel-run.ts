@@ -124,7 +124,10 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 
   #take(): void {
     if (this.#taken) {
-      throw new KernelError('STREAM_CONSUMED', `run ${this.runId}: can be read once, and awaiting it reads it; loop over the run first, then await it`)
+      throw new KernelError(
+        'STREAM_CONSUMED',
+        `run ${this.runId}: can be read once, and awaiting it reads it; loop over the run first, then await it`,
+      )
     }
     this.#taken = true
   }

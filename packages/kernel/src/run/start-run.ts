@@ -81,7 +81,7 @@ function checkSettings({ session, signal, timeoutMs }: RunSettings, who: string)
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     checkOption(false, who, 'timeoutMs must be a positive number of milliseconds', timeoutMs)
   }
-  if (signal !== undefined && typeof signal?.addEventListener !== 'function') {
+  if (signal !== undefined && (typeof signal !== 'object' || signal === null || 'signal' in signal)) {
     checkOption(false, who, 'signal must be an AbortSignal, the `signal` of an AbortController', signal)
   }
   if (session !== undefined && [session?.app, session?.user, session?.threadId].some((id) => typeof id !== 'string')) {
