@@ -13,7 +13,7 @@ it.each(['router.ts', 'approval.ts', 'review.ts'])('%s is in docs/flow.md, to th
   )
 })
 
-it('router: hands over to whoever can help, and goes on in the same conversation', async () => {
+it('router: transfers to the agent that can help, in the same conversation', async () => {
   const model = scriptedModel([
     { toolCalls: [{ name: 'transfer_to_agent', arguments: { agent_name: 'weather' } }] },
     { toolCalls: [{ name: 'get_weather', arguments: { city: 'Beijing' } }] },

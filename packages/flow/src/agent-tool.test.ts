@@ -8,8 +8,6 @@ import {
   quiet,
   type RecordedRun,
   runToEnd,
-  type ScriptedAgent,
-  scriptedAgent,
   slow,
   talker,
   textsOf,
@@ -18,6 +16,7 @@ import {
   yielding,
 } from './flow.fixture.ts'
 import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from './index.ts'
+import { type ScriptedAgent, scriptedAgent } from './scripted-agent.fixture.ts'
 
 testTool('agentTool', () => agentTool(talker('inner')), { args: { request: 'Hi' }, invalid: [{}, { request: 1 }] })
 

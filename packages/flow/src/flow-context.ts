@@ -15,6 +15,7 @@ export interface FlowContext {
   readonly ephemeral?: true
 }
 
+/** The key of the flow context in `RunContext`. */
 export const FLOW_CONTEXT: ContextKey<FlowContext> = contextKey<FlowContext>('troupe.flow.context')
 
 /** The default number of transfers a run may make. */

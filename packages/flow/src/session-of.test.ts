@@ -1,20 +1,9 @@
 import { type Agent, contextKey, type RunContext, say } from '@troupe/kernel'
 import { createRunContext, startRun } from '@troupe/kernel/run'
 import { describe, expect, test } from 'vitest'
-import {
-  agentOf,
-  hello,
-  idle,
-  quiet,
-  runToEnd,
-  scriptedAgent,
-  talker,
-  textsOf,
-  tool,
-  transfer,
-  transferring,
-} from './flow.fixture.ts'
+import { agentOf, hello, idle, quiet, runToEnd, talker, textsOf, tool, transferring } from './flow.fixture.ts'
 import { agentTool, agentWithOptions, parallel, type Session, sequential, sessionOf, setSubAgents } from './index.ts'
+import { scriptedAgent, transfer } from './scripted-agent.fixture.ts'
 
 /** An agent that looks at the session before it answers. */
 const looking = (name: string, look: (session: Session, ctx: RunContext) => unknown): Agent =>

@@ -7,11 +7,11 @@ export function checkInput(input: RunInput): void {
   const { messages, processed = [] } = input
   for (const message of messages) refuseNonJson(`message ${message?.id}`, message)
   if (!Array.isArray(processed) || !processed.every(isId)) throw wrong('processed must be a list of ids', processed)
-  checkFreeInput(input)
+  checkStandaloneInput(input)
 }
 
 /** Checks the input of a run that is not stored; it does not look into the messages, which may be a long history. */
-export function checkFreeInput({ messages, state }: RunInput): void {
+export function checkStandaloneInput({ messages, state }: RunInput): void {
   for (const message of messages) if (!isId(message?.id)) throw wrong('every message must have an id', message)
   const { set = {}, removed = [] } = state ?? {}
   if (!Array.isArray(removed) || !removed.every(isId)) throw wrong('state.removed must be a list of keys', removed)

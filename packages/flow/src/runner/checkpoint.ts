@@ -54,12 +54,12 @@ export function resumptionOf({ state }: Checkpoint, answers: Answers = {}): Resu
 }
 
 /** The id of a run that took the answers of this thread and never ended; its effects are unknown. */
-export function brokenOff({ checkpoint }: Pick<Thread, 'checkpoint'>): string | undefined {
+export function unfinishedRun({ checkpoint }: Pick<Thread, 'checkpoint'>): string | undefined {
   return checkpoint?.resumedBy
 }
 
 /** The open questions of a thread, as far as its checkpoint can be read. */
-export function askedIn({ checkpoint }: Pick<Thread, 'checkpoint'>): readonly Interrupt[] {
+export function openQuestions({ checkpoint }: Pick<Thread, 'checkpoint'>): readonly Interrupt[] {
   const interrupts: unknown = checkpoint?.interrupts
   return Array.isArray(interrupts) ? interrupts.filter((interrupt) => typeof interrupt?.id === 'string') : []
 }

@@ -9,7 +9,7 @@ import {
 } from '@troupe/kernel'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import type { Resumption } from '../tree/flow-outcome.ts'
-import { askedIn, brokenOff, checkAnswers, readCheckpoint, resumptionOf } from './checkpoint.ts'
+import { checkAnswers, openQuestions, readCheckpoint, resumptionOf, unfinishedRun } from './checkpoint.ts'
 import type { ThreadOpenCall } from './thread-messages.ts'
 
 /** How a run starts on a thread. */
@@ -33,7 +33,7 @@ export async function openWithAnswers(
   answers: Answers,
   clock: Clock,
 ): Promise<Opening> {
-  const former = thread && brokenOff(thread)
+  const former = thread && unfinishedRun(thread)
   if (former !== undefined) {
     const message = `resume: run ${former} has already taken the answers and did not end; continue with a message`
     throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: [], resumedBy: former } })
@@ -52,10 +52,10 @@ export function openWithInput(
 ): Opening {
   const answered = resultsIn(messages, thread)
   const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
-  const asked = askedIn(thread)
+  const asked = openQuestions(thread)
   const given = resultsFirst(messages, answered, thread)
   if (thread.checkpoint === undefined && thread.openCalls.length === 0) return { messages: given }
-  if (brokenOff(thread) !== undefined) return { messages: given, drops: true }
+  if (unfinishedRun(thread) !== undefined) return { messages: given, drops: true }
   const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
   if (!complete && messages.some(({ role }) => role !== 'tool')) {
     if (policy === 'reject') {

@@ -22,10 +22,10 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, readInput, startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import { flowOf } from '../tree/set-sub-agents.ts'
-import { freeRun } from './free-run.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
+import { standaloneRun } from './standalone-run.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
 import type { RunIntent } from './thread-update.ts'
@@ -37,9 +37,9 @@ export interface RunnerOptions<Output = unknown> {
   readonly store?: Pick<Store, 'threads' | 'leases'>
   readonly callbacks?: readonly Callback[]
   readonly limits?: RunnerLimits
-  /** What a run does when another run holds its thread: fail, wait in a queue, or stop the other run. @default 'reject' */
+  /** How a run reacts when another run holds its thread: it fails, waits in a queue, or stops the other run. @default 'reject' */
   readonly busy?: BusyPolicy
-  /** What a user message does while questions or calls are open: it is refused, or it drops them. @default 'reject' */
+  /** How a user message is treated while questions or calls are open: it is refused, or it drops them. @default 'reject' */
   readonly pending?: PendingPolicy
   readonly clock?: Clock
   /** Receives failures that do not end a run. @default console.error */
@@ -102,7 +102,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     const input = { messages: [], ...intent.input }
     const settings = request.session
       ? new ThreadRun(parts, intent, runId, request, request.session)
-      : freeRun(parts, input, runId, request)
+      : standaloneRun(parts, input, runId, request)
     return startRun(flow, input, settings)
   }
   const run: FlowRunner<Output>['run'] = (input, request = {}) => {

@@ -8,7 +8,7 @@ import {
 } from '@troupe/kernel'
 import type { LocalRuns } from './local-runs.ts'
 
-/** What a run does when its thread is busy. */
+/** How a run reacts to a busy thread: it fails, waits in a queue, or stops the run that holds the thread. */
 export type BusyPolicy = 'reject' | 'queue' | 'interrupt'
 
 /** How a lease is acquired and renewed. */
@@ -97,7 +97,7 @@ async function waitFor(
   for (;;) {
     signal.throwIfAborted()
     try {
-      return await unless(signal, take(), (late) => late.release())
+      return await untilAborted(signal, take(), (late) => late.release())
     } catch (error) {
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
       const { runId: holder } = error.details
@@ -114,7 +114,7 @@ async function waitFor(
 }
 
 /** Waits for work until the signal aborts; a result that comes later is given back. Contract: removes its listener. */
-function unless<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
       reject(signal.reason)

@@ -183,7 +183,7 @@ export class ThreadRun implements RunSettings, RunHost {
   ): Promise<void> {
     const { interrupts } = checkpoint
     if (interrupts.length > 0) {
-      // A run that was stopped does not ask any more.
+      // A run that was stopped must not ask.
       ctx.throwIfAborted()
       await update.commit(ctx.state, checkpoint)
       ctx.throwIfAborted()

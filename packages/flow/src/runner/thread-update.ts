@@ -108,7 +108,7 @@ export class ThreadUpdate {
 
   #write(commit: ThreadCommit): Promise<unknown> {
     const { runner, thread, token } = this.#parts
-    return persistently(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
+    return withRetries(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
   }
 
   #openCalls(said: readonly Message[]): OpenCalls {
@@ -119,7 +119,7 @@ export class ThreadUpdate {
 const ATTEMPTS = 3
 
 /** Retries errors that are marked as retryable. */
-async function persistently<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+async function withRetries<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()

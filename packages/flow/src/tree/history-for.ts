@@ -13,11 +13,11 @@ export function historyFor(
   const { historyRewriter } = options
   const said = continues ? messages : withoutKept(messages)
   if (!historyRewriter) return seenBy(said, name, options)
-  return soundly(historyRewriter(said, ctx.derive({ agentName: name })))
+  return repaired(historyRewriter(said, ctx.derive({ agentName: name })))
 }
 
 /** Repairs calls and results that a rewriter has separated; the stored thread is not affected. */
-async function soundly(messages: Awaitable<readonly Message[]>): Promise<readonly Message[]> {
+async function repaired(messages: Awaitable<readonly Message[]>): Promise<readonly Message[]> {
   return repairHistory(await messages)
 }
 

@@ -1,8 +1,9 @@
 import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { agentOf, runToEnd, scriptedAgent, textsOf, transferring, user } from '../flow.fixture.ts'
+import { agentOf, runToEnd, textsOf, transferring, user } from '../flow.fixture.ts'
 import { agentWithOptions, rewriteHistory, setSubAgents } from '../index.ts'
+import { scriptedAgent } from '../scripted-agent.fixture.ts'
 
 const router = 'RouterAgent'
 const weather = 'WeatherAgent'

@@ -59,7 +59,7 @@ export async function runFlow(entry: FlowAgent, input: FlowInput, sink: Sink<Age
     if (action?.type !== 'transfer-to-agent') return { end, action }
     throwIfCancelled(ctx)
     const target = node.target(action.agentName)
-    if (!node.returns) spend(flowContext, node.name, target.name)
+    if (!node.returns) spendTransfer(flowContext, node.name, target.name)
     const { hop, path } = saved
     position = { node: target, saved: startOf(target, [...path, node.name], hop + 1), continues: false }
   }
@@ -153,7 +153,7 @@ function suspendedAt(
   return { interrupts, state }
 }
 
-function spend({ budget }: FlowContext, from: string, to: string): void {
+function spendTransfer({ budget }: FlowContext, from: string, to: string): void {
   if (budget.left-- > 0) return
   const message = `transfer from '${from}' to '${to}': this run has used all of its transfers; check whether the agents transfer in circles, or raise limits.transfers`
   throw new KernelError('TRANSFER_LIMIT', message, { details: { from, to } })

@@ -1,7 +1,8 @@
 import type { Agent } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { failing, runToEnd, scriptedAgent, talker, thrownBy, transfer, transferring } from '../flow.fixture.ts'
+import { failing, runToEnd, talker, thrownBy, transferring } from '../flow.fixture.ts'
 import { agentWithOptions, describe as describeAgent, sequential, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const deaf = (name: string): Agent => {
   const { acceptsAdditions: _, ...agent } = talker(name)

@@ -2,8 +2,9 @@ import { type Agent, KernelError } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { agentOf, failing, hello, idle, never, runToEnd, scriptedAgent, talker, transferring } from '../flow.fixture.ts'
+import { agentOf, failing, hello, idle, never, runToEnd, talker, transferring } from '../flow.fixture.ts'
 import { setSubAgents } from '../index.ts'
+import { scriptedAgent } from '../scripted-agent.fixture.ts'
 
 describe('agents that do not do their part', () => {
   const under = (child: Agent) => setSubAgents(transferring('lead', 'child'), [child])

@@ -2,8 +2,9 @@ import { type AgentAction, parseArguments, type ToolMeta, toJsonSchema } from '@
 import { createRunContext } from '@troupe/kernel/run'
 import { jsonSchemaValidator, testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { hello, runToEnd, scriptedAgent, talker, tool, transfer, transferring } from '../flow.fixture.ts'
+import { hello, runToEnd, talker, tool, transferring } from '../flow.fixture.ts'
 import { agentWithOptions, setSubAgents, TRANSFER_INSTRUCTION, TRANSFER_TOOL } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 import { transferAdditions } from './transfer-tool.ts'
 
 const offered = () => transferAdditions([talker('chat'), talker('weather')]).tools[0]?.tool ?? tool('none')

@@ -1,19 +1,9 @@
 import { type Agent, KernelError, type RunInfo } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import {
-  agentOf,
-  hello,
-  runToEnd,
-  scriptedAgent,
-  talker,
-  textsOf,
-  tool,
-  transfer,
-  transferring,
-  yielding,
-} from '../flow.fixture.ts'
+import { agentOf, hello, runToEnd, talker, textsOf, tool, transferring, yielding } from '../flow.fixture.ts'
 import { agentWithOptions, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 /** The agents of the spec. */
 const beijing = () => {

@@ -7,16 +7,15 @@ import {
   hello,
   quiet,
   runToEnd,
-  scriptedAgent,
   talker,
   textsOf,
   thrownBy,
   tool,
-  transfer,
   transferring,
   yielding,
 } from '../flow.fixture.ts'
 import { breakLoopTool, loop, parallel, sequential, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const rounds = (maxIterations: number | undefined, ...agents: readonly Agent[]) =>
   loop({ name: 'rounds', agents, ...(maxIterations !== undefined && { maxIterations }) })

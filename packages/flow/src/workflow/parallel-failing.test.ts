@@ -11,13 +11,13 @@ import {
   never,
   quiet,
   runToEnd,
-  scriptedAgent,
   talker,
   textsOf,
   tool,
   transferring,
 } from '../flow.fixture.ts'
 import { agentTool, parallel, sequential, setSubAgents } from '../index.ts'
+import { scriptedAgent } from '../scripted-agent.fixture.ts'
 
 const mine = new KernelError('MINE', 'mine: no')
 const both = (onError: 'stop' | 'continue', ...agents: readonly Agent[]) => parallel({ name: 'all', agents, onError })

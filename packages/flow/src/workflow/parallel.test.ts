@@ -8,17 +8,16 @@ import {
   quiet,
   type RecordedRun,
   runToEnd,
-  scriptedAgent,
   talker,
   textsOf,
   thrownBy,
   tool,
-  transfer,
   transferring,
   user,
   yielding,
 } from '../flow.fixture.ts'
 import { agentWithOptions, loop, parallel, sequential, sessionOf, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const all = (...agents: readonly Agent[]) => parallel({ name: 'all', agents })
 

@@ -6,7 +6,7 @@ import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, work
 /** Options of `parallel`. */
 export interface ParallelOptions extends WorkflowOptions {
   /**
-   * What happens when a branch fails: `stop` aborts the others and fails with its error; `continue` lets them finish and fails only if every branch has failed.
+   * How a failing branch is treated: `stop` aborts the others and fails with its error; `continue` lets them finish and fails only if every branch has failed.
    * @default 'stop'
    */
   readonly onError?: 'stop' | 'continue'

@@ -1,7 +1,8 @@
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { failing, runToEnd, scriptedAgent, talker, textsOf, thrownBy, yielding } from '../flow.fixture.ts'
+import { failing, runToEnd, talker, textsOf, thrownBy, yielding } from '../flow.fixture.ts'
 import { breakLoopTool, planExecute } from '../index.ts'
+import { scriptedAgent } from '../scripted-agent.fixture.ts'
 
 const respond = [{ name: 'respond', args: { response: 'Booked.' } }]
 const travel = (maxIterations?: number) => {

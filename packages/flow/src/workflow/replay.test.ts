@@ -1,19 +1,8 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import {
-  asking,
-  failing,
-  hello,
-  quiet,
-  runToEnd,
-  scriptedAgent,
-  slow,
-  talker,
-  textsOf,
-  tool,
-  transfer,
-} from '../flow.fixture.ts'
+import { asking, failing, hello, quiet, runToEnd, slow, talker, textsOf, tool } from '../flow.fixture.ts'
 import { agentTool, loop, parallel, sequential, setSubAgents, supervisor } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 /** Uses everything together: trees, workflows, tools, questions, open calls, an agent tool, a failing branch. */
 const everything = (): Agent => {

@@ -1,20 +1,9 @@
 import type { Agent } from '@troupe/kernel'
 import { testAgent } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import {
-  failing,
-  hello,
-  runToEnd,
-  scriptedAgent,
-  talker,
-  textsOf,
-  thrownBy,
-  tool,
-  transfer,
-  transferring,
-  yielding,
-} from '../flow.fixture.ts'
+import { failing, hello, runToEnd, talker, textsOf, thrownBy, tool, transferring, yielding } from '../flow.fixture.ts'
 import { agentWithOptions, loop, sequential, setSubAgents, supervisor } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const lead = (...targets: readonly string[]) => scriptedAgent('lead', [...targets.map(transfer), 'Done.'])
 const team = (boss: Agent, ...agents: readonly Agent[]) => supervisor({ supervisor: boss, agents })

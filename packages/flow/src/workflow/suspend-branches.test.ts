@@ -1,19 +1,8 @@
 import { type Agent, type Answers, KernelError, say } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import {
-  agentOf,
-  asking,
-  failing,
-  quiet,
-  type RecordedRun,
-  runToEnd,
-  scriptedAgent,
-  talker,
-  textsOf,
-  tool,
-  transfer,
-} from '../flow.fixture.ts'
+import { agentOf, asking, failing, quiet, type RecordedRun, runToEnd, talker, textsOf, tool } from '../flow.fixture.ts'
 import { loop, parallel, sequential, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const mine = new KernelError('MINE', 'mine: no')
 const asker = (name: string, ...then: Parameters<typeof scriptedAgent>[1]) =>

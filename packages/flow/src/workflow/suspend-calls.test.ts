@@ -1,17 +1,8 @@
 import type { Agent, ToolMessage } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import {
-  asking,
-  type RecordedRun,
-  result,
-  runToEnd,
-  scriptedAgent,
-  slow,
-  talker,
-  transfer,
-  transferring,
-} from '../flow.fixture.ts'
+import { asking, type RecordedRun, result, runToEnd, slow, talker, transferring } from '../flow.fixture.ts'
 import { agentTool, agentWithOptions, loop, parallel, sequential, setSubAgents, supervisor } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 /** An agent whose call stays open; with the result it says that it is done. */
 const waiter = (name: string) => scriptedAgent(name, [[`slow-${name}`], `${name} is done.`], slow(`slow-${name}`))

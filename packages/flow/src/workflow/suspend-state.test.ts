@@ -1,7 +1,8 @@
 import type { Agent, Json } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { asking, type RecordedRun, runToEnd, scriptedAgent, talker, transfer } from '../flow.fixture.ts'
+import { asking, type RecordedRun, runToEnd, talker } from '../flow.fixture.ts'
 import { agentWithOptions, loop, parallel, sequential, setSubAgents } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 const asker = () => scriptedAgent('a', [['ask'], 'Heard.'], asking())
 const made: readonly (readonly [string, () => Agent])[] = [

@@ -9,11 +9,9 @@ import {
   quiet,
   type RecordedRun,
   runToEnd,
-  scriptedAgent,
   talker,
   textsOf,
   tool,
-  transfer,
   transferring,
 } from '../flow.fixture.ts'
 import {
@@ -26,6 +24,7 @@ import {
   setSubAgents,
   supervisor,
 } from '../index.ts'
+import { scriptedAgent, transfer } from '../scripted-agent.fixture.ts'
 
 /** An agent whose call asks; it repeats the answer. */
 const asker = (name: string, question = `ask-${name}`) =>

@@ -1,17 +1,17 @@
 import type { RunContext, RunInput, RunRequest, RunSettings } from '@troupe/kernel'
 import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
-import { checkFreeInput } from './check-input.ts'
+import { checkStandaloneInput } from './check-input.ts'
 import type { RunnerParts } from './runner.ts'
 
 /** Makes the settings of a run without a thread, which is not stored and cannot ask questions. */
-export function freeRun(
+export function standaloneRun(
   { flow, limits, callbacks, clock, report }: RunnerParts,
   input: RunInput,
   runId: string,
   { signal, prepare }: RunRequest,
 ): RunSettings {
-  checkFreeInput(input)
+  checkStandaloneInput(input)
   const { messages, state: stateChange } = input
   const flowContext: FlowContext = {
     runId,
