@@ -82,7 +82,7 @@ describe('a transfer beside a long-running call', () => {
     expect((await tree.results({ slow: 'At last.' })).text).toBe('I am A.')
     expect(brief(tree.models.Router.requests[1]?.messages).slice(2)).toEqual([
       'tool slow: At last.',
-      'tool transfer_to_agent: Error: transfer: not while another call of this turn awaits its result',
+      'tool transfer_to_agent: Error: transfer: not possible while another call of this turn awaits its result',
     ])
   })
 

@@ -67,7 +67,7 @@ export const calling = (...names: readonly string[]): ScriptedTurn => ({
   toolCalls: names.map((name, i) => ({ id: names.indexOf(name) === i ? name : `${name}-${i}`, name })),
 })
 
-/** What became of a run. */
+/** A run that has ended, and its parts that tests look at. */
 export interface Played extends Recording {
   readonly requests: readonly ModelRequest[]
   /** The lines without the agent's name. */
@@ -76,7 +76,7 @@ export interface Played extends Recording {
   /** Ids of calls by `tool-start`. */
   readonly started: readonly string[]
   readonly errors: readonly ErrorInfo[]
-  /** What `startRun` takes to go on. */
+  /** The input with which `startRun` resumes the run. */
   resume(answers?: Answers): ResumeInfo
   /** The history after the run. */
   readonly history: readonly Message[]
@@ -165,7 +165,7 @@ export function expectSound({ events, end }: Recording): void {
   expect(late(events)).toEqual([])
 }
 
-/** What comes of a message or call after its end. */
+/** Events of a message or call after its end. */
 function late(events: readonly AgentEvent[]): AgentEvent[] {
   const over = new Set<string>()
   return events.filter((event) => {

@@ -17,7 +17,7 @@ const result = (callId: string): ToolMessage => ({
   content: `${callId} result`,
 })
 
-/** What the model sees of a history. */
+/** The history as the model sees it. */
 async function seen(messages: readonly Message[], options: Parameters<typeof play>[1] = {}) {
   const { requests } = await play(['Done.'], options, { messages })
   return brief(requests[0]?.messages)

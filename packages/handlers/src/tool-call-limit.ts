@@ -77,7 +77,7 @@ class Counts {
 }
 
 function refused(what: string, before: number): ToolCallResult {
-  const error = new KernelError(EXCEEDED, `${what}, got call ${before + 1}`)
+  const error = new KernelError('TOOL_LIMIT_EXCEEDED', `${what}, got call ${before + 1}`)
   return { content: `Error: ${error.message}. Go on without this call.`, error: error.toJSON() }
 }
 

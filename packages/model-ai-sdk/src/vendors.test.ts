@@ -47,7 +47,7 @@ beforeAll(async () => {
 })
 afterAll(() => mock.stop())
 
-/** What a vendor is sent after the tools have run, and for a picture. */
+/** The requests that a vendor gets after the tools have run, and for a picture. */
 interface Wire {
   readonly make: MakeProvider
   readonly reasons: boolean

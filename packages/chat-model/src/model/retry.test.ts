@@ -26,7 +26,7 @@ const failing = (error: unknown = busy(), at: 'before' | 'mid' | 'after' = 'befo
 
 const through: AgentHandler = { name: 'through', wrapModelCall: (ctx, request, next) => next(ctx, request) }
 
-/** What a reader shows as the answer: the text of messages that were not dropped. */
+/** The answer as a reader shows it: the text of messages that were not dropped. */
 function shown(events: readonly AgentEvent[]): string {
   const dropped = new Set(
     events.flatMap((event) => (event.type === 'message-end' && event.dropped ? [event.message.id] : [])),

@@ -1,14 +1,12 @@
 import {
   type AgentAction,
   type Answers,
-  APPROVAL_SCHEMA,
   type ApprovalAnswer,
   type CallScope,
   type Interrupt,
   type Json,
   KernelError,
   type Part,
-  parseArguments,
   pipe,
   type RunContext,
   type Tool,
@@ -19,6 +17,7 @@ import {
 } from '@troupe/kernel'
 import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../error-origin.ts'
+import { approvalRequest, needsApproval } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
@@ -107,32 +106,14 @@ export class RunningCall implements CallScope {
     const { tool } = this
     if (!tool) return
     try {
-      if (!this.#parked?.approval && !(await this.#needsApproval(tool))) return
+      const asked = this.#parked?.approval === true
+      if (!asked && !(await needsApproval(tool, this.#input.arguments, this.#turn.validator, this.#ctx))) return
       this.#approval = true
-      const metadata = { tool: tool.name, arguments: this.#input.arguments }
-      const message = `Allow ${tool.displayName ?? tool.name}?`
-      const answer: Json = await this.#ctx.interrupt({
-        reason: 'approval',
-        message,
-        responseSchema: APPROVAL_SCHEMA,
-        metadata,
-      })
+      const answer: Json = await this.#ctx.interrupt(approvalRequest(tool, this.#input.arguments))
       this.#applyApproval(answer as ApprovalAnswer | null)
     } catch (error) {
       if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
     }
-  }
-
-  async #needsApproval(tool: Tool): Promise<boolean> {
-    if (!tool.needsApproval) return false
-    let args: unknown
-    try {
-      args = await parseArguments(tool, this.#input.arguments, this.#turn.validator)
-    } catch {
-      // Invalid arguments are answered when the call runs.
-      return false
-    }
-    return tool.needsApproval(args, this.#ctx)
   }
 
   /** Writes `tool-start`. Contract: the call may start when this has resolved. */
