@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { EventType } from '@ag-ui/core'
 import { describe, expect, it } from 'vitest'
 import { ANN, aborted, framesOf, input, served, typesOf, words } from './http.fixture.ts'
+import { toNodeListener } from './node.ts'
 import { agUiServer } from './server.ts'
 
 const headers = { 'content-type': 'application/json', authorization: 'ann' }
@@ -142,4 +143,14 @@ describe('agUiServer', () => {
     expect((await store.threads.get({ ...ANN, threadId: 't1' }))?.runId).toBeUndefined()
     await expect(fetch(server.url)).rejects.toThrow()
   })
+})
+
+it.each<[string, unknown]>([
+  ['an agent', { name: 'a', description: '', run() {} }],
+  ['a text', 'agent'],
+  ['nothing', undefined],
+])('refuses %s instead of a handler, with what it expects', async (_, given) => {
+  const expected = /expected the handler that agUiHandler\(\{ … \}\) makes/
+  await expect(agUiServer(given as never)).rejects.toThrow(expected)
+  expect(() => toNodeListener(given as never)).toThrow(expected)
 })

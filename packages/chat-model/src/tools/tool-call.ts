@@ -147,7 +147,8 @@ const THROWN = new WeakMap<object, KernelError>()
 export function thrownError(tool: string, { error: info }: ToolCallResult): KernelError {
   const original = info && THROWN.get(info)
   const { thrown: _, ...details } = info?.details ?? {}
-  return new KernelError(info?.code ?? 'TOOL_FAILED', `tool ${tool} failed, ${info?.message}`, {
+  const { code = 'TOOL_FAILED', message = 'no reason given' } = info ?? {}
+  return new KernelError(code, message.startsWith(`tool ${tool}`) ? message : `tool ${tool} failed, ${message}`, {
     ...(original && { cause: original.cause ?? original }),
     retryable: info?.retryable ?? false,
     details: { ...details, tool },

@@ -1,8 +1,10 @@
-import { defineTool, KernelError, type Tool, withToolsFunc } from '@troupe/kernel'
+import { defineTool, KernelError, type Tool, withInvokableToolWrapper, withToolsFunc } from '@troupe/kernel'
+import { startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { calling, expectSound, hello, idle, never, noUnhandledRejection, play, tool } from '../chat-model.fixture.ts'
+import { chatModelAgent } from '../chat-model-agent.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -87,7 +89,7 @@ describe('6: a call is answered exactly once before the next model call', () => 
         expectSound(played)
       }
       const strict = await play([args('{}')], { tools: [tool('t', raise(thrown), { onError: 'throw' })] })
-      expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t failed, tool t: mine: no' }])
+      expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t: mine: no' }])
     },
   )
 
@@ -250,4 +252,34 @@ test('a tool that a handler replaced is the one that is called', async () => {
     handlers: [withToolsFunc(() => [{ tool: tool('t', () => 'new'), returnDirectly: false }])],
   })
   expect(toolEnds).toMatchObject([{ content: 'new' }])
+})
+
+test("the error of a tool that says onError 'throw' keeps code, details and cause, and names the tool", async () => {
+  const cause = Object.assign(new Error('declined'), { code: 'PAYMENT_DECLINED', details: { bank: 'x' } })
+  for (const handlers of [[], [withInvokableToolWrapper((ctx, input, next) => next(ctx, input))]]) {
+    const pay = tool('pay', raise(cause), { onError: 'throw' })
+    const agent = chatModelAgent({ name: 'a', model: scriptedModel([calling('pay')]), tools: [pay], handlers })
+    const error = await startRun(agent, hello).then(undefined, (thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      code: 'PAYMENT_DECLINED',
+      message: 'tool pay failed, declined',
+      details: { bank: 'x', tool: 'pay' },
+      cause,
+    })
+    expect((error as { details: object }).details).not.toHaveProperty('thrown')
+  }
+})
+
+test('a streaming tool that returns null has null as its result, not its chunks', async () => {
+  const nothing = defineTool({
+    name: 't',
+    description: 't',
+    parameters: { type: 'object' },
+    async *stream() {
+      yield 'chunk'
+      return null
+    },
+  })
+  const { toolEnds } = await play([calling('t'), 'Done.'], { tools: [nothing] })
+  expect(toolEnds).toMatchObject([{ content: 'null', data: null }])
 })

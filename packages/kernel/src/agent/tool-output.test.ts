@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toolResult } from '../index.ts'
@@ -19,6 +20,16 @@ describe('a tool may return', () => {
     ['a date, as JSON has it', { at: new Date(0) }, { data: { at: '1970-01-01T00:00:00.000Z' } }],
     ['a result with a date in its data', { content: 'x', data: new Date(0) }, { data: '1970-01-01T00:00:00.000Z' }],
     ['properties that are not set', { a: 1, b: undefined }, { content: '{"a":1}', data: { a: 1 } }],
+    [
+      'an instance of a class, as its own data',
+      [
+        new (class Row {
+          readonly id = 1
+        })(),
+      ],
+      { data: [{ id: 1 }] },
+    ],
+    ['an object of another realm', runInNewContext('({ a: [1] })'), { data: { a: [1] } }],
     ['a row without a prototype', Object.assign(Object.create(null), { id: 1 }), { data: { id: 1 } }],
   ])('%s', (_, output, result) => {
     expect(toolResult('t', output as object)).toMatchObject(result)
@@ -47,6 +58,8 @@ describe('what is not JSON names the tool and the path', () => {
     ['not a number', { a: [0, Number.NaN] }, '.a[1]'],
     ['a bigint', { id: 1n }, '.id'],
     ['nothing in a list', [undefined], '[0]'],
+    ['a promise', { later: Promise.resolve(1) }, '.later'],
+    ['bytes', { bytes: new Uint8Array(2) }, '.bytes'],
     ['a hole in a list', Array(2), '[0]'],
     ['a symbol', Symbol('x'), ''],
     ['a result that is not', { content: 'x', data: () => 1 }, '.data'],
@@ -54,7 +67,9 @@ describe('what is not JSON names the tool and the path', () => {
     expect(() => toolResult('get_weather', output as object)).toThrow(
       expect.objectContaining({
         code: 'TOOL_FAILED',
-        message: expect.stringContaining(`tool get_weather: its result${path && ` at ${path}`} is not JSON`),
+        message: expect.stringMatching(
+          /^tool get_weather: its result( at \S+)? (is|has) .*, which is not JSON; return text/,
+        ),
         details: { tool: 'get_weather', path },
       }),
     )

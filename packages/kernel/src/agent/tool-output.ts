@@ -17,7 +17,7 @@ const PARTS: Record<Part['type'], true> = { text: true, reasoning: true, file: t
 export function toolResult(tool: string, output: ToolOutput | void): ToolCallResult {
   if (output === undefined) return EMPTY
   if (typeof output === 'string') return { content: output }
-  const fail = (path: string) => notJsonAt(tool, path)
+  const fail = (path: string, why: string) => notJsonAt(tool, path, why)
   if (isResult(output)) return notJson(output) === undefined ? output : (jsonOf(output, fail) as ToolCallResult)
   const data = jsonOf(output, fail)
   return { content: JSON.stringify(data), data }
@@ -25,15 +25,10 @@ export function toolResult(tool: string, output: ToolOutput | void): ToolCallRes
 
 const EMPTY: ToolCallResult = { content: '' }
 
-function notJsonAt(tool: string, path: string): KernelError {
+function notJsonAt(tool: string, path: string, why: string): KernelError {
   const where = path === '' ? 'its result' : `its result at ${path}`
-  return new KernelError(
-    'TOOL_FAILED',
-    `tool ${tool}: ${where} is not JSON; return text, a JSON value or { content }`,
-    {
-      details: { tool, path },
-    },
-  )
+  const message = `tool ${tool}: ${where} ${why}, which is not JSON; return text, a JSON value or { content }`
+  return new KernelError('TOOL_FAILED', message, { details: { tool, path } })
 }
 
 /** Whether a value is a whole result, and not data that happens to have a `content`. */

@@ -90,3 +90,13 @@ describe('parseArguments', () => {
     })
   })
 })
+
+it.each<[string, object, string]>([
+  ['onError', { onError: 'trow' }, 'onError must be feedback or throw, got "trow"'],
+  ['needsApproval', { needsApproval: true }, 'needsApproval must be a function like () => true, got true'],
+  ['output', { output: 'markdwn' }, 'output must be text or markdown, got "markdwn"'],
+  ['longRunning', { longRunning: 'yes' }, 'longRunning must be true or false, got "yes"'],
+])('a tool whose %s is misspelt is refused', (_, change, message) => {
+  const definition = { name: 't', description: 't', parameters: { type: 'object' }, invoke: () => 'x', ...change }
+  expect(() => defineTool(definition as never)).toThrow(`tool t: ${message}`)
+})

@@ -74,6 +74,11 @@ describe('KernelError', () => {
     })
   })
 
+  it('keeps that an application says its error may pass', () => {
+    const error = Object.assign(new Error('busy'), { code: 'MODEL_OVERLOADED', retryable: true })
+    expect(KernelError.from(error).retryable).toBe(true)
+  })
+
   it.each(['ABORTED', 'INTERRUPTED'])('lets no foreign error steer a run with the code %s', (code) => {
     expect(KernelError.from(Object.assign(new Error('x'), { code }), 'TOOL_FAILED').code).toBe('TOOL_FAILED')
   })

@@ -16,33 +16,47 @@ export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
 const MAX_DEPTH = 64
 
 /**
- * Converts a value to JSON as `JSON.stringify` would: `toJSON` is called (a Date), undefined properties are left out.
- * Contract: throws what `broken` makes of the path where a value cannot be JSON: a function, a cycle, a Map, NaN, a bigint.
+ * Returns a value as it is after a journey as JSON: `toJSON` (a Date) is called, undefined properties are left out, an instance of a class becomes its own data.
+ * Contract: throws what `broken` makes of the path and the reason where a value cannot be JSON: a function, a cycle, a Map, NaN, a bigint.
  * @example jsonOf({ at: new Date(0), note: undefined }, fail) // { at: '1970-01-01T00:00:00.000Z' }
  */
 export function jsonOf(
   value: unknown,
-  broken: (path: string) => Error,
+  broken: (path: string, why: string) => Error,
   path = '',
   around: readonly object[] = [],
 ): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   // JSON has no negative zero.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value
-  if (typeof value !== 'object' || around.length >= MAX_DEPTH || around.includes(value)) throw broken(path)
+  if (typeof value !== 'object') throw broken(path, typeof value === 'number' ? `is ${value}` : `is a ${typeof value}`)
+  if (around.includes(value)) throw broken(path, 'is an object that contains itself')
+  if (around.length >= MAX_DEPTH) throw broken(path, `is nested deeper than ${MAX_DEPTH} levels`)
   const inside = [...around, value]
   const { toJSON } = value as { readonly toJSON?: unknown }
   if (typeof toJSON === 'function') return jsonOf(toJSON.call(value), broken, path, inside)
   if (Array.isArray(value)) return Array.from(value, (item, i) => jsonOf(item, broken, `${path}[${i}]`, inside))
-  const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) throw broken(path)
+  const entries = Object.entries(value)
+  if (!isPlain(value) && (entries.length === 0 || ArrayBuffer.isView(value))) throw broken(path, instanceName(value))
   const copy: Record<string, Json> = {}
-  for (const [key, item] of Object.entries(value)) {
+  for (const [key, item] of entries) {
     // A later copy by assignment would change a prototype.
-    if (key === '__proto__') throw broken(`${path}.${key}`)
+    if (key === '__proto__') throw broken(`${path}.${key}`, 'has a forbidden name')
     if (item !== undefined) copy[key] = jsonOf(item, broken, `${path}.${key}`, inside)
   }
   return copy
+}
+
+/** Whether an object is a literal, of whichever realm. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function instanceName(value: object): string {
+  return isPromise(value as Awaitable<unknown>)
+    ? 'is a promise; await it'
+    : `is an instance of ${value.constructor?.name}`
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Agent, AgentEvent, Message, Run, RunSettings } from '../index.ts'
 import { KernelError, pipe, say } from '../index.ts'
 import { startRun } from '../run.ts'
 import { idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
-import { agentOf, boom, input, quiet, talker } from './run.fixture.ts'
+import { agentOf, boom, callOf, input, quiet, talker } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -127,6 +127,15 @@ describe('a run', () => {
     expect([caught, seen, (await passed.catch(boom)).text]).toEqual(['MODEL_FAILED', ['finally', 'also'], 'hi'])
   })
 
+  test('leaves its events to a loop that follows catch and finally', async () => {
+    const run = startRun(failing, input)
+    const caught = run.catch((error: KernelError) => error.code)
+    run.finally(() => undefined).catch(() => undefined)
+    const types: string[] = []
+    for await (const { type } of run.eventsWithoutThrowing()) types.push(type)
+    expect([types.at(-1), await caught]).toEqual(['run-end', 'MODEL_FAILED'])
+  })
+
   test('is read once, with or without throwing', async () => {
     const run = startRun(talker('a'), input)
     await run
@@ -201,6 +210,17 @@ describe('the input of a run', () => {
       /unknown type, got "image_url"; known are text/,
     ],
     ['an id that is not a text', { role: 'user', content: 'x', id: 7 }, /id that is not a text, got 7/],
+    [
+      'calls as another framework writes them',
+      { role: 'assistant', content: '', tool_calls: [] },
+      /did you mean toolCalls/,
+    ],
+    [
+      'calls whose arguments are not text',
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 't', arguments: {} }] },
+      /with arguments as JSON text/,
+    ],
+    ['a text part without text', { role: 'user', content: [{ type: 'text', txt: 'x' }] }, /text part without text/],
     ['a result of no call', { role: 'tool', content: 'x' }, /needs the callId of its call/],
     ['a bare text', 'x', /is a message like \{ role: 'user', content: 'Hi' \}, got "x"/],
     ['nothing', null, /got null/],
@@ -209,6 +229,38 @@ describe('the input of a run', () => {
     expect(start).toThrow(
       expect.objectContaining({ code: 'VALIDATION_FAILED', message: expect.stringMatching(expected) }),
     )
+  })
+})
+
+test.each<[string, object, RegExp]>([
+  ['a limit that is text', { timeoutMs: '50' }, /timeoutMs must be a positive number of milliseconds, got "50"/],
+  ['a limit that is not a number', { timeoutMs: Number.NaN }, /timeoutMs must be a positive number/],
+  ['a controller as its signal', { signal: new AbortController() }, /signal must be an AbortSignal/],
+  ['a text as its session', { session: 't1' }, /session must be \{ app, user, threadId \}, each a text, got "t1"/],
+  ['a session without a user', { session: { app: 'a', threadId: 't' } }, /session must be/],
+])('a run with %s is refused where it is given', (_, settings, message) => {
+  expect(() => startRun(talker('a'), 'Hi', settings)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) }),
+  )
+})
+
+test('a question that nobody awaits is asked, and leaves no rejection behind', async () => {
+  const agent = quiet('a', async (ctx) => void ctx.interrupt({ reason: 'input' }))
+  expect(await startRun(agent, 'Hi', { canInterrupt: true })).toMatchObject({ outcome: 'interrupted' })
+  await startRun(agent, 'Hi')
+  await idle()
+})
+
+test.each<[object, RegExp]>([
+  [{ type: 'transfer-to-agent', agent: 'b' }, /a transfer needs the agentName of its target, got undefined/],
+  [{ type: 'exit', result: () => 1 }, /what exit carries must be JSON, but it is not, got a function/],
+  [{ type: 'exit', result: { at: [1n] } }, /but \.at\[0\] is not/],
+  [{ type: 'custom', name: 'x', data: new Map() }, /what custom carries must be JSON/],
+])('the action %o is refused where it is sent', async (action, message) => {
+  const agent = quiet('a', async (ctx) => callOf(ctx, 0).sendAction(action as never))
+  await expect(startRun(agent, 'Hi')).rejects.toMatchObject({
+    code: 'EVENT_INVALID',
+    message: expect.stringMatching(message),
   })
 })
 

@@ -79,7 +79,7 @@ const mutants: Record<string, Mutant> = {
   'its data is no JSON': {
     change: { invoke: () => ({ content: 'Sunny', data: { at: new Map() } }) },
     caught: 'gives text or a result made of plain JSON',
-    says: /its result at \.data\.at is not JSON/,
+    says: /its result at \.data\.at is an instance of Map, which is not JSON/,
   },
   'it returns a map': {
     change: { invoke: () => new Map() },
