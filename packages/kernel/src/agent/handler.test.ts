@@ -51,7 +51,7 @@ describe('3.1 AgentHandler, hook by hook: hookOf', () => {
     ['no object', undefined, /handler: expected an object with a name, got undefined/],
     ['no name', {}, /handler: expected an object with a name/],
     [
-      'a hook that is no function',
+      'a hook that is not a function',
       { name: 'x', beforeAgent: 'soon' },
       /handler x: beforeAgent must be a function, got "soon"/,
     ],

@@ -35,7 +35,7 @@ export function readInput<Input extends AgentInput>(input: StartInput<Input>, ru
   return { ...given, messages: named } as unknown as Input
 }
 
-/** How far a long list was checked, and the last message of that part; lists of histories grow at their end. */
+/** The checked length of a long list and the last message of that part; histories grow at their end. */
 const CHECKED = new WeakMap<readonly unknown[], { readonly count: number; readonly last: unknown }>()
 const LONG = 64
 

@@ -19,7 +19,7 @@ describe('defineTool', () => {
 
   it.each<[string, object, string, RegExp]>([
     ['without a name', { name: '' }, 'CONFIG_INVALID', /tool: expected a name, got ""/],
-    ['whose name is no text', { name: 7 }, 'CONFIG_INVALID', /tool: expected a name, got 7/],
+    ['whose name is not a text', { name: 7 }, 'CONFIG_INVALID', /tool: expected a name, got 7/],
     ['without a description', { description: undefined }, 'CONFIG_INVALID', /tool look: expected a description/],
     [
       'of an unknown kind',
@@ -34,15 +34,20 @@ describe('defineTool', () => {
       /effect must be one of pure, idempotent, once, nested/,
     ],
     ['without a body', { invoke: undefined }, 'CONFIG_INVALID', /expected invoke, stream or longRunning/],
-    ['whose body is no function', { invoke: 'look' }, 'CONFIG_INVALID', /invoke and stream are functions, got "look"/],
     [
-      'whose schema is no schema',
+      'whose body is not a function',
+      { invoke: 'look' },
+      'CONFIG_INVALID',
+      /invoke and stream are functions, got "look"/,
+    ],
+    [
+      'whose schema is not a schema',
       { parameters: 'city' },
       'SCHEMA_INVALID',
       /tool look: schema: expected a JSON Schema/,
     ],
     [
-      'whose schema is no object',
+      'whose schema is not an object',
       { parameters: z.string() },
       'SCHEMA_INVALID',
       /parameters must describe an object, got "string"/,
@@ -66,7 +71,7 @@ describe('toolMetas', () => {
     )
   })
 
-  it('refuses what is no tool', () => {
+  it('refuses a value that is not a tool', () => {
     expect(() => toolMetas([undefined as never])).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
     expect(() => toolMetas([{ tool: {} as never, returnDirectly: false }])).toThrow(/tool: expected a name/)
   })

@@ -34,7 +34,7 @@ describe('3.6 withInstruction', () => {
   it('is the whole instruction where there was none', async () => {
     expect((await configured([withInstruction('Be brief.')], { instruction: '' })).instruction).toBe('Be brief.')
   })
-  it('refuses what is no text', () => {
+  it('refuses a value that is not a text', () => {
     expect(() => withInstruction(undefined as never)).toThrow(/withInstruction: expected text, got undefined/)
   })
 })

@@ -31,7 +31,7 @@ export function checkContextKey(key: unknown): void {
   throw new KernelError('CONTEXT_KEY_INVALID', `context: expected a key made by contextKey(), ${got(key)}`)
 }
 
-/** How a run is asked to stop. */
+/** The point at which a cancelled run stops. */
 export type CancelMode = 'now' | 'after-model' | 'after-tools'
 /** A cancel request. Contract: with `runId`, a late request does not cancel the next run. */
 export type CancelRequest = { readonly mode?: CancelMode; readonly runId?: string }

@@ -26,7 +26,7 @@ it.each(['__proto__', 'constructor', 'prototype', '', 7])('refuses the key %o', 
   expect(state.changed).toBe(false)
 })
 
-it('refuses a value that is no JSON and says where', () => {
+it('refuses a value that is not JSON and says where', () => {
   const state = new TrackedState(new Map())
   expect(() => state.set('user', { born: new Date() } as never)).toThrow(/state.set: user.born is not plain JSON/)
   expect(state.get('user')).toBeUndefined()

@@ -75,6 +75,6 @@ function checkKey(key: string): void {
   if (typeof key === 'string' && key !== '' && !FORBIDDEN.includes(key)) return
   throw new KernelError(
     'VALIDATION_FAILED',
-    `state.set: a key is a non-empty string and no object internal, ${got(key)}`,
+    `state.set: a key must be a non-empty string and not the name of an object internal, ${got(key)}`,
   )
 }

@@ -3,7 +3,7 @@ import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
 import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
-/** Where an event comes from. */
+/** The origin of an event. */
 export type EventStamp = {
   /** A nested run has its own: `<runId>/<step>` of the call around it. */
   readonly runId: string
@@ -14,7 +14,7 @@ export type EventStamp = {
   readonly parentCallId?: string
 }
 
-/** How a run or an agent ended. */
+/** The outcome of a run or an agent. */
 export type Outcome = 'complete' | 'failed' | 'cancelled' | 'interrupted'
 
 /** The result of a run. */

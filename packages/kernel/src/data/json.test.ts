@@ -38,7 +38,7 @@ it('takes for a promise what can be awaited, and no data that has a property of 
   expect(data.map((value: unknown) => isPromise(value))).toEqual(data.map(() => false))
 })
 
-/** Something to be awaited that is no Promise. */
+/** A thenable that is not a Promise. */
 function startedLater(): object {
   return Object.fromEntries([['then', () => undefined]])
 }

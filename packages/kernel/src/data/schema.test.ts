@@ -62,8 +62,8 @@ it.each<[string, unknown, RegExp]>([
   ['a wrong type inside', { type: 'object', properties: { a: { type: 'int' } } }, /schema\.a: type is one of/],
   ['a wrong type of items', { type: 'array', items: { type: 'text' } }, /schema\[\]: type is one of/],
   ['properties that are none', { type: 'object', properties: 'a, b' }, /properties is an object, got "a, b"/],
-  ['required that is no list', { type: 'object', required: true }, /required is a list of property names, got true/],
-  ['a value that is no JSON', { type: 'object', default: new Date() }, /is not plain JSON at \.default/],
+  ['required that is not a list', { type: 'object', required: true }, /required is a list of property names, got true/],
+  ['a value that is not JSON', { type: 'object', default: new Date() }, /is not plain JSON at \.default/],
 ])('refuses %s with SCHEMA_INVALID', (_, schema, message) => {
   expect(() => toJsonSchema(schema as JsonSchema)).toThrow(expect.objectContaining({ code: 'SCHEMA_INVALID' }))
   expect(() => toJsonSchema(schema as JsonSchema)).toThrow(message)

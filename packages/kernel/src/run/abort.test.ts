@@ -148,7 +148,7 @@ describe('an abort', () => {
     expect([await settled(run), seen]).toEqual(['TIMEOUT', [true, reason]])
   })
 
-  test('is no way to end: a run that ended by itself has not aborted what listens to its signal', async () => {
+  test('does not happen at the end: a run that ended by itself has not aborted its signal', async () => {
     const signals: AbortSignal[] = []
     const agent = agentOf('a', async function* (ctx) {
       signals.push(ctx.signal)

@@ -225,7 +225,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   ): Promise<{ result: RunResult<Json>; end: RunEnd }> {
     const core = this.#core
     const recorder = new RunRecorder(core, out)
-    const span = core.openSpan('run', this.#agent.name, 'run', this.#start)
+    const span = core.spans?.open('run', this.#agent.name, 'run', this.#start)
     let thrown: { readonly error: unknown } | undefined
     try {
       const wait = recorder.begin(this.#stamp)

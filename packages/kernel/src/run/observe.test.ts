@@ -18,7 +18,7 @@ const wrong: readonly unknown[] = [
   { name: 7, description: 'a', run() {} },
 ]
 
-test.each(wrong)('what is no agent is CONFIG_INVALID at once (%#)', (agent) => {
+test.each(wrong)('a value that is not an agent is CONFIG_INVALID at once (%#)', (agent) => {
   const invalid = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('agent: ') })
   expect(() => startRun(agent as Agent, input)).toThrow(invalid)
   expect(() => observe(agent as Agent, input, createRunContext())).toThrow(invalid)

@@ -94,7 +94,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     const { core, fields } = this.#ctx
     core.openEnds.track(this)
     const position = fields.step || 'agent'
-    this.#span = core.openSpan('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
+    this.#span = core.spans?.open('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
     try {
       const parentRunId = core.parent?.core.runId

@@ -41,7 +41,7 @@ const asking = (...interrupts: readonly Interrupt[]): EventDraft => ({
 const exit = (output: string): EventDraft => ({ type: 'action', action: { type: 'exit', result: output } })
 const custom: EventDraft = { type: 'action', action: { type: 'custom', name: 'x' } }
 
-/** What a run comes to whose agent says just this, and then perhaps throws. */
+/** The result of a run whose agent yields these events, and then perhaps throws. */
 async function resultOf(drafts: readonly EventDraft[], start: AgentInput = input, error?: unknown) {
   const agent = agentOf('a', async function* () {
     yield* drafts

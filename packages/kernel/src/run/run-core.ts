@@ -7,7 +7,6 @@ import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../store/store.ts'
 import type { Sink } from '../stream/stream.ts'
 import { AbortState } from './abort-state.ts'
-import type { Span, Spans } from './callback.ts'
 import type { Conclusion } from './conclude.ts'
 import type { Listeners } from './listeners.ts'
 import { OpenEnds } from './open-ends.ts'
@@ -52,7 +51,7 @@ export class RunCore {
   recorder: Sink<AgentEvent> | undefined
   /** Whether the consumer has left: no more events are shown, and no new effect may begin. */
   consumerLeft = false
-  /** Whether the run has ended and refuses further events. */
+  /** Whether the run has ended and refuses further events and spans. */
   ended = false
 
   constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, parent }: CoreSettings) {
@@ -66,13 +65,7 @@ export class RunCore {
     this.parent = parent
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
-    this.spans =
-      listeners &&
-      new RunSpans(listeners, this.openEnds, {
-        runId,
-        session,
-        parent: parent && { runId: parent.core.runId, spanId: parent.spanId },
-      })
+    this.spans = listeners && new RunSpans(listeners, this.openEnds, this)
   }
 
   get errors(): RunErrors {
@@ -99,18 +92,13 @@ export class RunCore {
     return settled
   }
 
-  addUsage(usage: Usage): void {
-    this.usage = addUsage(this.usage, usage)
+  /** Refuses further events and spans. */
+  end(): void {
+    this.ended = true
+    this.spans?.close()
   }
 
-  openSpan<C extends keyof Spans>(
-    component: C,
-    name: string,
-    position: string,
-    input: Spans[C]['input'],
-    parentSpanId?: string,
-    callId?: string,
-  ): Span<C> | undefined {
-    return this.ended ? undefined : this.spans?.open(component, name, position, input, parentSpanId, callId)
+  addUsage(usage: Usage): void {
+    this.usage = addUsage(this.usage, usage)
   }
 }

@@ -108,7 +108,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     if (core.state?.changed && !core.parent) this.write({ type: 'state-delta', ...stamp, ...core.state.take() })
     if (error && outcome === 'failed' && !core.errors.wasReported(core.errors.errorOf(error)))
       this.write({ type: 'error', ...stamp, error })
-    core.ended = true
+    core.end()
     return this.#result(outcome, error)
   }
 

@@ -4,24 +4,25 @@ import type { RunInfo, Span, Spans } from './callback.ts'
 import type { Listeners } from './listeners.ts'
 import type { OpenEnd, OpenEnds } from './open-ends.ts'
 
-/** The ids that the spans of one run have in common. */
-interface SpanOrigin {
+/** The run that the spans belong to. */
+interface SpannedRun {
   readonly runId: string
   readonly session: ThreadRef
-  readonly parent: { readonly runId: string; readonly spanId: string } | undefined
+  readonly parent: { readonly core: { readonly runId: string }; readonly spanId: string } | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
 export class RunSpans {
   readonly #listeners: Listeners
   readonly #openEnds: OpenEnds
-  readonly #origin: SpanOrigin
+  readonly #run: SpannedRun
   #runInfo: RunInfo | undefined
+  #closed = false
 
-  constructor(listeners: Listeners, openEnds: OpenEnds, origin: SpanOrigin) {
+  constructor(listeners: Listeners, openEnds: OpenEnds, run: SpannedRun) {
     this.#listeners = listeners
     this.#openEnds = openEnds
-    this.#origin = origin
+    this.#run = run
   }
 
   part(event: AgentEvent): void {
@@ -39,6 +40,7 @@ export class RunSpans {
     parentSpanId?: string,
     callId?: string,
   ): Span<C> | undefined {
+    if (this.#closed) return undefined
     const span = this.#listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
     if (!span || component === 'run' || component === 'agent') return span
     const openEnd: OpenEnd = { close: (error) => span.fail(error) }
@@ -47,19 +49,24 @@ export class RunSpans {
     return span
   }
 
+  /** Opens no further spans. */
+  close(): void {
+    this.#closed = true
+  }
+
   #info<C extends keyof Spans>(
     component: C,
     name: string,
     position: string,
-    parentSpanId: string | undefined = this.#origin.parent?.spanId,
+    parentSpanId: string | undefined = this.#run.parent?.spanId,
     callId?: string,
   ): RunInfo & { readonly component: C } {
-    const { runId, session, parent } = this.#origin
+    const { runId, session, parent } = this.#run
     return {
       component,
       name,
       runId,
-      ...(parent && { parentRunId: parent.runId }),
+      ...(parent && { parentRunId: parent.core.runId }),
       spanId: `${runId}/${position}`,
       ...(parentSpanId !== undefined && { parentSpanId }),
       ...(callId !== undefined && { callId }),

@@ -136,7 +136,7 @@ export const typesOf = (events: readonly AgentEvent[]): string[] => events.map((
 export const brief = (events: readonly AgentEvent[]): string[] =>
   events.map(({ agentName, type }) => `${agentName} ${type}`)
 
-/** How many of a list begin like this. */
+/** Counts the items of a list that begin with `start`. */
 export const countOf = (list: readonly string[], start: string): number =>
   list.filter((item) => item.startsWith(start)).length
 

@@ -16,7 +16,7 @@ describe('a context', () => {
     expect(chain.at(-1)?.step.split('/')).toHaveLength(1_000)
   })
 
-  test.each([{ name: 'key' }, 'key', undefined, Symbol('key')])('refuses what is no key (%#)', (key) => {
+  test.each([{ name: 'key' }, 'key', undefined, Symbol('key')])('refuses a value that is not a key (%#)', (key) => {
     const invalid = expect.objectContaining({ code: 'CONTEXT_KEY_INVALID' })
     expect(() => createRunContext().get(key as never)).toThrow(invalid)
     expect(() => createRunContext().with(key as never, 1 as never)).toThrow(invalid)

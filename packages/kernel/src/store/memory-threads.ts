@@ -115,7 +115,7 @@ function view(data: MemoryData, thread: Thread): Thread {
 
 function checkCommit({ set = {}, removed = [], messages = [], processed = [] }: ThreadCommit): void {
   for (const key of [...Object.keys(set), ...removed]) {
-    check(!['__proto__', 'constructor', 'prototype'].includes(key), 'a state key that is no object internal', key)
+    check(!['__proto__', 'constructor', 'prototype'].includes(key), 'a state key other than an object internal', key)
   }
   const path = notJson(set)
   check(path === undefined, `a state of plain JSON, not so at ${path}`, set)

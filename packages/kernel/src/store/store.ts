@@ -78,7 +78,7 @@ export interface ThreadStore {
     ref: ThreadRef,
     page?: Page,
   ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
-  /** Which of these foreign ids have been processed. */
+  /** Returns those of these foreign ids that have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   list(owner: Owner, page?: Page): Promise<readonly Thread[]>
   /** Contract: deletes all data of the thread; late writes cannot undo it. */
@@ -189,7 +189,7 @@ export interface LeaseStore {
   requestCancel(ref: ThreadRef, request: CancelRequest): Promise<boolean>
 }
 
-/** Where a conversation goes when it is forgotten. */
+/** Receives a conversation when it is forgotten. */
 export interface Memory {
   add(ref: ThreadRef, messages: AsyncIterable<Message>): Promise<void>
 }

@@ -11,7 +11,7 @@ async function ticks(n: number): Promise<void> {
   for (let i = 0; i < n; i++) await undefined
 }
 
-/** What has become of a promise by now: pending, resolved, or what it was rejected with. */
+/** The state of a promise: pending, resolved, or rejected with an error. */
 function watch(promise: unknown) {
   const seen = { state: 'pending' }
   Promise.resolve(promise).then(
