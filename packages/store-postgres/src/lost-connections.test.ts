@@ -37,7 +37,7 @@ function watched(pool: Pool, before: (text: string, pid: number) => Promise<void
   }
 }
 
-/** Takes connections and never says a word. */
+/** Accepts connections and never answers. */
 async function silentServer() {
   const sockets = new Set<Socket>()
   const { promise: called, resolve } = Promise.withResolvers<void>()
@@ -57,7 +57,7 @@ async function silentServer() {
   }
 }
 
-/** The server's address for connections that can be told from all others. */
+/** The server's address with an application name, to distinguish its connections. */
 function urlAs(name: string, database?: string): string {
   const url = new URL(server.url)
   url.searchParams.set('application_name', name)
@@ -122,7 +122,7 @@ describe('a server that does not serve', () => {
     })
   })
 
-  it('is a retryable STORE_UNAVAILABLE where somebody answers the call and then says nothing', async () => {
+  it('is a retryable STORE_UNAVAILABLE where the server accepts the connection and never answers', async () => {
     await using silent = await silentServer()
     await using store = postgresStore({ url: silent.url, timeoutMs: 100 })
     expect(await store.ready().catch((error: unknown) => error)).toMatchObject({
@@ -156,7 +156,7 @@ describe('a server that does not serve', () => {
 })
 
 describe('followers', () => {
-  it('hear of another store without looking', async () => {
+  it('get the writes of another store without polling', async () => {
     const schema = server.schema()
     await using reader = postgresStore({ url: server.url, schema, pollMs: 1_000_000 })
     await using writer = postgresStore({ url: server.url, schema })
@@ -175,7 +175,7 @@ describe('followers', () => {
     expect((await end).done).toBe(true)
   })
 
-  it('look while the connection they listened on is lost, and listen again later', async () => {
+  it('poll while the connection they listened on is lost, and listen again later', async () => {
     const schema = server.schema()
     await using reader = postgresStore({ url: urlAs(schema), schema, pollMs: 20 })
     await using writer = postgresStore({ url: server.url, schema, listen: false })
@@ -197,7 +197,7 @@ describe('followers', () => {
     expect((await follower.next()).done).toBe(true)
   })
 
-  it('look where listening succeeds and nothing ever comes, as behind a transaction pooler', async () => {
+  it('poll where listening succeeds and nothing ever comes, as behind a transaction pooler', async () => {
     const schema = server.schema()
     await server.ask(`create database ${schema}_elsewhere`)
     const elsewhere = urlAs(schema, `${schema}_elsewhere`)
@@ -216,7 +216,7 @@ describe('followers', () => {
     await server.ask(`drop database ${schema}_elsewhere with (force)`)
   })
 
-  it('need no connection of their own when told not to listen', async () => {
+  it('need no connection of their own with listen: false', async () => {
     const schema = server.schema()
     await using store = postgresStore({ url: urlAs(schema), schema, listen: false, pollMs: 10 })
     await using writer = postgresStore({ url: server.url, schema, listen: false })

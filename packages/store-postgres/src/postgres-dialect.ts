@@ -30,15 +30,15 @@ export interface PostgresClient {
   off(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** What the dialect is made of. */
+/** The options of the dialect. */
 export interface PostgresDialectOptions {
   readonly pool: PostgresPool
-  /** A pool that was given is not ours to end. */
+  /** Whether the store ends the pool; not if the app gave it. */
   readonly ownsPool: boolean
   readonly timeoutMs: number
 }
 
-/** kysely's PostgreSQL dialect over a pool of `pg`, with nothing that outlives a transaction. */
+/** kysely's PostgreSQL dialect over a pool of `pg`, without state that outlives a transaction. */
 export class PostgresDialect implements Dialect {
   readonly #options: PostgresDialectOptions
 
@@ -63,7 +63,7 @@ export class PostgresDialect implements Dialect {
   }
 }
 
-/** A lost connection is told by the query that needs it; without a listener the event would end the process. */
+/** Ignores connection errors, which the next query throws; without a listener the event would end the process. */
 const ignore = () => {}
 
 class PostgresDriver implements Driver {
@@ -90,14 +90,14 @@ class PostgresDriver implements Driver {
   }
 
   async beginTransaction(connection: PostgresConnection): Promise<void> {
-    // Named, because what waited for a lock must see what it waited for, whatever the server's default is.
+    // Explicit, whatever the server's default is: a statement that waited for a lock must see the other transaction's writes.
     await connection.executeQuery(CompiledQuery.raw('begin isolation level read committed'))
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {
     try {
       const { rows } = await connection.executeQuery<{ command: string }>(CompiledQuery.raw('commit'))
-      // What PostgreSQL answers if a statement had failed before.
+      // PostgreSQL's answer if an earlier statement failed.
       if (rows[0]?.command === 'ROLLBACK') throw new Error('the transaction was rolled back')
     } catch (error) {
       throw connection.broken ? outcomeUnknown(error) : error
@@ -105,7 +105,7 @@ class PostgresDriver implements Driver {
   }
 
   async rollbackTransaction(connection: PostgresConnection): Promise<void> {
-    // The server rolls back what a lost connection left open.
+    // The server rolls back the transaction of a lost connection.
     if (connection.broken) return
     await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {
       connection.broken = true
@@ -114,20 +114,20 @@ class PostgresDriver implements Driver {
 
   async destroy(): Promise<void> {
     const { pool, ownsPool } = this.#options
-    // Our own is not listened to any less: its connections may still say something while they close.
+    // Our own pool keeps its listener: its connections may still emit errors while they close.
     if (ownsPool) await pool.end()
     else pool.off('error', ignore)
   }
 }
 
 const NUMBERS: readonly number[] = [20, 21, 23, 700, 701, 1700]
-/** Our own reading of columns, whatever the app has taught `pg`: numbers are numbers, the rest is text. */
+/** Parses columns independently of the app's `pg` settings: numbers as numbers, everything else as text. */
 const types = { getTypeParser: (oid: number) => (NUMBERS.includes(oid) ? Number : String) }
 
 class PostgresConnection implements DatabaseConnection {
   readonly client: PostgresClient
   readonly #timeoutMs: number
-  /** Not to be used again. */
+  /** The connection must not be used again. */
   broken = false
 
   constructor(client: PostgresClient, timeoutMs: number) {
@@ -145,7 +145,7 @@ class PostgresConnection implements DatabaseConnection {
     }
   }
 
-  // biome-ignore lint/correctness/useYield: pages are short, nobody streams
+  // biome-ignore lint/correctness/useYield: pages are short, so nothing streams
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('postgres-dialect: streaming is not supported')
   }

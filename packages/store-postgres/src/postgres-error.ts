@@ -1,12 +1,12 @@
 import { KernelError } from '@troupe/kernel'
 
-/** PostgreSQL's own code of an error; undefined if it did not come from the server. */
+/** The PostgreSQL code of an error; undefined if it did not come from the server. */
 function stateOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in (error as object) ? code : undefined
 }
 
-/** Whether a connection is of no use after this error: only what the server said of one statement leaves it intact. */
+/** Whether the connection is unusable after this error: only an error of a single statement leaves it intact. */
 export function endsConnection(error: unknown): boolean {
   const state = stateOf(error)
   return state === undefined || state.startsWith('57P') || state.startsWith('08')
@@ -16,30 +16,32 @@ const SERIALIZATION = '40001'
 const DEADLOCK = '40P01'
 const UNIQUE = '23505'
 
-/** Two transactions got in each other's way; played again, this one sees what the other has done. */
+/** Whether a transaction conflicted with another; retried, it sees what the other has written. */
 export function lostRace(error: unknown): boolean {
   return [SERIALIZATION, DEADLOCK, UNIQUE].includes(stateOf(error) ?? '')
 }
 
-/** The connection was lost while it committed. */
+/** The error of a connection that was lost during a commit. */
 export function outcomeUnknown(cause: unknown): KernelError {
   return new KernelError(
     'STORE_UNAVAILABLE',
-    `postgresStore: the connection was lost while committing, so that it may be written or not, ${said(cause)}`,
+    `postgresStore: the connection was lost during the commit, so it is unknown whether it was written; try again, ${quoted(cause)}`,
     { cause, retryable: true, details: { outcome: 'unknown' } },
   )
 }
 
-/** What the server or the connection said, with what to do about it. */
+/** Converts an error of the server or the connection to a coded error that says what to do. */
 export function postgresError(cause: unknown): KernelError {
   const state = stateOf(cause)
-  if (isFault(cause)) {
-    return new KernelError('STORE_FAILED', `postgresStore: a fault of ours or of the driver, ${said(cause)}`, { cause })
+  if (isBug(cause)) {
+    return new KernelError('STORE_FAILED', `postgresStore: a bug in the store or the driver, ${quoted(cause)}`, {
+      cause,
+    })
   }
   if (state === undefined) {
     return new KernelError(
       'STORE_UNAVAILABLE',
-      `postgresStore: the server cannot be reached, or the connection was lost; nothing was written, ${said(cause)}`,
+      `postgresStore: the server cannot be reached, or the connection was lost, and nothing was written; try again, ${quoted(cause)}`,
       { cause, retryable: true },
     )
   }
@@ -49,19 +51,19 @@ export function postgresError(cause: unknown): KernelError {
     case '3D000':
       return new KernelError(
         'STORE_UNAVAILABLE',
-        `postgresStore: the server refuses the user or has no such database; check the url, ${said(cause)}`,
+        `postgresStore: the server refuses the user or does not have the database; check the url, ${quoted(cause)}`,
         { cause },
       )
     case '25006':
       return new KernelError(
         'STORE_READ_ONLY',
-        `postgresStore: the server only answers, it does not write; connect to the primary, ${said(cause)}`,
+        `postgresStore: the server is read-only; connect to the primary, ${quoted(cause)}`,
         { cause },
       )
     case '53100':
       return new KernelError(
         'STORE_FULL',
-        `postgresStore: the server's disk is full; nothing was written, make room, ${said(cause)}`,
+        `postgresStore: the server's disk is full and nothing was written; free some space, ${quoted(cause)}`,
         { cause, retryable: true },
       )
     case SERIALIZATION:
@@ -70,7 +72,7 @@ export function postgresError(cause: unknown): KernelError {
     case '55P03':
       return new KernelError(
         'STORE_BUSY',
-        `postgresStore: other transactions kept getting in the way; try again, ${said(cause)}`,
+        `postgresStore: the transaction kept conflicting with others; try again, ${quoted(cause)}`,
         { cause, retryable: true },
       )
   }
@@ -78,19 +80,19 @@ export function postgresError(cause: unknown): KernelError {
   if (/^(57|08|53)/.test(state)) {
     return new KernelError(
       'STORE_UNAVAILABLE',
-      `postgresStore: the server does not serve now; nothing was written, ${said(cause)}`,
+      `postgresStore: the server is not available now and nothing was written; try again, ${quoted(cause)}`,
       { cause, retryable: true },
     )
   }
-  return new KernelError('STORE_FAILED', `postgresStore: the database failed, ${said(cause)}`, { cause })
+  return new KernelError('STORE_FAILED', `postgresStore: the database failed, ${quoted(cause)}`, { cause })
 }
 
-/** No server makes these, and trying again does not help. */
-function isFault(cause: unknown): boolean {
+/** Whether an error is a bug: it does not come from the server, and a retry does not help. */
+function isBug(cause: unknown): boolean {
   return cause instanceof TypeError || cause instanceof RangeError || cause instanceof SyntaxError
 }
 
-function said(cause: unknown): string {
+function quoted(cause: unknown): string {
   const state = stateOf(cause)
   const text = cause instanceof Error ? cause.message || cause.name : String(cause)
   return `got ${JSON.stringify(text)}${state ? ` (${state})` : ''}`

@@ -2,40 +2,40 @@ import { Socket } from 'node:net'
 import { systemClock } from '@troupe/kernel'
 import { Client, type ClientConfig } from 'pg'
 
-/** What a listener is made of. */
+/** The options of a listener. */
 export interface PostgresListenerOptions {
   readonly config: ClientConfig
   readonly channel: string
-  /** Sends a payload to all who listen, over a connection of the pool. */
+  /** Sends a payload to all listeners, over a connection of the pool. */
   readonly send: (payload: string) => Promise<void>
-  readonly heard: (payload: string) => void
-  /** Told whenever it begins or ceases to hear. */
-  readonly hears: (does: boolean) => void
-  /** Whether anybody is interested. */
+  readonly onPayload: (payload: string) => void
+  /** Called when notifications begin or cease to arrive. */
+  readonly onReceiving: (receiving: boolean) => void
+  /** Whether a follower waits. */
   readonly wanted: () => boolean
 }
 
-/** How long a payload that we sent ourselves may take to come back. */
+/** How long an echo may take to come back. */
 const ECHO_MS = 3000
-/** How often a connection that says nothing is tried. */
+/** How often the connection is tested. */
 const HEARTBEAT_MS = 30_000
 /** How long a server may take to close a connection. */
-const GOODBYE_MS = 1000
+const CLOSE_MS = 1000
 const RETRY_MS = { first: 500, most: 30_000 } as const
 
 /**
- * Hears what other processes announce, over a connection of its own.
- * Contract: it hears only after something sent over another connection has come back: behind a transaction pooler LISTEN succeeds and
- * nothing ever comes.
+ * Receives the notifications of other processes over a connection of its own.
+ * Contract: counts as receiving only after an echo sent over another connection has come back: behind a transaction pooler LISTEN
+ * succeeds, but no notification ever arrives.
  */
 export class PostgresListener {
   readonly #options: PostgresListenerOptions
-  /** Wakes whatever the loop waits for. */
+  /** Ends the current wait of the loop. */
   #wake = () => {}
   #running = false
   #closed = false
   #loop: Promise<void> = Promise.resolve()
-  /** Of a connection that is being made. */
+  /** The socket of a connection that is being made. */
   #socket: Socket | undefined
   #echoes = 0
 
@@ -43,7 +43,7 @@ export class PostgresListener {
     this.#options = options
   }
 
-  /** Begins to listen, unless it does. */
+  /** Begins to listen, unless it already does. */
   start(): void {
     if (this.#running || this.#closed) return
     this.#running = true
@@ -61,18 +61,18 @@ export class PostgresListener {
     for (let pause: number = RETRY_MS.first; !this.#closed; pause = Math.min(pause * 2, RETRY_MS.most)) {
       if (await this.#listen()) pause = RETRY_MS.first
       if (!this.#closed) await this.#wait(pause)
-      // While nobody waits nobody misses it; `start` is called when somebody does.
+      // Not needed while no follower waits; `start` is called when one does.
       if (!this.#options.wanted()) break
     }
     this.#running = false
   }
 
-  /** Listens until the connection is lost; false if it never heard anything. */
+  /** Listens until the connection is lost; false if no echo ever came back. */
   async #listen(): Promise<boolean> {
-    const { config, channel, heard, hears } = this.#options
+    const { config, channel, onPayload, onReceiving } = this.#options
     const socket = new Socket()
     const client = new Client({ ...config, stream: () => socket })
-    let [lost, heardOnce] = [false, false]
+    let [lost, received] = [false, false]
     let echo = ''
     let echoed = false
     const lose = () => {
@@ -82,7 +82,7 @@ export class PostgresListener {
     client.on('error', lose)
     client.on('end', lose)
     client.on('notification', ({ payload = '' }) => {
-      if (payload !== echo) return heard(payload)
+      if (payload !== echo) return onPayload(payload)
       echoed = true
       this.#wake()
     })
@@ -99,19 +99,19 @@ export class PostgresListener {
       await client.query(`listen "${channel}"`)
       this.#socket = undefined
       while (!lost && !this.#closed && (await answers())) {
-        heardOnce = true
-        hears(true)
+        received = true
+        onReceiving(true)
         if (!lost && !this.#closed) await this.#wait(HEARTBEAT_MS)
       }
     } catch {
-      // Followers look by themselves as long as nothing is heard, and their own queries tell what is wrong.
+      // Followers poll while nothing is received, and their own queries throw the error.
     }
-    hears(false)
-    // A server that does not answer must not hold up whoever closes the store.
-    const giveUp = systemClock.after(GOODBYE_MS, () => socket.destroy())
+    onReceiving(false)
+    // A server that does not answer must not delay closing the store.
+    const giveUp = systemClock.after(CLOSE_MS, () => socket.destroy())
     if (!lost) await client.end().catch(() => {})
     giveUp()
-    return heardOnce
+    return received
   }
 
   #wait(ms: number): Promise<void> {

@@ -36,6 +36,6 @@ testStore('postgresStore on a pool of the app', async (clock) => {
 testStore('two postgresStores on one schema, asked in turn', async ({ now }) => {
   await empty()
   const clock: Clock = { now, after: systemClock.after }
-  // Looking would take longer than a test may: what one writes, the other hears.
+  // Polling would take longer than a test may: each store is notified of the other's writes.
   return takeTurns(pools.map((pool) => postgresStore({ pool, schema, clock, pollMs: 60_000 })))
 })

@@ -8,21 +8,21 @@ import { PostgresListener } from './postgres-listener.ts'
 
 export type { PostgresClient, PostgresPool } from './postgres-dialect.ts'
 
-/** What a PostgreSQL store can be given. */
+/** The options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host/database`; or give a `pool`. */
   readonly url?: string
-  /** A pool of `pg` that the app has anyway; it is not ended with the store. */
+  /** An existing `pg` pool of the app; the store does not end it. */
   readonly pool?: PostgresPool & { readonly options?: object }
-  /** The schema that holds the tables, made at first use if it is missing. @default 'public' */
+  /** The schema of the tables, created at first use if it does not exist. @default 'public' */
   readonly schema?: string
-  /** How followers learn what other processes wrote; a url is for where `url` goes through a transaction pooler; `false` looks. @default true */
+  /** Whether followers use LISTEN for writes of other processes; give a direct url if `url` goes through a transaction pooler; `false` polls. @default true */
   readonly listen?: boolean | string
-  /** How often a follower looks as long as it cannot listen. @default 500 */
+  /** How often a follower polls while it cannot listen. @default 500 */
   readonly pollMs?: number
   /** How long one statement may take before its connection counts as lost. @default 30000 */
   readonly timeoutMs?: number
-  /** How many connections the store opens at most; for `url`. @default 10 */
+  /** The most connections that the store opens with `url`. @default 10 */
   readonly maxConnections?: number
   /** @default the system's clock */
   readonly clock?: Clock
@@ -42,34 +42,39 @@ const ALIASES = { connectionString: 'url', max: 'maxConnections' } as const
 
 /** A store on a server. */
 export interface PostgresStore extends Store {
-  /** Contract: connects and brings the tables up to date now, instead of at the first use; safe to call again. */
+  /** Contract: connects and migrates the tables now, instead of at the first use; safe to call again. */
   ready(): Promise<void>
 }
 
 const CHANNEL = 'troupe'
-/** A payload holds 8,000 bytes. */
+/** A payload holds at most 8,000 bytes. */
 const LOGS_PER_PAYLOAD = 300
 
 /**
  * All store ports in PostgreSQL.
- * Contract: the server is reached at first use; nothing is kept in a session, so that a transaction pooler may stand between.
+ * Contract: connects at first use; keeps nothing in a database session, so it works behind a transaction pooler.
  * @example await using store = postgresStore({ url: 'postgres://localhost/chat' })
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   return sqlStore(postgresEngine(options))
 }
 
-/** What the store stands on. */
+/** The engine of the store. */
 export function postgresEngine(options: PostgresStoreOptions): Engine {
   checkOptionNames('postgresStore', options, NAMES, ALIASES)
   const { url, pool, schema = 'public', listen = true, clock = systemClock } = options
   const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10 } = options
   const who = 'postgresStore'
-  checkOption((typeof url === 'string' && url !== '') !== (pool !== undefined), who, 'either url or pool is given', url)
-  checkOption(typeof schema === 'string' && schema !== '', who, 'schema is a name', schema)
-  checkOption(pollMs > 0, who, 'pollMs is a positive number', pollMs)
-  checkOption(timeoutMs > 0, who, 'timeoutMs is a positive number', timeoutMs)
-  checkOption(Number.isInteger(maxConnections) && maxConnections > 0, who, 'maxConnections is a count', maxConnections)
+  checkOption((typeof url === 'string' && url !== '') !== (pool !== undefined), who, 'expected either url or pool', url)
+  checkOption(typeof schema === 'string' && schema !== '', who, 'schema must be a name', schema)
+  checkOption(pollMs > 0, who, 'pollMs must be a positive number', pollMs)
+  checkOption(timeoutMs > 0, who, 'timeoutMs must be a positive number', timeoutMs)
+  checkOption(
+    Number.isInteger(maxConnections) && maxConnections > 0,
+    who,
+    'maxConnections must be a whole number from 1 on',
+    maxConnections,
+  )
 
   const connection = { connectionString: url, connectionTimeoutMillis: timeoutMs, keepAlive: true }
   const dialect = new PostgresDialect({
@@ -79,18 +84,18 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
   })
   const db = new Kysely<Tables>({ dialect }).withSchema(schema)
 
-  const notify = async (asker: Kysely<Tables>, payload: string) => {
-    await asker
-      .selectNoFrom(({ fn, val }) => fn<string>('pg_notify', [val(CHANNEL), val(payload)]).as('told'))
+  const notify = async (executor: Kysely<Tables>, payload: string) => {
+    await executor
+      .selectNoFrom(({ fn, val }) => fn<string>('pg_notify', [val(CHANNEL), val(payload)]).as('notified'))
       .execute()
   }
   const listener = new PostgresListener({
     config: typeof listen === 'string' ? { ...connection, connectionString: listen } : configOf(pool, connection),
     channel: CHANNEL,
     send: (payload) => notify(db, payload),
-    heard: (payload) => watch.tell(logsOf(payload, schema)),
-    hears: (does) => {
-      watch.polling = !does
+    onPayload: (payload) => watch.notify(logsOf(payload, schema)),
+    onReceiving: (receiving) => {
+      watch.polling = !receiving
     },
     wanted: () => watch.awaited,
   })
@@ -122,16 +127,16 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
 }
 
 function ownPool(config: PoolConfig): PostgresPool {
-  // A pool lets go of a connection before it is closed, and what the server says then nobody would hear.
+  // A pool drops its listeners from a connection before it is closed; a late error must not end the process.
   return new Pool(config).on('connect', (client) => client.on('error', () => {}))
 }
 
-/** How to reach the server of a pool. */
+/** The connection settings of a pool. */
 function configOf(pool: PostgresStoreOptions['pool'], connection: ClientConfig): ClientConfig {
   return pool ? { ...pool.options, keepAlive: true } : connection
 }
 
-/** The logs that a payload is about; none if it is of another schema, or of somebody else. */
+/** The logs that a payload names; none if it is for another schema or from another program. */
 function logsOf(payload: string, schema: string): readonly number[] {
   try {
     const [where, ...logs]: unknown[] = JSON.parse(payload)

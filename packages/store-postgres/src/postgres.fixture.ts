@@ -19,11 +19,11 @@ import { Pool, type PoolConfig } from 'pg'
 /** A server to test on. */
 export interface TestServer extends AsyncDisposable {
   readonly url: string
-  /** The name of a schema that nobody else uses; it is dropped in the end. */
+  /** The name of a new schema; it is dropped in the end. */
   schema(): string
   /** A pool as an app has one. */
   pool(options?: PoolConfig): Pool
-  /** Asks the server past the store. */
+  /** Queries the server directly. */
   ask(sql: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]>
 }
 
@@ -36,7 +36,7 @@ export async function startPostgres(): Promise<TestServer> {
   const { url, stop } = given ? { url: given, stop: async () => {} } : await startOwn()
   const makePool = (options: PoolConfig = {}) => {
     const pool = new Pool({ connectionString: url, ...options })
-    // The server may stop before a connection has said goodbye.
+    // The server may stop before a connection is closed.
     return pool.on('connect', (client) => client.on('error', () => {})).on('error', () => {})
   }
   const pool = makePool({ max: 2 })
@@ -99,7 +99,7 @@ async function startIn(home: string): Promise<OwnServer> {
   const args = ['-D', data, '-k', sockets, ...settings.flatMap((setting) => ['-c', setting])]
   const server = spawn(join(native, 'bin/postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-  // Whatever becomes of the tests, the server does not outlive them.
+  // The server must not outlive the tests, even if they crash.
   const kill = () => void server.kill('SIGKILL')
   process.once('exit', kill)
   await new Promise<void>((resolve, reject) => {
@@ -114,7 +114,7 @@ async function startIn(home: string): Promise<OwnServer> {
   return {
     url: `postgres://troupe@localhost/postgres?host=${encodeURIComponent(sockets)}`,
     async stop() {
-      // Fast: whoever is connected is cut off.
+      // Fast shutdown: open connections are closed.
       server.kill('SIGINT')
       await exited
       process.off('exit', kill)

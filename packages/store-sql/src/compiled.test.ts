@@ -168,9 +168,9 @@ describe('compiled', () => {
 
   it('has builders that cannot decide or count by a value', () => {
     const owners = (db: Queries) => db.selectFrom('troupe_owners').select('id')
-    // @ts-expect-error: nobody knows the value yet
+    // @ts-expect-error: the value is not known yet
     compiled((db, { limit }: Slots<{ limit: number }>) => owners(db).limit(limit + 1))
-    // @ts-expect-error: a number is no app
+    // @ts-expect-error: a number is not an app
     compiled((db, { id }: Slots<{ id: number }>) => owners(db).where('app', '=', id))
   })
 })

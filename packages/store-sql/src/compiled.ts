@@ -2,14 +2,14 @@ import { type Compilable, CompiledQuery, type Expression, expressionBuilder } fr
 import type { Tables } from './schema.ts'
 import type { Queries } from './session.ts'
 
-/** What a column takes. */
+/** A value of a column. */
 type Scalar = string | number | null
 
 type Row<Value> = Readonly<Record<string, Value>>
 /** Columns and lists of keys, or the rows of one statement. */
 type Values<Value> = Row<Value | readonly Value[]> | readonly Row<Value>[]
 
-/** Values as a builder sees them: each stands for whatever a call will bring, so there is nothing to decide or count by. */
+/** Values as a builder sees them: placeholders for the values of each call, which a builder cannot inspect or count. */
 export type Slots<Given> = [Given] extends [Scalar]
   ? Expression<Given>
   : { readonly [Key in keyof Given]: Slots<Given[Key]> }
@@ -18,7 +18,7 @@ export type Slots<Given> = [Given] extends [Scalar]
 type Filled<Given> =
   Given extends Expression<infer Value> ? Value : { readonly [Key in keyof Given]: Filled<Given[Key]> }
 
-/** Stands for the value at a place of a call's list. */
+/** A placeholder for the value at an index of a call's list. */
 class Slot {
   readonly place: number
 
@@ -27,22 +27,22 @@ class Slot {
   }
 }
 
-/** By place, the same ones for all texts: one of many rows has thousands of them. */
+/** By index, shared by all texts: a statement with many rows has thousands of them. */
 const slots: Slot[] = []
 
-/** One text of a query; its parameters are slots, and what is the same in every call. */
+/** One text of a query; its parameters are slots and constants. */
 interface Text {
   readonly query: CompiledQuery<never>
   readonly parameters: readonly unknown[]
 }
 
-/** Of one query: lists of many lengths make many texts. */
+/** The most texts of one query: lists of many lengths make many texts. */
 const TEXTS_KEPT = 32
 
 /**
- * A query that is built and compiled once for every shape of its values: their names and the lengths of their lists.
- * Contract: belongs to one engine, and is given that one's `db` or transactions. A value that is undefined is a fault, and so are
- * rows that differ in their columns.
+ * Makes a query that is built and compiled once for each shape of its values: their names and the lengths of their lists.
+ * Contract: belongs to one engine, and is called with its `db` or transactions. Undefined values, and rows that differ in their
+ * columns, are errors.
  * @example
  * const find = compiled((db, { id }: Slots<{ id: number }>) => db.selectFrom('troupe_owners').select('app').where('id', '=', id))
  * const [owner] = await find(tx, { id: 7 })
@@ -54,7 +54,7 @@ export function compiled<Given extends Values<Expression<unknown>>, Result>(
 
   const compile = (db: Queries, values: Values<Scalar>): Text => {
     const { sql, parameters } = build(db, slotsOf(values) as Given).compile()
-    // Of what kysely made only the text is kept: its tree is many times as large.
+    // Keep only the text: kysely's tree is many times as large.
     return { query: CompiledQuery.raw(sql) as CompiledQuery<never>, parameters }
   }
 
@@ -80,7 +80,7 @@ export function sure<Result>([row]: readonly Result[]): Result {
   return row
 }
 
-/** Lists the values of a call and tells their shape. Contract: of equal shapes, equal places have equal names. */
+/** Lists the values of a call and returns their shape. Contract: with equal shapes, equal indexes have equal names. */
 function flatten(values: Values<Scalar>, list: Scalar[]): string {
   if (isRows(values)) {
     const columns = Object.keys(values[0] ?? {})

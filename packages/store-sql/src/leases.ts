@@ -53,7 +53,7 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
       checkTtl(who, ttlMs)
       return write(async (tx) => {
         const owner = await ownerKey(tx, key)
-        // Thread before lease, as everywhere.
+        // Lock the thread before the lease, as everywhere.
         const [thread] = await lockThread(tx, key)
         const take = async () => {
           const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
@@ -72,7 +72,7 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
           const [added] = await add(tx, row)
           return added
         }
-        // Whoever was faster is found at the next look.
+        // If another process was faster, the next attempt finds its lease.
         for (;;) {
           const lease = await take()
           if (lease) return lease
@@ -108,7 +108,7 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
   }
 }
 
-/** A token that is no whole number fits no lease, and no database should have to say so. */
+/** Checks a token without the database: only a whole number can match a lease. */
 function wholeToken(token: number): number {
   return Number.isSafeInteger(token) ? token : -1
 }
@@ -121,7 +121,7 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
     .select(['t.token', 't.run_id', 't.cancel'])
 }
 
-/** Finishes what the former holder left open: its run, the runs nested in it, and their calls. */
+/** Ends the records that the former holder left open: its run, nested runs, and their calls. */
 async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
   const lost = new Set([holder])
   for (let parents = [holder]; parents.length > 0; ) {

@@ -1,36 +1,36 @@
 import type { Awaitable, Clock } from '@troupe/kernel'
 
-/** What a watch is made of. */
+/** The options of a watch. */
 export interface LogWatchOptions {
   readonly clock: Clock
-  /** How often to look for what other processes wrote. */
+  /** How often to check for writes of other processes. */
   readonly everyMs: number
-  /** Whether anything may have changed since it was last asked. */
+  /** Whether anything may have changed since the last check. */
   readonly changed: () => Awaitable<boolean>
-  /** Called whenever somebody begins to wait. */
+  /** Called whenever a follower begins to wait. */
   readonly awaited?: () => void
 }
 
-/** A follower that waits. */
+/** A waiting follower. */
 interface Waiter {
   readonly wake: () => void
   readonly leave: () => void
 }
 
-/** What a follower waits for. */
+/** A registered wait for a change. */
 export interface Armed {
   /** Resolves when the log may have changed, and when `left` does. */
   readonly changed: Promise<void>
   /** Resolves when the signal aborts or the store ends. */
   readonly left: Promise<void>
-  /** Contract: leaves nothing behind, neither here nor on the signal. */
+  /** Ends the wait. Contract: leaves no listener on the watch or the signal. */
   readonly disarm: () => void
 }
 
-/** Where followers of run logs wait for news. Contract: looks at the database only while somebody waits and `polling` is on. */
+/** Wakes followers when their run log changes. Contract: polls the database only while a follower waits and `polling` is on. */
 export class LogWatch {
   readonly #options: LogWatchOptions
-  /** By log. */
+  /** By log id. */
   readonly #waiting = new Map<number, Set<Waiter>>()
   #cancelTimer: (() => void) | undefined
   #polling: boolean
@@ -45,20 +45,20 @@ export class LogWatch {
     return this.#closed
   }
 
-  /** Whether anybody waits. */
+  /** Whether a follower waits. */
   get awaited(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Turned on or off, it wakes everybody once: what was written in between may have been missed. */
+  /** Turns polling on or off. A change wakes all followers once, because a write in between may have been missed. */
   set polling(on: boolean) {
     if (on === this.#polling) return
     this.#polling = on
     this.#stopTimer()
-    this.tellAll()
+    this.notifyAll()
   }
 
-  /** Begins to listen for a change of a log. Contract: whatever is told from now on is not missed. */
+  /** Begins to wait for a change of a log. Contract: no `notify` from now on is missed. */
   arm(log: number, signal: AbortSignal): Armed {
     const change = Promise.withResolvers<void>()
     const leaving = Promise.withResolvers<void>()
@@ -82,12 +82,12 @@ export class LogWatch {
     return { changed: change.promise, left: leaving.promise, disarm }
   }
 
-  /** Wakes those who follow these logs. */
-  tell(logs: readonly number[]): void {
+  /** Wakes the followers of these logs. */
+  notify(logs: readonly number[]): void {
     for (const log of logs) for (const { wake } of this.#waiting.get(log) ?? []) wake()
   }
 
-  tellAll(): void {
+  notifyAll(): void {
     for (const waiters of this.#waiting.values()) for (const { wake } of waiters) wake()
   }
 
@@ -100,7 +100,7 @@ export class LogWatch {
   #schedule(): void {
     if (!this.#polling || this.#closed || this.#cancelTimer || !this.awaited) return
     const { clock, everyMs } = this.#options
-    this.#cancelTimer = clock.after(everyMs, () => void this.#look())
+    this.#cancelTimer = clock.after(everyMs, () => void this.#poll())
   }
 
   #stopTimer(): void {
@@ -108,15 +108,15 @@ export class LogWatch {
     this.#cancelTimer = undefined
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const timer = this.#cancelTimer
-    // A database that does not answer wakes everybody too: their own read will tell why.
+    // A failed check wakes all followers too: their own read throws the error.
     const changed = await Promise.resolve()
       .then(() => this.#options.changed())
       .catch(() => true)
     if (this.#cancelTimer !== timer) return
     this.#cancelTimer = undefined
-    if (changed) this.tellAll()
+    if (changed) this.notifyAll()
     this.#schedule()
   }
 }

@@ -3,17 +3,17 @@ import type { Kysely } from 'kysely'
 import { MIGRATIONS, type Tables } from './schema.ts'
 import type { Engine } from './session.ts'
 
-/** Brings a database up to date. Contract: safe when several processes do it at once; a newer database is `STORE_NEWER` and stays as it is. */
+/** Brings a database up to date. Contract: safe when several processes do it at once; a newer database is refused with `STORE_NEWER` and not changed. */
 export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise<void> {
   const check = (version = 0) => {
     if (version <= MIGRATIONS.length) return
     throw new KernelError(
       'STORE_NEWER',
-      `${who}: the database is at version ${version} and this code knows ${MIGRATIONS.length}; update the package`,
+      `${who}: the database has version ${version}, but this code supports only ${MIGRATIONS.length}; update the package`,
       { details: { version, known: MIGRATIONS.length } },
     )
   }
-  // Who only uses the tables needs no right to make any.
+  // A user of existing tables needs no right to create any.
   const before = await versionOf(db)
   check(before)
   if (before === MIGRATIONS.length) return
@@ -33,7 +33,7 @@ export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise
   })
 }
 
-/** Undefined if there is no such table yet, or it cannot be read: the transaction will tell. */
+/** Undefined if the table does not exist or cannot be read; the transaction throws the reason. */
 async function versionOf(db: Kysely<Tables>): Promise<number | undefined> {
   try {
     return (await db.selectFrom('troupe_schema').select('version').executeTakeFirst())?.version

@@ -8,7 +8,7 @@ import type { Engine, Queries } from './session.ts'
 type Nothing = Record<never, never>
 type Owners = Tables & { o: Tables['troupe_owners'] }
 type Threads = Owners & { t: Tables['troupe_threads'] }
-/** A key by its values, or for whatever values will come. */
+/** A key, with values or with placeholders for them. */
 type Given<Key> = { readonly [Name in keyof Key]: Key[Name] | Expression<Key[Name]> }
 
 /** Finds an owner. */
@@ -16,14 +16,14 @@ export function ownerOf(db: Queries, { app, user }: Given<OwnerKey>): SelectQuer
   return db.selectFrom('troupe_owners as o').where('o.app', '=', app).where('o.user_id', '=', user)
 }
 
-/** Finds a thread of its owner. Contract: foreign is absent. */
+/** Finds a thread of its owner. Contract: a thread of another owner is not found. */
 export function threadOf(db: Queries, key: Given<ThreadKey>): SelectQueryBuilder<Threads, 'o' | 't', Nothing> {
   return ownerOf(db, key).innerJoin('troupe_threads as t', 't.owner', 'o.id').where('t.thread_id', '=', key.threadId)
 }
 
 /**
- * Locks the rows of `t` until the transaction ends, where rows can be locked: in SQLite the transaction is the only one that writes.
- * Contract: what depends on the lock is read in a later statement, since only the locked row itself is sure to be fresh.
+ * Locks the rows of `t` until the transaction ends, if the database locks rows: in SQLite there is only one write transaction at a time.
+ * Contract: read anything that depends on the lock in a later statement, because only the locked row itself is sure to be fresh.
  */
 export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   { flavour }: Engine,
@@ -35,7 +35,7 @@ export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   return how === 'update' ? query.forUpdate(of) : how === 'share' ? query.forShare(of) : query.forKeyShare(of)
 }
 
-/** Gives the key of an owner, made if there is none. */
+/** Returns the key of an owner, and creates it if needed. */
 export function ownerKeys(): (tx: Queries, key: OwnerKey) => Promise<number> {
   const find = compiled((db, key: Slots<OwnerKey>) => ownerOf(db, key).select('o.id'))
   const add = compiled((db, { app, user }: Slots<OwnerKey>) =>

@@ -6,9 +6,9 @@ import type { Tables } from './schema.ts'
 import { type Queries, type Session, statements } from './session.ts'
 import { fromJson, toJson } from './text.ts'
 
-/** Events of one row. */
+/** The most events in one row. */
 const EVENTS_PER_ROW = 100
-/** Events a follower is given at once, up to one row more. */
+/** The most events in one batch of a follower, up to one row more. */
 const EVENTS_PER_BATCH = 400
 
 /** A log of a thread. */
@@ -61,7 +61,7 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
         const [thread] = await lockThread(tx, key)
         if (!thread) throw failure(who, 'NOT_FOUND', 'unknown thread', ref.threadId)
         const logKey = { thread: thread.id, run }
-        // Whoever begins the log at the same time is found at the second look.
+        // If another process begins the log at the same time, the second look finds it.
         const log = (await lockLog(tx, logKey))[0] ?? (await begin(tx, logKey))[0] ?? (await lockLog(tx, logKey))[0]
         if (!log || log.closed || after !== log.last_seq) {
           const ended = log?.closed ? 'was closed' : 'ends'
@@ -78,7 +78,7 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
         await engine.announce?.(tx, [log.id])
         return { log: log.id, last }
       })
-      watch.tell([log])
+      watch.notify([log])
       return last
     },
 
@@ -91,14 +91,14 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
       const log = found.id
       let from = Math.min(Math.max(0, Math.floor(after)), Number.MAX_SAFE_INTEGER - EVENTS_PER_BATCH)
       while (!signal.aborted && !watch.closed) {
-        // Armed before the look, so that nothing falls between look and wait.
+        // Armed before the read, so that no change between read and wait is missed.
         const { changed, left, disarm } = watch.arm(log, signal)
         let batch: readonly { readonly seq: number; readonly event: Json }[]
         try {
           const looked = query((db) => eventsOf(db, log, from))
           const next = await Promise.race([looked, left])
           if (!next) {
-            // Nobody waits for a database that is slow to answer.
+            // An abort does not wait for a slow database.
             looked.catch(() => {})
             return
           }
@@ -119,7 +119,7 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
   }
 }
 
-/** Reads what follows `from`; ended if nothing ever will, because the log is closed or gone. */
+/** Reads the events after `from`; `ended` if no more will come, because the log is closed or gone. */
 function eventReader() {
   const read = compiled((db, { log, from, upTo }: Slots<{ log: number; from: number; upTo: number }>) =>
     db

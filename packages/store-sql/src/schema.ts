@@ -2,11 +2,11 @@ import type { RunRecord, ToolCallRecord } from '@troupe/kernel'
 import { type Generated, type Kysely, sql } from 'kysely'
 
 /**
- * The tables. Texts of callers stand as `toColumn` writes them, JSON as text, moments and token counts as doubles, since they are
- * numbers of JavaScript.
+ * The tables. Texts of callers are stored as `toColumn` writes them, JSON as text, timestamps and token counts as doubles, because they
+ * are JavaScript numbers.
  */
 export interface Tables {
-  /** One row: how many migrations this database has seen. */
+  /** One row: the number of migrations that were applied. */
   troupe_schema: { readonly version: number }
   troupe_owners: { id: Generated<number>; app: string; user_id: string; thread_seq: number }
   troupe_threads: {
@@ -41,7 +41,7 @@ export interface Tables {
     started_at: number
     ended_at: number | null
   }
-  /** The text of a run in pieces, so that it grows at the price of what is added. */
+  /** The text of a run in pieces, so that appending costs only the new text. */
   troupe_run_texts: { thread: number; run_seq: number; start: number; text: string }
   troupe_tool_calls: {
     thread: number
@@ -57,7 +57,7 @@ export interface Tables {
     ended_at: number | null
   }
   troupe_usage: {
-    /** Grows, so that it is the order too. */
+    /** Increases, so it is also the order. */
     id: Generated<number>
     thread: number
     span_id: string
@@ -74,7 +74,7 @@ export interface Tables {
   troupe_run_logs: { id: Generated<number>; thread: number; run_id: string; last_seq: number; closed: number }
   /** Events of a log, several to a row. */
   troupe_run_events: { log: number; first_seq: number; last_seq: number; events: string }
-  /** Contract: a new lease is a new row, so that its key is a token that no other lease ever had. */
+  /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {
     token: Generated<number>
     owner: number
@@ -85,13 +85,13 @@ export interface Tables {
   }
 }
 
-/** Which SQL a database speaks. */
+/** The SQL flavour of a database. */
 export type Flavour = 'sqlite' | 'postgres'
 
-/** One step of the schema's history. */
+/** One migration. */
 export type Migration = (db: Kysely<Tables>, flavour: Flavour) => Promise<void>
 
-/** The history of the schema. Contract: only ever appended to; a database that has seen n of them is at version n. */
+/** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
 export const MIGRATIONS: readonly Migration[] = [first]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -102,7 +102,7 @@ async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void
       : schema
           .createTable(table)
           .addColumn(key, 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
-  /** A table of what goes with its thread. */
+  /** A table whose rows are deleted with their thread. */
   const ofThread = <T extends string>(table: T) =>
     schema
       .createTable(table)

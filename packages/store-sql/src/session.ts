@@ -4,39 +4,39 @@ import type { LogWatch } from './log-watch.ts'
 import { migrate } from './migrate.ts'
 import type { Flavour, Tables } from './schema.ts'
 
-/** What the ports need of a database beyond kysely. */
+/** The parts of a database that the ports need beyond kysely. */
 export interface Engine {
-  /** Who speaks in errors: `sqliteStore`. */
+  /** The name in error messages: `sqliteStore`. */
   readonly who: string
   readonly flavour: Flavour
   readonly db: Kysely<Tables>
   readonly clock: Clock
   readonly watch: LogWatch
-  /** Contract: called in the transaction that migrates, before anything is looked at; whoever comes second waits. */
+  /** Contract: called in the transaction that migrates, before anything is read; a second process waits. */
   readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>
-  /** Contract: called in the transaction that changes logs, to tell other processes; absent where they look for themselves. */
+  /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
-  /** Whether a transaction lost against another and may succeed when it is played again. */
+  /** Whether a transaction lost against another and may succeed when it is retried. */
   readonly lostRace: (error: unknown) => boolean
-  /** An error of the driver as one of ours. */
+  /** Converts an error of the driver to a KernelError. */
   readonly coded: (error: unknown) => KernelError
-  /** Closes what is not kysely's. */
+  /** Closes resources that kysely does not own. */
   readonly close?: () => Promise<void>
 }
 
-/** A database to ask. */
+/** A database for queries. */
 export type Queries = Kysely<Tables>
 
-/** How the ports use the database. */
+/** The database as the ports use it. */
 export interface Session {
   readonly who: string
   readonly engine: Engine
   readonly now: () => number
-  /** Contract: opens and migrates the database first, if nobody has; driver errors come out coded. */
+  /** Contract: opens and migrates the database first if needed; driver errors become coded errors. */
   query<T>(work: (db: Queries) => Promise<T>): Promise<T>
-  /** Contract: one transaction, played again when it lost a race, so `work` changes nothing but the database. */
+  /** Contract: one transaction, retried when it loses a race, so `work` must change nothing but the database. */
   write<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
-  /** `write` as a part of a `query`. */
+  /** Like `write`, inside a `query`. */
   transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   ready(): Promise<void>
   close(): Promise<void>
@@ -44,10 +44,10 @@ export interface Session {
 
 const ATTEMPTS = 5
 
-/** Opens the database at first use, counts what is under way, and closes when all of it is done. */
+/** Opens the database at first use, tracks pending work, and closes when all of it is done. */
 export function openSession(engine: Engine): Session {
   const { who, db, clock, watch } = engine
-  const underWay = new Set<Promise<unknown>>()
+  const pending = new Set<Promise<unknown>>()
   let migrated: Promise<void> | undefined
   let closed: Promise<void> | undefined
 
@@ -60,7 +60,7 @@ export function openSession(engine: Engine): Session {
   }
 
   async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new KernelError('STORE_CLOSED', `${who}: used after it was disposed`)
+    if (closed) throw new KernelError('STORE_CLOSED', `${who}: the store was used after it was disposed`)
     const job = (async () => {
       try {
         await ready()
@@ -69,11 +69,11 @@ export function openSession(engine: Engine): Session {
         throw KernelError.is(error) ? error : engine.coded(error)
       }
     })()
-    underWay.add(job)
+    pending.add(job)
     try {
       return await job
     } finally {
-      underWay.delete(job)
+      pending.delete(job)
     }
   }
 
@@ -89,7 +89,7 @@ export function openSession(engine: Engine): Session {
 
   async function close(): Promise<void> {
     watch.close()
-    await Promise.allSettled(underWay)
+    await Promise.allSettled(pending)
     await engine.close?.()
     await db.destroy()
   }
@@ -112,7 +112,7 @@ export function openSession(engine: Engine): Session {
 /** Rows of one statement: the widest table has twelve columns, which stays below the parameter limits of both databases. */
 const ROWS_PER_STATEMENT = 500
 
-/** Cuts rows or keys into what one statement takes. */
+/** Splits rows or keys into chunks for one statement each. */
 export function* statements<T>(rows: readonly T[]): Generator<readonly T[]> {
   if (rows.length <= ROWS_PER_STATEMENT) {
     if (rows.length > 0) yield rows

@@ -7,7 +7,7 @@ import { sqlThreads } from './threads.ts'
 
 /** A store in a database. */
 export interface SqlStore extends Store {
-  /** Opens the database and brings its tables up to date now, instead of at the first use. */
+  /** Opens and migrates the database now, instead of at the first use. */
   ready(): Promise<void>
 }
 

@@ -2,7 +2,7 @@ import type { Store } from '@troupe/kernel'
 
 type Method = (...args: readonly unknown[]) => unknown
 
-/** One store whose calls go to several in turn, so that a suite for one shows whether they agree. */
+/** A store that passes each call to the next of several stores, so that one suite shows whether they agree. */
 export function takeTurns(stores: readonly Store[]): Store {
   let turn = 0
   const port = <Name extends 'threads' | 'records' | 'runLog' | 'leases'>(name: Name): Store[Name] =>

@@ -1,10 +1,10 @@
 import { got, type Json, KernelError } from '@troupe/kernel'
 
-/** Begins a text that a database could not keep as it is. */
+/** Marks a text that a database could not store as it is. */
 const ESCAPE = '\u0001'
 
 /**
- * A text as databases keep it: NUL breaks PostgreSQL and cuts texts of SQLite short, lone surrogates are no UTF-8.
+ * Encodes a text for a column: PostgreSQL refuses NUL, SQLite truncates at it, and lone surrogates are not valid UTF-8.
  * Contract: equal texts stay equal and different ones different, so that keys can be looked up.
  */
 export function toColumn(text: string): string {
@@ -17,7 +17,7 @@ export function fromColumn(column: string): string {
   return column.startsWith(ESCAPE) ? JSON.parse(column.slice(ESCAPE.length)) : column
 }
 
-/** A JSON value as a text, which is always one that `toColumn` would leave alone. */
+/** Encodes a JSON value; `toColumn` would not change the result. */
 export function toJson(value: unknown, who: string, what: string): string {
   let json: string | undefined
   try {
@@ -32,10 +32,10 @@ export function toJson(value: unknown, who: string, what: string): string {
   return json
 }
 
-/** Far more than a model reads, far less than what breaks a database or its driver. */
+/** Far more than a model can read, far less than a database or its driver can hold. */
 const MAX_LENGTH = 2 ** 26
 
-/** Contract: throws `VALIDATION_FAILED` for what is too large to be a column. */
+/** Checks a length. Contract: throws `VALIDATION_FAILED` for a text that is too large for a column. */
 export function checkLength(text: string, who: string, what: string): void {
   if (text.length <= MAX_LENGTH) return
   const message = `${who}: ${what} has at most ${MAX_LENGTH} characters, ${got(text.length)}; keep large files elsewhere and store where they are`

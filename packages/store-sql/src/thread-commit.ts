@@ -57,7 +57,7 @@ export function threadCommit({ who, engine, now, write }: Session): ThreadStore[
     const processed = [...new Set(commit.processed?.map((id) => checkId(who, 'processed id', id)))]
     return write(async (tx) => {
       const [row] = await lockThread(tx, key)
-      // The lease in a statement of its own: the thread may have waited for whoever took it over.
+      // A separate statement reads the lease, because a new holder may have taken it while this one waited for the thread.
       const [lease] = await lockLease(tx, key)
       if (lease?.token !== token) throw failure(who, 'LEASE_LOST', 'stale lease token', token)
       if (!row) throw failure(who, 'NOT_FOUND', 'unknown thread', ref.threadId)
@@ -101,7 +101,7 @@ function messageRows(who: string, { messages = [] }: ThreadCommit): readonly Mes
   return [...rows.values()]
 }
 
-/** Adds what a thread does not have yet and tells its last sequence. */
+/** Adds the messages that a thread does not have yet, and returns its last sequence. */
 function messageWriter() {
   const find = compiled((db, { thread, ids }: Slots<{ thread: number; ids: readonly string[] }>) =>
     db.selectFrom('troupe_messages').select('message_id').where('thread', '=', thread).where('message_id', 'in', ids),

@@ -2,7 +2,7 @@ import type { Thread } from '@troupe/kernel'
 import type { Tables } from './schema.ts'
 import { fromColumn, fromJson } from './text.ts'
 
-/** The columns that a thread is shown by. */
+/** The columns of a thread view. */
 export type ViewRow = Pick<
   Tables['troupe_threads'],
   'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'updated_at'

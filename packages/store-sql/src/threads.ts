@@ -13,7 +13,7 @@ export function sqlThreads(session: Session): ThreadStore {
   const { who, engine, now, query, write, transaction } = session
   const ownerKey = ownerKeys()
 
-  /** Threads as `viewOf` shows them. */
+  /** Threads as `viewOf` returns them. */
   const views = (db: Queries, now: number | Expression<number>) =>
     db
       .selectFrom('troupe_threads as t')
@@ -45,7 +45,7 @@ export function sqlThreads(session: Session): ThreadStore {
   })
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {
     const owner = await ownerKey(tx, key)
-    // All who open a thread of this owner come here one by one.
+    // Calls that open a thread of this owner are serialised here.
     const { thread_seq: last } = sure(await lockOwner(tx, { owner }))
     const found = await find(tx, key)
     if (found) return found
@@ -140,7 +140,7 @@ export function sqlThreads(session: Session): ThreadStore {
         await engine.announce?.(tx, ids)
         return ids
       })
-      if (logs) engine.watch.tell(logs)
+      if (logs) engine.watch.notify(logs)
       return logs !== undefined
     },
 

@@ -26,7 +26,7 @@ async function refused(path: string): Promise<KernelError> {
 }
 
 describe('sqliteStore on a bad file', () => {
-  it('that is no database says STORE_INVALID and leaves it as it is', async () => {
+  it('that is not a database gives STORE_INVALID and is not changed', async () => {
     const path = join(folder, 'letter.txt')
     const letter = 'Dear Anna, '.repeat(1000)
     writeFileSync(path, letter)
@@ -128,6 +128,8 @@ describe('sqliteStore on a bad file', () => {
     ]) {
       expect(() => sqliteStore(options)).toThrow('sqliteStore: ')
     }
-    expect(() => sqliteStore({ path: 'a', synchronous: 'off' as never })).toThrow("synchronous is 'full' or 'normal'")
+    expect(() => sqliteStore({ path: 'a', synchronous: 'off' as never })).toThrow(
+      "synchronous must be 'full' or 'normal'",
+    )
   })
 })

@@ -51,7 +51,7 @@ it('keeps the same records as the memory store, whatever is applied in whatever 
     fc.asyncProperty(batches, async (all) => {
       await using sqlite = sqliteStore({ path: ':memory:' })
       const stores: Store[] = [memoryStore(), sqlite]
-      const told = await Promise.all(
+      const results = await Promise.all(
         stores.map(async (store) => {
           for (const ref of refs) await store.threads.open(ref)
           const results: unknown[] = []
@@ -65,7 +65,7 @@ it('keeps the same records as the memory store, whatever is applied in whatever 
           return results
         }),
       )
-      expect(told[1]).toEqual(told[0])
+      expect(results[1]).toEqual(results[0])
     }),
     { numRuns: 100 },
   )

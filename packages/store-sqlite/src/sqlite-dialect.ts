@@ -16,14 +16,14 @@ import {
 } from 'kysely'
 import { isBusy } from './sqlite-error.ts'
 
-/** What the dialect is made of. */
+/** The options of the dialect. */
 export interface SqliteDialectOptions {
   readonly path: string
   readonly busyTimeoutMs: number
   readonly synchronous: 'full' | 'normal'
 }
 
-/** kysely's SQLite dialect over node:sqlite, with one connection that is handed on in order. */
+/** kysely's SQLite dialect over node:sqlite, with one connection that waiting work gets in order. */
 export class SqliteDialect implements Dialect {
   readonly #driver: SqliteDriver
 
@@ -31,7 +31,7 @@ export class SqliteDialect implements Dialect {
     this.#driver = new SqliteDriver(options)
   }
 
-  /** Whether another connection has written since this was last asked. */
+  /** Whether another connection has written since the last check. */
   othersWrote(): boolean {
     return this.#driver.othersWrote()
   }
@@ -53,14 +53,14 @@ export class SqliteDialect implements Dialect {
   }
 }
 
-/** The driver queues by itself: kysely's own mutex wakes all who wait to let one of them in. */
+/** The driver has its own queue: kysely's mutex wakes all waiters to let one of them in. */
 class QueuedSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true
   }
 }
 
-/** How long others may wait for the loop while work is handed on. */
+/** How long queued work may block the event loop. */
 const SLICE_MS = 10
 
 class SqliteDriver implements Driver {
@@ -78,9 +78,9 @@ class SqliteDriver implements Driver {
 
   async init(): Promise<void> {
     const { path, busyTimeoutMs, synchronous } = this.#options
-    // Where it is imported, a Node without it fails before the kernel can say which one is needed.
+    // Loaded here: with an import, a Node without `node:sqlite` would fail before the kernel can say which version is needed.
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
-    // SQLite's own waiting would block the process, and another store in it could never finish what it is waited for.
+    // SQLite's own waiting would block the process, so another store in it could never release the lock.
     const database = new DatabaseSync(path, { timeout: 0 })
     const connection = new SqliteConnection(database, busyTimeoutMs)
     try {
@@ -115,14 +115,14 @@ class SqliteDriver implements Driver {
     if (!next) this.#taken = false
     else if (now - this.#sliceBegan < SLICE_MS) next()
     else {
-      // What we do is synchronous: without a pause a long queue would keep timers, sockets and other stores waiting.
+      // Queries are synchronous: without a pause a long queue would block timers, sockets and other stores.
       this.#sliceBegan = now
       setImmediate(next)
     }
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    // A transaction that begins by reading could not go on to write once another process has written.
+    // A transaction that begins with a read could not write after another process has written.
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
 
@@ -131,7 +131,7 @@ class SqliteDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // After some failures, a full disk for one, SQLite has done it already.
+    // After some failures, for example a full disk, SQLite has already rolled back.
     if (this.#database?.isTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'))
   }
 
@@ -140,7 +140,7 @@ class SqliteDriver implements Driver {
   }
 }
 
-/** Texts of statements differ by the number of rows, so there are not many. */
+/** The most cached statements; their texts differ only by the number of rows, so there are few. */
 const STATEMENTS_KEPT = 100
 
 class SqliteConnection implements DatabaseConnection {
@@ -153,7 +153,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#busyTimeoutMs = busyTimeoutMs
   }
 
-  /** Contract: waits while another connection is in the way, but never in a transaction, which has its lock from the beginning. */
+  /** Contract: waits while another connection holds the lock, but never in a transaction, which has its lock from the start. */
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const deadline = systemClock.now() + this.#busyTimeoutMs
     for (let pause = 1; ; pause = Math.min(pause * 2, 25)) {
@@ -166,7 +166,7 @@ class SqliteConnection implements DatabaseConnection {
     }
   }
 
-  // biome-ignore lint/correctness/useYield: pages are short, nobody streams
+  // biome-ignore lint/correctness/useYield: pages are short, so nothing streams
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('sqlite-dialect: streaming is not supported')
   }

@@ -19,7 +19,7 @@ testStore('sqliteStore in a file', (clock) => {
   return { store: open(), keeps: 'for-many-instances', reopen: open }
 })
 testStore('two sqliteStores on one file, asked in turn', ({ now }) => {
-  // Followers of one store learn what the other wrote by looking, in real time.
+  // Followers of one store find the writes of the other by polling, in real time.
   const clock: Clock = { now, after: systemClock.after }
   const path = file()
   return takeTurns([1, 2].map(() => sqliteStore({ path, clock, pollMs: 2, synchronous: 'normal' })))

@@ -4,15 +4,15 @@ import { Kysely } from 'kysely'
 import { SqliteDialect } from './sqlite-dialect.ts'
 import { sqliteError } from './sqlite-error.ts'
 
-/** What a SQLite store can be given. */
+/** The options of a SQLite store. */
 export interface SqliteStoreOptions {
-  /** The file, made at first use if its folder exists; `:memory:` keeps everything in memory. */
+  /** The file, created at first use if its folder exists; `:memory:` keeps everything in memory. */
   readonly path: string
   /** How long a write waits, without blocking, while another process writes. @default 5000 */
   readonly busyTimeoutMs?: number
-  /** How often a follower looks for what other processes wrote. @default 100 */
+  /** How often a follower checks for writes of other processes. @default 100 */
   readonly pollMs?: number
-  /** `full` survives a power cut with every acknowledged write, `normal` may lose the last ones then and writes faster. @default 'full' */
+  /** `full` survives a power cut with every acknowledged write, `normal` may lose the last ones, but is faster. @default 'full' */
   readonly synchronous?: 'full' | 'normal'
   /** @default the system's clock */
   readonly clock?: Clock
@@ -29,28 +29,28 @@ const ALIASES = { file: 'path', filename: 'path', url: 'path', database: 'path' 
 
 /** A store in a file. */
 export interface SqliteStore extends Store {
-  /** Contract: opens the file and brings its tables up to date now, instead of at the first use; safe to call again. */
+  /** Contract: opens the file and migrates its tables now, instead of at the first use; safe to call again. */
   ready(): Promise<void>
 }
 
 /**
  * All store ports in one SQLite file.
- * Contract: the file is opened at first use, so that is when a broken one is told.
+ * Contract: opens the file at first use, so that is when a broken file throws.
  * @example await using store = sqliteStore({ path: 'chat.db' })
  */
 export function sqliteStore(options: SqliteStoreOptions): SqliteStore {
   return sqlStore(sqliteEngine(options))
 }
 
-/** What the store stands on. */
+/** The engine of the store. */
 export function sqliteEngine(options: SqliteStoreOptions): Engine {
   checkOptionNames('sqliteStore', options, NAMES, ALIASES)
   const { path, busyTimeoutMs = 5000, pollMs = 100, synchronous = 'full', clock = systemClock } = options
-  checkOption(typeof path === 'string' && path !== '', 'sqliteStore', 'path is a file name or :memory:', path)
-  checkOption(busyTimeoutMs >= 0, 'sqliteStore', 'busyTimeoutMs is a number from 0', busyTimeoutMs)
-  checkOption(pollMs > 0, 'sqliteStore', 'pollMs is a positive number', pollMs)
+  checkOption(typeof path === 'string' && path !== '', 'sqliteStore', 'path must be a file name or :memory:', path)
+  checkOption(busyTimeoutMs >= 0, 'sqliteStore', 'busyTimeoutMs must be a number from 0 on', busyTimeoutMs)
+  checkOption(pollMs > 0, 'sqliteStore', 'pollMs must be a positive number', pollMs)
   const modes: readonly string[] = ['full', 'normal']
-  checkOption(modes.includes(synchronous), 'sqliteStore', "synchronous is 'full' or 'normal'", synchronous)
+  checkOption(modes.includes(synchronous), 'sqliteStore', "synchronous must be 'full' or 'normal'", synchronous)
   const dialect = new SqliteDialect({ path, busyTimeoutMs, synchronous })
   return {
     who: 'sqliteStore',
@@ -58,7 +58,7 @@ export function sqliteEngine(options: SqliteStoreOptions): Engine {
     db: new Kysely<Tables>({ dialect }),
     clock,
     watch: new LogWatch({ clock, everyMs: pollMs, changed: () => dialect.othersWrote() }, path !== ':memory:'),
-    // A transaction here is the only one that writes.
+    // Only one transaction writes at a time.
     lockSchema: async () => {},
     lostRace: () => false,
     coded: (error) => sqliteError(error, path),
