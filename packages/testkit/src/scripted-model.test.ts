@@ -99,4 +99,45 @@ describe('scriptedModel', () => {
     await expect(Array.fromAsync(once.stream(request, { signal }))).rejects.toThrow(/has 1 turns, got call 2/)
     expect(await Array.fromAsync(again.stream(request, { signal }))).toHaveLength(2)
   })
+
+  it.each<[string, unknown, string]>([
+    ['tool_calls', { tool_calls: [] }, 'turn 2: unknown option tool_calls; did you mean toolCalls?'],
+    ['toolCall', { toolCall: { name: 'a' } }, 'turn 2: unknown option toolCall; did you mean toolCalls?'],
+    ['calls', { calls: [] }, 'turn 2: unknown option calls; did you mean toolCalls?'],
+    ['content', { content: 'Hi' }, 'turn 2: unknown option content; did you mean text?'],
+    ['finish_reason', { finish_reason: 'stop' }, 'turn 2: unknown option finish_reason; did you mean finishReason?'],
+    ['one call', { toolCalls: { name: 'a' } }, 'turn 2: toolCalls is a list of calls, got an object'],
+    [
+      'args',
+      { toolCalls: [{ name: 'a' }, { name: 'b', args: {} }] },
+      'turn 2, call 2: unknown option args; did you mean arguments?',
+    ],
+    ['toolName', { toolCalls: [{ toolName: 'a' }] }, 'turn 2, call 1: unknown option toolName; did you mean name?'],
+    ['no name', { toolCalls: [{ arguments: {} }] }, 'turn 2, call 1: name is the name of a tool, got undefined'],
+    [
+      'arguments as text',
+      { toolCalls: [{ name: 'a', arguments: '{}' }] },
+      'turn 2, call 1: arguments is an object, or a list of the pieces in which its JSON is written, got "{}"',
+    ],
+    [
+      'a bare error',
+      { error: new Error('no') },
+      "turn 2: error is { at, error }, with 'before', 'mid' or 'after' as at",
+    ],
+    ['an error nowhere', { error: { at: 'end', error: 1 } }, "turn 2: error is { at, error }, with 'before', 'mid'"],
+    ['an error without its name', { error: { at: 'mid', cause: 1 } }, 'turn 2, error: unknown option cause'],
+    ['hang', { hang: true }, "turn 2: hang is 'before', 'mid' or 'after', got true"],
+    ['a number as text', { text: 5 }, 'turn 2: text is text or a list of texts, got 5'],
+    ['nothing', undefined, 'turn 2: expected an object of options, got undefined'],
+  ])('refuses a turn that is misspelt: %s', async (_, turn, message) => {
+    const refused = expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`scriptedModel: ${message}`),
+    })
+    expect(() => scriptedModel(['Hi', turn as ScriptedTurn])).toThrow(refused)
+    const { signal } = new AbortController()
+    const model = scriptedModel(['Hi', () => turn as ScriptedTurn])
+    await Array.fromAsync(model.stream(request, { signal }))
+    await expect(Array.fromAsync(model.stream(request, { signal }))).rejects.toThrow(refused)
+  })
 })

@@ -9,6 +9,7 @@ import {
   type ModelRequest,
   type Usage,
 } from '@troupe/kernel'
+import { checkTurn } from './check-turn.ts'
 
 /** Where in an answer something goes wrong: before its first part, after half of them, or after `finish`. */
 export type Moment = 'before' | 'mid' | 'after'
@@ -64,6 +65,9 @@ export function scriptedModel(
 ): ScriptedModel {
   checkOption(Array.isArray(turns), 'scriptedModel', 'turns is a list', turns)
   checkOptionNames('scriptedModel', options, { name: true, repeat: true })
+  turns.forEach((turn, i) => {
+    if (typeof turn !== 'function') checkTurn(turn, i)
+  })
   const { name = 'scripted', repeat = false } = options
   const requests: ModelRequest[] = []
   let calls = 0
@@ -73,11 +77,12 @@ export function scriptedModel(
     async *stream(request, { signal }) {
       const index = requests.push(request) - 1
       signal.throwIfAborted()
-      const entry = turns[repeat ? index % turns.length : index]
+      const at = repeat ? index % turns.length : index
+      const entry = turns[at]
       if (entry === undefined) {
         throw new KernelError('MODEL_FAILED', `scripted model: has ${turns.length} turns, got call ${index + 1}`)
       }
-      const scripted = typeof entry === 'function' ? entry(request) : entry
+      const scripted = typeof entry === 'function' ? checkTurn(entry(request), at) : entry
       const turn = typeof scripted === 'string' ? { text: scripted } : scripted
       const parts = turn.parts ?? partsOf(turn, () => `call-${++calls}`)
       const stops = { before: 0, mid: Math.floor(parts.length / 2), after: parts.length }

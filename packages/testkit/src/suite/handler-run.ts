@@ -83,7 +83,7 @@ export async function playRun(
 }
 
 /** What a hook came to; one that asks a person, or refuses, came to an error. */
-async function settled(work: () => PromiseLike<unknown> | undefined): Promise<unknown> {
+export async function settled(work: () => PromiseLike<unknown> | undefined): Promise<unknown> {
   const running = (async () => await work())()
   const outcome = await promptly('A hook of the handler did not settle', running)
   return 'error' in outcome ? { error: KernelError.from(outcome.error).code } : outcome.value

@@ -14,6 +14,9 @@ import {
 } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
 import { broken, expectBroken } from './broken.ts'
+import type { HandlerMutants } from './handler-mutant.ts'
+import { callMutants } from './handler-mutants-calls.ts'
+import { cuts, historyMutants, rewrites } from './handler-mutants-history.ts'
 import { handlerClauses, testHandler } from './test-handler.ts'
 
 class Everything extends BaseAgentHandler {
@@ -27,6 +30,7 @@ class Everything extends BaseAgentHandler {
     input: ToolCallInput,
     next: (ctx: RunContext, input: ToolCallInput) => Promise<ToolCallResult>,
   ): Promise<ToolCallResult> {
+    if (input.tool?.effect !== 'pure') return next(ctx, input)
     const key = `${input.name}:${input.arguments}`
     const cached = this.#cache.get(key) ?? next(ctx, input)
     this.#cache.set(key, cached)
@@ -47,20 +51,22 @@ const sound = (): AgentHandler => ({
 testHandler('a handler with every hook', sound)
 testHandler('a handler with a cache', () => new Everything('everything'))
 testHandler('a handler with no hook', () => ({ name: 'nothing' }))
+testHandler('a handler that tries a failed call again', () => ({
+  name: 'retry',
+  async wrapInvokableToolCall(ctx, input, next) {
+    const result = await next(ctx, input)
+    return result.error ? next(ctx, input) : result
+  },
+}))
 testHandler('withInvokableToolWrapper', () => withInvokableToolWrapper((ctx, input, next) => next(ctx, input)))
 
-const paired = (hook: string) => `${hook} gives a history with calls and results in pairs, and changes none in place`
 const swallow = async <T>(work: Promise<T>, otherwise: T): Promise<T> => work.catch(() => otherwise)
 const oneFinish = 'wrapModelCall ends with exactly one finish'
 const configured = 'beforeAgent leaves a configuration that an agent can run with'
 
-interface Mutant {
-  readonly handler: () => Partial<AgentHandler>
-  readonly caught: string
-  readonly says?: RegExp
-}
-
-const mutants: Record<string, Mutant> = {
+const mutants: HandlerMutants = {
+  ...callMutants,
+  ...historyMutants,
   'it has no name': { handler: () => ({ name: '' }), caught: 'has a name, and hooks that are functions' },
   'a hook is misspelt': {
     handler: () => ({ beforeModel: () => undefined }) as never,
@@ -155,22 +161,6 @@ const mutants: Record<string, Mutant> = {
       }
     },
     caught: 'two runs at once do not mix',
-  },
-  'it changes the history in place': {
-    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => void (messages as unknown[]).pop() }),
-    caught: paired('beforeModelRewriteHistory'),
-  },
-  'it cuts a call off from its result': {
-    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => messages.slice(-2) }),
-    caught: paired('beforeModelRewriteHistory'),
-  },
-  'it cannot take an empty history': {
-    handler: () => ({ beforeModelRewriteHistory: (_ctx, messages) => [messages[0] ?? fail(), ...messages.slice(1)] }),
-    caught: paired('beforeModelRewriteHistory'),
-  },
-  'it returns no history': {
-    handler: () => ({ afterModelRewriteHistory: () => ({ ok: true }) as never }),
-    caught: paired('afterModelRewriteHistory'),
   },
   'it answers a failed call with nothing': {
     handler: () => ({
@@ -273,5 +263,23 @@ describe('testHandler', () => {
       )
       expect(told.get(caught)).toMatch(says)
     })
+  }
+
+  for (const [hook, { name, whole }] of Object.entries(rewrites)) {
+    it.each(Object.entries(cuts))(
+      `notices that ${hook} %s n messages, for every n up to 100`,
+      async (_, { from, cut }) => {
+        const missed: number[] = []
+        for (let n = Math.max(from, whole + 1); n <= 100; n++) {
+          const clauses = handlerClauses(() => ({
+            name: 'broken',
+            [hook]: (_: unknown, all: Message[]) => cut(all, n),
+          }))
+          const names = await broken(clauses.filter((clause) => clause.name === name))
+          if (names.length === 0) missed.push(n)
+        }
+        expect(missed).toEqual([])
+      },
+    )
   }
 })

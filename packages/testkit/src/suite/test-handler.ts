@@ -18,6 +18,8 @@ import {
 import { repairHistory } from '@troupe/kernel/history'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, errorText, shown } from '../fault.ts'
+import { answeredHistories, soundHistories } from './handler-histories.ts'
+import { repeatClauses } from './handler-repeats.ts'
 import { playRun } from './handler-run.ts'
 import { answer, callOf, drain, ECHO, failingStream, HISTORY, REQUEST, stop, streamOf } from './handler-stage.ts'
 import { callContext, demandName, frozen, promptly } from './patience.ts'
@@ -48,8 +50,11 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
   const prepare = options.prepare ?? ((ctx) => ctx)
   const context = () => prepare(callContext())
   const play = (handler: AgentHandler, runId: string) => playRun(handler, { runId, messages, tools: metas, prepare })
-  const configure = async (handler: AgentHandler): Promise<AgentConfig> => {
-    const config: AgentConfig = { instruction: 'Help.', tools: metas.slice(), input: { messages }, runOptions: {} }
+  const before = soundHistories(messages)
+  const after = answeredHistories(messages)
+  const configure = async (handler: AgentHandler, history = messages): Promise<AgentConfig> => {
+    const input = { messages: history }
+    const config: AgentConfig = { instruction: 'Help.', tools: metas.slice(), input, runOptions: {} }
     const returned: unknown = await hookOf(handler, 'beforeAgent')?.(context(), config)
     demand(
       returned === undefined || (typeof returned === 'object' && returned !== null && 'get' in returned),
@@ -79,6 +84,11 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
         )
         toolMetas(tools)
         demandPaired(input.messages, 'beforeAgent left in config.input.messages')
+        if (!hookOf(make(), 'beforeAgent')) return
+        for (const history of before) {
+          const { input } = await configure(make(), history)
+          demandPaired(input.messages, `beforeAgent left in config.input.messages, of ${history.length} messages,`)
+        }
         const options: unknown = runOptions
         const isObject = typeof options === 'object' && options !== null
         demand(isObject, `beforeAgent left ${shown(options)} as config.runOptions, not an object`)
@@ -111,12 +121,10 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
       name: `${hook} gives a history with calls and results in pairs, and changes none in place`,
       todo: 'Return a new list in which each tool call keeps its result; `repairHistory` of @troupe/kernel/history does that.',
       run: async () => {
-        const rewrite = hookOf(make(), hook)
-        if (!rewrite) return `the handler has no ${hook}`
-        const endings = hook === 'beforeModelRewriteHistory' ? [messages, messages.slice(0, 1), []] : [messages]
-        for (const history of endings) {
-          const rewritten = messagesOf(await rewrite(context(), frozen(history)), history)
-          demandPaired(rewritten, `${hook} gave, of ${history.length} messages,`)
+        if (!hookOf(make(), hook)) return `the handler has no ${hook}`
+        for (const history of hook === 'beforeModelRewriteHistory' ? before : after) {
+          const rewritten = messagesOf(await hookOf(make(), hook)?.(context(), history), history)
+          demandPaired(rewritten, `${hook} gave, of ${history.length} messages,`, history)
         }
       },
     })),
@@ -159,6 +167,7 @@ export function handlerClauses(make: () => AgentHandler, options: TestHandlerOpt
         })
       },
     },
+    ...repeatClauses({ make, tools: metas, prepare }),
     ...(['INTERRUPTED', 'ABORTED'] as const).flatMap((code) => [
       {
         name: `wrapInvokableToolCall passes ${code} on`,
@@ -256,9 +265,12 @@ async function demandPassed(code: string, who: string, work: PromiseLike<unknown
   demand(passed, `${who} caught ${code} and ${became}`)
 }
 
-function demandPaired(messages: readonly Message[], who: string): void {
+/** Contract: calls of the last message of `before` have no results yet. */
+function demandPaired(messages: readonly Message[], who: string, before: readonly Message[] = []): void {
   demand(Array.isArray(messages), `${who} ${shown(messages)}, not a list of messages`)
-  const paired = repairHistory(messages) === messages
+  const last = before.at(-1)
+  const awaiting = last?.role === 'assistant' ? last.toolCalls?.map(({ id }) => id) : undefined
+  const paired = repairHistory(messages, { awaiting: awaiting ?? [] }) === messages
   demand(paired, `${who} a history in which a tool call lacks its result, or a result its call: ${shown(messages)}`)
 }
 

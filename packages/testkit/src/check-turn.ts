@@ -1,0 +1,69 @@
+import { checkOption, checkOptionNames } from '@troupe/kernel'
+import type { Moment, ScriptedCall, ScriptedTurn } from './scripted-model.ts'
+
+/**
+ * Checks a turn of a script, for callers without type checks.
+ * Contract: returns it; throws `CONFIG_INVALID` with the number of the turn and the nearest known name.
+ */
+export function checkTurn(turn: ScriptedTurn, index: number): ScriptedTurn {
+  if (typeof turn === 'string') return turn
+  const who = `scriptedModel: turn ${index + 1}`
+  checkOptionNames(who, turn, TURN, TURN_ALIASES)
+  const { text, reasoning, toolCalls, error, hang, parts } = turn
+  for (const [name, value] of Object.entries({ text, reasoning })) {
+    checkOption(value === undefined || isTexts(value), who, `${name} is text or a list of texts`, value)
+  }
+  checkOption(toolCalls === undefined || Array.isArray(toolCalls), who, 'toolCalls is a list of calls', toolCalls)
+  toolCalls?.forEach((call, i) => {
+    checkCall(call, `${who}, call ${i + 1}`)
+  })
+  checkOption(parts === undefined || Array.isArray(parts), who, 'parts is a list of parts', parts)
+  checkOption(hang === undefined || isMoment(hang), who, `hang is ${MOMENTS_TEXT}`, hang)
+  if (error === undefined) return turn
+  const expected = `error is { at, error }, with ${MOMENTS_TEXT} as at`
+  checkOption(isMoment((error as typeof error | null)?.at), who, expected, error)
+  checkOptionNames(`${who}, error`, error, { at: true, error: true })
+  return turn
+}
+
+const TURN = {
+  text: true,
+  reasoning: true,
+  toolCalls: true,
+  usage: true,
+  finishReason: true,
+  error: true,
+  hang: true,
+  parts: true,
+} as const
+const TURN_ALIASES = { content: 'text', calls: 'toolCalls', tools: 'toolCalls', thinking: 'reasoning' } as const
+
+function checkCall(call: ScriptedCall, who: string): void {
+  checkOptionNames(who, call, { id: true, name: true, arguments: true }, CALL_ALIASES)
+  checkOption(typeof call.name === 'string', who, 'name is the name of a tool', call.name)
+  const args: unknown = call.arguments
+  const fine =
+    args === undefined || (typeof args === 'object' && args !== null && (!Array.isArray(args) || isTexts(args)))
+  checkOption(fine, who, 'arguments is an object, or a list of the pieces in which its JSON is written', args)
+}
+
+const CALL_ALIASES = {
+  args: 'arguments',
+  input: 'arguments',
+  parameters: 'arguments',
+  tool: 'name',
+  toolName: 'name',
+  callId: 'id',
+  toolCallId: 'id',
+} as const
+
+const MOMENTS: readonly Moment[] = ['before', 'mid', 'after']
+const MOMENTS_TEXT = "'before', 'mid' or 'after'"
+
+function isMoment(value: unknown): boolean {
+  return MOMENTS.includes(value as Moment)
+}
+
+function isTexts(value: unknown): boolean {
+  return typeof value === 'string' || (Array.isArray(value) && value.every((text) => typeof text === 'string'))
+}
