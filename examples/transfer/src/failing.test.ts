@@ -22,7 +22,7 @@ describe.each(Object.keys(LAYOUTS).filter((layout) => layout !== 'a tool'))('a t
   test('ends the run once, with every call answered', async () => {
     const { tree } = workerIn(layout, [calling('plain', 'throws'), 'Next.'], { tools: [throws, plain([])] })
     const { outcome, errors } = await tree.ask('Go')
-    expect([outcome, errors.map(({ message }) => message)]).toEqual(['failed', ['thrown']])
+    expect([outcome, errors.map(({ message }) => message)]).toEqual(['failed', ['tool throws failed, thrown']])
     expect(unanswered(await tree.history())).toEqual([])
     await tree.move()
     expect((await tree.ask('And?')).outcome).toBe('complete')

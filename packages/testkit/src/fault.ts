@@ -40,7 +40,7 @@ export interface BrokenClause {
 
 /** The error that a suite shows. Contract: its cause is what was thrown; the values of an assertion stay, for the diff. */
 export function inWords(error: unknown, { promise, todo, seen }: BrokenClause): Error {
-  const { wrong, advice = todo } = told(error, promise)
+  const { wrong, advice = todo } = told(error, promise, todo)
   const lines = [`${wrong}.`, ...(seen ? [seen] : []), `What to do: ${advice}`]
   const words = new Error(lines.join('\n'), { cause: error instanceof Fault ? error.cause : error })
   words.name = 'ContractError'
@@ -51,7 +51,7 @@ export function inWords(error: unknown, { promise, todo, seen }: BrokenClause): 
   return words
 }
 
-function told(error: unknown, promise: string): { readonly wrong: string; readonly advice?: string } {
+function told(error: unknown, promise: string, todo: string): { readonly wrong: string; readonly advice?: string } {
   if (error instanceof Fault) {
     return { wrong: error.message, ...(error.todo !== undefined && { advice: error.todo }) }
   }
@@ -62,7 +62,20 @@ function told(error: unknown, promise: string): { readonly wrong: string; readon
     }
   }
   if (isAssertion(error)) return { wrong: `This does not hold: ${promise}. ${comparison(error)}` }
-  return { wrong: `The plugin failed with ${errorText(error)}, so this does not hold: ${promise}` }
+  const wrong = `The plugin failed with ${errorText(error)}, so this does not hold: ${promise}`
+  return KernelError.is(error) ? { wrong } : { wrong, advice: `${FIX_FIRST} If it still does not hold: ${todo}` }
+}
+
+const FIX_FIRST = 'Fix that first; the cause of this error tells where it was thrown.'
+
+/**
+ * Names what a plugin threw before a clause could be tested.
+ * Contract: a fault stays as it is, and so does the error of a change in place, which has words of its own.
+ * @example throw firstCause(error, (text) => `make() threw ${text}`)
+ */
+export function firstCause(error: unknown, wrong: (text: string) => string, todo: string = FIX_FIRST): unknown {
+  if (error instanceof Fault || isFrozenChange(error)) return error
+  return new Fault(wrong(errorText(error)), todo, { cause: error })
 }
 
 /** Whether somebody tried to change what is frozen. */
@@ -124,7 +137,7 @@ function at(value: unknown, key: string): unknown {
 
 /** A value on one line, cut where it gets long. */
 export function shown(value: unknown, longest = 300): string {
-  const text = typeof value === 'function' ? 'a function' : jsonOf(value)
+  const text = typeof value === 'function' ? 'a function' : value instanceof Promise ? 'a promise' : jsonOf(value)
   return text.length > longest ? `${text.slice(0, longest)}…` : text
 }
 

@@ -1,7 +1,8 @@
 import type { Awaitable, Clock, Store } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
-import { Fault } from '../fault.ts'
+import { Fault, firstCause } from '../fault.ts'
+import { demandStore } from './store-members.ts'
 import { anna, type StoreScenes } from './store-stage.ts'
 import { StoreTrace } from './store-trace.ts'
 import { deleteScenes } from './test-store-delete.ts'
@@ -40,6 +41,7 @@ type Keeps = OpenedStore['keeps']
 export function storeClauses(open: StoreFactory): readonly Clause[] {
   const everywhere: readonly Keeps[] = ['nothing', 'for-one-instance', 'for-many-instances']
   return [
+    ...clausesOf(open, IS_A_STORE, everywhere),
     ...[
       threadScenes,
       listScenes,
@@ -79,24 +81,39 @@ function clausesOf(open: StoreFactory, scenes: StoreScenes, keeping: readonly Ke
       seen: () => trace.toString(),
       async run() {
         const clock = fakeClock()
-        const opened = await open(clock)
-        const made: OpenedStore | { store: Store; keeps?: never } = 'store' in opened ? opened : { store: opened }
+        const made = await opened(open, clock)
         const stores = [made.store]
         try {
+          demandStore(made.store, 'The factory')
           if (keeping.length < 3 && !keeping.includes(made.keeps as Keeps)) return passedOver(made.keeps)
           const reopen = async () => {
             if (!('reopen' in made)) throw new Fault('The factory gave no `reopen`')
             const again = await made.reopen()
             stores.push(again)
+            demandStore(again, 'reopen()')
             return trace.watch(again)
           }
           await play({ store: trace.watch(made.store), clock, ref: anna(), reopen })
         } finally {
-          for (const store of stores) await store[Symbol.asyncDispose]()
+          for (const store of stores) await store?.[Symbol.asyncDispose]?.()
         }
       },
     }
   })
+}
+
+/** Every clause begins with it. */
+const IS_A_STORE: StoreScenes = {
+  'is a store': { todo: 'Return a store with its four ports.', play: async () => undefined },
+}
+
+async function opened(open: StoreFactory, clock: Clock): Promise<OpenedStore | { store: Store; keeps?: never }> {
+  try {
+    const made = await open(clock)
+    return typeof made === 'object' && made !== null && 'store' in made ? made : { store: made }
+  } catch (error) {
+    throw firstCause(error, (text) => `The factory of the store threw ${text}`)
+  }
 }
 
 function passedOver(keeps: Keeps | undefined): string {

@@ -54,6 +54,11 @@ export function demandName(name: unknown, who: string): void {
   )
 }
 
+/** Whether a value can be read with `for await`, as streams are. */
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
 /** Freezes all through, so that a change in place throws. */
 export function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value

@@ -12,6 +12,7 @@ import { AgentStage } from './agent-stage.ts'
 import { checkAgents, checkTransfers } from './check-agents.ts'
 import { checkMessages, checkRun, checkToolCalls } from './check-run.ts'
 import { demandNoListeners } from './listeners.ts'
+import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, promptly } from './patience.ts'
 
 /** What an agent is run on during its suite. */
@@ -33,7 +34,8 @@ export function testAgent(name: string, make: () => Agent, options: TestAgentOpt
   register(name, agentClauses(make, options))
 }
 
-export function agentClauses(make: () => Agent, options: TestAgentOptions = {}): readonly Clause[] {
+export function agentClauses(factory: () => Agent, options: TestAgentOptions = {}): readonly Clause[] {
+  const make = () => madeBy(factory, 'agent')
   const input = options.input ?? { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] }
   const play = (agent: Agent, settings: RunSettings = {}) =>
     new AgentStage(agent, { ...input, messages: frozen(input.messages.slice()) }, { ...options.settings, ...settings })

@@ -2,6 +2,7 @@ import { type Agent, type AgentEvent, type Callback, KernelError, type SpanHooks
 import { checkCallback, openSpan, runNested, startRun } from '@troupe/kernel/run'
 import { type Clause, register } from '../clause.ts'
 import { demand, errorText, Fault, isFrozenChange, shown } from '../fault.ts'
+import { madeBy } from './made-by.ts'
 import { demandName, frozen, promptly } from './patience.ts'
 
 /**
@@ -12,7 +13,8 @@ export function testCallback(name: string, make: () => Callback): void {
   register(name, callbackClauses(make))
 }
 
-export function callbackClauses(make: () => Callback): readonly Clause[] {
+export function callbackClauses(factory: () => Callback): readonly Clause[] {
+  const make = () => madeBy(factory, 'callback')
   const clauses: Clause[] = [
     {
       name: 'has a name, and hooks that are functions',

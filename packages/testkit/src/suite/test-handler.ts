@@ -22,6 +22,7 @@ import { answeredHistories, soundHistories } from './handler-histories.ts'
 import { repeatClauses } from './handler-repeats.ts'
 import { playRun } from './handler-run.ts'
 import { answer, callOf, drain, ECHO, failingStream, HISTORY, REQUEST, stop, streamOf } from './handler-stage.ts'
+import { madeBy } from './made-by.ts'
 import { callContext, demandName, frozen, promptly } from './patience.ts'
 import { demandResult } from './test-tool.ts'
 
@@ -44,7 +45,8 @@ export function testHandler(name: string, make: () => AgentHandler, options: Tes
   register(name, handlerClauses(make, options))
 }
 
-export function handlerClauses(make: () => AgentHandler, options: TestHandlerOptions = {}): readonly Clause[] {
+export function handlerClauses(factory: () => AgentHandler, options: TestHandlerOptions = {}): readonly Clause[] {
+  const make = () => madeBy(factory, 'handler')
   const messages = frozen(structuredClone(options.messages ?? HISTORY))
   const metas = toolMetas(options.tools ?? [ECHO]).map((meta) => Object.freeze(meta))
   const prepare = options.prepare ?? ((ctx) => ctx)

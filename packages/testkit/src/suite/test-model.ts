@@ -1,8 +1,9 @@
 import { type ChatModel, checkOptionNames, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
-import { demand, errorText, shown } from '../fault.ts'
+import { demand, errorText, firstCause, shown } from '../fault.ts'
 import { demandNoListeners } from './listeners.ts'
-import { demandJson, demandName, frozen, promptly } from './patience.ts'
+import { madeBy } from './made-by.ts'
+import { demandJson, demandName, frozen, isAsyncIterable, promptly } from './patience.ts'
 
 /** What a model is asked during its suite, and how it is made to fail. */
 export interface TestModelOptions {
@@ -21,9 +22,17 @@ export function testModel(name: string, make: () => ChatModel, options: TestMode
   register(name, modelClauses(make, options))
 }
 
-export function modelClauses(make: () => ChatModel, options: TestModelOptions = {}): readonly Clause[] {
+export function modelClauses(factory: () => ChatModel, options: TestModelOptions = {}): readonly Clause[] {
+  const make = () => madeBy(factory, 'model')
   const request = frozen(structuredClone(options.request ?? QUESTION))
-  const ask = (model: ChatModel, signal = new AbortController().signal) => collect(model.stream(request, { signal }))
+  const begin = (model: ChatModel, signal: AbortSignal) => streamed(model, request, signal)
+  const ask = async (model: ChatModel, signal = new AbortController().signal) => {
+    try {
+      return await collect(begin(model, signal))
+    } catch (error) {
+      throw signal.aborted ? error : firstCause(error, (text) => `stream() of your model threw ${text}`, FIX_MODEL)
+    }
+  }
   const clauses: Clause[] = [
     {
       name: 'has a name',
@@ -106,7 +115,7 @@ export function modelClauses(make: () => ChatModel, options: TestModelOptions = 
           const controller = new AbortController()
           let seen = 0
           const read = async () => {
-            for await (const _ of make().stream(request, { signal: controller.signal })) {
+            for await (const _ of begin(make(), controller.signal)) {
               if (++seen === stop) controller.abort(new KernelError('ABORTED', 'test: stop'))
             }
           }
@@ -127,7 +136,7 @@ export function modelClauses(make: () => ChatModel, options: TestModelOptions = 
           const { signal } = new AbortController()
           const read = async () => {
             let seen = 0
-            for await (const _ of make().stream(request, { signal })) if (++seen === stop) break
+            for await (const _ of begin(make(), signal)) if (++seen === stop) break
           }
           const outcome = await promptly(`The reader left after part ${stop}, and the stream did not end`, read())
           if ('error' in outcome) throw outcome.error
@@ -138,13 +147,14 @@ export function modelClauses(make: () => ChatModel, options: TestModelOptions = 
   ]
   const { failing } = options
   if (!failing) return clauses
+  const fail = async (model: ChatModel) => collect(begin(model, new AbortController().signal))
   return [
     ...clauses,
     {
       name: 'fails with a KernelError whose code begins with MODEL_',
       todo: "Throw new KernelError('MODEL_FAILED', …, { cause, retryable }), so that a retry knows what it has before it.",
       run: async () => {
-        const outcome = await promptly('The call that fails did not settle', ask(failing()))
+        const outcome = await promptly('The call that fails did not settle', fail(madeBy(failing, 'model')))
         demand('error' in outcome, 'The model of `failing` answered, where its call has to fail')
         demand(KernelError.is(outcome.error), `The model failed with ${errorText(outcome.error)}, not a KernelError`)
         const { code } = outcome.error
@@ -178,9 +188,25 @@ const PART_TYPES: readonly ModelPart['type'][] = [
   'finish',
 ]
 
+const FIX_MODEL =
+  'Fix that first: every clause asks the model. If it needs another request, give `request` to testModel; a model that is meant to fail is `failing`.'
+
+function streamed(model: ChatModel, request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart> {
+  const generator = 'Make stream() an async generator: `async *stream(request, { signal }) { … }`.'
+  demand(typeof model.stream === 'function', `Your model has no stream(): got ${shown(model.stream)}`, generator)
+  const source: unknown = model.stream(request, { signal })
+  if (source instanceof Promise) source.catch(() => undefined)
+  demand(isAsyncIterable(source), `stream() of your model gave ${shown(source)}, not an async iterable`, generator)
+  return source as AsyncIterable<ModelPart>
+}
+
 async function collect(source: AsyncIterable<ModelPart>): Promise<ModelPart[]> {
   const parts: ModelPart[] = []
-  for await (const part of source) parts.push(part)
+  for await (const part of source) {
+    const isPart = typeof part === 'object' && part !== null
+    demand(isPart, `Your model gave ${shown(part)} as a part`, "Yield objects: { type: 'text-delta', delta: 'Hello' }.")
+    parts.push(part)
+  }
   return parts
 }
 

@@ -75,15 +75,15 @@ const mutants: Record<string, Mutant> = {
     caught: 'accepts its example arguments',
   },
   'it takes anything': { change: { parameters: { type: 'object' } }, caught: 'refuses arguments that are not valid' },
-  'it returns a function': { change: { invoke: () => () => 1 }, caught: 'gives text or a result made of plain JSON' },
+  'it returns a function': { change: { invoke: () => () => 1 }, caught: 'gives text or any JSON value' },
   'its data is no JSON': {
     change: { invoke: () => ({ content: 'Sunny', data: { at: new Map() } }) },
-    caught: 'gives text or a result made of plain JSON',
+    caught: 'gives text or any JSON value',
     says: /its result at \.data\.at is an instance of Map, which is not JSON/,
   },
   'it returns a map': {
     change: { invoke: () => new Map() },
-    caught: 'gives text or a result made of plain JSON',
+    caught: 'gives text or any JSON value',
   },
   'it streams a part of an unknown type': {
     change: {
@@ -91,11 +91,11 @@ const mutants: Record<string, Mutant> = {
         yield { type: 'picture' }
       },
     },
-    caught: 'gives text or a result made of plain JSON',
+    caught: 'gives text or any JSON value',
   },
   'it changes its arguments': {
     change: { invoke: (args: object) => JSON.stringify(Object.assign(args, { city: 'Paris' })) },
-    caught: 'gives text or a result made of plain JSON',
+    caught: 'gives text or any JSON value',
   },
   'it leaves a listener on the signal': {
     change: {

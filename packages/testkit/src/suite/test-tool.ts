@@ -15,10 +15,11 @@ import {
   toolResult,
 } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
-import { demand, demandEqual, shown } from '../fault.ts'
+import { demand, demandEqual, firstCause, shown } from '../fault.ts'
 import { jsonSchemaValidator } from '../validator.ts'
 import { demandNoListeners } from './listeners.ts'
-import { callContext, demandJson, frozen, promptly } from './patience.ts'
+import { madeBy } from './made-by.ts'
+import { callContext, demandJson, frozen, isAsyncIterable, promptly } from './patience.ts'
 
 /** What a tool is called with during its suite. */
 export interface TestToolOptions {
@@ -39,12 +40,20 @@ export function testTool(name: string, make: () => Tool, options: TestToolOption
   register(name, toolClauses(make, options))
 }
 
-export function toolClauses(make: () => Tool, options: TestToolOptions): readonly Clause[] {
+export function toolClauses(factory: () => Tool, options: TestToolOptions): readonly Clause[] {
+  const make = () => madeBy(factory, 'tool')
   const { args, invalid = [[]], prepare = (ctx) => ctx } = options
   const parse = async (tool: Tool, value: Json) => parseArguments(tool, JSON.stringify(value), jsonSchemaValidator)
+  const example = async (tool: Tool) => {
+    try {
+      return await parse(tool, args)
+    } catch (error) {
+      throw firstCause(error, (text) => `Your tool ${tool.name} refuses its example arguments: ${text}`, DOES_NOT_FIT)
+    }
+  }
   const call = async (tool: Tool, signal: AbortSignal, callId = 'call-1', onAction?: (action: AgentAction) => void) => {
     const ctx = prepare(callContext({ signal }, onAction))
-    return use(tool, frozen(await parse(tool, args)), ctx, inputOf(tool, args, callId))
+    return use(tool, frozen(await example(tool)), ctx, inputOf(tool, args, callId))
   }
   const clauses: Clause[] = [
     {
@@ -65,29 +74,36 @@ export function toolClauses(make: () => Tool, options: TestToolOptions): readonl
     },
     {
       name: 'accepts its example arguments',
-      todo: 'Correct `parameters` of the tool, or `args` in the options of testTool: one does not fit the other.',
+      todo: DOES_NOT_FIT,
       run: async () => {
-        await parse(make(), args)
+        await example(make())
       },
     },
     {
       name: 'refuses arguments that are not valid',
-      todo: 'Say in `parameters` what the tool needs (`required`, types), so that a model hears at once what it did wrong.',
+      todo: 'Say in `parameters` what the tool needs (`required`, types), so that a model hears at once what it did wrong; or remove them from `invalid` in the options of testTool.',
       run: async () => {
         for (const value of invalid) {
-          const outcome = await promptly('The schema did not judge the arguments', parse(make(), value))
-          const error: unknown = 'error' in outcome ? outcome.error : undefined
-          demand(KernelError.is(error, 'VALIDATION_FAILED'), `The tool takes the arguments ${shown(value)}`)
+          const tool = make()
+          const outcome = await promptly('The schema did not judge the arguments', parse(tool, value))
+          if ('error' in outcome && KernelError.is(outcome.error, 'VALIDATION_FAILED')) continue
+          if ('error' in outcome)
+            throw firstCause(
+              outcome.error,
+              (text) => `Your tool ${tool.name} threw ${text} while it checked ${shown(value)}`,
+            )
+          demand(false, `Your tool ${tool.name} takes the arguments ${shown(value)}, which are in \`invalid\``)
         }
       },
     },
     {
-      name: 'gives text or a result made of plain JSON',
-      todo: 'Return text, or { content, data } of plain JSON, for the example arguments.',
+      name: 'gives text or any JSON value',
+      todo: RETURN_JSON,
       run: async () => {
-        for (const { chunks, output } of await answered(call(make(), new AbortController().signal))) {
+        const tool = make()
+        for (const { chunks, output } of await answered(call(tool, new AbortController().signal))) {
           for (const chunk of chunks) if (typeof chunk !== 'string') demandPart(chunk, 'A chunk of the stream')
-          demandResult(toolResult('tool', output), 'The tool')
+          demandResult(toolResult(tool.name, output), `Your tool ${tool.name}`, RETURN_JSON)
         }
       },
     },
@@ -145,11 +161,11 @@ export function toolClauses(make: () => Tool, options: TestToolOptions): readonl
         const tool = make()
         if (tool.effect !== 'pure') return 'the tool does not say that it is pure'
         const { signal } = new AbortController()
-        const alone = texts(await call(make(), signal, 'alone'))
+        const alone = texts(tool, await call(make(), signal, 'alone'))
         const together = await Promise.all(Array.from({ length: 20 }, (_, i) => call(tool, signal, `call-${i}`)))
         const wrong =
           'The tool says that it is pure, and gives the same arguments another result when calls run at once'
-        for (const outcome of together) demandEqual(texts(outcome), alone, wrong)
+        for (const outcome of together) demandEqual(texts(tool, outcome), alone, wrong)
       },
     },
     {
@@ -160,12 +176,14 @@ export function toolClauses(make: () => Tool, options: TestToolOptions): readonl
         if (!tool.stream) return 'the tool has no stream'
         const { signal } = new AbortController()
         const ctx = prepare(callContext({ signal }))
-        const chunks = tool.stream(frozen(await parse(tool, args)), ctx, inputOf(tool, args, 'call-1'))
+        const input = inputOf(tool, args, 'call-1')
+        const parsed = frozen(await example(tool))
+        const open = tool.stream.bind(tool)
         const leave = async () => {
-          for await (const _ of chunks) break
+          for await (const _ of readable(tool, open(parsed, ctx, input))) break
         }
         const outcome = await promptly('The reader left the stream, which did not end', leave())
-        if ('error' in outcome) throw outcome.error
+        if ('error' in outcome) throw thrown(tool, outcome.error)
         await demandNoListeners(signal, 'A stream that was left')
       },
     },
@@ -191,41 +209,67 @@ interface Used {
   readonly output: ToolOutput | void
 }
 
-/** Calls a tool in every way it can be called. */
+/** Calls a tool in every way it can be called. Contract: what it throws is named, unless it asks a person or was aborted. */
 async function use(tool: Tool, args: unknown, ctx: RunContext, input: ToolCallInput): Promise<Used[]> {
   const used: Used[] = []
-  if (tool.invoke) used.push({ chunks: [], output: await tool.invoke(args, ctx, input) })
-  if (tool.stream) {
-    const chunks: (string | Part)[] = []
-    const iterator = tool.stream(args, ctx, input)[Symbol.asyncIterator]()
-    let step = await iterator.next()
-    for (; !step.done; step = await iterator.next()) chunks.push(step.value)
-    used.push({ chunks, output: step.value })
+  try {
+    if (tool.invoke) used.push({ chunks: [], output: await tool.invoke(args, ctx, input) })
+    if (tool.stream) {
+      const chunks: (string | Part)[] = []
+      const iterator = readable(tool, tool.stream(args, ctx, input))[Symbol.asyncIterator]()
+      let step = await iterator.next()
+      for (; !step.done; step = await iterator.next()) chunks.push(step.value)
+      used.push({ chunks, output: step.value })
+    }
+    return used
+  } catch (error) {
+    throw thrown(tool, error)
   }
-  return used
 }
+
+function thrown(tool: Tool, error: unknown): unknown {
+  if (KernelError.is(error, 'INTERRUPTED')) return error
+  const todo =
+    'Fix that first: every clause calls the tool with `args`. If it needs values in the context, give `prepare` to testTool.'
+  return firstCause(error, (text) => `Your tool ${tool.name} threw ${text} for the example arguments`, todo)
+}
+
+function readable<Chunks>(tool: Tool, chunks: Chunks): Chunks {
+  const wrong = `stream() of your tool ${tool.name} gave ${shown(chunks)}, which cannot be read with \`for await\``
+  demand(isAsyncIterable(chunks), wrong, 'Write stream() as an async generator: `async *stream(args, ctx) { … }`.')
+  return chunks
+}
+
+const DOES_NOT_FIT =
+  'Correct `parameters` of the tool, or `args` in the options of testTool: one does not fit the other.'
+const RETURN_JSON =
+  'Return text or any JSON value; { content, data } if the model is to read something else than the data.'
 
 function inputOf(tool: Tool, args: Json, callId: string): ToolCallInput {
   const text = JSON.stringify(args)
   return { name: tool.name, arguments: text, callId, step: 'tool:0:0', idempotencyKey: callId, tool }
 }
 
-function texts(used: readonly Used[]): string[] {
+function texts({ name }: Tool, used: readonly Used[]): string[] {
   return used.map(({ chunks, output }) => {
-    const result = output === undefined ? chunks : toolResult('tool', output).content
+    const result = output === undefined ? chunks : toolResult(name, output).content
     return JSON.stringify(result)
   })
 }
 
 function demandPart(part: Part, what: string): void {
+  demand(typeof part === 'object' && part !== null, `${what} is ${shown(part)}`, 'Yield text, or parts: { type, … }.')
   demandJson(part, what)
   const known = ['text', 'reasoning', 'file']
   demand(known.includes(part.type), `${what} has the type ${shown(part.type)}`, `Use one of ${known.join(', ')}.`)
 }
 
 /** Contract: a result has content for the model, and everything in it is plain JSON. */
-export function demandResult(result: ToolCallResult, who: string): void {
-  const advice = 'Return text, or an object with `content` for the model.'
+export function demandResult(
+  result: ToolCallResult,
+  who: string,
+  advice: string = 'Return what `next` gave, or an object with `content` for the model.',
+): void {
   demand(typeof result === 'object' && result !== null, `${who} gave ${shown(result)} as a result`, advice)
   demandJson(result, 'The result')
   const { content } = result

@@ -1,0 +1,47 @@
+import type { LeaseStore, RecordStore, RunLogStore, Store, ThreadStore } from '@troupe/kernel'
+import { demand, shown } from '../fault.ts'
+
+type Methods<Port> = { readonly [Name in keyof Required<Port>]: true }
+
+const threads: Methods<ThreadStore> = {
+  get: true,
+  open: true,
+  commit: true,
+  messages: true,
+  processed: true,
+  list: true,
+  delete: true,
+  idle: true,
+}
+const records: Methods<RecordStore> = {
+  apply: true,
+  runs: true,
+  toolCalls: true,
+  modelCalls: true,
+  usage: true,
+  open: true,
+}
+const runLog: Methods<RunLogStore> = { append: true, follow: true }
+const leases: Methods<LeaseStore> = { acquire: true, renew: true, release: true, requestCancel: true }
+
+const PORTS = { threads, records, runLog, leases }
+
+/** Contract: a store has every member; the fault names all that are missing. */
+export function demandStore(value: unknown, who: string): asserts value is Store {
+  const todo =
+    'Return a Store: `(clock) => yourStore({ clock })`, or `{ store, keeps, reopen }`; it may be a promise of one.'
+  demand(typeof value === 'object' && value !== null, `${who} gave ${shown(value)}, which is not a store`, todo)
+  const missing = missingIn(value as Record<PropertyKey, unknown>)
+  const add =
+    'Write these members first; the other clauses call them. The interfaces are `Store` and its ports in @troupe/kernel.'
+  demand(missing.length === 0, `The store lacks ${missing.join(', ')}`, add)
+}
+
+function missingIn(store: Record<PropertyKey, unknown>): readonly string[] {
+  const missing = Object.entries(PORTS).flatMap(([name, methods]) => {
+    const port = store[name] as Record<string, unknown> | null | undefined
+    if (typeof port !== 'object' || port === null) return [name]
+    return Object.keys(methods).flatMap((method) => (typeof port[method] === 'function' ? [] : [`${name}.${method}()`]))
+  })
+  return typeof store[Symbol.asyncDispose] === 'function' ? missing : [...missing, '[Symbol.asyncDispose]()']
+}
