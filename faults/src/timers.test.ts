@@ -77,7 +77,7 @@ describe.concurrent('what the caller waits for holds the process', () => {
     'a cancel that comes from elsewhere': [
       `const store = memoryStore()
       const run = tell(runner({ agent: deaf, store, limits: { pollMs: 50 } }).run('Hi', { session }))
-      await store.leases.requestCancel(session, { mode: 'now' })
+      while (!(await store.leases.requestCancel(session, { mode: 'now' }))) await new Promise(setImmediate)
       await run`,
       'ABORTED',
     ],
