@@ -51,10 +51,17 @@ export default {
     },
     {
       name: 'nobody-imports-apps',
-      comment: 'Apps stand on top.',
+      comment: 'Apps are the top layer; only the tests of the whole use one of their fixtures.',
       severity: 'error',
-      from: { pathNot: '^apps/' },
+      from: { pathNot: '^(apps|tests)/' },
       to: { path: '^apps/' },
+    },
+    {
+      name: 'nobody-imports-tests',
+      comment: 'What lies in tests/ is for tests: a program that a reader copies does not need it.',
+      severity: 'error',
+      from: { pathNot: '^(tests|scripts)/' },
+      to: { path: '^tests/' },
     },
     {
       name: 'apps-share-setup-only',

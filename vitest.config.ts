@@ -14,21 +14,25 @@ export default defineConfig({
             'apps/*/src/**/*.test.ts',
             'apps/*/page/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
-            'docs/**/*.test.ts',
+            'tests/integration/src/**/*.test.ts',
+            'tests/docs/*.test.ts',
           ],
+          exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         },
       },
       {
         test: {
           name: 'browser',
-          include: process.env.TROUPE_NO_BROWSER === '1' ? [] : ['apps/assistant/**/*.browser.test.ts'],
+          include: process.env.TROUPE_NO_BROWSER === '1' ? [] : ['{apps,tests}/*/**/*.browser.test.ts'],
           // One browser at a time, which is unpacked by whoever is first.
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
       },
-      { test: { name: 'faults', include: ['faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 } },
+      {
+        test: { name: 'faults', include: ['tests/faults/src/**/*.test.ts'], testTimeout: 240_000, hookTimeout: 60_000 },
+      },
       { test: { name: 'workspace', include: ['scripts/*.test.ts'], testTimeout: 120_000, hookTimeout: 120_000 } },
       {
         test: {

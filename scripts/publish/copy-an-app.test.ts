@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
-import { type Block, blocksOf } from '../../docs/guide.fixture.ts'
 import { startPostgres, type TestServer } from '../../packages/store-postgres/src/postgres.fixture.ts'
+import { type Block, blocksOf } from '../../tests/docs/guide.fixture.ts'
 import { type Machine, plainMachine } from './machine.ts'
 import { type OpenAi, startOpenAi } from './open-ai.fixture.ts'
 

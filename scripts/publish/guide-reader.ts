@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Block, blocksOf } from '../../docs/guide.fixture.ts'
+import { type Block, blocksOf } from '../../tests/docs/guide.fixture.ts'
 import type { Machine } from './machine.ts'
 
 /** Does what a guide says on somebody's machine: writes its files, types its commands, and looks at what they print. */

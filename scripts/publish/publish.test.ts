@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, stat
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { blocksOf } from '../../docs/guide.fixture.ts'
+import { blocksOf } from '../../tests/docs/guide.fixture.ts'
 import { type Machine, plainMachine } from './machine.ts'
 import { extrasOf, type Manifest, manifestOf, type Released } from './release.ts'
 

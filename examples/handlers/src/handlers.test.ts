@@ -4,7 +4,7 @@ import { defineTool, type Message, type Tool } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel, testHandler } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
-import { CachingHandler } from './custom-handler.ts'
+import { CachingHandler } from './caching-handler.ts'
 import { newAgent } from './new-api.ts'
 import { oldAgent } from './old-api.ts'
 
@@ -14,7 +14,7 @@ const hello: Message = { id: 'u1', role: 'user', content: 'Hello' }
 const tool = (name: string, invoke = () => `${name} done`) =>
   defineTool({ name, description: '', parameters: { type: 'object' }, invoke }) as Tool
 
-it.each(['old-api', 'new-api', 'custom-handler'])('%s is in the guide, to the letter', (name) => {
+it.each(['old-api', 'new-api', 'caching-handler'])('%s is in the guide, to the letter', (name) => {
   expect(guide).toContain(`\`\`\`ts\n${readFileSync(new URL(`${name}.ts`, import.meta.url), 'utf8')}\`\`\``)
 })
 

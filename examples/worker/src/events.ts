@@ -1,4 +1,4 @@
-/** An AG-UI event, as far as it is looked at here. */
+/** The fields of an AG-UI event that this example reads. */
 export interface SeenEvent {
   readonly type: string
   readonly delta?: string
@@ -6,7 +6,7 @@ export interface SeenEvent {
   readonly content?: string
 }
 
-/** The request that asks a question over AG-UI. */
+/** Makes the request that asks a question over AG-UI. */
 export function questionOf(url: string, threadId: string, content: string, signal?: AbortSignal): Request {
   const runId = crypto.randomUUID()
   return new Request(url, {
@@ -23,7 +23,7 @@ export function questionOf(url: string, threadId: string, content: string, signa
   })
 }
 
-/** The events of an answer, read to its end. */
+/** Reads a response to its end and returns its events. */
 export async function eventsOf(response: Response): Promise<readonly SeenEvent[]> {
   return (await response.text()).split('\n\n').flatMap((frame) => {
     const data = /^data: (.*)$/m.exec(frame)?.[1]
@@ -31,7 +31,7 @@ export async function eventsOf(response: Response): Promise<readonly SeenEvent[]
   })
 }
 
-/** What is said in events. */
-export function saidIn(events: readonly SeenEvent[]): string {
+/** Joins the text of all text events. */
+export function textIn(events: readonly SeenEvent[]): string {
   return events.map(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? delta : '')).join('')
 }

@@ -1,3 +1,3 @@
-import { turn } from './turn.ts'
+import { ask } from './ask.ts'
 
-addEventListener('message', async ({ data }: MessageEvent<string>) => postMessage(await turn(data)))
+addEventListener('message', async ({ data }: MessageEvent<string>) => postMessage(await ask(data)))

@@ -1,7 +1,7 @@
-import { deskHandler } from './handler.ts'
+import { deskHandler } from './desk-handler.ts'
 
 const handler = deskHandler((line) => console.log(JSON.stringify(line)))
 
-/** A module worker: what Cloudflare Workers and workerd call for each request. */
-// biome-ignore lint/style/noDefaultExport: a worker is what its module exports by default
+/** The module worker that Cloudflare Workers and workerd call for each request. */
+// biome-ignore lint/style/noDefaultExport: a worker is the default export of its module
 export default { fetch: (request: Request, _env: unknown, ctx: unknown): Promise<Response> => handler(request, ctx) }

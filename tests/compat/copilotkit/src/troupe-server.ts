@@ -1,0 +1,74 @@
+/** Serves an agent of Troupe on loopback, once for each policy of disconnects; tells the addresses, and ends with its parent. */
+import { agUiHandler } from '../../../../packages/ag-ui/src/index.ts'
+import { agUiServer } from '../../../../packages/ag-ui/src/node.ts'
+import { chatModelAgent } from '../../../../packages/chat-model/src/index.ts'
+import { agentTool, runner, setSubAgents } from '../../../../packages/flow/src/index.ts'
+import { defineTool, type Json } from '../../../../packages/kernel/src/index.ts'
+import { memoryStore } from '../../../../packages/kernel/src/memory-store.ts'
+import { deskModel } from './desk-model.ts'
+
+const weather = defineTool({
+  name: 'get_weather',
+  description: 'The weather in a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  invoke: ({ city }) => `Sunny in ${city}.`,
+})
+
+const writeNote = defineTool({
+  name: 'write_note',
+  description: 'Keeps a note.',
+  parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  invoke: ({ text }, ctx) => {
+    const notes = (ctx.state.get('notes') ?? []) as readonly Json[]
+    ctx.state.set('notes', [...notes, text])
+    return `${notes.length + 1} kept.`
+  },
+})
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  parameters: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+  needsApproval: () => true,
+  invoke: ({ amount }) => `Paid ${amount}.`,
+})
+
+const neverEnds = defineTool({
+  name: 'never_ends',
+  description: 'Works until it is stopped.',
+  parameters: { type: 'object', properties: {} },
+  invoke: (_, { signal }) =>
+    new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+})
+
+const model = deskModel()
+const expert = chatModelAgent({ name: 'ask_expert', description: 'Knows the weather.', model, tools: [weather] })
+const clerk = chatModelAgent({ name: 'Clerk', description: 'Keeps the books.', model })
+const desk = chatModelAgent({
+  name: 'Desk',
+  description: 'Helps.',
+  model,
+  instruction: 'Be brief.',
+  tools: [weather, writeNote, pay, neverEnds, agentTool(expert, { forward: true })],
+})
+const store = memoryStore()
+const shared = runner({ agent: setSubAgents(desk, [clerk]), store })
+
+async function serve(onDisconnect: 'cancel' | 'detach'): Promise<string> {
+  const handler = agUiHandler({
+    runner: shared,
+    store,
+    onDisconnect,
+    appName: 'compat',
+    // Whoever names himself is believed; whoever does not is nobody.
+    authenticate({ headers }) {
+      const [, user] = /^Bearer (\w+)$/.exec(headers.get('authorization') ?? '') ?? []
+      return user === undefined ? undefined : { user }
+    },
+    report: () => {},
+  })
+  return (await agUiServer(handler)).url
+}
+
+process.on('disconnect', () => process.exit(0))
+process.send?.({ cancel: await serve('cancel'), detach: await serve('detach') })

@@ -1,0 +1,41 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, it } from 'vitest'
+import { root } from './guide.fixture.ts'
+
+const FOLDERS = '{packages,apps,bench,examples,tests}'
+const pages = globSync(`{*.md,docs/**/*.md,${FOLDERS}/{,*/}README.md,tests/compat/*/README.md}`, { cwd: root })
+const read = (page: string) => readFileSync(join(root, page), 'utf8')
+
+/** The links of a page to files of this repository, without those in its code. */
+function linksOf(page: string): string[] {
+  const prose = read(page).replaceAll(/^```.*?^```/gms, '')
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^\w+:/.test(link))
+}
+
+/** The anchors of a page, as GitHub makes them of its headings. */
+function anchorsOf(page: string): string[] {
+  const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+it.each(pages)('%s: every link leads somewhere', (page) => {
+  const broken = linksOf(page).filter((link) => {
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? page : normalize(join(dirname(page), path))
+    if (!existsSync(join(root, target))) return true
+    return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(anchor)
+  })
+  expect(broken).toEqual([])
+})
+
+it.each(['README.md', 'README.zh-CN.md'])('%s leads to every guide', (page) => {
+  const guides = globSync('docs/*.md', { cwd: root })
+  expect(guides.length).toBeGreaterThan(20)
+  expect(guides.filter((guide) => !linksOf(page).includes(guide))).toEqual([])
+})

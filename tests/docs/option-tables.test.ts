@@ -1,0 +1,68 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, it, test } from 'vitest'
+import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src/index.ts'
+import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
+import { runner } from '../../packages/flow/src/index.ts'
+import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
+import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
+import { messageLifecycle } from '../../packages/persistence/src/index.ts'
+import { postgresStore } from '../../packages/store-postgres/src/index.ts'
+import { sqliteStore } from '../../packages/store-sqlite/src/index.ts'
+import { defineAgent, subagentTool } from '../../packages/subagent/src/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const model = { specificationVersion: 'v4', provider: 'p', modelId: 'm', doStream() {} }
+
+const finder = defineAgent({ name: 'finder', description: 'd', input: { type: 'object' }, prompt: 'Find it.' })
+
+/** What takes the options, for each table of options in a README, in order. */
+const takers: Readonly<Record<string, readonly ((options: never) => unknown)[]>> = {
+  'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
+  'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
+  flow: [runner],
+  handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
+  'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
+  persistence: [messageLifecycle],
+  'store-postgres': [postgresStore],
+  'store-sqlite': [sqliteStore],
+  subagent: [defineAgent, (options) => subagentTool(finder, options)],
+}
+
+/** The options of each table by name: `limits.runMs`. */
+function tablesOf(folder: string): readonly (readonly string[])[] {
+  const text = readFileSync(join(root, 'packages', folder, 'README.md'), 'utf8')
+  return [...text.matchAll(/^\| option \|.*\n\|[-|]+\n((?:\|.*\n)+)/gm)].map(([, rows = '']) =>
+    rows
+      .trim()
+      .split('\n')
+      .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([\w.]+)/g)].map(([, name = '']) => name)),
+  )
+}
+
+/** What is said about the name of an option; what else may be wrong does not matter here. */
+function saidOf(take: (options: never) => unknown, name: string): string {
+  const [option = '', inner] = name.split('.')
+  try {
+    take({ [option]: inner === undefined ? '' : { [inner]: 1 } } as never)
+    return ''
+  } catch (error) {
+    return /unknown option.*/.exec(String(error))?.[0] ?? ''
+  }
+}
+
+it('knows what takes the options of every table', () => {
+  const found = globSync('packages/*/README.md', { cwd: root }).map((path) => path.split(/[\\/]/)[1] ?? '')
+  const counted = Object.fromEntries(
+    found.map((folder) => [folder, tablesOf(folder).length]).filter(([, n]) => n !== 0),
+  )
+  expect(counted).toEqual(Object.fromEntries(Object.entries(takers).map(([folder, list]) => [folder, list.length])))
+})
+
+describe.each(Object.entries(takers))('the options in the README of %s', (folder, list) => {
+  const tables = tablesOf(folder)
+  test.each(list.flatMap((take, i) => (tables[i] ?? []).map((name) => [name, take] as const)))('%s', (name, take) => {
+    expect(saidOf(take, name)).toBe('')
+    expect(saidOf(take, `${name}x`)).toContain(`${name.split('.').at(-1)}x`)
+  })
+})

@@ -1,0 +1,43 @@
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { sqliteStore } from '@troupe/store-sqlite'
+import { describe, expect, it } from 'vitest'
+import { cancels } from './cancels.ts'
+import { cuts } from './cuts.ts'
+import { fuzz } from './fuzz.ts'
+import { firstEventMs } from './latency.ts'
+import { readersThatNeverRead } from './readers-that-never-read.ts'
+
+/** The short version of `pnpm test:load`. */
+describe('load, faults and bad input over HTTP', { timeout: 60_000 }, () => {
+  it('readers that never read cost little and hold nobody up', async () => {
+    await using store = sqliteStore({ path: ':memory:' })
+    const { growthMegabytes } = await readersThatNeverRead(store, { runs: 40, stalled: 6 })
+    expect(growthMegabytes).toBeLessThan(128)
+  })
+
+  it('runs that are cut and resumed have no gap and no duplicate', async () => {
+    const figures = await cuts(memoryStore(), 40)
+    expect(figures).toMatchObject({ gaps: 0, duplicates: 0 })
+    expect(figures.cuts).toBeGreaterThan(40)
+  })
+
+  it.each([
+    ['after the stop is answered', false],
+    ['beside the stop', true],
+  ])('a thread can be used %s', async (_, beside) => {
+    const { slowestMs, badEnds, unusable } = await cancels(memoryStore(), 40, beside)
+    expect({ badEnds, unusable }).toEqual({ badEnds: 0, unusable: 0 })
+    expect(slowestMs).toBeLessThan(2_000)
+  })
+
+  it('broken inputs are refused by naming the field', async () => {
+    const { serverErrors, nameless, refused } = await fuzz(memoryStore(), 600)
+    expect({ serverErrors, nameless }).toEqual({ serverErrors: 0, nameless: 0 })
+    expect(refused).toBeGreaterThan(300)
+  })
+
+  it('the first event comes soon', async () => {
+    // On a machine that others use; `pnpm test:load` holds it to 3 ms.
+    expect((await firstEventMs(memoryStore(), 50)).median).toBeLessThan(30)
+  })
+})

@@ -1,0 +1,36 @@
+import { globSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { bundle } from './bundle.fixture.ts'
+import { nodeGlobalsIn, nodeGlobalsOf } from './node-globals.fixture.ts'
+
+/** They stand on Node: a database, a test runner, a folder of files. */
+const NODE_ONLY = /^@troupe\/(store-\w+|testkit)\b|^create-|\/node$/
+
+const packages = new URL('../../../../packages/', import.meta.url)
+
+/** Every entry of every package. */
+const entries = globSync('*/package.json', { cwd: packages }).flatMap((path) => {
+  const { name, exports = {} } = JSON.parse(readFileSync(new URL(path, packages), 'utf8'))
+  return Object.keys(exports).map((entry) => `${name}${entry.slice(1)}`)
+})
+
+test.each(entries.filter((entry) => !NODE_ONLY.test(entry)).sort())('%s needs nothing of Node', async (entry) => {
+  const { code, missing, sources } = await bundle(entry)
+  expect(missing).toEqual([])
+  expect(code).not.toBe('')
+  const own = sources.filter((path) => !path.includes('/node_modules/'))
+  expect(own).not.toEqual([])
+  expect(await nodeGlobalsIn(own)).toEqual([])
+})
+
+test('an entry that needs Node is told by its imports', async () => {
+  const { missing } = await bundle('@troupe/ag-ui/node')
+  expect(missing).toContainEqual(expect.stringMatching(/node:http.* in .*server\.ts/))
+})
+
+test('a source that needs Node is told by its globals', async () => {
+  const code = `
+    const buffer = (Buffer: number) => Buffer + global.x
+    export const made = [process.env, import.meta.dirname, new Function('return 1'), eval('1'), 'Buffer', buffer]`
+  expect(await nodeGlobalsOf(code)).toEqual(['global', 'process', 'import.meta.dirname', 'Function', 'eval'])
+})
