@@ -1,10 +1,10 @@
-import type { Databases } from './databases.ts'
-import { killCase } from './kills.ts'
-import type { Measure } from './measure.ts'
-import type { StoreKind } from './place.ts'
-import { stopCase } from './stops.ts'
-import { storeFaultCase } from './store-faults.ts'
-import { type CaseResult, Tally } from './tally.ts'
+import { type CaseResult, Tally } from './campaign-result.ts'
+import { killCase } from './cases/kill-case.ts'
+import { stopCase } from './cases/stop-case.ts'
+import { storeFaultCase } from './cases/store-fault-case.ts'
+import type { Databases } from './store/databases.ts'
+import type { StoreKind } from './store/open-store.ts'
+import type { Measure } from './worker/baseline.ts'
 
 /** The stores under test. */
 export const STORES: readonly StoreKind[] = ['sqlite', 'postgres']

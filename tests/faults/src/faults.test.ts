@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Campaign, STORES, tryOut } from './campaign.ts'
-import { Databases } from './databases.ts'
-import { type Measure, measure } from './measure.ts'
-import type { StoreKind } from './place.ts'
+import type { Tally } from './campaign-result.ts'
 import { report } from './report.ts'
-import type { Tally } from './tally.ts'
+import { Databases } from './store/databases.ts'
+import type { StoreKind } from './store/open-store.ts'
+import { type Measure, measure } from './worker/baseline.ts'
 
 /** A few of the cases of `pnpm test:faults`, with seeds of their own. */
 const SHORT: { readonly [campaign in Campaign]: { readonly count: number; readonly atOnce: number } } = {

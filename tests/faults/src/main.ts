@@ -1,10 +1,10 @@
 /** The whole campaign: `node main.ts [kills|faults|stops] [sqlite|postgres]`; SEED=17 repeats one case of each. */
 import { CAMPAIGNS, type Campaign, STORES, tryOut } from './campaign.ts'
-import { Databases } from './databases.ts'
-import { measure } from './measure.ts'
-import type { StoreKind } from './place.ts'
+import type { Tally } from './campaign-result.ts'
 import { report } from './report.ts'
-import type { Tally } from './tally.ts'
+import { Databases } from './store/databases.ts'
+import type { StoreKind } from './store/open-store.ts'
+import { measure } from './worker/baseline.ts'
 
 /** How many of each, on each store. */
 const COUNTS: { readonly [campaign in Campaign]: number } = { kills: 200, faults: 200, stops: 40 }

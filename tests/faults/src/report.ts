@@ -1,5 +1,5 @@
 import { CAMPAIGNS, STORES } from './campaign.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './campaign-result.ts'
 
 /** What is counted, in the words of the table; per campaign, in this order. */
 const WORDS: { readonly [campaign: string]: readonly (readonly [what: string, words: string])[] } = {

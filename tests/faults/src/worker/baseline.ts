@@ -1,7 +1,7 @@
-import { Child } from './child.ts'
-import type { Databases } from './databases.ts'
-import { REF } from './order.ts'
-import type { StoreKind } from './place.ts'
+import type { Databases } from '../store/databases.ts'
+import type { StoreKind } from '../store/open-store.ts'
+import { Child } from './worker-process.ts'
+import { REF } from './worker-task.ts'
 
 /** How much a worker does when nobody hits it. */
 export interface Measure {

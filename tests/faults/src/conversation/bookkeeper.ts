@@ -1,8 +1,8 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool } from '@troupe/flow'
 import { type Agent, type ChatModel, defineTool, type Message, type Tool, textOf } from '@troupe/kernel'
+import { seeded } from '../random.ts'
 import type { Effects } from './effects.ts'
-import { seeded } from './random.ts'
 
 /** What a user asks for: tools by name, `|` between what is done in one turn and what is done in the next. */
 const SCRIPTS: readonly string[] = [

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Line } from './lines.ts'
-import type { Order } from './order.ts'
+import type { Line } from '../conversation/case-event.ts'
+import type { Order } from './worker-task.ts'
 
 const PROGRAM = fileURLToPath(new URL('./worker.ts', import.meta.url))
 

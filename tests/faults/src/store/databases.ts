@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres, type TestServer } from '../../../packages/store-postgres/src/postgres.fixture.ts'
-import type { Place, StoreKind } from './place.ts'
+import { startPostgres, type TestServer } from '../../../../packages/store-postgres/src/postgres.fixture.ts'
+import type { Place, StoreKind } from './open-store.ts'
 
 /** Room for one case: a store of its own, so that cases do not see each other. */
 export interface Room {

@@ -12,9 +12,9 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { bookkeeper } from './agent.ts'
+import { bookkeeper } from './bookkeeper.ts'
+import type { Line } from './case-event.ts'
 import type { Effects } from './effects.ts'
-import type { Line } from './lines.ts'
 
 /** What a caller works with. */
 export interface CallerParts {

@@ -1,5 +1,5 @@
-import type { Findings } from './findings.ts'
-import type { StoreKind } from './place.ts'
+import type { Findings } from './checks/findings.ts'
+import type { StoreKind } from './store/open-store.ts'
 
 /** What one case came to. */
 export interface CaseResult {

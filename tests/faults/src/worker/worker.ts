@@ -2,13 +2,13 @@
 import { writeSync } from 'node:fs'
 import { KernelError, type RecordCommand, type RecordStore } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
-import { scriptsFor } from './agent.ts'
-import { Caller } from './caller.ts'
-import { Effects } from './effects.ts'
-import type { Line } from './lines.ts'
-import type { Hit, Order } from './order.ts'
-import { type OnMoment, openStore, type StatementMoment } from './place.ts'
-import { watchedStore } from './watched-store.ts'
+import { scriptsFor } from '../conversation/bookkeeper.ts'
+import { Caller } from '../conversation/caller.ts'
+import type { Line } from '../conversation/case-event.ts'
+import { Effects } from '../conversation/effects.ts'
+import { type OnMoment, openStore, type StatementMoment } from '../store/open-store.ts'
+import { watchedStore } from '../store/watched-store.ts'
+import type { Hit, Order } from './worker-task.ts'
 
 class Worker {
   readonly #order: Order

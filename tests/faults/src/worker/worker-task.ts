@@ -1,5 +1,5 @@
 import type { ThreadRef } from '@troupe/kernel'
-import type { Place, StatementMoment } from './place.ts'
+import type { Place, StatementMoment } from '../store/open-store.ts'
 
 /** The thread of every case; each has a store of its own. */
 export const REF: ThreadRef = { app: 'faults', user: 'ann', threadId: 'thread' }

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Message, textOf } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import type { Effect } from './effects.ts'
+import { type Line, promisedIn } from '../conversation/case-event.ts'
+import type { Effect } from '../conversation/effects.ts'
 import type { Findings } from './findings.ts'
-import { type Line, promisedIn } from './lines.ts'
 import { awaitedIn, type Snapshot } from './snapshot.ts'
 
 /** Nothing that was acknowledged is lost, doubled, changed or out of order; a stored run is stored whole. */

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { KernelError } from '@troupe/kernel'
-import type { OnMoment, Place, StoreKind } from './place.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
+import type { OnMoment, Place, StoreKind } from './open-store.ts'
 
 /** What goes wrong with a store while its process goes on. */
 export type FaultKind =

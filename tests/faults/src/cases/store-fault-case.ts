@@ -1,22 +1,22 @@
 import { readFileSync } from 'node:fs'
 import type { KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
-import { goOn } from './aftermath.ts'
-import { scriptsFor } from './agent.ts'
-import { Caller } from './caller.ts'
-import type { Databases } from './databases.ts'
-import { Effects } from './effects.ts'
-import { Findings } from './findings.ts'
-import { checkEndings } from './invariants.ts'
-import { type Line, promisedIn } from './lines.ts'
-import type { Measure } from './measure.ts'
-import { REF } from './order.ts'
-import { openStore, type StoreKind } from './place.ts'
-import { seeded } from './random.ts'
-import { snapshot } from './snapshot.ts'
-import { faultsOf, StoreFault } from './store-fault.ts'
-import type { CaseResult } from './tally.ts'
-import { watchedStore } from './watched-store.ts'
+import type { CaseResult } from '../campaign-result.ts'
+import { Findings } from '../checks/findings.ts'
+import { checkEndings } from '../checks/invariants.ts'
+import { snapshot } from '../checks/snapshot.ts'
+import { scriptsFor } from '../conversation/bookkeeper.ts'
+import { Caller } from '../conversation/caller.ts'
+import { type Line, promisedIn } from '../conversation/case-event.ts'
+import { Effects } from '../conversation/effects.ts'
+import { seeded } from '../random.ts'
+import type { Databases } from '../store/databases.ts'
+import { openStore, type StoreKind } from '../store/open-store.ts'
+import { faultsOf, StoreFault } from '../store/store-fault.ts'
+import { watchedStore } from '../store/watched-store.ts'
+import type { Measure } from '../worker/baseline.ts'
+import { REF } from '../worker/worker-task.ts'
+import { goOn } from './recover.ts'
 
 /** How long a run may take, and what it does with its thread. */
 const LIMITS = { runMs: 1_500, queueMs: 1_500 }
@@ -84,7 +84,7 @@ async function inTime(findings: Findings, work: Promise<unknown>): Promise<void>
 }
 
 const DOCUMENTED: ReadonlySet<string> = new Set(
-  [...readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8').matchAll(/^\| `([A-Z_]+)`/gm)].map(
+  [...readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8').matchAll(/^\| `([A-Z_]+)`/gm)].map(
     ([, code]) => code as string,
   ),
 )

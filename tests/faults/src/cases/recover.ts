@@ -1,9 +1,6 @@
 import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import { loadHistory, messageLifecycle, reconcile, toolLifecycle } from '@troupe/persistence'
-import { heardIn } from './agent.ts'
-import { Caller, LEASE_MS, UNHURRIED } from './caller.ts'
-import type { Effects } from './effects.ts'
-import type { Findings } from './findings.ts'
+import type { Findings } from '../checks/findings.ts'
 import {
   checkCalls,
   checkEffects,
@@ -12,11 +9,14 @@ import {
   checkPromises,
   checkRecords,
   unknownIn,
-} from './invariants.ts'
-import type { Line } from './lines.ts'
-import { openStore, type Place } from './place.ts'
-import type { Random } from './random.ts'
-import { awaitedIn, type Snapshot, snapshot } from './snapshot.ts'
+} from '../checks/invariants.ts'
+import { awaitedIn, type Snapshot, snapshot } from '../checks/snapshot.ts'
+import { heardIn } from '../conversation/bookkeeper.ts'
+import { Caller, LEASE_MS, UNHURRIED } from '../conversation/caller.ts'
+import type { Line } from '../conversation/case-event.ts'
+import type { Effects } from '../conversation/effects.ts'
+import type { Random } from '../random.ts'
+import { openStore, type Place } from '../store/open-store.ts'
 
 /** What a fault has left behind. */
 export interface Scene {
