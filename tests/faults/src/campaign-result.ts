@@ -1,21 +1,21 @@
 import type { Findings } from './checks/findings.ts'
 import type { StoreKind } from './store/open-store.ts'
 
-/** What one case came to. */
+/** The result of one case. */
 export interface CaseResult {
   readonly findings: Findings
-  /** Where the fault has hit. */
+  /** Where the fault hit. */
   readonly hits: readonly string[]
   readonly counts: { readonly [what: string]: number }
 }
 
-/** What all cases of one kind on one store came to. */
-export class Tally {
+/** The results of all cases of one kind on one store. */
+export class CampaignResult {
   readonly campaign: string
   readonly kind: StoreKind
   readonly counts: Map<string, number> = new Map()
   readonly hits: Map<string, number> = new Map()
-  /** Each with the seed that shows it again. */
+  /** Each with the command that repeats it. */
   readonly failures: string[] = []
   cases = 0
   checked = 0
@@ -29,17 +29,17 @@ export class Tally {
   add(seed: number, { findings, hits, counts }: CaseResult): void {
     this.cases++
     this.checked += findings.checked
-    for (const [what, count] of Object.entries(counts)) raise(this.counts, what, count)
-    for (const hit of hits) raise(this.hits, hit, 1)
+    for (const [what, count] of Object.entries(counts)) increase(this.counts, what, count)
+    for (const hit of hits) increase(this.hits, hit, 1)
     for (const violation of findings.violations) this.fail(seed, violation)
   }
 
   fail(seed: number, what: string): void {
-    const again = `SEED=${seed} pnpm test:faults ${this.campaign} ${this.kind}`
-    this.failures.push(`${what.slice(0, 2_000)}\n    again: ${again}`)
+    const command = `SEED=${seed} pnpm test:faults ${this.campaign} ${this.kind}`
+    this.failures.push(`${what.slice(0, 2_000)}\n    repeat: ${command}`)
   }
 }
 
-function raise(counts: Map<string, number>, what: string, by: number): void {
+function increase(counts: Map<string, number>, what: string, by: number): void {
   counts.set(what, (counts.get(what) ?? 0) + by)
 }

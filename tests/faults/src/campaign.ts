@@ -1,56 +1,56 @@
-import { type CaseResult, Tally } from './campaign-result.ts'
+import { CampaignResult, type CaseResult } from './campaign-result.ts'
 import { killCase } from './cases/kill-case.ts'
 import { stopCase } from './cases/stop-case.ts'
 import { storeFaultCase } from './cases/store-fault-case.ts'
 import type { Databases } from './store/databases.ts'
 import type { StoreKind } from './store/open-store.ts'
-import type { Measure } from './worker/baseline.ts'
+import type { Baseline } from './worker/baseline.ts'
 
 /** The stores under test. */
 export const STORES: readonly StoreKind[] = ['sqlite', 'postgres']
 
-/** What can be tried: processes that are killed, stores that fail, processes that are stopped. */
+/** The kinds of fault: processes that are killed, stores that fail, processes that are stopped. */
 export const CAMPAIGNS = ['kills', 'faults', 'stops'] as const
 
-/** One of them. */
+/** A kind of fault. */
 export type Campaign = (typeof CAMPAIGNS)[number]
 
-/** How much is tried. */
-export interface Extent {
+/** Options of `runCampaign`. */
+export interface CampaignOptions {
   readonly seeds: readonly number[]
-  /** What there is to hit on this store. */
-  readonly whole: Measure
-  /** Cases at the same time; those that wait more than they work may be many. */
+  /** How much a fault can hit on this store. */
+  readonly baseline: Baseline
+  /** The number of cases at the same time. */
   readonly atOnce: number
-  /** Told after each case. */
-  readonly progress?: (tally: Tally) => void
+  /** Called after each case. */
+  readonly progress?: (result: CampaignResult) => void
 }
 
-/** Tries one kind of fault on one store, once for each seed. */
-export async function tryOut(
+/** Runs one kind of fault on one store, once for each seed. */
+export async function runCampaign(
   databases: Databases,
   campaign: Campaign,
   kind: StoreKind,
-  { seeds, atOnce, whole, progress }: Extent,
-): Promise<Tally> {
-  const tally = new Tally(campaign, kind)
+  { seeds, atOnce, baseline, progress }: CampaignOptions,
+): Promise<CampaignResult> {
+  const result = new CampaignResult(campaign, kind)
   const began = performance.now()
   const left = [...seeds]
   const lane = async () => {
     for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
       try {
-        tally.add(seed, await CASES[campaign](databases, kind, seed, whole))
+        result.add(seed, await CASES[campaign](databases, kind, seed, baseline))
       } catch (error) {
-        tally.fail(seed, error instanceof Error ? (error.stack ?? error.message) : String(error))
+        result.fail(seed, error instanceof Error ? (error.stack ?? error.message) : String(error))
       }
-      progress?.(tally)
+      progress?.(result)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, lane))
-  tally.ms = performance.now() - began
-  return tally
+  result.ms = performance.now() - began
+  return result
 }
 
-type Case = (databases: Databases, kind: StoreKind, seed: number, whole: Measure) => Promise<CaseResult>
+type Case = (databases: Databases, kind: StoreKind, seed: number, baseline: Baseline) => Promise<CaseResult>
 
 const CASES: { readonly [campaign in Campaign]: Case } = { kills: killCase, faults: storeFaultCase, stops: stopCase }

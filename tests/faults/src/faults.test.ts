@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Campaign, STORES, tryOut } from './campaign.ts'
-import type { Tally } from './campaign-result.ts'
+import { type Campaign, runCampaign, STORES } from './campaign.ts'
+import type { CampaignResult } from './campaign-result.ts'
 import { report } from './report.ts'
 import { Databases } from './store/databases.ts'
 import type { StoreKind } from './store/open-store.ts'
-import { type Measure, measure } from './worker/baseline.ts'
+import { type Baseline, measureBaseline } from './worker/baseline.ts'
 
-/** A few of the cases of `pnpm test:faults`, with seeds of their own. */
+/** A small part of `pnpm test:faults`, with other seeds. */
 const SHORT: { readonly [campaign in Campaign]: { readonly count: number; readonly atOnce: number } } = {
   kills: { count: 12, atOnce: 2 },
   faults: { count: 12, atOnce: 12 },
@@ -14,33 +14,37 @@ const SHORT: { readonly [campaign in Campaign]: { readonly count: number; readon
 }
 const FIRST_SEED = 1_000
 
-const tallies: Tally[] = []
-const wholes: Map<StoreKind, Measure> = new Map()
+const results: CampaignResult[] = []
+const baselines: Map<StoreKind, Baseline> = new Map()
 let databases: Databases
 beforeAll(async () => {
   databases = await Databases.start()
-  await Promise.all(STORES.map(async (kind) => wholes.set(kind, half(await measure(databases, kind)))))
+  await Promise.all(STORES.map(async (kind) => baselines.set(kind, half(await measureBaseline(databases, kind)))))
 })
 afterAll(async () => {
   await databases[Symbol.asyncDispose]()
-  console.log(`\n${report(tallies)}`)
+  console.log(`\n${report(results)}`)
 })
 
-/** Whoever is hit in the first half of a conversation, whose turns are in any order, has done half the work. */
-function half({ calls, statements, lines }: Measure): Measure {
-  return { calls: calls / 2, statements: statements / 2, lines: lines / 2 }
+/** Faults come in the first half of a conversation, which saves half of the work. */
+function half({ calls, statements, events }: Baseline): Baseline {
+  return { calls: calls / 2, statements: statements / 2, events: events / 2 }
 }
 
 async function holds(campaign: Campaign, kind: StoreKind): Promise<void> {
   const { count, atOnce } = SHORT[campaign]
   const seeds = Array.from({ length: count }, (_, i) => FIRST_SEED + i)
-  const tally = await tryOut(databases, campaign, kind, { seeds, atOnce, whole: wholes.get(kind) as Measure })
-  tallies.push(tally)
-  expect(tally.failures).toEqual([])
-  expect(tally.counts.get(campaign)).toBeGreaterThanOrEqual(count)
+  const result = await runCampaign(databases, campaign, kind, {
+    seeds,
+    atOnce,
+    baseline: baselines.get(kind) as Baseline,
+  })
+  results.push(result)
+  expect(result.failures).toEqual([])
+  expect(result.counts.get(campaign)).toBeGreaterThanOrEqual(count)
 }
 
-// Those on a faulty store wait most of the time, the others need the processors.
+// Cases on a faulty store mostly wait; the others need the processors.
 test.concurrent.each(STORES)(
   '%s: a process that is killed or stopped loses nothing that was acknowledged',
   async (kind) => {

@@ -1,13 +1,13 @@
-/** Numbers that are the same for the same seed. */
+/** Random choices that are the same for the same seed. */
 export interface Random {
-  /** A whole number from 0 up to, without, `end`. */
+  /** A baseline number from 0 up to, without, `end`. */
   below(end: number): number
   pick<T>(list: readonly T[]): T
   chance(of: number): boolean
   shuffled<T>(list: readonly T[]): T[]
 }
 
-/** Makes numbers of a seed (mulberry32). */
+/** Makes random choices from a seed (mulberry32). */
 export function seeded(seed: number): Random {
   let state = Math.imul(seed + 1, 0x9e3779b1)
   const next = () => {

@@ -19,10 +19,10 @@ const calling = (name, args = {}) => ({ toolCalls: [{ name, arguments: args }] }
 const deaf = { name: 'deaf', description: '', async *run() { await never } }
 const silent = { name: 'silent', async *stream() { await never } }
 const session = { app: 'a', user: 'u', threadId: 't' }
-const tell = (promise) => promise.then(({ text }) => console.log(text), ({ code }) => console.log(code))
+const print = (promise) => promise.then(({ text }) => console.log(text), ({ code }) => console.log(code))
 `
 
-/** Runs a program in a process of its own that nothing but our timers can keep alive. */
+/** Runs a program in its own process, which only our timers can keep alive. */
 function run(program: string): Promise<{ status: unknown; printed: string; errors: string }> {
   const args = ['--no-warnings', '--input-type=module', '--eval', IMPORTS + program]
   const cwd = resolve(import.meta.dirname, '..')
@@ -33,7 +33,7 @@ function run(program: string): Promise<{ status: unknown; printed: string; error
   })
 }
 
-describe.concurrent('what the caller waits for holds the process', () => {
+describe.concurrent('what the caller waits for keeps the process alive', () => {
   const waits: Record<string, readonly [program: string, prints: string]> = {
     'the pause before a retry': [
       `
@@ -43,40 +43,40 @@ describe.concurrent('what the caller waits for holds the process', () => {
         if (++calls === 1) throw new KernelError('MODEL_OVERLOADED', 'HTTP 503', { retryable: true })
         return inner.stream(request, options)
       } }
-      await tell(startRun(chatModelAgent({ name: 'a', model }), 'Hi'))`,
+      await print(startRun(chatModelAgent({ name: 'a', model }), 'Hi'))`,
       'Hello.',
     ],
     'the limit of a model call': [
-      `await tell(startRun(chatModelAgent({ name: 'a', model: silent, modelTimeoutMs: 50, retry: false }), 'Hi'))`,
+      `await print(startRun(chatModelAgent({ name: 'a', model: silent, modelTimeoutMs: 50, retry: false }), 'Hi'))`,
       'TIMEOUT',
     ],
     'the limit of a tool call': [
       `const model = scriptedModel([calling('hang'), 'Went on.'])
-      await tell(startRun(chatModelAgent({ name: 'a', model, tools: [hang], toolTimeoutMs: 50 }), 'Hi'))`,
+      await print(startRun(chatModelAgent({ name: 'a', model, tools: [hang], toolTimeoutMs: 50 }), 'Hi'))`,
       'Went on.',
     ],
     'the limit of an agent': [
-      `await tell(startRun(chatModelAgent({ name: 'a', model: silent, runTimeoutMs: 50 }), 'Hi'))`,
+      `await print(startRun(chatModelAgent({ name: 'a', model: silent, runTimeoutMs: 50 }), 'Hi'))`,
       'TIMEOUT',
     ],
-    'the limit of a run': [`await tell(startRun(deaf, 'Hi', { timeoutMs: 50 }))`, 'TIMEOUT'],
+    'the limit of a run': [`await print(startRun(deaf, 'Hi', { timeoutMs: 50 }))`, 'TIMEOUT'],
     'the limit of a run that is iterated': [
       `try { for await (const _ of startRun(deaf, 'Hi', { timeoutMs: 50 })); } catch ({ code }) { console.log(code) }`,
       'TIMEOUT',
     ],
     'the limit of a run on a thread': [
-      `await tell(runner({ agent: deaf, limits: { runMs: 50 } }).run('Hi', { session }))`,
+      `await print(runner({ agent: deaf, limits: { runMs: 50 } }).run('Hi', { session }))`,
       'TIMEOUT',
     ],
     'the place in a queue for a thread': [
       `const store = memoryStore()
       await store.leases.acquire(session, { runId: 'other', ttlMs: 60_000 })
-      await tell(runner({ agent: deaf, store, busy: 'queue', limits: { queueMs: 50 } }).run('Hi', { session }))`,
+      await print(runner({ agent: deaf, store, busy: 'queue', limits: { queueMs: 50 } }).run('Hi', { session }))`,
       'THREAD_BUSY',
     ],
     'a cancel that comes from elsewhere': [
       `const store = memoryStore()
-      const run = tell(runner({ agent: deaf, store, limits: { pollMs: 50 } }).run('Hi', { session }))
+      const run = print(runner({ agent: deaf, store, limits: { pollMs: 50 } }).run('Hi', { session }))
       while (!(await store.leases.requestCancel(session, { mode: 'now' }))) await new Promise(setImmediate)
       await run`,
       'ABORTED',
@@ -85,7 +85,7 @@ describe.concurrent('what the caller waits for holds the process', () => {
       `const registry = new AgentRegistry({ factory: chatModelAgent, model: silent, tools: [] })
       registry.registerAgent(defineAgent({ name: 'sub', description: 'x', input: { inputs: {} }, prompt: 'x', limits: { timeoutMs: 50, graceMs: 50 } }))
       const model = scriptedModel([calling('sub'), 'Went on.'])
-      await tell(startRun(chatModelAgent({ name: 'a', model, tools: registry.tools() }), 'Hi'))`,
+      await print(startRun(chatModelAgent({ name: 'a', model, tools: registry.tools() }), 'Hi'))`,
       'Went on.',
     ],
     'a listener who is asked for approval': [
@@ -93,7 +93,7 @@ describe.concurrent('what the caller waits for holds the process', () => {
       bus.on('approval', () => never)
       const { guard } = createPolicy({ rules: [{ effect: 'ask' }], askTimeoutMs: 50, bus })
       const model = scriptedModel([calling('hang'), 'Went on.'])
-      await tell(startRun(chatModelAgent({ name: 'a', model, tools: [guard(hang, { path: ['a'] })] }), 'Hi'))`,
+      await print(startRun(chatModelAgent({ name: 'a', model, tools: [guard(hang, { path: ['a'] })] }), 'Hi'))`,
       'Went on.',
     ],
     'the limit of an AG-UI run': [
@@ -109,7 +109,7 @@ describe.concurrent('what the caller waits for holds the process', () => {
       `const store = memoryStore()
       const records = { ...store.records, apply: () => never }
       const messages = messageLifecycle({ store: { ...store, records }, write: { flushMs: 50 }, report() {} })
-      await tell(startRun(chatModelAgent({ name: 'a', model: scriptedModel(['Hello.']) }), 'Hi', { session, callbacks: [messages] }))
+      await print(startRun(chatModelAgent({ name: 'a', model: scriptedModel(['Hello.']) }), 'Hi', { session, callbacks: [messages] }))
       await messages.flush().catch(({ code }) => console.log(code))`,
       'Hello.\nRECORDS_PENDING',
     ],
@@ -119,8 +119,8 @@ describe.concurrent('what the caller waits for holds the process', () => {
   })
 })
 
-describe.concurrent('what merely keeps house does not hold the process', () => {
-  const house: Record<string, string> = {
+describe.concurrent('background work does not keep the process alive', () => {
+  const background: Record<string, string> = {
     'the sweep of expired sessions': `new SessionManager({ store: memoryStore() }).start()`,
     'a callback that hangs': `
       const callbacks = [{ name: 'hangs', run: { onEnd: () => never } }]
@@ -133,7 +133,7 @@ describe.concurrent('what merely keeps house does not hold the process', () => {
     'a limit that was not needed': `
       await startRun(chatModelAgent({ name: 'a', model: scriptedModel(['Hello.']), runTimeoutMs: 60_000 }), 'Hi', { timeoutMs: 60_000 })`,
   }
-  test.each(Object.entries(house))('%s', async (_, program) => {
+  test.each(Object.entries(background))('%s', async (_, program) => {
     const ended = `${program}\nconsole.log('done')\nconst since = Date.now()\nprocess.on('exit', () => console.log(Date.now() - since < 2_000))`
     expect(await run(ended)).toEqual({ status: 0, printed: 'done\ntrue', errors: '' })
   })

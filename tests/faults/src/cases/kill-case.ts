@@ -1,72 +1,74 @@
 import type { CaseResult } from '../campaign-result.ts'
 import { Findings } from '../checks/findings.ts'
-import { type Line, promisedIn } from '../conversation/case-event.ts'
+import { acknowledgedIn, type CaseEvent } from '../conversation/case-event.ts'
 import { Effects } from '../conversation/effects.ts'
 import { type Random, seeded } from '../random.ts'
-import type { Databases, Room } from '../store/databases.ts'
+import type { CaseStorage, Databases } from '../store/databases.ts'
 import type { StoreKind } from '../store/open-store.ts'
-import type { Measure } from '../worker/baseline.ts'
-import { Child } from '../worker/worker-process.ts'
-import { type Hit, type Order, REF } from '../worker/worker-task.ts'
-import { type Aftermath, goOn } from './recover.ts'
+import type { Baseline } from '../worker/baseline.ts'
+import { WorkerProcess } from '../worker/worker-process.ts'
+import { REF, type SignalPoint, type WorkerTask } from '../worker/worker-task.ts'
+import { recover } from './recover.ts'
 
-/** Kills one worker, now and then a second one that came after it, and looks at what is left. */
-export function killCase(databases: Databases, kind: StoreKind, seed: number, whole: Measure): Promise<CaseResult> {
+/** Kills a worker, in one case of five a second one after it, and checks what is left. */
+export function killCase(databases: Databases, kind: StoreKind, seed: number, baseline: Baseline): Promise<CaseResult> {
   const findings = new Findings()
-  return databases.within(kind, `kill-${seed}`, async (room) => {
+  return databases.withStorage(kind, `kill-${seed}`, async (storage) => {
     const random = seeded(seed)
-    const lines: Line[] = []
+    const events: CaseEvent[] = []
     const hits: string[] = []
-    const rounds = random.chance(0.2) ? 2 : 1
-    while (hits.length < rounds) {
-      const name = `w${hits.length + 1}`
-      // One that came to its end before it was hit is followed by the next.
-      const { told, hit } = await killOne(databases, room, `${name}.${lines.length}`, seed, random, whole)
-      lines.push(...told)
-      if (hit !== undefined) hits.push(hit)
+    const kills = random.chance(0.2) ? 2 : 1
+    while (hits.length < kills) {
+      const task = { address: storage.address, ref: REF, effects: storage.effects, seed }
+      const named = { ...task, name: `w${hits.length + 1}.${events.length}` }
+      // A worker that finishes before it is killed is followed by another one.
+      const killed = await killOne(databases, storage, named, random, baseline)
+      events.push(...killed.events)
+      if (killed.hit !== undefined) hits.push(killed.hit)
     }
-    const scene = { place: room.place, ref: REF, effects: new Effects(room.effects), lines, random, findings }
-    const after = await goOn(scene)
-    return { findings, hits, counts: countsOf(lines, after, hits.length) }
+    const effects = new Effects(storage.effects)
+    const after = await recover({ address: storage.address, ref: REF, effects, events, random, findings })
+    const acknowledged = acknowledgedIn(events).length
+    return { findings, hits, counts: { kills: hits.length, acknowledged, ...after } }
   })
 }
 
-async function killOne(
-  databases: Databases,
-  room: Room,
-  name: string,
-  seed: number,
-  random: Random,
-  whole: Measure,
-): Promise<{ readonly told: readonly Line[]; readonly hit: string | undefined }> {
-  const way = WAYS[seed % WAYS.length]
-  if (way === 'outside') {
-    await using child = new Child(orderOf(room, name, seed), databases.cache)
-    const line = random.below(whole.lines)
-    await child.told(({ length }) => length >= line)
-    await new Promise<void>((resolve) => void setTimeout(resolve, random.below(15)))
-    child.signal('SIGKILL')
-    const told = await child.ended()
-    const last = told.findLast(({ type }) => type !== 'hit')
-    return { told, hit: child.killed ? `outside, after ${last?.type ?? 'nothing'}` : undefined }
-  }
-  const by = way === 'call' ? 'call' : 'statement'
-  const moment = random.pick(by === 'statement' && room.place.kind === 'postgres' ? MOMENTS : SYNCHRONOUS)
-  const number = 1 + random.below(by === 'call' ? whole.calls : whole.statements)
-  await using child = new Child(orderOf(room, name, seed, { by, number, moment, signal: 'SIGKILL' }), databases.cache)
-  const told = await child.ended()
-  const hit = told.findLast((line) => line.type === 'hit')
-  return { told, hit: child.killed && hit ? `${by} ${hit.at}` : undefined }
+interface Killed {
+  readonly events: readonly CaseEvent[]
+  /** Where the kill came, or undefined if the worker finished before. */
+  readonly hit: string | undefined
 }
 
+/** The ways to kill a worker: by itself at a call of the store or at a statement, or by this process. */
 const WAYS = ['call', 'statement', 'outside'] as const
-const MOMENTS: readonly Hit['moment'][] = ['before', 'sent', 'after']
-const SYNCHRONOUS: readonly Hit['moment'][] = ['before', 'after']
+const MOMENTS: readonly SignalPoint['moment'][] = ['before', 'sent', 'after']
+const SYNCHRONOUS: readonly SignalPoint['moment'][] = ['before', 'after']
 
-function orderOf({ place, effects }: Room, name: string, seed: number, hit?: Hit): Order {
-  return { place, ref: REF, effects, name, seed, ...(hit && { hit }) }
+async function killOne(
+  { cache }: Databases,
+  { address }: CaseStorage,
+  task: WorkerTask,
+  random: Random,
+  baseline: Baseline,
+): Promise<Killed> {
+  const way = WAYS[task.seed % WAYS.length]
+  if (way === 'outside') return killFromOutside(task, cache, random, baseline)
+  const by = way === 'call' ? 'call' : 'statement'
+  const moment = random.pick(by === 'statement' && address.kind === 'postgres' ? MOMENTS : SYNCHRONOUS)
+  const number = 1 + random.below(by === 'call' ? baseline.calls : baseline.statements)
+  await using worker = new WorkerProcess({ ...task, signalAt: { by, number, moment, signal: 'SIGKILL' } }, cache)
+  const events = await worker.waitForEnd()
+  const hit = events.findLast((event) => event.type === 'hit')
+  return { events, hit: worker.killed && hit ? `${by} ${hit.at}` : undefined }
 }
 
-function countsOf(lines: readonly Line[], after: Aftermath, kills: number): CaseResult['counts'] {
-  return { kills, acknowledged: promisedIn(lines).length, ...after }
+async function killFromOutside(task: WorkerTask, cache: string, random: Random, baseline: Baseline): Promise<Killed> {
+  await using worker = new WorkerProcess(task, cache)
+  const count = random.below(baseline.events)
+  await worker.waitFor(({ length }) => length >= count)
+  await new Promise<void>((resolve) => void setTimeout(resolve, random.below(15)))
+  worker.signal('SIGKILL')
+  const events = await worker.waitForEnd()
+  const last = events.findLast(({ type }) => type !== 'hit')
+  return { events, hit: worker.killed ? `outside, after ${last?.type ?? 'nothing'}` : undefined }
 }

@@ -2,35 +2,35 @@ import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import { loadHistory, messageLifecycle, reconcile, toolLifecycle } from '@troupe/persistence'
 import type { Findings } from '../checks/findings.ts'
 import {
+  checkAcknowledged,
   checkCalls,
   checkEffects,
-  checkEndings,
   checkLogs,
-  checkPromises,
+  checkOutcomes,
   checkRecords,
   unknownIn,
 } from '../checks/invariants.ts'
 import { awaitedIn, type Snapshot, snapshot } from '../checks/snapshot.ts'
-import { heardIn } from '../conversation/bookkeeper.ts'
-import { Caller, LEASE_MS, UNHURRIED } from '../conversation/caller.ts'
-import type { Line } from '../conversation/case-event.ts'
+import { userMessagesIn } from '../conversation/bookkeeper.ts'
+import { Caller, LEASE_MS, LONG_LEASE } from '../conversation/caller.ts'
+import { type CaseEvent, runIdsIn } from '../conversation/case-event.ts'
 import type { Effects } from '../conversation/effects.ts'
 import type { Random } from '../random.ts'
-import { openStore, type Place } from '../store/open-store.ts'
+import { openStore, type StoreAddress } from '../store/open-store.ts'
 
-/** What a fault has left behind. */
-export interface Scene {
-  readonly place: Place
+/** The state that a fault has left behind. */
+export interface FaultedCase {
+  readonly address: StoreAddress
   readonly ref: ThreadRef
   readonly effects: Effects
-  /** All that callers were told, of every process in order. */
-  readonly lines: readonly Line[]
+  /** The events of all processes, in order. */
+  readonly events: readonly CaseEvent[]
   readonly random: Random
   readonly findings: Findings
 }
 
-/** What the process that came after has done. */
-export interface Aftermath {
+/** What the recovery did. */
+export interface RecoveryCounts {
   readonly resumed: number
   readonly delivered: number
   readonly brokenOff: number
@@ -38,76 +38,76 @@ export interface Aftermath {
   readonly reconciled: number
 }
 
-/** Goes on where a fault has hit, in this process: closes what is open, resumes what was asked, speaks to the thread, and looks at everything. */
-export async function goOn(scene: Scene): Promise<Aftermath> {
-  const { place, ref, effects, lines, random, findings } = scene
-  await using store = await openStore(place)
-  await using other = await openStore(place)
+/** Continues after a fault in this process: reconciles, answers open questions and calls, sends one more message, and checks every invariant. */
+export async function recover(faulted: FaultedCase): Promise<RecoveryCounts> {
+  const { address, ref, effects, events, random, findings } = faulted
+  await using store = await openStore(address)
+  await using other = await openStore(address)
   let reconciled = 0
-  // Either may come first: whoever cleans up, or whoever speaks next and takes the thread over.
+  // Reconciling may come before or after the next caller takes the thread over.
   if (random.chance(0.5)) {
-    await freed(store, ref)
+    await waitUntilFree(store, ref)
     reconciled += await cleanUp(findings, store, other, ref)
-    inspect(scene, await snapshot(store, ref, runsIn(lines)), lines)
+    inspect(faulted, await snapshot(store, ref, runIdsIn(events)), events)
   }
-  const told: Line[] = []
+  const later: CaseEvent[] = []
   await using messages = messageLifecycle({ store, write: { delayMs: 10 } })
   const callbacks = [messages, toolLifecycle({ messages })]
-  const tell = (line: Line) => void told.push(line)
-  const caller = new Caller({ store, ref, effects, callbacks, name: 'after', tell, limits: UNHURRIED })
-  const { resumed, delivered, brokenOff } = await answerWhatIsOpen(scene, caller, told, store)
-  const heard = heardIn((await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message)) + 1
+  const record = (event: CaseEvent) => void later.push(event)
+  const caller = new Caller({ store, ref, effects, callbacks, name: 'after', record, limits: LONG_LEASE })
+  const { resumed, delivered, brokenOff } = await answerWhatIsOpen(faulted, caller, later, store)
+  const stored = (await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message)
   const end = await caller.say('last: look pay')
-  findings.check('the next run works', end?.outcome === 'complete', end ?? told.at(-1))
-  findings.check('it is shown the whole history', end?.text.endsWith(`; heard ${heard}`) === true, end?.text)
+  const heard = `; heard ${userMessagesIn(stored) + 1}`
+  findings.check('the next run works', end?.outcome === 'complete', end ?? later.at(-1))
+  findings.check('the next run sees the whole history', end?.text.endsWith(heard) === true, end?.text)
   await messages.flush()
   reconciled += await cleanUp(findings, store, other, ref)
-  const all = [...lines, ...told]
-  const shot = await snapshot(other, ref, runsIn(all))
-  inspect(scene, shot, all)
-  checkEndings(findings, shot, told)
+  const all = [...events, ...later]
+  const shot = await snapshot(other, ref, runIdsIn(all))
+  inspect(faulted, shot, all)
+  checkOutcomes(findings, shot, later)
   findings.check('nothing is open in the end', awaitedIn(shot).size === 0 && !shot.thread?.checkpoint, shot.thread)
   const history = await loadHistory(store, ref)
-  findings.check('the history is whole', history.length === shot.messages.length, history.length)
+  findings.check('the history is complete', history.length === shot.messages.length, history.length)
   return { resumed, delivered, brokenOff, reconciled, unknown: unknownIn(shot) }
 }
 
+type AnswerCounts = Pick<RecoveryCounts, 'resumed' | 'delivered' | 'brokenOff'>
+
 async function answerWhatIsOpen(
-  { lines, findings, random, ref }: Scene,
+  { events, findings, random, ref }: FaultedCase,
   caller: Caller,
-  told: readonly Line[],
+  later: readonly CaseEvent[],
   store: Store,
-): Promise<Pick<Aftermath, 'resumed' | 'delivered' | 'brokenOff'>> {
+): Promise<AnswerCounts> {
   const found = await store.threads.get(ref)
   const { checkpoint, openCalls = [] } = found ?? {}
-  if (lines.findLast(({ type }) => type === 'began' || type === 'asked')?.type === 'asked') {
-    findings.check(
-      'a question that was shown can be answered',
-      checkpoint !== undefined && !checkpoint.resumedBy,
-      found,
-    )
+  if (events.findLast(({ type }) => type === 'began' || type === 'asked')?.type === 'asked') {
+    const answerable = checkpoint !== undefined && !checkpoint.resumedBy
+    findings.check('a question that was shown can be answered', answerable, found)
   }
   const counts = { resumed: 0, delivered: 0, brokenOff: 0 }
   if (checkpoint && checkpoint.interrupts.length > 0) {
     const end = await caller.answer(checkpoint.interrupts)
     if (checkpoint.resumedBy === undefined) {
-      findings.check('the answer is taken', end?.outcome === 'complete', end ?? told.at(-1))
-      counts.resumed++
-    } else {
-      const last = told.at(-1)
-      const refused = last?.type === 'refused' && last.code === 'INTERRUPT_UNKNOWN'
-      findings.check('an answer that was taken is not taken again', refused, last)
-      counts.brokenOff++
+      findings.check('the answer is accepted', end?.outcome === 'complete', end ?? later.at(-1))
+      return { ...counts, resumed: 1 }
     }
-  } else if (openCalls.length > 0 && random.chance(0.5)) {
+    const last = later.at(-1)
+    const refused = last?.type === 'refused' && last.code === 'INTERRUPT_UNKNOWN'
+    findings.check('an answer that was accepted is not accepted again', refused, last)
+    return { ...counts, brokenOff: 1 }
+  }
+  if (openCalls.length > 0 && random.chance(0.5)) {
     const end = await caller.deliver(openCalls.map(({ callId }) => callId))
-    findings.check('the delivery is taken', end?.outcome === 'complete', end ?? told.at(-1))
-    counts.delivered++
+    findings.check('the delivery is accepted', end?.outcome === 'complete', end ?? later.at(-1))
+    return { ...counts, delivered: 1 }
   }
   return counts
 }
 
-/** Contract: by two at once, and again; the second time there is nothing to do. */
+/** Reconciles in two processes at once, then once more. Contract: the last time there is nothing to do. */
 async function cleanUp(findings: Findings, store: Store, other: Store, ref: ThreadRef): Promise<number> {
   const options = { before: Number.MAX_SAFE_INTEGER, threads: [ref] }
   const both = await Promise.all([store, other].map((each) => reconcile({ store: each, ...options })))
@@ -116,21 +116,16 @@ async function cleanUp(findings: Findings, store: Store, other: Store, ref: Thre
   return both.reduce((sum, { runs, calls }) => sum + runs + calls, 0)
 }
 
-function inspect({ findings, effects }: Scene, shot: Snapshot, lines: readonly Line[]): void {
-  checkPromises(findings, shot, lines)
+function inspect({ findings, effects }: FaultedCase, shot: Snapshot, events: readonly CaseEvent[]): void {
+  checkAcknowledged(findings, shot, events)
   checkCalls(findings, shot)
   checkRecords(findings, shot)
   checkEffects(findings, shot, effects.all())
-  checkLogs(findings, shot, lines)
+  checkLogs(findings, shot, events)
 }
 
-/** The runs that somebody asked for. */
-export function runsIn(lines: readonly Line[]): ReadonlySet<string> {
-  return new Set(lines.flatMap((line) => (line.type === 'began' ? [line.runId] : [])))
-}
-
-/** Waits until the lease of whoever is gone has expired. */
-export async function freed({ threads }: Store, ref: ThreadRef): Promise<void> {
+/** Waits until the lease of a dead or stopped process has expired. */
+export async function waitUntilFree({ threads }: Store, ref: ThreadRef): Promise<void> {
   for (let waited = 0; (await threads.get(ref))?.runId !== undefined; waited += 20) {
     if (waited > 50 * LEASE_MS) throw new KernelError('TIMEOUT', `faults: thread ${ref.threadId} is never free`)
     await new Promise<void>((resolve) => void setTimeout(resolve, 20))

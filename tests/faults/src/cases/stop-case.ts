@@ -4,17 +4,17 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import type { CaseResult } from '../campaign-result.ts'
 import { Findings } from '../checks/findings.ts'
 import { type Snapshot, snapshot } from '../checks/snapshot.ts'
-import { Caller, UNHURRIED } from '../conversation/caller.ts'
-import type { Line, Wrote } from '../conversation/case-event.ts'
+import { Caller, LONG_LEASE } from '../conversation/caller.ts'
+import { type CaseEvent, runIdsIn, type WriteEvent } from '../conversation/case-event.ts'
 import { Effects } from '../conversation/effects.ts'
 import { seeded } from '../random.ts'
-import type { Databases, Room } from '../store/databases.ts'
+import type { CaseStorage, Databases } from '../store/databases.ts'
 import { openStore, type StoreKind } from '../store/open-store.ts'
-import { Child } from '../worker/worker-process.ts'
-import { type Hit, REF } from '../worker/worker-task.ts'
-import { freed, goOn, runsIn } from './recover.ts'
+import { WorkerProcess } from '../worker/worker-process.ts'
+import { REF, type SignalPoint } from '../worker/worker-task.ts'
+import { recover, waitUntilFree } from './recover.ts'
 
-/** Calls before which a writer is stopped, and how many of them to count while its runs hold the thread. */
+/** The calls before which a writer is stopped, and how many of them a conversation makes at most while its runs hold the thread. */
 const POINTS = [
   { name: 'threads.commit', most: 7 },
   { name: 'records.apply', most: 7 },
@@ -22,102 +22,112 @@ const POINTS = [
   { name: 'threads.messages', most: 7 },
 ] as const
 
-/** Stops a worker that holds a thread for longer than its lease, lets another take the thread over, and lets the first go on. */
+/** Stops a worker for longer than its lease, lets another caller take the thread over, and continues the worker. */
 export async function stopCase(databases: Databases, kind: StoreKind, seed: number): Promise<CaseResult> {
   const { name, most } = POINTS[seed % POINTS.length] as (typeof POINTS)[number]
   for (let number = 1 + seeded(seed).below(most); number > 0; number--) {
-    const hit: Hit = { by: 'call', name, number, moment: 'before', signal: 'SIGSTOP', holding: true }
-    const result = await databases.within(kind, `stop-${seed}-${number}`, (room) => stopAt(databases, room, seed, hit))
-    // There may be fewer than that in this conversation.
+    const signalAt: SignalPoint = { by: 'call', name, number, moment: 'before', signal: 'SIGSTOP', holding: true }
+    const result = await databases.withStorage(kind, `stop-${seed}-${number}`, (storage) =>
+      stopAt(databases, storage, seed, signalAt),
+    )
+    // This conversation may make fewer calls of this name.
     if (result) return result
   }
-  throw new Error(`faults: no ${name} of seed ${seed} is made by a run that holds its thread`)
+  throw new Error(`faults: seed ${seed} makes no call of ${name} while a run holds its thread`)
 }
 
-async function stopAt(databases: Databases, room: Room, seed: number, hit: Hit): Promise<CaseResult | undefined> {
-  const { place, effects: file } = room
+async function stopAt(
+  databases: Databases,
+  storage: CaseStorage,
+  seed: number,
+  signalAt: SignalPoint,
+): Promise<CaseResult | undefined> {
+  const { address, effects: file } = storage
   const findings = new Findings()
   const effects = new Effects(file)
-  await using child = new Child({ place, ref: REF, effects: file, name: 'w', seed, hit }, databases.cache)
-  const told: Line[] = []
+  await using worker = new WorkerProcess(
+    { address, ref: REF, effects: file, name: 'w', seed, signalAt },
+    databases.cache,
+  )
+  const later: CaseEvent[] = []
   const counts = { stops: 1, inTransaction: 0, staleWritesRefused: 0, lateRecords: 0 }
   {
-    await using store = await openStore(place, { patienceMs: 600 })
-    const stopped = await child.told((lines) => lines.some(({ type }) => type === 'hit'))
-    const stale = child.lines.findLast((line) => line.type === 'began')?.runId
-    if (!stopped || stale === undefined || !(await isUnderWay(store, stale))) {
-      child.signal('SIGKILL')
-      await child.ended()
+    await using store = await openStore(address, { busyTimeoutMs: 600 })
+    const stopped = await worker.waitFor((events) => events.some(({ type }) => type === 'hit'))
+    const stale = worker.events.findLast((event) => event.type === 'began')?.runId
+    if (!stopped || stale === undefined || !(await isRunning(store, stale))) {
+      worker.signal('SIGKILL')
+      await worker.waitForEnd()
       return undefined
     }
-    await freed(store, REF)
-    const taken = await takeOver(store, effects, told)
-    if (taken === 'complete') {
-      const { refused, late } = await goesOnStale(findings, store, child, stale, told)
+    await waitUntilFree(store, REF)
+    const result = await takeOver(store, effects, later)
+    if (result === 'complete') {
+      const { refused, late } = await continueStale(findings, store, worker, stale, later)
       counts.staleWritesRefused = refused
       counts.lateRecords = late
     } else {
-      // It was stopped in a transaction: nobody gets past it, so nothing of it is stale when it goes on.
-      findings.check('whoever cannot get past is told so', taken === BLOCKED[place.kind], taken)
+      // It was stopped inside a transaction, which blocks everybody else, so nothing of it is stale when it continues.
+      findings.check('a blocked caller gets an error that says so', result === BLOCKED[address.kind], result)
       counts.inTransaction = 1
-      child.signal('SIGCONT')
-      await child.ended()
+      worker.signal('SIGCONT')
+      await worker.waitForEnd()
     }
   }
-  const lines = [...child.lines, ...told]
-  const after = await goOn({ place, ref: REF, effects, lines, random: seeded(seed), findings })
-  return { findings, hits: [`before ${hit.name}`], counts: { ...counts, ...after } }
+  const events = [...worker.events, ...later]
+  const after = await recover({ address, ref: REF, effects, events, random: seeded(seed), findings })
+  return { findings, hits: [`before ${signalAt.name}`], counts: { ...counts, ...after } }
 }
 
 /** Whether a run holds the thread and has stored nothing yet. */
-async function isUnderWay(store: Store, run: string): Promise<boolean> {
+async function isRunning(store: Store, run: string): Promise<boolean> {
   const { thread, messages } = await snapshot(store, REF, [])
   return thread?.runId === run && messages.every(({ runId }) => runId !== run)
 }
 
 const BLOCKED: { readonly [kind in StoreKind]: string } = { sqlite: 'STORE_BUSY', postgres: 'STORE_UNAVAILABLE' }
 
-/** Says something in the thread; gives how that ended, or the code of what was in the way. */
-async function takeOver(store: Store, effects: Effects, told: Line[]): Promise<string> {
+/** Sends a message to the thread; returns the outcome, or the code of the error. */
+async function takeOver(store: Store, effects: Effects, later: CaseEvent[]): Promise<string> {
   await using messages = messageLifecycle({ store, write: { delayMs: 10 } })
   const callbacks = [messages, toolLifecycle({ messages })]
-  const tell = (line: Line) => void told.push(line)
-  const taker = new Caller({ store, ref: REF, effects, callbacks, name: 'taker', tell, limits: UNHURRIED })
+  const record = (event: CaseEvent) => void later.push(event)
+  const taker = new Caller({ store, ref: REF, effects, callbacks, name: 'taker', record, limits: LONG_LEASE })
   const end = await taker.say('take: look pay')
-  const last = told.at(-1)
+  const last = later.at(-1)
   return last?.type === 'refused' ? last.code : (end?.error?.code ?? end?.outcome ?? '')
 }
 
-async function goesOnStale(
+async function continueStale(
   findings: Findings,
   store: Store,
-  child: Child,
+  worker: WorkerProcess,
   stale: string,
-  told: readonly Line[],
+  later: readonly CaseEvent[],
 ): Promise<{ readonly refused: number; readonly late: number }> {
-  const runs = [...runsIn(child.lines), ...runsIn(told)]
+  const runs = [...runIdsIn(worker.events), ...runIdsIn(later)]
   const { logs } = await snapshot(store, REF, [stale])
-  // A log is not held by a lease: whoever takes a run for dead closes its log.
+  // No lease protects a log, so the process that takes a thread over closes the log of the dead run.
   await store.runLog.append(REF, stale, logs.get(stale)?.length ?? 0, [], true)
   const before = await snapshot(store, REF, runs)
-  child.signal('SIGCONT')
-  const lines = await child.ended()
+  worker.signal('SIGCONT')
+  const events = await worker.waitForEnd()
   const after = await snapshot(store, REF, runs)
   for (const part of ['thread', 'messages', 'logs'] as const) {
     const same = isDeepStrictEqual(before[part], after[part])
     findings.check(`${part}: nothing of a stale writer is in it`, same, same ? undefined : after[part])
   }
-  const end = lines.findLast((line) => line.type === 'ended' && line.runId === stale)
+  const end = events.findLast((event) => event.type === 'ended' && event.runId === stale)
   const code = end?.type === 'ended' ? end.error?.code : undefined
   findings.check('the run of a stale writer ends with LEASE_LOST', code === 'LEASE_LOST', end)
   checkRecordsOf(findings, stale, before, after)
-  const wrote = lines.filter((line) => line.type === 'wrote').filter((line) => isOf(line, stale))
+  const wrote = events.filter((event) => event.type === 'wrote').filter((event) => isOf(event, stale))
   const accepted = wrote.filter(({ how }) => how === 'accepted')
-  for (const line of accepted) findings.check('no stale write is accepted', isLate(line, before), line)
+  for (const write of accepted) findings.check('no stale write is accepted', isLate(write, before), write)
   return { refused: wrote.length - accepted.length, late: accepted.length }
 }
 
-/** What a stale writer may have added to the records: what became of a run that they had not heard of. Contract: never that it is complete. */
+/** A stale writer may only add records of a run that had none yet. Contract: they never say that the run is complete. */
 function checkRecordsOf(findings: Findings, stale: string, before: Snapshot, after: Snapshot): void {
   const known = new Map(before.runs.map((run) => [run.runId, run]))
   for (const run of after.runs.filter(({ runId }) => runId === stale || runId.startsWith(`${stale}/`))) {
@@ -127,19 +137,19 @@ function checkRecordsOf(findings: Findings, stale: string, before: Snapshot, aft
   }
 }
 
-/** Whether a write is of the stale run, or of one nested in it; those of runs that had ended before are not stale. */
-function isOf({ command }: Wrote, stale: string): boolean {
+/** Whether a write belongs to the stale run or to a run nested in it; writes of runs that had ended before are not stale. */
+function isOf({ command }: WriteEvent, stale: string): boolean {
   if (!command) return true
-  const runId = subjectOf(command)
+  const runId = runIdOf(command)
   return runId === stale || runId.startsWith(`${stale}/`)
 }
 
-/** Whether a record comes late but is true: of a run that had no record when its thread was taken over. */
-function isLate({ command }: Wrote, before: Snapshot): boolean {
-  return command !== undefined && before.runs.every(({ runId }) => runId !== subjectOf(command))
+/** Whether a record is late but true: its run had no record when the thread was taken over. */
+function isLate({ command }: WriteEvent, before: Snapshot): boolean {
+  return command !== undefined && before.runs.every(({ runId }) => runId !== runIdOf(command))
 }
 
-function subjectOf(command: RecordCommand): string {
+function runIdOf(command: RecordCommand): string {
   if (command.type === 'run-start') return command.run.runId
   return command.type === 'tool-call' ? command.call.runId : command.runId
 }

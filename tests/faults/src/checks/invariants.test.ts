@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import type { RecordCommand, ThreadCommit, ThreadRef } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { afterAll, expect, test } from 'vitest'
-import { runsIn } from '../cases/recover.ts'
 import { Caller } from '../conversation/caller.ts'
-import type { Line } from '../conversation/case-event.ts'
+import { type CaseEvent, runIdsIn } from '../conversation/case-event.ts'
 import { Effects } from '../conversation/effects.ts'
 import { openStore } from '../store/open-store.ts'
 import { watchedStore } from '../store/watched-store.ts'
 import { Findings } from './findings.ts'
-import { checkCalls, checkEffects, checkEndings, checkLogs, checkPromises, checkRecords } from './invariants.ts'
+import { checkAcknowledged, checkCalls, checkEffects, checkLogs, checkOutcomes, checkRecords } from './invariants.ts'
 import { snapshot } from './snapshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'troupe-invariants-'))
@@ -19,15 +18,15 @@ afterAll(() => rmSync(folder, { recursive: true }))
 let files = 0
 const ref: ThreadRef = { app: 'app', user: 'ann', threadId: 'thread' }
 
-/** What a store makes of what it is given to write. */
-interface Lies {
+/** The ways in which a store changes what it is given. */
+interface Corruption {
   readonly commit?: (commit: ThreadCommit) => ThreadCommit
   readonly records?: (commands: readonly RecordCommand[]) => readonly RecordCommand[]
   readonly effect?: (effects: Effects) => void
 }
 
-/** What is found after a conversation on a store that lies. */
-async function found({ commit, records, effect }: Lies): Promise<readonly string[]> {
+/** The violations that are found after a conversation on a store that changes its data. */
+async function violationsOf({ commit, records, effect }: Corruption): Promise<readonly string[]> {
   await using honest = await openStore({ kind: 'sqlite', path: ':memory:' })
   const store = watchedStore(honest, (name, perform, args) => {
     const given = args as unknown[]
@@ -36,23 +35,23 @@ async function found({ commit, records, effect }: Lies): Promise<readonly string
     return perform()
   })
   const effects = new Effects(join(folder, `${++files}`))
-  const lines: Line[] = []
+  const events: CaseEvent[] = []
   {
     await using messages = messageLifecycle({ store, report: () => undefined })
     const callbacks = [messages, toolLifecycle({ messages })]
-    const caller = new Caller({ store, ref, effects, callbacks, name: 'w', tell: (line) => void lines.push(line) })
-    await caller.play('1: look pay')
-    await caller.play('2: talk')
+    const caller = new Caller({ store, ref, effects, callbacks, name: 'w', record: (event) => void events.push(event) })
+    await caller.converse('1: look pay')
+    await caller.converse('2: talk')
   }
   effect?.(effects)
   const findings = new Findings()
-  const shot = await snapshot(honest, ref, runsIn(lines))
-  checkPromises(findings, shot, lines)
+  const shot = await snapshot(honest, ref, runIdsIn(events))
+  checkAcknowledged(findings, shot, events)
   checkCalls(findings, shot)
   checkRecords(findings, shot)
   checkEffects(findings, shot, effects.all())
-  checkLogs(findings, shot, lines)
-  checkEndings(findings, shot, lines)
+  checkLogs(findings, shot, events)
+  checkOutcomes(findings, shot, events)
   return findings.violations
 }
 
@@ -61,10 +60,10 @@ const onMessages =
   (commit: ThreadCommit): ThreadCommit => ({ ...commit, messages: change(commit.messages ?? []) ?? [] })
 
 test('nothing is found on a store that keeps its word', async () => {
-  expect(await found({})).toEqual([])
+  expect(await violationsOf({})).toEqual([])
 })
 
-test.each<[what: string, lies: Lies, found: RegExp]>([
+test.each<[what: string, corruption: Corruption, found: RegExp]>([
   ['loses a turn', { commit: onMessages((all) => all.slice(0, 0)) }, /an acknowledged message is there/],
   ['loses the last message', { commit: onMessages((all) => all.slice(0, -1)) }, /an acknowledged message is there/],
   [
@@ -104,8 +103,8 @@ test.each<[what: string, lies: Lies, found: RegExp]>([
     { effect: (effects) => effects.add(effects.all()[0] ?? { key: '', callId: '' }) },
     /nothing was done twice/,
   ],
-])('it is found when a store %s', async (_what, lies, what) => {
-  const violations = await found(lies)
+])('it is found when a store %s', async (_what, corruption, what) => {
+  const violations = await violationsOf(corruption)
   expect(
     violations.some((violation) => what.test(violation)),
     violations.join('\n'),

@@ -1,43 +1,44 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Message, textOf } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { type Line, promisedIn } from '../conversation/case-event.ts'
+import { acknowledgedIn, type CaseEvent } from '../conversation/case-event.ts'
 import type { Effect } from '../conversation/effects.ts'
 import type { Findings } from './findings.ts'
 import { awaitedIn, type Snapshot } from './snapshot.ts'
 
-/** Nothing that was acknowledged is lost, doubled, changed or out of order; a stored run is stored whole. */
-export function checkPromises(findings: Findings, { messages }: Snapshot, lines: readonly Line[]): void {
+/** Checks that nothing that was acknowledged is lost, doubled, changed or out of order; a stored run is stored completely. */
+export function checkAcknowledged(findings: Findings, { messages }: Snapshot, events: readonly CaseEvent[]): void {
   findings.gapless('messages are numbered without a gap', numbersOf(messages))
   findings.unique('a message is stored once', idsOf(messages))
-  const places = new Map(messages.map((stored, i) => [stored.message.id, { ...stored, i }]))
+  const positions = new Map(messages.map((stored, i) => [stored.message.id, { ...stored, i }]))
   let last = -1
-  // What was shown with a question is shown again with the end of its run.
-  const whole = new Map(promisedIn(lines).map((promise) => [promise.runId, promise]))
-  for (const { runId, messages: promised } of whole.values()) {
-    for (const message of promised) {
-      const found = places.get(message.id)
+  // The end of a run repeats the messages that were shown with its question.
+  const byRun = new Map(acknowledgedIn(events).map((event) => [event.runId, event]))
+  for (const { runId, messages: acknowledged } of byRun.values()) {
+    for (const message of acknowledged) {
+      const found = positions.get(message.id)
       findings.check(`${runId}: an acknowledged message is there`, found?.runId === runId, message)
-      findings.check(`${runId}: it is the same as was shown`, holds(found?.message, message), found?.message)
+      findings.check(`${runId}: it is the same as was shown`, contains(found?.message, message), found?.message)
     }
-    // Results are told as they come, and stored in the order of their calls.
-    const order = promised.flatMap(({ role, id }) => (role === 'tool' ? [] : [places.get(id)?.i ?? -1]))
+    // Results are shown as they arrive, and stored in the order of their calls.
+    const order = acknowledged.flatMap(({ role, id }) => (role === 'tool' ? [] : [positions.get(id)?.i ?? -1]))
     findings.check(`${runId}: what was acknowledged is in order`, isAscending(order), order)
     findings.check(
-      `${runId}: it stands behind what came before`,
+      `${runId}: it comes after earlier runs`,
       order.every((i) => i >= last),
       order,
     )
     last = Math.max(last, ...order)
   }
   const stored = new Set(messages.map(({ runId }) => runId))
-  for (const line of lines) {
-    if (line.type !== 'said' || !stored.has(line.runId)) continue
-    findings.check(`${line.runId}: a stored run is stored whole`, places.has(line.message.id), line.message.id)
+  for (const event of events) {
+    if (event.type !== 'said' || !stored.has(event.runId)) continue
+    const { runId, message } = event
+    findings.check(`${runId}: a stored run is stored completely`, positions.has(message.id), message.id)
   }
 }
 
-/** Every call has one result, unless it waits for somebody. */
+/** Checks that every call has one result, unless it waits for a person or a delivery. */
 export function checkCalls(findings: Findings, shot: Snapshot): void {
   const awaited = awaitedIn(shot)
   const results = new Map<string, number>()
@@ -55,7 +56,7 @@ export function checkCalls(findings: Findings, shot: Snapshot): void {
   findings.check('no result is without its call', results.size === 0, [...results.keys()])
 }
 
-/** The records agree with the thread, and nothing in them is left open. Contract: for a thread that was reconciled. */
+/** Checks that the records agree with the thread and that none is left open. Contract: for a thread that was reconciled. */
 export function checkRecords(findings: Findings, shot: Snapshot): void {
   const { runs, calls, messages } = shot
   findings.gapless('runs are numbered without a gap', numbersOf(runs))
@@ -90,17 +91,17 @@ export function checkRecords(findings: Findings, shot: Snapshot): void {
   }
 }
 
-/** Every run that has ended has its record, which says how. Contract: for callers whose process lives and whose records are flushed. */
-export function checkEndings(findings: Findings, { runs }: Snapshot, lines: readonly Line[]): void {
+/** Checks that every run that has ended has a record with its outcome. Contract: for callers whose process lives and whose records are flushed. */
+export function checkOutcomes(findings: Findings, { runs }: Snapshot, events: readonly CaseEvent[]): void {
   const statuses = new Map(runs.map(({ runId, status }) => [runId, status]))
-  for (const line of lines) {
-    if (line.type !== 'ended') continue
-    const { runId, outcome } = line
+  for (const event of events) {
+    if (event.type !== 'ended') continue
+    const { runId, outcome } = event
     findings.check(`${runId}: its record says how it ended`, statuses.get(runId) === outcome, statuses.get(runId))
   }
 }
 
-/** What may be done once was done once at most, and what is said to be done was done. */
+/** Checks that effects happened once at most, and that every payment with a result happened. */
 export function checkEffects(findings: Findings, shot: Snapshot, effects: readonly Effect[]): void {
   findings.unique(
     'nothing was done twice',
@@ -113,24 +114,24 @@ export function checkEffects(findings: Findings, shot: Snapshot, effects: readon
   }
 }
 
-/** The logs tell the same as the thread, with the same ids. */
-export function checkLogs(findings: Findings, { logs, messages }: Snapshot, lines: readonly Line[]): void {
+/** Checks that the run logs have the messages of the thread, with the same ids. */
+export function checkLogs(findings: Findings, { logs, messages }: Snapshot, events: readonly CaseEvent[]): void {
   const stored = new Map(messages.map(({ message }) => [message.id, message]))
-  const kept = new Set(promisedIn(lines).map(({ runId }) => runId))
-  for (const [runId, events] of logs) {
-    findings.gapless(`${runId}: its log has no gap`, numbersOf(events))
-    const types = events.map(({ event }) => (event as { readonly type: string }).type)
+  const kept = new Set(acknowledgedIn(events).map(({ runId }) => runId))
+  for (const [runId, logged] of logs) {
+    findings.gapless(`${runId}: its log has no gap`, numbersOf(logged))
+    const types = logged.map(({ event }) => (event as { readonly type: string }).type)
     const end = types.indexOf('run-end')
-    findings.check(`${runId}: nothing is logged behind the end`, end === -1 || end === types.length - 1, types)
-    for (const { event } of kept.has(runId) ? events : []) {
+    findings.check(`${runId}: nothing is logged after the end`, end === -1 || end === types.length - 1, types)
+    for (const { event } of kept.has(runId) ? logged : []) {
       const { type, message } = event as { readonly type: string; readonly message?: Message }
       if (type !== 'message-end' || !message) continue
-      findings.check(`${runId}: what is logged is stored`, holds(stored.get(message.id), message), message)
+      findings.check(`${runId}: what is logged is stored`, contains(stored.get(message.id), message), message)
     }
   }
 }
 
-/** How many calls of a thread have a result that says nothing is known. */
+/** Counts the calls of a thread that are marked as unknown. */
 export function unknownIn({ messages, calls }: Snapshot): number {
   const marked = new Set(calls.filter(({ status }) => status === 'unknown').map(({ callId }) => callId))
   for (const { callId, content } of resultsIn(messages).values()) if (content === UNKNOWN_RESULT) marked.add(callId)
@@ -143,8 +144,8 @@ function resultsIn(messages: Snapshot['messages']): ReadonlyMap<string, Result> 
   return new Map(messages.flatMap(({ message }) => (message.role === 'tool' ? [[message.callId, message]] : [])))
 }
 
-/** Whether what is stored has all that was shown; it may say more, such as who said it. */
-function holds(stored: Message | undefined, shown: Message): boolean {
+/** Whether a stored message has every field that was shown; it may have more, such as the agent's name. */
+function contains(stored: Message | undefined, shown: Message): boolean {
   return stored !== undefined && isDeepStrictEqual({ ...stored, ...shown }, stored)
 }
 

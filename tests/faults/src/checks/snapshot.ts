@@ -1,6 +1,6 @@
 import type { Json, Message, Page, RunRecord, Store, Thread, ThreadRef, ToolCallRecord } from '@troupe/kernel'
 
-/** Everything a store has of a thread. */
+/** Everything that a store has of a thread. */
 export interface Snapshot {
   readonly thread: Thread | undefined
   readonly messages: readonly StoredMessage[]
@@ -9,14 +9,14 @@ export interface Snapshot {
   readonly logs: ReadonlyMap<string, readonly { readonly seq: number; readonly event: Json }[]>
 }
 
-/** A message with its place in the thread. */
+/** A message with its position in the thread. */
 export interface StoredMessage {
   readonly seq: number
   readonly runId: string
   readonly message: Message
 }
 
-/** Reads a thread whole, with the logs of these runs. */
+/** Reads a thread completely, with the logs of these runs. */
 export async function snapshot(store: Store, ref: ThreadRef, runIds: Iterable<string>): Promise<Snapshot> {
   const thread = await store.threads.get(ref)
   const messages = await allOf((page) => store.threads.messages(ref, page))
@@ -28,7 +28,7 @@ export async function snapshot(store: Store, ref: ThreadRef, runIds: Iterable<st
   return { thread, messages, runs, calls, logs }
 }
 
-/** Ids of the calls that wait for somebody. */
+/** The ids of the calls that wait for a person or a delivery. */
 export function awaitedIn({ thread }: Pick<Snapshot, 'thread'>): ReadonlySet<string> {
   const asked = thread?.checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
   return new Set([...asked, ...(thread?.openCalls.map(({ callId }) => callId) ?? [])])

@@ -4,7 +4,7 @@ import { type Agent, type ChatModel, defineTool, type Message, type Tool, textOf
 import { seeded } from '../random.ts'
 import type { Effects } from './effects.ts'
 
-/** What a user asks for: tools by name, `|` between what is done in one turn and what is done in the next. */
+/** The requests of a user: tools by name, with `|` between two turns. */
 const SCRIPTS: readonly string[] = [
   'talk',
   'look look pay',
@@ -15,7 +15,7 @@ const SCRIPTS: readonly string[] = [
   'clerk | wire',
 ]
 
-/** What is said in a conversation, in an order of its own for each seed. */
+/** The requests of a conversation, in an order that depends on the seed. */
 export function scriptsFor(seed: number): readonly string[] {
   return seeded(seed)
     .shuffled(SCRIPTS)
@@ -23,20 +23,25 @@ export function scriptsFor(seed: number): readonly string[] {
 }
 
 const NAMES: readonly string[] = ['look', 'pay', 'wire', 'clerk', 'order']
-/** What the agent behind the tool `clerk` is asked for. */
+/** The request that the agent behind the tool `clerk` gets. */
 const INNER = 'look | pay'
 
 /**
- * An agent that does what the user's words say: it talks, looks, pays (once), wires (once, after approval), lets a clerk do something,
- * and orders what is delivered later.
+ * An agent that calls the tools which the user names: it talks, looks, pays (once), wires (once, after approval), asks a clerk, and
+ * orders something that is delivered later.
  */
 export function bookkeeper(effects: Effects): Agent {
-  const inner = chatModelAgent({ name: 'clerk', description: 'Helps.', model: scripted, tools: [look, payer(effects)] })
-  const tools = [look, payer(effects), wirer(effects), agentTool(inner), order]
+  const inner = chatModelAgent({
+    name: 'clerk',
+    description: 'Helps.',
+    model: scripted,
+    tools: [look, payTool(effects)],
+  })
+  const tools = [look, payTool(effects), wireTool(effects), agentTool(inner), order]
   return chatModelAgent({ name: 'bookkeeper', model: scripted, tools, retry: false })
 }
 
-/** Does the same in every process, because it only goes by what it is shown. */
+/** A model that answers the same in every process, because it depends on its messages alone. */
 const scripted: ChatModel = {
   name: 'scripted',
   async *stream({ messages, idempotencyKey }, { signal }) {
@@ -60,14 +65,14 @@ const scripted: ChatModel = {
   },
 }
 
-/** The answer tells how much of the thread the model was shown. */
+/** The answer says how much of the thread the model has seen. */
 function wordsOf(script: string, messages: readonly Message[], since: readonly Message[]): readonly string[] {
   const results = since.flatMap(({ role, content }) => (role === 'tool' ? [textOf(content)] : []))
-  return `Done ${script}: ${results.join(', ')}; heard ${heardIn(messages)}`.split(/(?= )/)
+  return `Done ${script}: ${results.join(', ')}; heard ${userMessagesIn(messages)}`.split(/(?= )/)
 }
 
-/** How many user messages there are. */
-export function heardIn(messages: readonly Message[]): number {
+/** Counts the user messages. */
+export function userMessagesIn(messages: readonly Message[]): number {
   return messages.filter(({ role }) => role === 'user').length
 }
 
@@ -93,22 +98,22 @@ const look = defineTool({
   },
 })
 
-const payer = (effects: Effects): Tool<{ n: number }> =>
-  defineTool({ name: 'pay', description: 'Pays.', parameters: PARAMETERS, effect: 'once', invoke: paying(effects) })
+const payTool = (effects: Effects): Tool<{ n: number }> =>
+  defineTool({ name: 'pay', description: 'Pays.', parameters: PARAMETERS, effect: 'once', invoke: payWith(effects) })
 
-const wirer = (effects: Effects): Tool<{ n: number }> =>
+const wireTool = (effects: Effects): Tool<{ n: number }> =>
   defineTool({
     name: 'wire',
     description: 'Pays a lot.',
     parameters: PARAMETERS,
     effect: 'once',
     needsApproval: () => true,
-    invoke: paying(effects),
+    invoke: payWith(effects),
   })
 
 const order = defineTool({ name: 'order', description: 'Orders.', parameters: PARAMETERS, longRunning: true })
 
-function paying(effects: Effects): NonNullable<Tool<{ n: number }>['invoke']> {
+function payWith(effects: Effects): NonNullable<Tool<{ n: number }>['invoke']> {
   return async ({ n }, _ctx, { idempotencyKey: key, callId }) => {
     await pause()
     effects.add({ key, callId })
@@ -117,7 +122,7 @@ function paying(effects: Effects): NonNullable<Tool<{ n: number }>['invoke']> {
   }
 }
 
-/** Long enough to be hit by whoever kills from outside. */
+/** Waits long enough for a signal from outside to arrive in between. */
 function pause(): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, 1))
 }

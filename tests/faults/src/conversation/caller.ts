@@ -13,33 +13,33 @@ import {
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
 import { bookkeeper } from './bookkeeper.ts'
-import type { Line } from './case-event.ts'
+import type { CaseEvent } from './case-event.ts'
 import type { Effects } from './effects.ts'
 
-/** What a caller works with. */
-export interface CallerParts {
+/** The parts that a caller works with. */
+export interface CallerOptions {
   readonly store: Store
   readonly ref: ThreadRef
   readonly effects: Effects
   readonly callbacks: readonly Callback[]
-  /** In front of the ids of its runs. */
+  /** The prefix of its run ids. */
   readonly name: string
-  readonly tell: (line: Line) => void
+  readonly record: (event: CaseEvent) => void
   readonly report?: (error: KernelError) => void
   readonly limits?: Parameters<typeof runner>[0]['limits']
 }
 
-type Ended = Extract<Line, { readonly type: 'ended' }>
+type Ended = Extract<CaseEvent, { readonly type: 'ended' }>
 
-/** Somebody who talks to an agent in a thread as a server would: reads every event, keeps a log, tells what it may rely on. */
+/** Talks to an agent in a thread as a server would: reads every event, keeps a run log and records what it may rely on. */
 export class Caller {
-  readonly #parts: CallerParts
+  readonly #options: CallerOptions
   readonly #runner: FlowRunner
   #runs = 0
 
-  constructor(parts: CallerParts) {
-    this.#parts = parts
-    const { store, effects, callbacks, limits, report } = parts
+  constructor(options: CallerOptions) {
+    this.#options = options
+    const { store, effects, callbacks, limits, report } = options
     this.#runner = runner({
       agent: bookkeeper(effects),
       store,
@@ -52,7 +52,7 @@ export class Caller {
   }
 
   /** Says something, answers the questions that come back, and delivers what was ordered. */
-  async play(script: string): Promise<Ended | undefined> {
+  async converse(script: string): Promise<Ended | undefined> {
     const asked: Interrupt[] = []
     let end = await this.say(script, asked)
     if (end?.outcome === 'interrupted') end = await this.answer(asked)
@@ -62,14 +62,14 @@ export class Caller {
 
   say(script: string, asked: Interrupt[] = []): Promise<Ended | undefined> {
     const runId = this.#nextId()
-    const run = this.#runner.query(script, { session: this.#parts.ref, runId })
-    return this.#listen(run, script, [{ id: `${runId}/input:0`, role: 'user', content: script }], asked)
+    const run = this.#runner.query(script, { session: this.#options.ref, runId })
+    return this.#follow(run, script, [{ id: `${runId}/input:0`, role: 'user', content: script }], asked)
   }
 
   answer(asked: readonly Pick<Interrupt, 'id'>[]): Promise<Ended | undefined> {
     const answers = Object.fromEntries(asked.map(({ id }) => [id, { approved: true }]))
-    return this.#listen(
-      this.#runner.resume(answers, { session: this.#parts.ref, runId: this.#nextId() }),
+    return this.#follow(
+      this.#runner.resume(answers, { session: this.#options.ref, runId: this.#nextId() }),
       'an answer',
       [],
       [],
@@ -81,56 +81,61 @@ export class Caller {
     const messages = callIds.map(
       (callId, i): Message => ({ id: `${runId}/${i}`, role: 'tool', callId, name: 'order', content: 'delivered' }),
     )
-    return this.#listen(this.#runner.run({ messages }, { session: this.#parts.ref, runId }), 'a delivery', messages, [])
+    return this.#follow(
+      this.#runner.run({ messages }, { session: this.#options.ref, runId }),
+      'a delivery',
+      messages,
+      [],
+    )
   }
 
   #nextId(): string {
-    return `${this.#parts.name}-${++this.#runs}`
+    return `${this.#options.name}-${++this.#runs}`
   }
 
-  async #listen(run: Run, what: string, given: readonly Message[], asked: Interrupt[]): Promise<Ended | undefined> {
-    const { tell, store, ref } = this.#parts
+  async #follow(run: Run, what: string, given: readonly Message[], asked: Interrupt[]): Promise<Ended | undefined> {
+    const { record, store, ref } = this.#options
     const { runId } = run
     const messages = [...given]
     const log = new LogWriter(store.runLog, ref, runId)
     let end: Ended | undefined
-    tell({ type: 'began', runId, what })
+    record({ type: 'began', runId, what })
     try {
       for await (const event of run.eventsWithoutThrowing()) {
         const message = messageOf(event)
         if (message) {
           messages.push(message)
-          tell({ type: 'said', runId, message })
+          record({ type: 'said', runId, message })
         }
         if (event.type === 'action' && event.action.type === 'interrupt') {
           asked.push(...event.action.interrupts)
-          tell({ type: 'asked', runId, messages })
+          record({ type: 'asked', runId, messages })
         }
         if (event.type === 'run-end') {
           const { outcome, text, openCallIds = [], error } = event
           end = { type: 'ended', runId, outcome, text, openCallIds, messages, ...(error && { error }) }
-          tell(end)
+          record(end)
         }
-        await log.take(event)
+        await log.add(event)
       }
       if (!end) await run
     } catch (error) {
-      tell({ type: 'refused', runId, code: KernelError.from(error, 'UNCODED').code })
+      record({ type: 'refused', runId, code: KernelError.from(error, 'UNCODED').code })
     }
     return end
   }
 }
 
-/** How long the thread of a dead process stays taken. */
+/** How long the thread of a dead process stays leased. */
 export const LEASE_MS = 400
 
-/** Limits of whoever nobody wants to take the thread from, on a machine that is busy. */
-export const UNHURRIED: NonNullable<CallerParts['limits']> = { leaseMs: 30_000 }
+/** Limits of a caller that must keep its thread, even on a busy machine. */
+export const LONG_LEASE: NonNullable<CallerOptions['limits']> = { leaseMs: 30_000 }
 
-/** Events after which a log is written. */
-const RESTS: readonly string[] = ['message-end', 'tool-end', 'action', 'run-end']
+/** The events after which the log is written. */
+const FLUSHING: readonly string[] = ['message-end', 'tool-end', 'action', 'run-end']
 
-/** Keeps the events of a run as they are shown; gives up when it is not the writer any more. */
+/** Appends the events of a run to its log, and stops when the log refuses it as the writer. */
 class LogWriter {
   readonly #log: RunLogStore
   readonly #ref: ThreadRef
@@ -145,9 +150,9 @@ class LogWriter {
     this.#runId = runId
   }
 
-  async take(event: AgentEvent): Promise<void> {
+  async add(event: AgentEvent): Promise<void> {
     this.#events.push(event as Json)
-    if (this.#failed || !RESTS.includes(event.type)) return
+    if (this.#failed || !FLUSHING.includes(event.type)) return
     const events = this.#events
     this.#events = []
     try {

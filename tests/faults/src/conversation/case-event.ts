@@ -1,14 +1,14 @@
 import type { ErrorInfo, Message, Outcome, RecordCommand } from '@troupe/kernel'
 
-/** What a caller of the runner sees and tells, line by line. */
-export type Line =
-  /** A run is asked for. */
+/** One thing that a caller of the runner, or the worker around it, has seen. A worker prints each as a line of JSON. */
+export type CaseEvent =
+  /** A run was requested. */
   | { readonly type: 'began'; readonly runId: string; readonly what: string }
-  /** A message of a run that goes on: nothing to rely on yet. */
+  /** A message of a run that still goes on, so that nobody may rely on it yet. */
   | { readonly type: 'said'; readonly runId: string; readonly message: Message }
   /** Acknowledged: a question was shown. */
   | Acknowledged<'asked'>
-  /** Acknowledged, unless it failed: a run has ended. */
+  /** Acknowledged, unless the run failed: a run has ended. */
   | (Acknowledged<'ended'> & {
       readonly outcome: Outcome
       readonly text: string
@@ -17,15 +17,14 @@ export type Line =
     })
   /** A run never began. */
   | { readonly type: 'refused'; readonly runId: string; readonly code: string }
-  /** The process is about to be hit. */
+  /** The process is about to send itself a signal. */
   | { readonly type: 'hit'; readonly at: string }
-  /** What became of a write after the process was stopped and went on. */
-  | Wrote
-  /** Everything was done; how much that took. */
+  | WriteEvent
+  /** The worker has done everything; the counts say how much that was. */
   | { readonly type: 'done'; readonly calls: number; readonly statements: number; readonly ms: number }
 
-/** One write: of a commit, an append or a renewal, or one command for the records of a run. */
-export interface Wrote {
+/** The result of one write of a process that was stopped and continued: a commit, an append, a renewal or one record command. */
+export interface WriteEvent {
   readonly type: 'wrote'
   readonly call: string
   /** `accepted`, `refused`, or the code of an error. */
@@ -33,19 +32,25 @@ export interface Wrote {
   readonly command?: RecordCommand
 }
 
-/** What a caller may rely on. */
+/** An event that a caller may rely on. */
 interface Acknowledged<Type extends string> {
   readonly type: Type
   readonly runId: string
-  /** All of the run so far, with what was given to it. */
+  /** All messages of the run so far, including its input. */
   readonly messages: readonly Message[]
 }
 
-/** What was promised by these lines, in order. */
-export function promisedIn(lines: readonly Line[]): readonly Acknowledged<'asked' | 'ended'>[] {
-  return lines.filter(isPromise)
+/** Finds the acknowledged events, in order. */
+export function acknowledgedIn(events: readonly CaseEvent[]): readonly Acknowledged<'asked' | 'ended'>[] {
+  return events.filter(isAcknowledged)
 }
 
-function isPromise(line: Line): line is Extract<Line, { readonly type: 'asked' | 'ended' }> {
-  return line.type === 'asked' || (line.type === 'ended' && line.outcome !== 'failed' && line.outcome !== 'cancelled')
+function isAcknowledged(event: CaseEvent): event is Extract<CaseEvent, { readonly type: 'asked' | 'ended' }> {
+  if (event.type === 'asked') return true
+  return event.type === 'ended' && event.outcome !== 'failed' && event.outcome !== 'cancelled'
+}
+
+/** Finds the ids of the runs that were requested. */
+export function runIdsIn(events: readonly CaseEvent[]): ReadonlySet<string> {
+  return new Set(events.flatMap((event) => (event.type === 'began' ? [event.runId] : [])))
 }

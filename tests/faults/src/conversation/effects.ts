@@ -1,13 +1,13 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 
-/** Something that a tool has done. */
+/** A side effect of one tool call. */
 export interface Effect {
   /** The idempotency key of the call. */
   readonly key: string
   readonly callId: string
 }
 
-/** What tools have done to the world; survives the process that did it. */
+/** The side effects of tools, in a file, so that they survive the process that caused them. */
 export class Effects {
   readonly #file: string
 

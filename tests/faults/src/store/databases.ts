@@ -2,16 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres, type TestServer } from '../../../../packages/store-postgres/src/postgres.fixture.ts'
-import type { Place, StoreKind } from './open-store.ts'
+import type { StoreAddress, StoreKind } from './open-store.ts'
 
-/** Room for one case: a store of its own, so that cases do not see each other. */
-export interface Room {
-  readonly place: Place
-  /** A file for the effects of tools. */
+/** The storage of one case, so that cases do not see each other. */
+export interface CaseStorage {
+  readonly address: StoreAddress
+  /** The file for the effects of tools. */
   readonly effects: string
 }
 
-/** Gives each case a database, and takes it back. */
+/** Creates a database for each case and removes it afterwards. */
 export class Databases implements AsyncDisposable {
   readonly #folder: string
   readonly #server: TestServer
@@ -28,23 +28,23 @@ export class Databases implements AsyncDisposable {
     return new Databases(await startPostgres())
   }
 
-  /** Runs a case in a room; what is in it is gone afterwards. */
-  async within<T>(kind: StoreKind, name: string, work: (room: Room) => Promise<T>): Promise<T> {
+  /** Runs a case in its own storage, which is deleted afterwards. */
+  async withStorage<T>(kind: StoreKind, name: string, work: (storage: CaseStorage) => Promise<T>): Promise<T> {
     const folder = join(this.#folder, `${kind}-${name}`)
     const schema = this.#server.schema()
     mkdirSync(folder)
-    const place: Place =
+    const address: StoreAddress =
       kind === 'sqlite' ? { kind, path: join(folder, 'store.db') } : { kind, url: this.#server.url, schema }
     try {
-      return await work({ place, effects: join(folder, 'effects') })
+      return await work({ address, effects: join(folder, 'effects') })
     } finally {
       if (kind === 'postgres') await this.#server.ask(`drop schema if exists ${schema} cascade`)
       rmSync(folder, { recursive: true })
     }
   }
 
-  /** Cuts off one connection of the server. */
-  async cutOff(backend: number): Promise<void> {
+  /** Terminates one connection of the server. */
+  async terminate(backend: number): Promise<void> {
     await this.#server.ask('select pg_terminate_backend($1)', [backend])
   }
 

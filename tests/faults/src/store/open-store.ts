@@ -2,48 +2,48 @@ import { StatementSync } from 'node:sqlite'
 import type { Store } from '@troupe/kernel'
 import type { PostgresPool } from '@troupe/store-postgres'
 
-/** Where a store is; plain JSON, so that another process can open it. */
-export type Place =
+/** The address of a store; plain JSON, so that another process can open it. */
+export type StoreAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
 
 /** The stores under test. */
-export type StoreKind = Place['kind']
+export type StoreKind = StoreAddress['kind']
 
-/** Just before a statement, when it is on its way, or when its answer is there. */
+/** A moment of a statement: just before it, when it is sent, or when its answer has arrived. */
 export type StatementMoment = 'before' | 'sent' | 'after'
 
-/** Told of a moment in the life of a statement. Contract: on SQLite it cannot be waited for, and there is no `sent`. */
+/** Called at each moment of a statement. Contract: on SQLite there is no `sent`, and nothing waits for its promise. */
 export type OnMoment = (moment: StatementMoment) => void | Promise<void>
 
-/** Told of each statement; `backend` is the process of the server that gets it. What it gives hears the rest. */
+/** Called for each statement, with the server process that executes it; returns a listener for its moments. */
 export type OnStatement = (sql: string, backend: number) => OnMoment | undefined
 
-/** How a store is opened. */
+/** Options of `openStore`. */
 export interface OpenOptions {
-  /** Contract: on SQLite it is told of every store of this process. */
+  /** Contract: on SQLite it is called for the statements of every store in this process. */
   readonly onStatement?: OnStatement
-  /** How long the store waits for others before it gives up. @default 5000 */
-  readonly patienceMs?: number
+  /** How long the store waits for locks of others. @default 5000 */
+  readonly busyTimeoutMs?: number
 }
 
-/** Opens a store. */
-export async function openStore(place: Place, options: OpenOptions = {}): Promise<Store> {
-  const { onStatement, patienceMs = 5_000 } = options
-  if (place.kind === 'sqlite') {
+/** Opens the store at an address. */
+export async function openStore(address: StoreAddress, options: OpenOptions = {}): Promise<Store> {
+  const { onStatement, busyTimeoutMs = 5_000 } = options
+  if (address.kind === 'sqlite') {
     const { sqliteStore } = await import('@troupe/store-sqlite')
-    if (onStatement) tapSqlite(onStatement)
-    return sqliteStore({ path: place.path, busyTimeoutMs: patienceMs })
+    if (onStatement) watchSqlite(onStatement)
+    return sqliteStore({ path: address.path, busyTimeoutMs: busyTimeoutMs })
   }
   const { postgresStore } = await import('@troupe/store-postgres')
-  const { url, schema } = place
-  if (!onStatement) return postgresStore({ url, schema, listen: false, timeoutMs: patienceMs, maxConnections: 3 })
-  const { pool, end } = await tappedPool(url, onStatement)
+  const { url, schema } = address
+  if (!onStatement) return postgresStore({ url, schema, listen: false, timeoutMs: busyTimeoutMs, maxConnections: 3 })
+  const { pool, end } = await watchedPool(url, onStatement)
   const { threads, records, runLog, leases, ...store } = postgresStore({
     pool,
     schema,
     listen: false,
-    timeoutMs: patienceMs,
+    timeoutMs: busyTimeoutMs,
   })
   return {
     threads,
@@ -57,25 +57,25 @@ export async function openStore(place: Place, options: OpenOptions = {}): Promis
   }
 }
 
-function tapSqlite(onStatement: OnStatement): void {
+function watchSqlite(onStatement: OnStatement): void {
   const { all } = StatementSync.prototype
   StatementSync.prototype.all = function (this: StatementSync, ...values: Parameters<typeof all>) {
-    const tell = onStatement(this.sourceSQL, 0)
-    tell?.('before')
+    const notify = onStatement(this.sourceSQL, 0)
+    notify?.('before')
     const rows = all.apply(this, values)
-    tell?.('after')
+    notify?.('after')
     return rows
   } as typeof all
 }
 
-type Answer = Promise<{ readonly rows: unknown[]; readonly command: string }>
+type QueryResult = Promise<{ readonly rows: unknown[]; readonly command: string }>
 
-async function tappedPool(
+async function watchedPool(
   url: string,
   onStatement: OnStatement,
 ): Promise<{ readonly pool: PostgresPool; end(): Promise<void> }> {
   const { Pool } = await import('pg')
-  // What the server says when it cuts a connection off is told by the query that needs it.
+  // The next query reports a lost connection; without a listener the process would end.
   const pool = new Pool({ connectionString: url, max: 3 }).on('connect', (client) => client.on('error', () => {}))
   return {
     end: () => pool.end(),
@@ -85,13 +85,13 @@ async function tappedPool(
         const { processID: backend = 0 } = client as { readonly processID?: number }
         return {
           async query(config) {
-            const tell = onStatement((config as { readonly text: string }).text, backend)
-            await tell?.('before')
-            const answer = client.query(config as never) as unknown as Answer
-            const sent = tell?.('sent')
+            const notify = onStatement((config as { readonly text: string }).text, backend)
+            await notify?.('before')
+            const answer = client.query(config as never) as unknown as QueryResult
+            const sent = notify?.('sent')
             const result = await answer
             await sent
-            await tell?.('after')
+            await notify?.('after')
             return result
           },
           release: (destroy) => client.release(destroy),

@@ -1,9 +1,9 @@
 import type { Store } from '@troupe/kernel'
 
-/** A call of a port on its way: `threads.commit` and what does it. Contract: what it gives is what the caller gets. */
+/** Receives a call of a store before it is made: its name, such as `threads.commit`, and a function that makes it. Contract: the caller gets what it returns. */
 export type OnCall = (name: string, perform: () => Promise<unknown>, args: readonly unknown[]) => Promise<unknown>
 
-/** A store whose calls pass by `onCall`; following a log is left alone. */
+/** A store whose calls all go through `onCall`, except that following a log is left alone. */
 export function watchedStore(store: Store, onCall: OnCall): Store {
   return {
     threads: watchedPort('threads', store.threads, onCall),

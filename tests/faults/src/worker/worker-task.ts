@@ -1,22 +1,23 @@
 import type { ThreadRef } from '@troupe/kernel'
-import type { Place, StatementMoment } from '../store/open-store.ts'
+import type { StatementMoment, StoreAddress } from '../store/open-store.ts'
 
-/** The thread of every case; each has a store of its own. */
+/** The thread of every case; each case has its own store. */
 export const REF: ThreadRef = { app: 'faults', user: 'ann', threadId: 'thread' }
 
-/** What a worker is told to do. */
-export interface Order {
-  readonly place: Place
+/** What a worker process has to do; plain JSON, because it is passed as an argument. */
+export interface WorkerTask {
+  readonly address: StoreAddress
   readonly ref: ThreadRef
+  /** The file for the effects of tools. */
   readonly effects: string
-  /** In front of the ids of its runs. */
+  /** The prefix of its run ids. */
   readonly name: string
   readonly seed: number
-  readonly hit?: Hit
+  readonly signalAt?: SignalPoint
 }
 
-/** Where a worker hits itself: at the so-manieth call or statement, of those with a name if there is one. */
-export interface Hit {
+/** The point at which a worker sends itself a signal: at the nth call or statement, or at the nth one with this name. */
+export interface SignalPoint {
   readonly by: 'call' | 'statement'
   readonly name?: string
   readonly number: number
