@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { checkBudgets } from './budgets.ts'
-import { chatModelWorkloads } from './chat-model.ts'
 import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
 import { longThreadTable } from './edge/long-thread.ts'
-import { flowWorkloads } from './flow.ts'
 import { importTime } from './import-time.ts'
-import { kernelWorkloads } from './kernel.ts'
 import { measure } from './measure.ts'
-import { persistenceWorkloads } from './persistence.ts'
-import { storeThroughput, storeWorkloads } from './store.ts'
-import { subagentWorkloads } from './subagent.ts'
+import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
+import { flowWorkloads } from './workloads/flow-workloads.ts'
+import { kernelWorkloads } from './workloads/kernel-workloads.ts'
+import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
+import { storeThroughput, storeWorkloads } from './workloads/store-workloads.ts'
+import { subagentWorkloads } from './workloads/subagent-workloads.ts'
 
 const check = process.argv.includes('--check')
 const only = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? ''
@@ -81,16 +81,16 @@ const child = (file: string, ...args: readonly string[]) =>
 
 console.log('\n| 1,000 concurrent three-step runs | wall, ms | peak memory, MB |\n|---|---|---|')
 for (const side of ['hand-written', 'troupe']) {
-  const { wallMs, peakMb } = child('concurrent.ts', side)
+  const { wallMs, peakMb } = child('memory/concurrent-runs.ts', side)
   console.log(`| ${side} | ${wallMs} | ${peakMb} |`)
 }
 
-const { runs, grownKb, listeners } = child('many-runs.ts')
+const { runs, grownKb, listeners } = child('memory/many-runs.ts')
 console.log(
   `\nAfter ${runs.toLocaleString('en')} runs the heap has grown by ${grownKb} kB; abort listeners left: ${listeners}.`,
 )
 
-const { children, oneMs, allMs, ratio, grownKb: grown, listeners: left } = child('parallel-subagents.ts')
+const { children, oneMs, allMs, ratio, grownKb: grown, listeners: left } = child('memory/parallel-subagents.ts')
 console.log(
   `\n${children} sub-agents at once in one parent take ${allMs} ms, one takes ${oneMs} ms: ${ratio}x. After 100 such runs the heap has grown by ${grown} kB; abort listeners left: ${left}.`,
 )

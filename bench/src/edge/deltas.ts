@@ -1,5 +1,5 @@
 import { measureInTurn, median, type Work, type Workload } from '../measure.ts'
-import { talker } from '../talker.ts'
+import { talker } from '../word-model.ts'
 import { benchStores } from './bench-stores.ts'
 import { type Layer, type Layers, layersOf } from './layers.ts'
 

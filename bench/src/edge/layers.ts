@@ -6,10 +6,10 @@ import { type ChatModel, pipe, type Store } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import type { Work } from '../measure.ts'
-import { ASKED } from '../talker.ts'
-import { byHandServer } from './by-hand-server.ts'
+import { ASKED } from '../word-model.ts'
+import { byHandServer } from './hand-written-server.ts'
 import { remoteReader } from './remote-reader.ts'
-import { inputOf, OWNER, readWhole, requestOf } from './requests.ts'
+import { inputOf, OWNER, readWhole, requestOf } from './run-request.ts'
 
 /** All that a delta goes through up to here. */
 export interface Layer {

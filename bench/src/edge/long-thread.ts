@@ -4,9 +4,9 @@ import { runner } from '@troupe/flow'
 import type { Message, Store } from '@troupe/kernel'
 import { expectText } from '../check-work.ts'
 import { measureInTurn, mediansOf, type Work } from '../measure.ts'
-import { talker } from '../talker.ts'
+import { talker } from '../word-model.ts'
 import { benchStores } from './bench-stores.ts'
-import { OWNER, readWhole, requestOf } from './requests.ts'
+import { OWNER, readWhole, requestOf } from './run-request.ts'
 
 const PRIOR = 10_000
 const PAGE = 1_000

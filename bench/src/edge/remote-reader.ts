@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { heardFrom } from '../heard-from.ts'
+import { heardFrom } from '../next-message.ts'
 import type { Errand, Read } from './http-reader.ts'
 
 /** A reader in another process. */

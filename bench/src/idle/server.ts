@@ -9,8 +9,8 @@ import { runner } from '@troupe/flow'
 import { type ChatModel, KernelError, type ModelPart, stream, type ThreadRef } from '@troupe/kernel'
 import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
-import { inputOf, OWNER } from '../edge/requests.ts'
-import { heardFrom } from '../heard-from.ts'
+import { inputOf, OWNER } from '../edge/run-request.ts'
+import { heardFrom } from '../next-message.ts'
 import type { Order } from './clients.ts'
 
 /** What the streams of one kind took. */

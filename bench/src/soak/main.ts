@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { median } from '../measure.ts'
 import type { Sample } from './server.ts'
-import { soakedServer } from './soaked-server.ts'
+import { soakedServer } from './server-process.ts'
 import { LAST_VISITS, type Sums, VISITS } from './visits.ts'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '10' } } })

@@ -7,8 +7,8 @@ import type { KernelError } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
-import { OWNER } from '../edge/requests.ts'
-import { desk } from './desk.ts'
+import { OWNER } from '../edge/run-request.ts'
+import { desk } from './soak-agent.ts'
 
 /** How the server is. */
 export interface Sample {

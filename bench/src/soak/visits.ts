@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Wish } from './desk.ts'
 import { expectStatus, HttpRun, type Reading } from './http-run.ts'
+import type { Wish } from './soak-agent.ts'
 
 /** Where a visit happens, and what it adds up to. */
 export interface Visit {

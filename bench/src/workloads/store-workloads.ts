@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Message, RecordCommand, Store } from '@troupe/kernel'
 import { postgresStore } from '@troupe/store-postgres'
 import { sqliteStore } from '@troupe/store-sqlite'
-import type { Workload } from './measure.ts'
+import type { Workload } from '../measure.ts'
 
 const BATCH = 1_000
 const EVENTS = 100

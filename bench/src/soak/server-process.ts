@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { heardFrom } from '../heard-from.ts'
+import { heardFrom } from '../next-message.ts'
 import type { Sample } from './server.ts'
 
 /** A server in another process that tells how it is. */

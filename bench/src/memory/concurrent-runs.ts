@@ -1,6 +1,6 @@
 /** Wall time and peak memory of 1,000 runs at once, of one side; started by main.ts in a process of its own. */
 import { existsSync, readFileSync } from 'node:fs'
-import { chatModelWorkloads } from './chat-model.ts'
+import { chatModelWorkloads } from '../workloads/chat-model-workloads.ts'
 
 /** In megabytes. On Linux a child begins with the peak of its parent in `maxRSS`, and with its own in `VmHWM`. */
 function peak(): number {

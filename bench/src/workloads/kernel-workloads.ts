@@ -1,6 +1,6 @@
 import { type Agent, type AgentEvent, type Callback, type EventDraft, pipe, type Sink, stream } from '@troupe/kernel'
 import { observe, startRun } from '@troupe/kernel/run'
-import type { Workload } from './measure.ts'
+import type { Workload } from '../measure.ts'
 
 const DELTAS = 5_000
 const part = { type: 'text-delta', delta: 'word ' } as const

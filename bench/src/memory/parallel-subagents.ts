@@ -4,7 +4,7 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { type ChatModel, type ModelPart, pipe, stream } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { AgentRegistry } from '@troupe/subagent'
-import { finder, handsIn } from './subagent.ts'
+import { finder, handsIn } from '../workloads/subagent-workloads.ts'
 
 const CHILDREN = 100
 const LATENCY_MS = 20

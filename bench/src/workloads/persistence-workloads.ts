@@ -7,9 +7,9 @@ import type { Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { countDeltas, expectText } from './check-work.ts'
-import type { Workload } from './measure.ts'
-import { talker } from './talker.ts'
+import { countDeltas, expectText } from '../check-work.ts'
+import type { Workload } from '../measure.ts'
+import { talker } from '../word-model.ts'
 
 const DELTAS = 5_000
 

@@ -2,8 +2,8 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { agentWithOptions, runner, sequential, setSubAgents } from '@troupe/flow'
 import { type Agent, type ChatModel, type Message, type ModelPart, type Store, stream } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { countDeltas, expectText } from './check-work.ts'
-import type { Workload } from './measure.ts'
+import { countDeltas, expectText } from '../check-work.ts'
+import type { Workload } from '../measure.ts'
 
 const CHAIN = 10
 const DELTAS = 5_000

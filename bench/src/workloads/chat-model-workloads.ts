@@ -11,8 +11,8 @@ import {
   type Tool,
 } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
-import { countDeltas, expectText } from './check-work.ts'
-import type { Workload } from './measure.ts'
+import { countDeltas, expectText } from '../check-work.ts'
+import type { Workload } from '../measure.ts'
 
 const STEPS = 10
 const DELTAS = 5_000

@@ -2,8 +2,8 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { type ChatModel, defineTool, type ModelPart, stream } from '@troupe/kernel'
 import { createRunContext, startRun } from '@troupe/kernel/run'
 import { type AgentDefinition, defineAgent, subagentTool } from '@troupe/subagent'
-import { expectText } from './check-work.ts'
-import type { Workload } from './measure.ts'
+import { expectText } from '../check-work.ts'
+import type { Workload } from '../measure.ts'
 
 const usage = { inputTokens: 1, outputTokens: 1 }
 

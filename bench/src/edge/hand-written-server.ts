@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChatModel } from '@troupe/kernel'
-import { ASKED } from '../talker.ts'
+import { ASKED } from '../word-model.ts'
 
 /** What one would write without a framework: each delta goes to the socket as it comes, and is kept nowhere. */
 export async function byHandServer(model: ChatModel): Promise<{ readonly url: string; close(): Promise<void> }> {
