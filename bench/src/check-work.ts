@@ -1,4 +1,4 @@
-/** Contract: throws if the work did not come to a text of this length. */
+/** Waits for a result. Contract: throws unless its text has this length. */
 export async function expectText(
   expected: number,
   work: PromiseLike<{ readonly text: string } | string>,
@@ -8,7 +8,7 @@ export async function expectText(
   if (length !== expected) throw new Error(`bench: expected ${expected} characters, got ${length}`)
 }
 
-/** Contract: throws if not as many deltas have arrived. */
+/** Reads a stream. Contract: throws unless it has this number of deltas. */
 export async function countDeltas(expected: number, events: AsyncIterable<{ readonly type: string }>): Promise<void> {
   let seen = 0
   for await (const { type } of events) if (type === 'text-delta') seen++

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@troupe/kernel'
 
-/** The system's clock, which knows how many timers are set. */
+/** The system clock, which counts its pending timers. */
 export class CountingClock implements Clock {
   pending = 0
 

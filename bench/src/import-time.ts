@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 
 const PROBE = `const start = performance.now(); await import(process.argv[1]); console.log(performance.now() - start)`
 
-/** Milliseconds to import a built entry in a fresh process; the median of nine. */
+/** Measures the milliseconds to import a built entry in a fresh process, as the median of nine. */
 export function importTime(entry: string): number {
   const args = ['--input-type=module', '--eval', PROBE, new URL(`../../${entry}`, import.meta.url).href]
   const times = Array.from({ length: 9 }, () => Number(execFileSync(process.execPath, args, { encoding: 'utf8' })))

@@ -21,19 +21,19 @@ const all = {
   'Chat model': chatModelWorkloads(),
   Flow: await flowWorkloads(),
   Stores: stores.workloads,
-  // Here the hand-written side is the same turn without records.
+  // The hand-written side is the same turn without records.
   Persistence: persistence.workloads,
-  // Here it is the same agent alone.
+  // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
 }
 if (check) {
-  // Here it is a server by hand.
+  // The hand-written side is a server of its own.
   const edge = await deltaWorkloads()
-  const kept = await checkBudgets([...Object.values(all).flat(), ...edge.workloads], only)
+  const held = await checkBudgets([...Object.values(all).flat(), ...edge.workloads], only)
   await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
-  process.exit(kept ? 0 : 1)
+  process.exit(held ? 0 : 1)
 }
 
 for (const [title, workloads] of Object.entries(all)) {

@@ -1,22 +1,22 @@
-/** Something that is done again and again. What stands around a round is not counted. */
+/** Work that is repeated in rounds. `prepare` and `clear` are called around a round and are not counted. */
 export interface Work {
   readonly run: () => Promise<unknown>
   readonly prepare?: () => Promise<unknown>
   readonly clear?: () => Promise<unknown>
 }
 
-/** One thing to measure: what is done once, and how many units of work that is. */
+/** A workload: both sides do the same work once, which is this number of units. */
 export interface Workload {
   readonly name: string
   readonly unit: string
   readonly units: number
   readonly handWritten: () => Promise<unknown>
   readonly troupe: () => Promise<unknown>
-  /** After the rounds of our side. */
+  /** Called after each round of our side. */
   readonly clear?: () => Promise<unknown>
 }
 
-/** Main-thread CPU in microseconds per unit, and how many times the hand-written loop that is. */
+/** Main-thread CPU in microseconds per unit, and its ratio to the hand-written loop. */
 export interface Measured {
   readonly name: string
   readonly unit: string
@@ -28,7 +28,7 @@ export interface Measured {
 const ROUNDS = 15
 const ROUND_MS = 150
 
-/** Measures both sides in turn and takes the medians: a busy machine hits both alike. */
+/** Measures both sides alternately and takes the medians, so that a busy machine slows both alike. */
 export async function measure({ name, unit, units, handWritten, troupe, clear }: Workload): Promise<Measured> {
   const rounds = await measureInTurn([{ run: handWritten }, { run: troupe, ...(clear && { clear }) }])
   const [loop, ours] = mediansOf(rounds) as [number, number]
@@ -41,16 +41,16 @@ export async function measure({ name, unit, units, handWritten, troupe, clear }:
   }
 }
 
-/** Microseconds of main-thread CPU that each work takes, round by round; every other round goes backwards. */
+/** Measures the main-thread CPU of each work in microseconds, round by round; every other round goes backwards. */
 export async function measureInTurn(works: readonly Work[]): Promise<readonly (readonly number[])[]> {
-  for (const work of works) await enough(work)
-  const often: number[] = []
-  for (const work of works) often.push(await enough(work))
+  for (const work of works) await timesPerRound(work)
+  const times: number[] = []
+  for (const work of works) times.push(await timesPerRound(work))
   const rounds: (readonly number[])[] = []
   for (let i = 0; i < ROUNDS; i++) {
     const round: number[] = []
     for (const at of i % 2 ? [...works.keys()].reverse() : works.keys()) {
-      round[at] = await cpu(works[at] as Work, often[at] as number)
+      round[at] = await cpu(works[at] as Work, times[at] as number)
     }
     rounds.push(round)
   }
@@ -63,10 +63,10 @@ export function mediansOf(rounds: readonly (readonly number[])[]): readonly numb
 }
 
 /**
- * How often work is done in a round; the first time this warms it up.
- * CPU time decides: on a busy machine the wall clock runs on while we do not, and a round of two cold runs measures nothing.
+ * Finds out how often work fits into a round; the first call also warms it up.
+ * CPU time decides, because on a busy machine the wall clock goes on while this process waits.
  */
-async function enough(work: Work): Promise<number> {
+async function timesPerRound(work: Work): Promise<number> {
   for (let times = 1; ; times *= 2) {
     const took = ((await cpu(work, times)) * times) / 1_000
     if (took > ROUND_MS / 2) return Math.ceil((times * ROUND_MS) / took)
@@ -82,7 +82,7 @@ async function cpu({ run, prepare, clear }: Work, times: number): Promise<number
   return (user + system) / times
 }
 
-/** The one in the middle. */
+/** The median of numbers. */
 export function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
 }

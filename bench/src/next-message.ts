@@ -1,17 +1,17 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** The next message of a child. Contract: rejects if it ends instead. */
-export function heardFrom<T>(child: ChildProcess): Promise<T> {
+/** Waits for the next message of a child process. Contract: rejects if the child ends instead. */
+export function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    const hear = (message: unknown) => {
-      child.off('exit', end)
+    const onMessage = (message: unknown) => {
+      child.off('exit', onExit)
       resolve(message as T)
     }
-    const end = (code: number | null) => {
-      child.off('message', hear)
+    const onExit = (code: number | null) => {
+      child.off('message', onMessage)
       reject(new Error(`bench: a child process ended with ${code}`))
     }
-    child.once('message', hear)
-    child.once('exit', end)
+    child.once('message', onMessage)
+    child.once('exit', onExit)
   })
 }

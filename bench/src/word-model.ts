@@ -1,20 +1,20 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { type ChatModel, type ModelPart, stream } from '@troupe/kernel'
 
-/** How a talker talks. */
-export interface Talk {
-  /** Whether each word comes in a turn of the event loop of its own, as from a socket. @default false */
+/** Options of `wordModel`. */
+export interface WordModelOptions {
+  /** Whether each word comes in its own round of the event loop, as from a socket. @default false */
   readonly oneByOne?: boolean
 }
 
-/** A model without latency that says so many words. */
-export function talker(deltas: number, { oneByOne = false }: Talk = {}): ChatModel {
+/** A model without latency that answers with this number of deltas, one word each. */
+export function wordModel(deltas: number, { oneByOne = false }: WordModelOptions = {}): ChatModel {
   return {
     name: 'bench',
     stream: () =>
       stream<ModelPart>(async (sink) => {
         for (let i = 0; i < deltas; i++) {
-          if (oneByOne) await nextTurn()
+          if (oneByOne) await nextTick()
           const wait = sink.write({ type: 'text-delta', delta: 'word ' })
           if (wait) await wait
         }
@@ -23,5 +23,12 @@ export function talker(deltas: number, { oneByOne = false }: Talk = {}): ChatMod
   }
 }
 
-/** What such a model is asked, where it is called by hand. */
-export const ASKED = { instruction: '', messages: [], tools: [], options: {}, step: '', idempotencyKey: '' } as const
+/** The request for such a model where it is called directly. */
+export const EMPTY_REQUEST = {
+  instruction: '',
+  messages: [],
+  tools: [],
+  options: {},
+  step: '',
+  idempotencyKey: '',
+} as const

@@ -5,7 +5,7 @@ import type { Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { sqliteStore } from '@troupe/store-sqlite'
 
-/** A store in memory and one in a file of its own. */
+/** A store in memory and one in a SQLite file. */
 export interface BenchStores extends AsyncDisposable {
   readonly memory: Store
   readonly sqlite: Store

@@ -1,19 +1,19 @@
 import { measureInTurn, median, type Work, type Workload } from '../measure.ts'
-import { talker } from '../word-model.ts'
+import { wordModel } from '../word-model.ts'
 import { benchStores } from './bench-stores.ts'
 import { type Layer, type Layers, layersOf } from './layers.ts'
 
-/** How deltas come: all at once, or each in a turn of the event loop of its own, as from the socket of a real model. */
+/** How deltas arrive: all at once, or each in its own round of the event loop, as from the socket of a real model. */
 const PACES = [
   { name: 'in a burst', deltas: 5_000, oneByOne: false },
   { name: 'one by one', deltas: 500, oneByOne: true },
 ] as const
 
-/** What the way to the reader takes, layer by layer, as tables. */
+/** Makes tables of the cost of a delta from the model to the reader, layer by layer. */
 export async function* deltaTables(): AsyncGenerator<string> {
   for (const { name, deltas, oneByOne } of PACES) {
     await using stores = benchStores()
-    const model = talker(deltas, { oneByOne })
+    const model = wordModel(deltas, { oneByOne })
     await using memory = await layersOf(model, deltas, stores.memory)
     await using sqlite = await layersOf(model, deltas, stores.sqlite)
     const works = [...memory.layers, ...sqlite.layers, memory.byHand].map(({ work }) => work)
@@ -32,7 +32,7 @@ export async function* deltaTables(): AsyncGenerator<string> {
   }
 }
 
-/** What a layer comes to, what it adds to the one before it in the same round, and its share of the whole way. */
+/** The cost up to a layer, what the layer adds in the same round, and its share of the whole cost. */
 function cells(rounds: readonly (readonly number[])[], at: number): string {
   const here = (round: readonly number[]) => round[at] as number
   const added = (round: readonly number[]) => here(round) - (at === 0 ? 0 : (round[at - 1] as number))
@@ -40,22 +40,22 @@ function cells(rounds: readonly (readonly number[])[], at: number): string {
   return `${median(rounds.map(here)).toFixed(2)} | ${median(rounds.map(added)).toFixed(2)} | ${Math.round(share * 100)} %`
 }
 
-/** Places of layers. */
+/** Indexes of layers. */
 const MODEL = 0
 const AG_UI = -3
 const HTTP = -1
 
-/** The ways that have a budget, beside one by hand. */
+/** The workloads that have a budget, each beside a hand-written side. */
 export async function deltaWorkloads(): Promise<{ readonly workloads: readonly Workload[] } & AsyncDisposable> {
   const stack = new AsyncDisposableStack()
   const stores = stack.use(benchStores())
   const [burst, single] = PACES
   const open = async ({ deltas, oneByOne }: (typeof PACES)[number], kind: 'memory' | 'sqlite') =>
-    stack.use(await layersOf(talker(deltas, { oneByOne }), deltas, stores[kind]))
+    stack.use(await layersOf(wordModel(deltas, { oneByOne }), deltas, stores[kind]))
   const memory = await open(burst, 'memory')
   const sqlite = await open(burst, 'sqlite')
   const slow = await open(single, 'memory')
-  const at = ({ layers }: Layers, place: number) => (layers.at(place) as Layer).work
+  const at = ({ layers }: Layers, index: number) => (layers.at(index) as Layer).work
   const overHttp = (name: string, units: number, all: Layers) =>
     workload(`a delta over HTTP, on a thread ${name}`, units, all.byHand.work, at(all, HTTP))
   return {

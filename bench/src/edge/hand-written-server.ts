@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChatModel } from '@troupe/kernel'
-import { ASKED } from '../word-model.ts'
+import { EMPTY_REQUEST } from '../word-model.ts'
 
-/** What one would write without a framework: each delta goes to the socket as it comes, and is kept nowhere. */
-export async function byHandServer(model: ChatModel): Promise<{ readonly url: string; close(): Promise<void> }> {
+/** The server that one would write without a framework: it writes each delta to the socket and stores nothing. */
+export async function handWrittenServer(model: ChatModel): Promise<{ readonly url: string; close(): Promise<void> }> {
   const { signal } = new AbortController()
   const server = createServer(async (request, response) => {
     let body = ''
@@ -14,13 +14,13 @@ export async function byHandServer(model: ChatModel): Promise<{ readonly url: st
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     let seq = 0
     const send = async (event: object) => {
-      const room = response.write(`id: ${runId}:${++seq}\ndata: ${JSON.stringify(event)}\n\n`)
-      if (!room) await once(response, 'drain')
+      const hasRoom = response.write(`id: ${runId}:${++seq}\ndata: ${JSON.stringify(event)}\n\n`)
+      if (!hasRoom) await once(response, 'drain')
     }
     const messageId = `${runId}-1`
     await send({ type: 'RUN_STARTED', threadId, runId })
     await send({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant' })
-    for await (const part of model.stream(ASKED, { signal })) {
+    for await (const part of model.stream(EMPTY_REQUEST, { signal })) {
       if (part.type === 'text-delta') await send({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta: part.delta })
     }
     await send({ type: 'TEXT_MESSAGE_END', messageId })

@@ -1,12 +1,13 @@
-/** Reads answers over HTTP in a process of its own, so that what reading takes is not counted; started by remote-reader.ts. */
+/** Reads answers over HTTP in its own process, so that the cost of reading is not counted; remote-reader.ts starts it. */
 import { Agent, request } from 'node:http'
 
-/** One request, and what came of it. */
-export interface Errand {
+/** A request to send. */
+export interface ReadTask {
   readonly url: string
   readonly body: string
 }
-export interface Read {
+/** The answer that was read. */
+export interface ReadResult {
   readonly deltas: number
   readonly finished: boolean
   readonly status: number
@@ -14,7 +15,7 @@ export interface Read {
 
 const agent = new Agent({ keepAlive: true })
 
-function read({ url, body }: Errand): Promise<Read> {
+function read({ url, body }: ReadTask): Promise<ReadResult> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
     const sent = request(url, { method: 'POST', headers, agent }, (response) => {
@@ -36,5 +37,5 @@ function read({ url, body }: Errand): Promise<Read> {
 }
 
 process.on('disconnect', () => process.exit(0))
-process.on('message', async (errand: Errand) => process.send?.(await read(errand)))
+process.on('message', async (task: ReadTask) => process.send?.(await read(task)))
 process.send?.('ready')

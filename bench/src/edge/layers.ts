@@ -6,19 +6,19 @@ import { type ChatModel, pipe, type Store } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import type { Work } from '../measure.ts'
-import { ASKED } from '../word-model.ts'
-import { byHandServer } from './hand-written-server.ts'
+import { EMPTY_REQUEST } from '../word-model.ts'
+import { handWrittenServer } from './hand-written-server.ts'
 import { remoteReader } from './remote-reader.ts'
 import { inputOf, OWNER, readWhole, requestOf } from './run-request.ts'
 
-/** All that a delta goes through up to here. */
+/** All layers that a delta passes up to this one. */
 export interface Layer {
   readonly name: string
   readonly work: Work
 }
 
 export interface Layers extends AsyncDisposable {
-  /** From the model alone to a reader over HTTP, one more each time. */
+  /** From the model alone to a reader over HTTP, each with one layer more than the one before. */
   readonly layers: readonly Layer[]
   /** From the model to a reader over HTTP, without a framework. */
   readonly byHand: Layer
@@ -26,7 +26,7 @@ export interface Layers extends AsyncDisposable {
 
 const { signal } = new AbortController()
 
-/** The way of so many deltas, which the model has to say, to whoever reads them. */
+/** Builds the layers for a model that answers with this number of deltas. */
 export async function layersOf(model: ChatModel, deltas: number, store: Store): Promise<Layers> {
   const agent = chatModelAgent({ name: 'bench', model })
   const messages = messageLifecycle({ store, publish: () => undefined })
@@ -36,11 +36,11 @@ export async function layersOf(model: ChatModel, deltas: number, store: Store): 
   const agUi = new AgUiAgent({ runner: recorded, store, appName: OWNER.app, userId: OWNER.user })
   const handler = agUiHandler({ runner: recorded, store, owner: OWNER })
   const server = await agUiServer(handler)
-  const byHand = await byHandServer(model)
+  const byHand = await handWrittenServer(model)
   const reader = await remoteReader()
 
   const used: string[] = []
-  /** A run on a thread of its own, up to where its records are written. */
+  /** A run on a new thread, until its records are written. */
   const onThread = (work: (threadId: string) => Promise<unknown>): Work => ({
     async run() {
       const threadId = `t${crypto.randomUUID()}`
@@ -96,11 +96,11 @@ const QUESTION = { id: 'u1', role: 'user', content: 'Go.' } as const
 
 async function readByHand(model: ChatModel, deltas: number): Promise<void> {
   let seen = 0
-  for await (const part of model.stream(ASKED, { signal })) if (part.type === 'text-delta') seen++
+  for await (const part of model.stream(EMPTY_REQUEST, { signal })) if (part.type === 'text-delta') seen++
   expectDeltas(deltas, seen)
 }
 
-/** By the pipe, as each layer takes them from the one before. */
+/** Counts deltas through `pipe`, which is how each layer reads the one before. */
 async function pipedDeltas(
   deltas: number,
   type: string,
@@ -119,7 +119,7 @@ function expectDeltas(expected: number, seen: number): void {
   if (seen !== expected) throw new Error(`bench: expected ${expected} deltas, got ${seen}`)
 }
 
-/** The sequence at the end says how many events came before. */
+/** The sequence number of the last event says how many events there were. */
 function checkEnd({ end }: { readonly end: string }, deltas: number): void {
   const seq = Number(/.*^id: \S+:(\d+)$/ms.exec(end)?.[1])
   if (!(seq > deltas) || !end.includes('"RUN_FINISHED"')) throw new Error(`bench: a run did not finish: ${end}`)

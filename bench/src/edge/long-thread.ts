@@ -4,7 +4,7 @@ import { runner } from '@troupe/flow'
 import type { Message, Store } from '@troupe/kernel'
 import { expectText } from '../check-work.ts'
 import { measureInTurn, mediansOf, type Work } from '../measure.ts'
-import { talker } from '../word-model.ts'
+import { wordModel } from '../word-model.ts'
 import { benchStores } from './bench-stores.ts'
 import { OWNER, readWhole, requestOf } from './run-request.ts'
 
@@ -12,7 +12,7 @@ const PRIOR = 10_000
 const PAGE = 1_000
 const REF = { ...OWNER, threadId: 'long' }
 
-/** What a thread of 10,000 messages costs, as a table. */
+/** Makes a table of the cost of a thread with 10,000 messages. */
 export async function longThreadTable(): Promise<string> {
   await using stores = benchStores()
   const [memory, sqlite] = [worksOn(stores.memory), worksOn(stores.sqlite)]
@@ -24,11 +24,11 @@ export async function longThreadTable(): Promise<string> {
   ].join('\n')
 }
 
-/** Contract: each round has the thread anew, so that what turns add to it stays little beside what is there. */
+/** Contract: each round starts with a new thread, so that it hardly grows. */
 function worksOn(store: Store): readonly { readonly name: string; readonly work: Work }[] {
-  const agent = chatModelAgent({ name: 'bench', model: talker(1) })
-  const desk = runner({ agent, store })
-  const handler = agUiHandler({ runner: desk, store, owner: OWNER })
+  const agent = chatModelAgent({ name: 'bench', model: wordModel(1) })
+  const threadRunner = runner({ agent, store })
+  const handler = agUiHandler({ runner: threadRunner, store, owner: OWNER })
   const get = (path: string) => handler(new Request(`http://localhost/threads/${REF.threadId}/${path}`))
   const onLongThread = (run: () => Promise<unknown>): Work => ({
     run,
@@ -46,7 +46,10 @@ function worksOn(store: Store): readonly { readonly name: string; readonly work:
   }
   return [
     { name: 'reading it from the store', work: onLongThread(readAll) },
-    { name: 'a turn of the runner', work: onLongThread(() => expectText(5, desk.query('Go.', { session: REF }))) },
+    {
+      name: 'a turn of the runner',
+      work: onLongThread(() => expectText(5, threadRunner.query('Go.', { session: REF }))),
+    },
     {
       name: 'a turn over AG-UI',
       work: onLongThread(async () => {
@@ -78,7 +81,7 @@ async function seed({ threads, leases }: Store): Promise<void> {
   await leases.release(REF, token)
 }
 
-/** Questions and answers of a sentence each. */
+/** Questions and answers with one sentence each. */
 const PAST: readonly Message[] = Array.from({ length: PRIOR }, (_, i): Message => {
   const content = `Message ${i} of a long conversation about the weather in Beijing and elsewhere.`
   return i % 2

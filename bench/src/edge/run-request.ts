@@ -1,6 +1,6 @@
 import type { RunAgentInput } from '@troupe/ag-ui'
 
-/** Whose threads these are. */
+/** The owner of all threads. */
 export const OWNER = { app: 'bench', user: 'bench' } as const
 
 /** The input of a run with one question. */
@@ -9,13 +9,13 @@ export function inputOf(threadId: string, runId: string = `r-${threadId}`): RunA
   return { threadId, runId, protocolVersion: '1.0', messages: [message], tools: [], context: [] }
 }
 
-/** The same as a request. */
+/** The HTTP request of a run with one question. */
 export function requestOf(threadId: string, runId?: string): Request {
   const headers = { 'content-type': 'application/json' }
   return new Request('http://localhost/', { method: 'POST', headers, body: JSON.stringify(inputOf(threadId, runId)) })
 }
 
-/** Takes a whole answer in; gives its size and how it ends. */
+/** Reads a whole response; returns its size and its last bytes. */
 export async function readWhole(response: Response): Promise<{ readonly bytes: number; readonly end: string }> {
   let last: Uint8Array = new Uint8Array()
   let bytes = 0

@@ -1,13 +1,13 @@
-/** Opens streams in a process of its own, and leaves when it is told to; started by server.ts. */
+/** Opens streams in its own process and closes them on command; server.ts starts it. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** What the clients are told. */
-export type Order =
-  /** Opens a stream for each request, which is sent as it is. Answered when each has its first delta. */
-  { readonly open: readonly string[]; readonly port: number } | { readonly leave: true }
+/** A command for the clients. */
+export type ClientCommand =
+  /** Opens a stream for each request, which is sent as it is; the reply comes when each stream has its first delta. */
+  { readonly open: readonly string[]; readonly port: number } | { readonly close: true }
 
-/** How many at a time, so that the queue of the listening socket is long enough. */
+/** Streams opened at a time, so that the queue of the listening socket is long enough. */
 const AT_ONCE = 100
 
 const sockets: Socket[] = []
@@ -17,27 +17,28 @@ function open(port: number, request: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request))
     sockets.push(socket)
-    let begun = ''
+    let received = ''
     let pings = 0
+    let started = false
     socket.on('data', (chunk) => {
       const text = chunk.toString()
       if (text.includes(': ping') && pings++ === 0) pinged++
-      if (begun === 'yes') return
-      begun += text
-      if (!begun.includes('TEXT_MESSAGE_CONTENT')) return
-      begun = 'yes'
+      if (started) return
+      received += text
+      if (!received.includes('TEXT_MESSAGE_CONTENT')) return
+      started = true
       resolve()
     })
     socket.on('error', reject)
-    socket.on('close', () => reject(new Error(`closed: ${begun.slice(0, 300)}`)))
+    socket.on('close', () => reject(new Error(`closed: ${received.slice(0, 300)}`)))
   })
 }
 
 process.on('disconnect', () => process.exit(0))
-process.on('message', async (order: Order) => {
-  if ('open' in order) {
-    for (let i = 0; i < order.open.length; i += AT_ONCE) {
-      await Promise.all(order.open.slice(i, i + AT_ONCE).map((request) => open(order.port, request)))
+process.on('message', async (command: ClientCommand) => {
+  if ('open' in command) {
+    for (let i = 0; i < command.open.length; i += AT_ONCE) {
+      await Promise.all(command.open.slice(i, i + AT_ONCE).map((request) => open(command.port, request)))
     }
     process.send?.({ open: sockets.length })
   } else {

@@ -1,11 +1,11 @@
-/** What open streams take while nothing happens: `pnpm bench:idle [streams]`. */
+/** Measures open streams while nothing happens: `pnpm bench:idle [streams]`. */
 import { execFileSync } from 'node:child_process'
 import type { IdleFigures } from './server.ts'
 
 const streams = Number(process.argv[2] ?? 5_000)
-/** Of each process: a socket for each stream, and what Node has open itself. */
+/** Open files of each process: one socket for each stream, and those of Node itself. */
 const files = streams + 200
-/** What may stay of each stream, and in all; less cannot be told from noise. */
+/** Memory that may remain for each stream, and in all; less than that is noise. */
 const LEFT_KB = 0.5
 const NOISE_KB = 500
 
@@ -15,10 +15,10 @@ const KINDS = {
   shared: 'all of one run, in memory',
 }
 
-// Node has raised it to what is allowed.
+// Node has already raised the limit to the allowed maximum.
 const limit = execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim()
 if (limit !== 'unlimited' && Number(limit) < files) {
-  console.log(`Skipped: ${streams} streams need ${files} open files and ${limit} are allowed (ulimit -n).`)
+  console.log(`Skipped: ${streams} streams need ${files} open files, but only ${limit} are allowed (ulimit -n).`)
   process.exit()
 }
 
@@ -42,12 +42,12 @@ for (const [kind, name] of Object.entries(KINDS)) {
   ]
   console.log(`| ${cells.join(' | ')} |`)
   const { timers, connections, runs } = left
-  if (timers + connections + runs > 0) wrong.push(`${name}: left are ${JSON.stringify(left)}`)
-  if (leftKb > Math.max(NOISE_KB, streams * LEFT_KB)) wrong.push(`${name}: ${Math.round(leftKb)} kB are left`)
+  if (timers + connections + runs > 0) wrong.push(`${name}: not released: ${JSON.stringify(left)}`)
+  if (leftKb > Math.max(NOISE_KB, streams * LEFT_KB)) wrong.push(`${name}: ${Math.round(leftKb)} kB are not released`)
 }
 console.log(
   wrong.length === 0
-    ? '\nWhen the clients have left and the threads are deleted, the heap is as it was and no timer, connection or run is left.'
+    ? '\nAfter the clients have left and the threads are deleted, the heap is as before and no timer, connection or run remains.'
     : `\nFAIL\n${wrong.join('\n')}`,
 )
 process.exitCode = wrong.length === 0 ? 0 : 1

@@ -1,4 +1,4 @@
-/** Serves streams that are silent and tells what they take; started with --expose-gc by main.ts. */
+/** Serves silent streams and prints what they cost; main.ts starts it with --expose-gc. */
 import { fork } from 'node:child_process'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,31 +10,31 @@ import { type ChatModel, KernelError, type ModelPart, stream, type ThreadRef } f
 import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
 import { inputOf, OWNER } from '../edge/run-request.ts'
-import { heardFrom } from '../next-message.ts'
-import type { Order } from './clients.ts'
+import { nextMessage } from '../next-message.ts'
+import type { ClientCommand } from './clients.ts'
 
-/** What the streams of one kind took. */
+/** The cost of the streams of one kind. */
 export interface IdleFigures {
   readonly streams: number
   readonly heapKb: number
   readonly rssKb: number
   /** Milliseconds of main-thread CPU in a second while nothing happens. */
   readonly cpuMsPerSecond: number
-  /** How much of that time the event loop was not free, the waiting for a disk included. */
+  /** The share of that time in which the event loop was busy, including waits for a disk. */
   readonly busy: number
-  /** How much larger the heap is after the same streams once more, when the clients have gone and the threads are deleted. */
+  /** The growth of the heap after the same streams once more, when the clients have left and the threads are deleted. */
   readonly leftKb: number
   readonly left: { readonly timers: number; readonly connections: number; readonly runs: number }
 }
 
 const [, , kind = 'memory', count = '5000', idleMs = '20000'] = process.argv
-/** Whether all streams follow one run, or each has its own. */
+/** Whether all streams follow one run. */
 const shared = kind === 'shared'
 const streams = Number(count)
-/** So many streams come before those that are measured. */
+/** The number of streams before those that are measured. */
 const WARM_UP = 200
 
-/** Says one word, then nothing until it is stopped. */
+/** A model that says one word and then nothing until it is aborted. */
 const silent: ChatModel = {
   name: 'silent',
   stream: (_, { signal }) =>
@@ -61,9 +61,9 @@ const server = await agUiServer(handler)
 const { port } = server.server.address() as AddressInfo
 const clients = fork(new URL('./clients.ts', import.meta.url), { execArgv: ['--no-warnings'] })
 
-async function tell(order: Order): Promise<Record<string, number>> {
-  clients.send(order)
-  return heardFrom(clients)
+async function send(command: ClientCommand): Promise<Record<string, number>> {
+  clients.send(command)
+  return nextMessage(clients)
 }
 
 const HEAD = 'HTTP/1.1\r\nhost: localhost\r\n'
@@ -74,8 +74,8 @@ function start(threadId: string): string {
   return `POST / ${HEAD}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
-/** Contract: gives when every run and connection has ended. */
-async function emptied(): Promise<void> {
+/** Waits until every run and connection has ended, then deletes all threads. */
+async function clearAll(): Promise<void> {
   for (let i = 0; i < 600; i++) {
     const connections = await new Promise<number>((resolve) => server.server.getConnections((_, n) => resolve(n)))
     if (agent.activeExecutions === 0 && connections === 0) break
@@ -85,14 +85,14 @@ async function emptied(): Promise<void> {
     const threads = await store.threads.list(OWNER, { limit: 1_000 })
     if (threads.length === 0) return
     for (const { ref } of threads) {
-      await closed(ref)
+      await waitForLog(ref)
       await store.threads.delete(ref)
     }
   }
 }
 
-/** The log is closed a moment after the run has ended. */
-async function closed(ref: ThreadRef): Promise<void> {
+/** Waits for the end of a run log, which is closed shortly after its run has ended. */
+async function waitForLog(ref: ThreadRef): Promise<void> {
   const { signal } = new AbortController()
   const end = store.runLog.follow(ref, `r-${ref.threadId}`, { after: Number.MAX_SAFE_INTEGER, signal })
   for await (const _ of end);
@@ -107,35 +107,35 @@ async function memory(): Promise<{ readonly heap: number; readonly rss: number }
   return { heap: (heapUsed + external) / 1_024, rss: rss / 1_024 }
 }
 
-async function opened(count: number): Promise<void> {
+async function openStreams(count: number): Promise<void> {
   const requests = Array.from({ length: count }, (_, i) =>
     shared ? (i === 0 ? start('one') : follow) : start(`t${i}`),
   )
-  const { open } = await tell({ open: requests, port })
+  const { open } = await send({ open: requests, port })
   if (open !== count) throw new Error(`bench: expected ${count} streams, got ${open}`)
 }
 
-// What is loaded and compiled by the first streams is no cost of the others.
-await opened(WARM_UP)
-await tell({ leave: true })
-await emptied()
+// The first streams load and compile code, which is not a cost of the others.
+await openStreams(WARM_UP)
+await send({ close: true })
+await clearAll()
 const [timers, before] = [clock.pending, await memory()]
 
-await opened(streams)
+await openStreams(streams)
 const open = await memory()
 const from = process.threadCpuUsage()
 const loop = performance.eventLoopUtilization()
 await pause(Number(idleMs))
 const { user, system } = process.threadCpuUsage(from)
 const { utilization: busy } = performance.eventLoopUtilization(loop)
-const { pinged } = await tell({ leave: true })
+const { pinged } = await send({ close: true })
 if (Number(idleMs) > 16_000 && pinged !== streams)
-  throw new Error(`bench: ${pinged} of ${streams} streams were kept alive`)
-await emptied()
+  throw new Error(`bench: only ${pinged} of ${streams} streams got a keep-alive`)
+await clearAll()
 const once = await memory()
-await opened(streams)
-await tell({ leave: true })
-await emptied()
+await openStreams(streams)
+await send({ close: true })
+await clearAll()
 const twice = await memory()
 
 const figures: IdleFigures = {

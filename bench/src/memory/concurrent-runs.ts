@@ -1,9 +1,9 @@
-/** Wall time and peak memory of 1,000 runs at once, of one side; started by main.ts in a process of its own. */
+/** Measures wall time and peak memory of 1,000 runs at once, of one side; main.ts starts it in its own process. */
 import { existsSync, readFileSync } from 'node:fs'
 import { chatModelWorkloads } from '../workloads/chat-model-workloads.ts'
 
-/** In megabytes. On Linux a child begins with the peak of its parent in `maxRSS`, and with its own in `VmHWM`. */
-function peak(): number {
+/** Peak memory in megabytes. On Linux `maxRSS` of a child includes the peak of its parent, `VmHWM` does not. */
+function peakMemory(): number {
   const status = existsSync('/proc/self/status') ? readFileSync('/proc/self/status', 'utf8') : ''
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? process.resourceUsage().maxRSS) / 1024
 }
@@ -15,4 +15,4 @@ for (let i = 0; i < 3; i++) await work?.()
 const start = performance.now()
 for (let i = 0; i < 10; i++) await work?.()
 const wallMs = (performance.now() - start) / 10
-console.log(JSON.stringify({ wallMs: Math.round(wallMs), peakMb: Math.round(peak()) }))
+console.log(JSON.stringify({ wallMs: Math.round(wallMs), peakMb: Math.round(peakMemory()) }))

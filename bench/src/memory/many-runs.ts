@@ -1,4 +1,4 @@
-/** Runs one agent 100,000 times and tells how much the heap has grown; started with --expose-gc by main.ts. */
+/** Runs one agent 100,000 times and prints how much the heap has grown; main.ts starts it with --expose-gc. */
 import { getEventListeners } from 'node:events'
 import { chatModelAgent } from '@troupe/chat-model'
 import { type ChatModel, type ModelPart, stream } from '@troupe/kernel'

@@ -1,16 +1,16 @@
-/** Runs one and a hundred sub-agents in one parent, on a model that takes 20 ms, and tells the time and what stays in memory; started with --expose-gc by main.ts. */
+/** Runs one and a hundred sub-agents in one parent, on a model that takes 20 ms, and prints the time and the growth of the heap; main.ts starts it with --expose-gc. */
 import { getEventListeners } from 'node:events'
 import { chatModelAgent } from '@troupe/chat-model'
 import { type ChatModel, type ModelPart, pipe, stream } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { AgentRegistry } from '@troupe/subagent'
-import { finder, handsIn } from '../workloads/subagent-workloads.ts'
+import { completingModel, finder } from '../workloads/subagent-workloads.ts'
 
 const CHILDREN = 100
 const LATENCY_MS = 20
 const ROUNDS = 9
 
-const fast = handsIn()
+const fast = completingModel()
 const slow: ChatModel = {
   name: 'slow',
   stream: (request, options) =>
@@ -20,8 +20,8 @@ const slow: ChatModel = {
     }),
 }
 
-/** A model that calls the agent so many times, and then is done. */
-function calls(count: number): ChatModel {
+/** A model that calls the agent this number of times and then finishes. */
+function callingModel(count: number): ChatModel {
   return {
     name: 'lead',
     stream: ({ messages }) =>
@@ -46,7 +46,12 @@ const input = { messages: [{ id: 'u1', role: 'user', content: 'Go.' }] } as cons
 function leadOf(count: number, model: ChatModel) {
   const registry = new AgentRegistry({ factory: chatModelAgent, model })
   registry.registerAgent(finder)
-  const lead = chatModelAgent({ name: 'lead', model: calls(count), tools: registry.tools(), toolConcurrency: CHILDREN })
+  const lead = chatModelAgent({
+    name: 'lead',
+    model: callingModel(count),
+    tools: registry.tools(),
+    toolConcurrency: CHILDREN,
+  })
   return async () => {
     let done = 0
     for await (const event of startRun(lead, input, { signal })) {

@@ -1,9 +1,9 @@
 import type { AgUiEvent, RunAgentInput } from '@troupe/ag-ui'
 
-/** What a client has read of a run. */
+/** The part of a run that a client has read. */
 export interface Reading {
   readonly text: string
-  /** The last sequence. Contract: no event was left out or came twice. */
+  /** The last sequence number. Contract: no event is missing or came twice. */
   readonly seq: number
   readonly pings: number
   readonly end: AgUiEvent | undefined
@@ -11,15 +11,15 @@ export interface Reading {
 
 type Resume = NonNullable<RunAgentInput['resume']>
 
-/** What happens while a run is read. */
+/** Options of `HttpRun.start`. */
 export interface StartOptions {
-  /** So many events, then the connection is closed; the run goes on. */
+  /** The number of events after which the client closes the connection, while the run continues. */
   readonly leaveAfter?: number
-  /** Called when the run has begun. */
+  /** Called when the response has begun. */
   readonly onFirst?: () => void
 }
 
-/** One run on a thread as a client sees it. */
+/** One run on a thread as a client sees it, over HTTP. */
 export class HttpRun {
   readonly #url: string
   readonly #threadId: string
@@ -31,20 +31,20 @@ export class HttpRun {
   }
 
   async start(
-    said: { readonly text: string } | { readonly resume: Resume },
+    input: { readonly text: string } | { readonly resume: Resume },
     { leaveAfter = Number.POSITIVE_INFINITY, onFirst = () => {} }: StartOptions = {},
   ): Promise<Reading> {
-    const messages = 'text' in said ? [{ id: crypto.randomUUID(), role: 'user', content: said.text }] : []
-    const resume = 'resume' in said ? said.resume : undefined
+    const messages = 'text' in input ? [{ id: crypto.randomUUID(), role: 'user', content: input.text }] : []
+    const resume = 'resume' in input ? input.resume : undefined
     const { runId } = this
-    const input = { threadId: this.#threadId, runId, protocolVersion: '1.0', messages, tools: [], context: [], resume }
+    const body = { threadId: this.#threadId, runId, protocolVersion: '1.0', messages, tools: [], context: [], resume }
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(this.#url, { method: 'POST', headers, body: JSON.stringify(input) })
+    const response = await fetch(this.#url, { method: 'POST', headers, body: JSON.stringify(body) })
     if (response.ok) onFirst()
     return this.#read(response, 0, leaveAfter)
   }
 
-  /** Goes on after what was read before. */
+  /** Continues after this sequence number. */
   async follow(after: number): Promise<Reading> {
     const headers = { 'last-event-id': `${this.runId}:${after}` }
     return this.#read(await fetch(`${this.#path}?protocolVersion=1.0`, { headers }), after, Number.POSITIVE_INFINITY)
@@ -68,14 +68,14 @@ export class HttpRun {
       rest = frames.pop() ?? ''
       for (const frame of frames) {
         if (frame.startsWith(':')) reading.pings++
-        else this.#take(frame, reading)
+        else this.#add(frame, reading)
       }
       if (reading.seq >= leaveAfter) break
     }
     return reading
   }
 
-  #take(frame: string, reading: { -readonly [Key in keyof Reading]: Reading[Key] }): void {
+  #add(frame: string, reading: { -readonly [Key in keyof Reading]: Reading[Key] }): void {
     const [, seq, json = ''] = /^id: \S+:(\d+)\ndata: (.*)$/s.exec(frame) ?? []
     const event = JSON.parse(json) as AgUiEvent
     if (Number(seq) !== reading.seq + 1) throw new Error(`run ${this.runId}: ${seq} comes after ${reading.seq}`)
@@ -85,7 +85,7 @@ export class HttpRun {
   }
 }
 
-/** Contract: throws unless it is this one; the body is read. */
+/** Reads the body of a response. Contract: throws unless it has this status. */
 export async function expectStatus(response: Response, status: number): Promise<string> {
   const text = await response.text()
   if (response.status !== status) throw new Error(`expected HTTP ${status}, got ${response.status} ${text}`)

@@ -1,20 +1,20 @@
 import { fork } from 'node:child_process'
-import { heardFrom } from '../next-message.ts'
+import { nextMessage } from '../next-message.ts'
 import type { Sample } from './server.ts'
 
-/** A server in another process that tells how it is. */
-export interface SoakedServer {
+/** The server of the soak test in another process. */
+export interface ServerProcess {
   readonly url: string
   sample(): Promise<Sample>
-  /** Contract: the last sample, when everything is closed. */
+  /** Stops the server. Contract: returns the last sample, taken when everything is closed. */
   stop(): Promise<Sample>
 }
 
-export async function soakedServer(): Promise<SoakedServer> {
+export async function serverProcess(): Promise<ServerProcess> {
   const child = fork(new URL('./server.ts', import.meta.url), { execArgv: ['--no-warnings', '--expose-gc'] })
-  const ask = (order: string) => {
-    child.send(order)
-    return heardFrom<Sample>(child)
+  const ask = (command: string) => {
+    child.send(command)
+    return nextMessage<Sample>(child)
   }
-  return { url: await heardFrom<string>(child), sample: () => ask('sample'), stop: () => ask('stop') }
+  return { url: await nextMessage<string>(child), sample: () => ask('sample'), stop: () => ask('stop') }
 }

@@ -1,4 +1,4 @@
-/** The server of the soak, in a process of its own; started with --expose-gc by soaked-server.ts. */
+/** The server of the soak test in its own process; server-process.ts starts it with --expose-gc. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { AgUiAgent, agUiHandler, SessionManager } from '@troupe/ag-ui'
 import { agUiServer } from '@troupe/ag-ui/node'
@@ -8,24 +8,24 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { CountingClock } from '../counting-clock.ts'
 import { benchStores } from '../edge/bench-stores.ts'
 import { OWNER } from '../edge/run-request.ts'
-import { desk } from './soak-agent.ts'
+import { soakAgent } from './soak-agent.ts'
 
-/** How the server is. */
+/** The state of the server. */
 export interface Sample {
   readonly heap: number
   readonly rss: number
-  /** Runs that are under way. */
+  /** Active runs. */
   readonly active: number
   readonly timers: number
-  /** Runs whose end was recorded, and payments made. */
+  /** Runs whose end was recorded. */
   readonly recorded: number
   readonly paid: number
   /** How often each error was reported. */
   readonly reports: Readonly<Record<string, number>>
 }
 
-/** A day in ten minutes. */
-const TIMES = 144
+/** A day in ten minutes: all lifetimes are divided by this. */
+const SPEED_UP = 144
 
 const stores = benchStores()
 const store = stores.sqlite
@@ -39,15 +39,15 @@ let recorded = 0
 
 const messages = messageLifecycle({ store, clock, report, publish: () => undefined, onDone: () => void recorded++ })
 const callbacks = [messages, toolLifecycle({ messages })]
-const agent = desk(() => paid++)
+const agent = soakAgent(() => paid++)
 const sessions = new SessionManager({
   store,
   clock,
   report,
-  sessionTimeoutMs: 1_200_000 / TIMES,
-  // A question that nobody answers is kept for an hour.
-  maxPendingMs: 3_600_000 / TIMES,
-  sweepIntervalMs: 300_000 / TIMES,
+  sessionTimeoutMs: 1_200_000 / SPEED_UP,
+  // An unanswered question is kept for an hour.
+  maxPendingMs: 3_600_000 / SPEED_UP,
+  sweepIntervalMs: 300_000 / SPEED_UP,
 })
 sessions.start()
 const served = new AgUiAgent({
@@ -60,7 +60,7 @@ const served = new AgUiAgent({
   clock,
   report,
 })
-const limits = { keepAliveMs: 15_000 / TIMES }
+const limits = { keepAliveMs: 15_000 / SPEED_UP }
 const handler = agUiHandler({ agent: served, store, owner: OWNER, clock, report, limits })
 const server = await agUiServer(handler)
 
@@ -74,8 +74,8 @@ async function sample(): Promise<Sample> {
   return { heap: heapUsed + external, rss, active, timers: clock.pending, recorded, paid, reports }
 }
 
-process.on('message', async (order) => {
-  if (order === 'sample') return void process.send?.(await sample())
+process.on('message', async (command) => {
+  if (command === 'sample') return void process.send?.(await sample())
   await messages.flush()
   await server.stop()
   await sessions[Symbol.asyncDispose]()

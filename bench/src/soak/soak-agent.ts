@@ -3,23 +3,23 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { agentWithOptions, setSubAgents } from '@troupe/flow'
 import { type Agent, type ChatModel, defineTool, type Message, textOf } from '@troupe/kernel'
 
-/** What a user message asks for; `id` comes back in the answer. */
-export interface Wish {
+/** The task in a user message; its `id` is repeated in the answer. */
+export interface SoakTask {
   readonly id: string
-  /** Called one after the other. */
+  /** The tools to call, one after the other. */
   readonly tools?: readonly string[]
-  /** Whether a colleague answers. */
+  /** Whether another agent answers. */
   readonly transfer?: boolean
-  /** Words before the answer, a moment after each other. */
+  /** The number of words before the answer, a millisecond apart. */
   readonly words?: number
-  /** How long the model says nothing first. */
+  /** How long the model is silent first. */
   readonly silentMs?: number
 }
 
 const PARAMETERS = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
 
-/** A desk that does what it is asked for, with a colleague. `paid` is told each payment. */
-export function desk(paid: () => void): Agent {
+/** An agent that does the tasks of users, with a second agent to transfer to. `onPayment` is called for each payment. */
+export function soakAgent(onPayment: () => void): Agent {
   const tools = [
     defineTool({ name: 'look', description: 'Looks.', parameters: PARAMETERS, invoke: ({ n }) => `saw ${n}` }),
     defineTool({
@@ -36,7 +36,7 @@ export function desk(paid: () => void): Agent {
       parameters: PARAMETERS,
       needsApproval: () => true,
       invoke() {
-        paid()
+        onPayment()
         return 'paid'
       },
     }),
@@ -47,12 +47,12 @@ export function desk(paid: () => void): Agent {
   ])
 }
 
-/** Goes by what it is shown alone. */
+/** A model that depends on its messages alone. */
 const model: ChatModel = {
-  name: 'obedient',
+  name: 'soak',
   async *stream({ messages, tools, idempotencyKey: callId }, { signal }) {
-    const asked = messages.findLastIndex(isWish)
-    const { id, tools: wanted = [], transfer, words = 0, silentMs } = JSON.parse(contentOf(messages[asked])) as Wish
+    const asked = messages.findLastIndex(isTask)
+    const { id, tools: wanted = [], transfer, words = 0, silentMs } = JSON.parse(contentOf(messages[asked])) as SoakTask
     const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool')
     const canTransfer = tools.some(({ name }) => name === 'transfer_to_agent')
     const call = transfer && canTransfer ? 'transfer_to_agent' : wanted[results.length]
@@ -74,8 +74,8 @@ const model: ChatModel = {
   },
 }
 
-/** What a colleague has said is shown as words of a user too. */
-function isWish(message: Message): boolean {
+/** The messages of another agent have the role `user` too, but they are not JSON. */
+function isTask(message: Message): boolean {
   return message.role === 'user' && contentOf(message).startsWith('{')
 }
 

@@ -1,116 +1,116 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expectStatus, HttpRun, type Reading } from './http-run.ts'
-import type { Wish } from './soak-agent.ts'
+import type { SoakTask } from './soak-agent.ts'
 
-/** Where a visit happens, and what it adds up to. */
+/** The thread that a client visits, and the totals that it adds to. */
 export interface Visit {
   readonly url: string
   readonly threadId: string
-  readonly sums: Sums
+  readonly totals: Totals
   readonly below: (end: number) => number
 }
 
-/** What the visits have done, to be compared with what the server has. */
-export interface Sums {
+/** Totals of all visits, to be compared with those of the server. */
+export interface Totals {
   runs: number
   paid: number
   pings: number
 }
 
-/** Kinds of traffic by name. Contract: each throws if what it gets is not what it asked for, and leaves a thread that can be used. */
+/** Kinds of traffic by name. Contract: each throws unless it gets the expected answer, and leaves its thread usable. */
 export const VISITS: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   async talk(visit) {
-    await answered(visit, { words: visit.below(60) })
+    await ask(visit, { words: visit.below(60) })
   },
   async tools(visit) {
-    await answered(visit, { tools: ['look', 'look'] })
+    await ask(visit, { tools: ['look', 'look'] })
   },
   async failing(visit) {
-    await answered(visit, { tools: ['break', 'look'] })
+    await ask(visit, { tools: ['break', 'look'] })
   },
   async transfer(visit) {
-    await answered(visit, { transfer: true, tools: ['look'] })
+    await ask(visit, { transfer: true, tools: ['look'] })
   },
   async thinking(visit) {
-    await answered(visit, { silentMs: 250 })
+    await ask(visit, { silentMs: 250 })
   },
   async approval(visit) {
-    const wish = wishOf({ tools: ['look', 'pay'] })
-    const interruptId = await asked(visit, wish)
+    const task = taskOf({ tools: ['look', 'pay'] })
+    const interruptId = await askForApproval(visit, task)
     const approved = visit.below(3) > 0
-    if (approved) visit.sums.paid++
-    const run = begun(visit)
-    check(wish, await run.start({ resume: [{ interruptId, status: 'resolved', payload: { approved } }] }))
+    if (approved) visit.totals.paid++
+    const run = newRun(visit)
+    check(task, await run.start({ resume: [{ interruptId, status: 'resolved', payload: { approved } }] }))
   },
   async unanswered(visit) {
-    await asked(visit, wishOf({ tools: ['pay'] }))
+    await askForApproval(visit, taskOf({ tools: ['pay'] }))
   },
   async cutOff(visit) {
-    const wish = wishOf({ words: 40 })
-    const run = begun(visit)
-    const before = await run.start({ text: JSON.stringify(wish) }, { leaveAfter: 2 + visit.below(30) })
+    const task = taskOf({ words: 40 })
+    const run = newRun(visit)
+    const before = await run.start({ text: JSON.stringify(task) }, { leaveAfter: 2 + visit.below(30) })
     const after = await run.follow(before.seq)
-    // The whole run may have come before the connection was closed.
-    check(wish, { ...after, text: before.text + after.text, end: after.end ?? before.end })
+    // All events may have arrived before the connection was closed.
+    check(task, { ...after, text: before.text + after.text, end: after.end ?? before.end })
   },
   async cancelled(visit) {
-    const run = begun(visit)
+    const run = newRun(visit)
     const { promise: first, resolve: onFirst } = Promise.withResolvers<void>()
-    const reading = run.start({ text: JSON.stringify(wishOf({ words: 1_000 })) }, { onFirst })
+    const reading = run.start({ text: JSON.stringify(taskOf({ words: 1_000 })) }, { onFirst })
     const [{ end }] = await Promise.all([reading, first.then(() => run.cancel())])
     if (outcomeOf(end)?.type !== 'cancelled') throw new Error(`expected a cancelled run, got ${JSON.stringify(end)}`)
   },
   async abandoned(visit) {
-    const wish = wishOf({ words: 20 })
-    await begun(visit).start({ text: JSON.stringify(wish) }, { leaveAfter: 3 })
-    await idle(visit)
+    const task = taskOf({ words: 20 })
+    await newRun(visit).start({ text: JSON.stringify(task) }, { leaveAfter: 3 })
+    await waitUntilIdle(visit)
     const page = await expectStatus(await fetch(`${visit.url}/threads/${visit.threadId}/messages?limit=1000`), 200)
-    if (!page.includes(`Done ${wish.id}`)) throw new Error(`the answer ${wish.id} was not stored`)
+    if (!page.includes(`Done ${task.id}`)) throw new Error(`the answer ${task.id} was not stored`)
   },
   async reopened(visit) {
-    const wish = await answered(visit, {})
+    const task = await ask(visit, {})
     const text = await expectStatus(
       await fetch(`${visit.url}/threads/${visit.threadId}/connect?protocolVersion=1.0`),
       200,
     )
-    if (!text.includes(`Done ${wish.id}`) || !text.includes('MESSAGES_SNAPSHOT')) throw new Error(`reopened: ${text}`)
+    if (!text.includes(`Done ${task.id}`) || !text.includes('MESSAGES_SNAPSHOT')) throw new Error(`reopened: ${text}`)
   },
   async deleted(visit) {
-    await answered(visit, {})
+    await ask(visit, {})
     await expectStatus(await fetch(`${visit.url}/threads/${visit.threadId}`, { method: 'DELETE' }), 204)
   },
 }
 
-/** After these a thread takes no more messages. */
+/** The visits after which a thread accepts no more messages. */
 export const LAST_VISITS: ReadonlySet<string> = new Set(['unanswered', 'deleted'])
 
-async function answered(visit: Visit, wanted: Omit<Wish, 'id'>): Promise<Wish> {
-  const wish = wishOf(wanted)
-  const reading = await begun(visit).start({ text: JSON.stringify(wish) })
-  check(wish, reading)
-  visit.sums.pings += reading.pings
-  return wish
+async function ask(visit: Visit, asked: Omit<SoakTask, 'id'>): Promise<SoakTask> {
+  const task = taskOf(asked)
+  const reading = await newRun(visit).start({ text: JSON.stringify(task) })
+  check(task, reading)
+  visit.totals.pings += reading.pings
+  return task
 }
 
-/** Gives the id of the question. */
-async function asked(visit: Visit, wish: Wish): Promise<string> {
-  const { end } = await begun(visit).start({ text: JSON.stringify(wish) })
+/** Returns the id of the question. */
+async function askForApproval(visit: Visit, task: SoakTask): Promise<string> {
+  const { end } = await newRun(visit).start({ text: JSON.stringify(task) })
   const outcome = outcomeOf(end)
   const [question] = outcome?.type === 'interrupt' ? outcome.interrupts : []
   if (question?.reason !== 'approval') throw new Error(`expected a question, got ${JSON.stringify(end)}`)
   return question.id
 }
 
-function begun({ url, threadId, sums }: Visit): HttpRun {
-  sums.runs++
+function newRun({ url, threadId, totals }: Visit): HttpRun {
+  totals.runs++
   return new HttpRun(url, threadId)
 }
 
-function wishOf(wanted: Omit<Wish, 'id'>): Wish {
-  return { id: crypto.randomUUID(), ...wanted }
+function taskOf(asked: Omit<SoakTask, 'id'>): SoakTask {
+  return { id: crypto.randomUUID(), ...asked }
 }
 
-function check({ id, tools = [] }: Wish, { text, end }: Reading): void {
+function check({ id, tools = [] }: SoakTask, { text, end }: Reading): void {
   const answer = `Done ${id}: ${tools.length} results.`
   if (text.endsWith(answer) && outcomeOf(end)?.type === 'success') return
   throw new Error(`expected ${answer}, got ${JSON.stringify({ text, end })}`)
@@ -120,8 +120,8 @@ function outcomeOf(end: Reading['end']) {
   return end?.type === 'RUN_FINISHED' ? end.outcome : undefined
 }
 
-/** Until nothing runs on a thread. */
-async function idle({ url, threadId }: Visit): Promise<void> {
+/** Waits until no run is active on a thread. */
+async function waitUntilIdle({ url, threadId }: Visit): Promise<void> {
   for (let i = 0; i < 1_000; i++) {
     const thread = JSON.parse(await expectStatus(await fetch(`${url}/threads/${threadId}`), 200)) as { runId?: string }
     if (thread.runId === undefined) return

@@ -24,7 +24,7 @@ const finish = (reason: 'stop' | 'tool-calls'): ModelPart => ({
 const STOP = finish('stop')
 const CALLS = finish('tool-calls')
 
-/** A model without latency: a tool call per step until the history has enough results, then an answer in deltas. */
+/** A model without latency: one tool call per step until the history has enough results, then an answer in deltas. */
 function model(steps: number, deltas: number): ChatModel {
   return {
     name: 'bench',
@@ -78,28 +78,17 @@ const add = defineTool({
 
 const question: Message = { id: 'u1', role: 'user', content: 'Go.' }
 
-/** What one would write without a framework: the model, the tools, and again. */
-async function loop(chat: ChatModel, history: readonly Message[], show?: (delta: string) => void): Promise<string> {
+/** The loop that one would write without a framework: call the model, run the tools, repeat. */
+async function loop(chat: ChatModel, history: readonly Message[]): Promise<string> {
   const messages = history.slice()
   const { signal } = new AbortController()
   for (;;) {
-    let text = ''
-    const calls = new Map<string, { id: string; name: string; arguments: string }>()
+    const answer: Answer = { text: '', calls: new Map() }
     const request = { instruction: '', messages, tools: [], options: {}, step: '', idempotencyKey: '' }
-    for await (const part of chat.stream(request, { signal })) {
-      if (part.type === 'text-delta') {
-        text += part.delta
-        show?.(part.delta)
-      } else if (part.type === 'tool-call-start')
-        calls.set(part.callId, { id: part.callId, name: part.name, arguments: '' })
-      else if (part.type === 'tool-call-delta') {
-        const open = calls.get(part.callId)
-        if (open) open.arguments += part.delta
-      }
-    }
-    const toolCalls = [...calls.values()]
-    messages.push({ id: 'a', role: 'assistant', content: text, toolCalls })
-    if (toolCalls.length === 0) return text
+    for await (const part of chat.stream(request, { signal })) addPart(answer, part)
+    const toolCalls = [...answer.calls.values()]
+    messages.push({ id: 'a', role: 'assistant', content: answer.text, toolCalls })
+    if (toolCalls.length === 0) return answer.text
     const results = await Promise.all(
       toolCalls.map(async ({ arguments: json }) => {
         const { a, b } = JSON.parse(json)
@@ -112,7 +101,23 @@ async function loop(chat: ChatModel, history: readonly Message[], show?: (delta:
   }
 }
 
-/** The same as a stream of events to a consumer. */
+/** An answer of a model, as far as it has arrived. */
+interface Answer {
+  text: string
+  readonly calls: Map<string, { id: string; name: string; arguments: string }>
+}
+
+function addPart(answer: Answer, part: ModelPart): void {
+  if (part.type === 'text-delta') answer.text += part.delta
+  else if (part.type === 'tool-call-start')
+    answer.calls.set(part.callId, { id: part.callId, name: part.name, arguments: '' })
+  else if (part.type === 'tool-call-delta') {
+    const open = answer.calls.get(part.callId)
+    if (open) open.arguments += part.delta
+  }
+}
+
+/** One model call as a stream of events, without a framework. */
 async function* streamed(
   chat: ChatModel,
   history: readonly Message[],
@@ -142,7 +147,7 @@ function agentOf(chat: ChatModel, handlers: readonly AgentHandler[] = []): Agent
   return chatModelAgent({ name: 'bench', model: chat, tools: [add], handlers, maxIterations: 100 })
 }
 
-/** A long history in which every second answer called a tool. */
+/** A long history in which every second answer calls a tool. */
 function historyWithCalls(length: number): readonly Message[] {
   const turns = Array.from({ length: length / 4 }, (_, i): Message[] => [
     { id: `u${i}`, role: 'user', content: 'Hm?' },

@@ -10,7 +10,7 @@ const DELTAS = 5_000
 const PRIOR = 10_000
 const usage = { inputTokens: 1, outputTokens: 1 }
 
-/** A model without latency that always says the same. */
+/** A model without latency that always gives the same parts. */
 function model(...parts: readonly ModelPart[]): ChatModel {
   return {
     name: 'bench',
@@ -24,8 +24,8 @@ function model(...parts: readonly ModelPart[]): ChatModel {
   }
 }
 
-/** One that hands over. */
-function handsOver(agentName: string): ChatModel {
+/** A model that transfers to an agent. */
+function transferModel(agentName: string): ChatModel {
   const callId = 'c1'
   return model(
     { type: 'tool-call-start', callId, name: 'transfer_to_agent' },
@@ -35,37 +35,38 @@ function handsOver(agentName: string): ChatModel {
   )
 }
 
-/** One that answers. */
-function answers(deltas: number): ChatModel {
+/** A model that answers with this number of deltas. */
+function answeringModel(deltas: number): ChatModel {
   const words = Array.from({ length: deltas }, (): ModelPart => ({ type: 'text-delta', delta: 'word ' }))
   return model(...words, { type: 'finish', reason: 'stop', usage })
 }
 
-/** What one would write without a framework: whom the model names gets the word, and sees what was said. */
+/** The loop that one would write without a framework: the agent that the model names continues, with the history as context. */
 async function loop(
   models: Readonly<Record<string, ChatModel>>,
   first: string,
   history: readonly Message[],
-  show?: (delta: string) => void,
 ): Promise<string> {
   const messages = history.slice()
   const { signal } = new AbortController()
-  let speaker = first
+  let agentName = first
   for (;;) {
     let text = ''
     let args = ''
     const request = { instruction: '', messages, tools: [], options: {}, step: '', idempotencyKey: '' }
-    for await (const part of (models[speaker] as ChatModel).stream(request, { signal })) {
-      if (part.type === 'text-delta') {
-        text += part.delta
-        show?.(part.delta)
-      } else if (part.type === 'tool-call-delta') args += part.delta
+    for await (const part of (models[agentName] as ChatModel).stream(request, { signal })) {
+      if (part.type === 'text-delta') text += part.delta
+      else if (part.type === 'tool-call-delta') args += part.delta
     }
     if (args === '') return text
-    const said = `For context: [${speaker}] called tool: \`transfer_to_agent\` with arguments: ${args}.`
+    const said = `For context: [${agentName}] called tool: \`transfer_to_agent\` with arguments: ${args}.`
     messages.push({ id: 'a', role: 'user', content: said })
-    messages.push({ id: 't', role: 'user', content: `For context: [${speaker}] \`transfer_to_agent\` tool returned.` })
-    speaker = JSON.parse(args).agent_name
+    messages.push({
+      id: 't',
+      role: 'user',
+      content: `For context: [${agentName}] \`transfer_to_agent\` tool returned.`,
+    })
+    agentName = JSON.parse(args).agent_name
   }
 }
 
@@ -80,17 +81,17 @@ const agentOf = (name: string, chat: ChatModel): Agent => chatModelAgent({ name,
 const question: Message = { id: 'u1', role: 'user', content: 'Go.' }
 
 function chainOf(length: number): { readonly agent: Agent; readonly models: Record<string, ChatModel> } {
-  const models: Record<string, ChatModel> = { [`a${length}`]: answers(1) }
+  const models: Record<string, ChatModel> = { [`a${length}`]: answeringModel(1) }
   let agent = agentOf(`a${length}`, models[`a${length}`] as ChatModel)
   for (let i = length - 1; i >= 0; i--) {
-    const chat = handsOver(`a${i + 1}`)
+    const chat = transferModel(`a${i + 1}`)
     models[`a${i}`] = chat
     agent = setSubAgents(agentOf(`a${i}`, chat), [agentWithOptions(agent, { disallowTransferToParent: true })])
   }
   return { agent, models }
 }
 
-/** A thread that two agents have talked in. */
+/** The history of a thread with two agents. */
 function longThread(): readonly Message[] {
   return Array.from({ length: PRIOR }, (_, i): Message => {
     const content = `Message ${i}.`
@@ -116,7 +117,7 @@ async function longStore(messages: readonly Message[]): Promise<Pick<Store, 'thr
 export async function flowWorkloads(): Promise<readonly Workload[]> {
   const [one, ten] = [chainOf(1), chainOf(CHAIN)]
   const [oneRunner, tenRunner] = [runner({ agent: one.agent }), runner({ agent: ten.agent })]
-  const words = answers(DELTAS)
+  const words = answeringModel(DELTAS)
   let deep = agentOf('leaf', words)
   for (let i = 0; i < 5; i++) deep = sequential({ name: `flow-${i}`, agents: [deep] })
   const deepRunner = runner({ agent: deep })

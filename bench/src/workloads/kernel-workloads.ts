@@ -9,7 +9,7 @@ async function* model(deltas: number): AsyncGenerator<typeof part> {
   for (let i = 0; i < deltas; i++) yield part
 }
 
-/** What one would write without a framework: the same events, one generator, no guarantees. */
+/** The generator that one would write without a framework: the same events, without guarantees. */
 async function* handWritten(deltas: number): AsyncGenerator<{ type: string; delta?: string; text?: string }> {
   yield { type: 'run-start' }
   yield { type: 'message-start' }
@@ -22,9 +22,9 @@ async function* handWritten(deltas: number): AsyncGenerator<{ type: string; delt
   yield { type: 'run-end' }
 }
 
-/** An agent that hands a model's deltas on, through the pipe. */
-function telling(deltas: number): Agent {
-  const tell = async (sink: Sink<EventDraft>, messageId: string) => {
+/** An agent that passes on the deltas of a model through `pipe`. */
+function pipingAgent(deltas: number): Agent {
+  const write = async (sink: Sink<EventDraft>, messageId: string) => {
     let text = ''
     await sink.write({ type: 'message-start', messageId })
     await pipe(model(deltas), {
@@ -36,17 +36,17 @@ function telling(deltas: number): Agent {
     await sink.write({ type: 'message-end', message: { id: messageId, role: 'assistant', content: text } })
   }
   return {
-    name: 'telling',
-    description: 'Tells what the model says.',
-    run: (_input, ctx) => stream((sink) => tell(sink, ctx.ids.next())),
+    name: 'piping',
+    description: 'Passes on what the model says.',
+    run: (_input, ctx) => stream((sink) => write(sink, ctx.ids.next())),
   }
 }
 
-/** The same as a third party would write it. */
-function generating(deltas: number): Agent {
+/** The same agent as an async generator, as a third party would write it. */
+function generatorAgent(deltas: number): Agent {
   return {
-    name: 'generating',
-    description: 'Tells what the model says.',
+    name: 'generator',
+    description: 'Passes on what the model says.',
     async *run(_input, ctx) {
       const messageId = ctx.ids.next()
       let text = ''
@@ -60,7 +60,7 @@ function generating(deltas: number): Agent {
   }
 }
 
-/** Agents around an agent, each observing the next. */
+/** Wraps an agent in this number of agents, each of which observes the next. */
 function nested(agent: Agent, depth: number): Agent {
   if (depth === 0) return agent
   const inner = nested(agent, depth - 1)
@@ -85,7 +85,7 @@ async function expecting(deltas: number, work: Promise<number>): Promise<void> {
   if (seen !== deltas) throw new Error(`bench: expected ${deltas} deltas, got ${seen}`)
 }
 
-function turn(name: string, troupe: () => AsyncIterable<AgentEvent>): Workload {
+function shortRun(name: string, troupe: () => AsyncIterable<AgentEvent>): Workload {
   return {
     name,
     unit: 'run',
@@ -105,15 +105,15 @@ function deltas(name: string, troupe: () => AsyncIterable<AgentEvent>): Workload
   }
 }
 
-/** What the kernel itself costs, before any plugin. */
+/** Workloads of the kernel alone, without a plugin. */
 export function kernelWorkloads(): readonly Workload[] {
-  const [short, long] = [telling(1), telling(DELTAS)]
+  const [short, long] = [pipingAgent(1), pipingAgent(DELTAS)]
   const five = nested(long, 5)
-  const generator = generating(DELTAS)
+  const generator = generatorAgent(DELTAS)
   return [
-    turn('one short run, iterated', () => startRun(short, input)),
-    { ...turn('one short run, awaited', () => startRun(short, input)), troupe: async () => startRun(short, input) },
-    turn('one short run, with a callback', () => startRun(short, input, { callbacks: [callback] })),
+    shortRun('one short run, iterated', () => startRun(short, input)),
+    { ...shortRun('one short run, awaited', () => startRun(short, input)), troupe: async () => startRun(short, input) },
+    shortRun('one short run, with a callback', () => startRun(short, input, { callbacks: [callback] })),
     deltas('a streamed delta', () => startRun(long, input)),
     deltas('a streamed delta, with a callback', () => startRun(long, input, { callbacks: [callback] })),
     deltas('a streamed delta, through five agents more', () => startRun(five, input)),

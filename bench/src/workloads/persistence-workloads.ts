@@ -9,16 +9,16 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { countDeltas, expectText } from '../check-work.ts'
 import type { Workload } from '../measure.ts'
-import { talker } from '../word-model.ts'
+import { wordModel } from '../word-model.ts'
 
 const DELTAS = 5_000
 
-/** The same turns of a thread, without records and with them; what is written is waited for. */
+/** The same turns of a thread without and with records, including the time until they are written. */
 function onStore(name: string, store: Store): readonly Workload[] {
   const messages = messageLifecycle({ store, publish: () => undefined })
   const callbacks = [messages, toolLifecycle({ messages })]
   const runners = (deltas: number) => {
-    const agent = chatModelAgent({ name: 'bench', model: talker(deltas) })
+    const agent = chatModelAgent({ name: 'bench', model: wordModel(deltas) })
     return { without: runner({ agent, store }), with: runner({ agent, store, callbacks }) }
   }
   const [long, short] = [runners(DELTAS), runners(1)]
@@ -47,7 +47,7 @@ function onStore(name: string, store: Store): readonly Workload[] {
   ]
 }
 
-/** What the records of a run cost beside the run without them. */
+/** Workloads of runs with records, beside the same runs without them. */
 export function persistenceWorkloads(): { readonly workloads: readonly Workload[]; close(): Promise<void> } {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
   const sqlite = sqliteStore({ path: join(folder, 'bench.db') })

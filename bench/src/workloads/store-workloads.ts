@@ -13,7 +13,7 @@ const PRIOR = 10_000
 const PAGE = 100
 const ref = { app: 'bench', user: 'anna', threadId: 'thread' }
 
-/** Gives a new number each time, so that no row is written twice. */
+/** The last number given out; each row gets a new one, so that no row is written twice. */
 let last = 0
 const next = () => ++last
 const times = <T>(n: number, make: () => T): T[] => Array.from({ length: n }, make)
@@ -34,8 +34,8 @@ const toolCall = (): RecordCommand => ({
   },
 })
 
-/** A store with a thread that we hold. */
-async function hold(store: Store, threadId: string) {
+/** Opens a thread and acquires its lease. */
+async function acquire(store: Store, threadId: string) {
   const own = { ...ref, threadId }
   await store.threads.open(own)
   const { token } = await store.leases.acquire(own, { runId: `run-${threadId}`, ttlMs: 1e12 })
@@ -44,7 +44,7 @@ async function hold(store: Store, threadId: string) {
   return { own, commit }
 }
 
-/** What one would write without a store: the same rows in tables of the same shape, in statements of as many rows. */
+/** Writes the same rows without a store: tables of the same shape, statements with as many rows. */
 function handWritten(path: string) {
   const db = new DatabaseSync(path)
   db.exec('pragma journal_mode = wal; pragma synchronous = full')
@@ -98,14 +98,14 @@ function handWritten(path: string) {
   }
 }
 
-/** Everything below lies in one folder. Contract: `close` removes it. */
+/** Workloads of the SQLite store beside `node:sqlite` alone. Contract: `close` removes their folder. */
 export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: () => Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
   const store = sqliteStore({ path: join(folder, 'store.db') })
   const raw = handWritten(join(folder, 'raw.db'))
   const old = handWritten(join(folder, 'old.db'))
-  const { commit } = await hold(store, 'written')
-  const { own: read, commit: fill } = await hold(store, 'read')
+  const { commit } = await acquire(store, 'written')
+  const { own: read, commit: fill } = await acquire(store, 'read')
   await fill(times(PRIOR, message))
   await old.messages(times(PRIOR, message))
   const records = { ...ref, threadId: 'records' }
@@ -171,7 +171,7 @@ export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: 
   }
 }
 
-/** Rows a second by the wall clock, of 100 batches of 1,000 small rows; PostgreSQL only where `DATABASE_URL` says which. */
+/** Measures rows a second by the wall clock, in 100 batches of 1,000 small rows; PostgreSQL only if `DATABASE_URL` is set. */
 export async function storeThroughput(): Promise<readonly { readonly name: string; readonly rowsPerSecond: number }[]> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
   const url = process.env.DATABASE_URL
@@ -182,7 +182,7 @@ export async function storeThroughput(): Promise<readonly { readonly name: strin
     ...(url ? [['PostgreSQL', postgresStore({ url, schema: `troupe_bench_${process.pid}` })] as const] : []),
   ]
   for (const [where, store] of stores) {
-    const { own, commit } = await hold(store, 'throughput')
+    const { own, commit } = await acquire(store, 'throughput')
     await store.records.apply(own, [{ type: 'run-start', run: { runId: 'run', agentName: 'a', startedAt: 1 } }])
     const perSecond = async (name: string, work: () => Promise<unknown>) => {
       for (let i = 0; i < 5; i++) await work()

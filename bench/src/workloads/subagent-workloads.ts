@@ -7,8 +7,8 @@ import type { Workload } from '../measure.ts'
 
 const usage = { inputTokens: 1, outputTokens: 1 }
 
-/** A model that hands in its result at once. */
-export function handsIn(): ChatModel {
+/** A model that completes its task at once. */
+export function completingModel(): ChatModel {
   const parts: readonly ModelPart[] = [
     { type: 'tool-call-start', callId: 'c1', name: 'complete_task' },
     { type: 'tool-call-delta', callId: 'c1', delta: '{"result":"Found"}' },
@@ -27,7 +27,7 @@ export function handsIn(): ChatModel {
   }
 }
 
-/** An agent that hands in a text. */
+/** An agent whose result is a text. */
 export const finder: AgentDefinition<{ readonly task: string }, string> = defineAgent({
   name: 'finder',
   description: 'Finds it.',
@@ -42,9 +42,9 @@ const completeTask = defineTool({
   invoke: ({ result }) => result,
 })
 
-/** An agent as a tool beside the same agent alone. */
+/** Workloads of an agent as a tool, beside the same agent alone. */
 export function subagentWorkloads(): readonly Workload[] {
-  const model = handsIn()
+  const model = completingModel()
   const alone = chatModelAgent({ name: 'finder', model, tools: [{ tool: completeTask, returnDirectly: true }] })
   const tool = subagentTool(finder, { factory: chatModelAgent, model })
   const call = { callId: 'c1', onAction() {}, onInterrupt() {} }
