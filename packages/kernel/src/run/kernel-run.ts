@@ -4,9 +4,9 @@ import { internals, type KernelContext } from '../context/kernel-context.ts'
 import { KernelError } from '../data/error.ts'
 import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
+import { safeReport } from '../kit/safe-report.ts'
 import { Channel } from '../stream/channel.ts'
 import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
-import { report, reportToConsole } from './listeners.ts'
 import { observe } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
 import type { RunCore } from './run-core.ts'
@@ -216,7 +216,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   #report(cause: unknown): void {
-    report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+    safeReport(this.#options.report)(KernelError.from(cause))
   }
 
   async #record(

@@ -8,7 +8,7 @@ import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
 import { checkOption, checkOptionNames, type OptionNames } from '../data/option.ts'
 import { kernelRun } from './kernel-run.ts'
-import { Listeners, reportToConsole } from './listeners.ts'
+import { Listeners } from './listeners.ts'
 import { checkAgent } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
 import { RunCore } from './run-core.ts'
@@ -58,7 +58,7 @@ const ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', thread: 'session'
 function createCore(settings: RunSettings & RunHost, who: string): RunCore {
   // A host may have members of its own.
   if (!settings?.open && !settings?.around && !settings?.cancelling) checkOptionNames(who, settings, SETTINGS, ALIASES)
-  const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
+  const { callbacks = [], clock = systemClock, report, canInterrupt = false } = settings
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
   if (typeof runId !== 'string' || runId === '') {
