@@ -109,5 +109,7 @@ export type {
   ThreadStore,
   ToolCallRecord,
 } from './store/store.ts'
-export type { PipeStream, Sink } from './stream/stream.ts'
+export type { StreamOptions } from './stream/channel.ts'
+export type { Sink } from './stream/sink.ts'
+export type { PipeStream } from './stream/stream.ts'
 export { stream } from './stream/stream.ts'

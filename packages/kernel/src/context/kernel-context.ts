@@ -7,7 +7,7 @@ import type { RunCore } from '../run/run-core.ts'
 import type { RunIds } from '../run/run-ids.ts'
 import type { ThreadRef } from '../store/store.ts'
 import { handled } from '../stream/channel.ts'
-import type { Sink } from '../stream/stream.ts'
+import type { Sink } from '../stream/sink.ts'
 import type { Clock } from './clock.ts'
 import {
   type CancelMode,

@@ -148,7 +148,14 @@ describe('an event', () => {
     return rest
   }
   const own = { runId: 'R', agentName: 'inner', runPath: [] }
-  const nested = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['outer'], parentCallId: 'outer-0' }
+  const nested = {
+    runId: 'R/tool:0:0',
+    agentName: 'inner',
+    runPath: ['outer'],
+    parentRunId: 'R',
+    parentCallId: 'outer-0',
+    origin: 'outer-0',
+  }
 
   test.each([
     {},

@@ -9,7 +9,8 @@ import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
 import { messageOf, unanswered } from '../history.ts'
-import { mapStream, pipe, type Sink } from '../stream/stream.ts'
+import type { Sink } from '../stream/sink.ts'
+import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import { checkAgent } from './observe.ts'
 import type { RunHost } from './run.ts'
@@ -109,7 +110,7 @@ const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { core: outer.core, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
+  const parent = { runId: outer.runId, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -119,6 +120,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     cancelling,
     depth: depth + 1,
     parent,
+    outer: outer.core,
   })
 }
 

@@ -5,7 +5,7 @@ import type { Json } from '../data/json.ts'
 import { type Message, textOf } from '../data/message.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
-import type { Sink } from '../stream/stream.ts'
+import type { Sink } from '../stream/sink.ts'
 import { CLOSING } from './abort-state.ts'
 import type { RunCore } from './run-core.ts'
 

@@ -8,7 +8,7 @@ import type { OpenEnd, OpenEnds } from './open-ends.ts'
 interface SpannedRun {
   readonly runId: string
   readonly session: ThreadRef
-  readonly parent: { readonly core: { readonly runId: string }; readonly spanId: string } | undefined
+  readonly parent: { readonly runId: string; readonly spanId: string } | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
@@ -66,7 +66,7 @@ export class RunSpans {
       component,
       name,
       runId,
-      ...(parent && { parentRunId: parent.core.runId }),
+      ...(parent && { parentRunId: parent.runId }),
       spanId: `${runId}/${position}`,
       ...(parentSpanId !== undefined && { parentSpanId }),
       ...(callId !== undefined && { callId }),

@@ -74,6 +74,7 @@ function createCore(settings: RunSettings & RunHost, who: string): RunCore {
     cancelling: settings.cancelling?.bind(settings),
     depth: 0,
     parent: undefined,
+    outer: undefined,
   })
 }
 
