@@ -1,5 +1,5 @@
 export { readInput } from './agent/start-input.ts'
-export { checkCallback } from './run/callback.ts'
+export { checkCallback } from './callback/callback.ts'
 export { checkAgent, isSaidBy, observe } from './run/observe.ts'
 export { openSpan } from './run/open-span.ts'
 export type { RunControl, RunHost, RunSettings } from './run/run.ts'

@@ -1,6 +1,6 @@
 import type { AgentAction, Interrupt } from './action.ts'
-import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
+import { type ErrorInfo, got, isObject, KernelError } from './kernel-error.ts'
 import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
 /** The origin of an event. */

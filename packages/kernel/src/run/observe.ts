@@ -1,9 +1,7 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { checkAction, Scope, type ScopeSource } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import {
   type AgentEnd,
   type AgentEvent,
@@ -13,12 +11,14 @@ import {
   eventKind,
   type Outcome,
 } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
+import { CLOSING } from '../engine/abort-state.ts'
+import { checkAction, Scope, type ScopeSource } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import type { OpenEnd } from '../engine/open-ends.ts'
 import { handled, refused } from '../stream/channel.ts'
 import { type Sink, sinkTo } from '../stream/sink.ts'
 import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
-import { CLOSING } from './abort-state.ts'
-import type { Span } from './callback.ts'
-import type { OpenEnd } from './open-ends.ts'
 
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
