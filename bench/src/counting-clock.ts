@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@troupe/kernel'
+import type { Clock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 
 /** The system clock, which counts its pending timers. */
 export class CountingClock implements Clock {

@@ -1,16 +1,6 @@
-import {
-  type Answers,
-  type Checkpoint,
-  got,
-  type Interrupt,
-  type Json,
-  KernelError,
-  notJson,
-  type Thread,
-  validate,
-} from '@troupe/kernel'
-import { isComposed, PARTS } from '../tree/composed.ts'
-import type { FlowAgent } from '../tree/flow-agent.ts'
+import { type Answers, type Checkpoint, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import { got, notJson, validate } from '@troupe/kernel/kit'
+import { type FlowNode, isComposed, PARTS } from '../tree/flow-node.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
 import { readSavedPosition } from '../tree/saved-position.ts'
 import { validateJsonSchema } from './validator.ts'
@@ -65,7 +55,7 @@ export function openQuestions({ checkpoint }: Pick<Thread, 'checkpoint'>): reado
 }
 
 /** Reads the checkpoint of a thread. Contract: throws `CHECKPOINT_INVALID` if it is broken, belongs to another agent, or no longer fits the tree. */
-export function readCheckpoint(agent: FlowAgent, { checkpoint }: Pick<Thread, 'checkpoint'>): Checkpoint | undefined {
+export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'checkpoint'>): Checkpoint | undefined {
   if (checkpoint === undefined) return undefined
   const found: Partial<Checkpoint> | null = checkpoint
   const wrong = (what: string) =>
@@ -128,7 +118,7 @@ async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interru
 }
 
 /** Checks that the tree still has the agents of a position. Contract: throws `CHECKPOINT_INVALID` if it does not. */
-function checkSavedPosition(agent: FlowAgent, state: Json): void {
+function checkSavedPosition(agent: FlowNode, state: Json): void {
   const saved = readSavedPosition(state)
   const node = agent.at(saved)
   if (!saved.asked || !isComposed(node.agent)) return

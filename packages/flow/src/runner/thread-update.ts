@@ -17,7 +17,7 @@ import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
-import type { RunnerParts } from './runner.ts'
+import type { RunnerParts } from './runner-parts.ts'
 import { loadMessages, OpenCalls } from './thread-messages.ts'
 
 /** The input or the answers that a run was started with. */
