@@ -3,7 +3,17 @@ import { setSubAgents } from '@troupe/flow'
 import { defineTool } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { describe, expect, test } from 'vitest'
-import { ANN, Client, PICK, picking, replica, STORES, scripted, stored, told } from './stage.fixture.ts'
+import {
+  ANN,
+  Client,
+  linesOf,
+  PICK,
+  picking,
+  replica,
+  STORES,
+  scripted,
+  storedLines,
+} from './in-process-client.fixture.ts'
 
 describe.each(STORES)('工具支持: a tool of the client, %s', (_, makeStore) => {
   test('is called, run by the client and answered; the model goes on', async () => {
@@ -16,7 +26,7 @@ describe.each(STORES)('工具支持: a tool of the client, %s', (_, makeStore) =
     client.result('c1', 'red')
     expect(await client.say(undefined, { tools: [PICK] })).toBe('success')
     expect([client.text, client.pending]).toEqual(['Red it is.', []])
-    expect(told(model.requests[1]?.messages)).toEqual([
+    expect(linesOf(model.requests[1]?.messages)).toEqual([
       'user Pick',
       'assistant -> pick_colour',
       'tool pick_colour: red',
@@ -57,7 +67,7 @@ describe.each(STORES)('工具支持: a tool of the client, %s', (_, makeStore) =
     client.server = replica(agent, store)
     expect(await client.say()).toBe('success')
     expect([client.text, model.requests.length]).toEqual(['Done.', 2])
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual([
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual([
       'tool pick_colour: green',
       'tool pick_colour: blue',
       'tool pick_colour: red',
@@ -87,7 +97,7 @@ describe('工具合并策略: names that are taken', () => {
     await using store = makeStore()
     const client = new Client(replica(agent, store))
     expect(await client.say('Pick', { tools: [PICK] })).toBe('success')
-    expect(told(model.requests[1]?.messages).at(-1)).toBe('tool pick_colour: server')
+    expect(linesOf(model.requests[1]?.messages).at(-1)).toBe('tool pick_colour: server')
     expect(client.pending).toEqual([])
   })
 
@@ -126,7 +136,7 @@ describe('工具结果提交: results that do not fit', () => {
     client.result('c2', 'white')
     await client.say()
     expect(client.text).toBe('Done.')
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual(['tool pick_colour: red', 'tool pick_colour: white'])
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pick_colour: red', 'tool pick_colour: white'])
     await store[Symbol.asyncDispose]()
   })
 
@@ -135,10 +145,10 @@ describe('工具结果提交: results that do not fit', () => {
     client.result('c1', 'red')
     client.result('c2', 'blue')
     await client.say()
-    const before = await stored(store)
+    const before = await storedLines(store)
     client.result('c1', 'late')
     expect(await client.say()).toBe('success')
-    expect([client.text, model.requests.length, await stored(store)]).toEqual(['', 2, before])
+    expect([client.text, model.requests.length, await storedLines(store)]).toEqual(['', 2, before])
     await store[Symbol.asyncDispose]()
   })
 
@@ -183,7 +193,7 @@ describe('user text while calls are open', () => {
     expect(await store.threads.get(ANN)).toEqual(before)
     client.result('c1', 'red')
     expect(await client.say()).toBe('success')
-    expect(told(model.requests[1]?.messages)).toEqual([
+    expect(linesOf(model.requests[1]?.messages)).toEqual([
       'user Pick',
       'assistant -> pick_colour',
       'tool pick_colour: red',
@@ -198,7 +208,10 @@ describe('user text while calls are open', () => {
     const client = new Client(replica(agent, store, { pending: 'drop' }))
     await client.say('Pick', { tools: [PICK] })
     expect(await client.say('Hello?')).toBe('success')
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual([`tool pick_colour: ${UNKNOWN_RESULT}`, 'user Hello?'])
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual([
+      `tool pick_colour: ${UNKNOWN_RESULT}`,
+      'user Hello?',
+    ])
     await store[Symbol.asyncDispose]()
   })
 })

@@ -5,7 +5,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ANN, Client, PICK, replica } from './stage.fixture.ts'
+import { ANN, Client, PICK, replica } from './in-process-client.fixture.ts'
 
 type Step =
   | { readonly type: 'say'; readonly words: string }
@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom('again', 'move', 'reload').map((type) => ({ type }) as const),
 )
 
-/** A model that calls what the last user message names, each call under an id of its own. */
+/** A model that calls the tools which the last user message names, each call with its own id. */
 function obedient() {
   let calls = 0
   const turn = ({ messages }: ModelRequest): ScriptedTurn => {
@@ -108,7 +108,7 @@ async function act(client: Client, action: Step, elsewhere: () => Client['server
   }
 }
 
-/** Answers every question and every call, and sends what is there again, until nothing waits and nothing is new. */
+/** Answers every question and every open call until nothing is open and nothing is new. */
 async function finish(client: Client, { threads }: Store): Promise<void> {
   for (let quiet = 0; quiet < 2; ) {
     const { version = 0, openCalls = [], checkpoint } = (await threads.get(ANN)) ?? {}
@@ -133,7 +133,7 @@ function unansweredIn(client: Client): readonly string[] {
     .map(({ id }) => id)
 }
 
-/** Calls without exactly one result, and results without a call. */
+/** Lists calls without exactly one result, and results without a call. */
 function unpaired(messages: readonly Message[]): readonly string[] {
   const results = messages.flatMap((message) => (message.role === 'tool' ? [message.callId] : []))
   const calls = messages

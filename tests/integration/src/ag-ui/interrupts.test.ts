@@ -3,11 +3,21 @@ import { defineTool, type Json, type Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { ANN, Client, PICK, picking, replica, STORES, scripted, stored, told } from './stage.fixture.ts'
+import {
+  ANN,
+  Client,
+  linesOf,
+  PICK,
+  picking,
+  replica,
+  STORES,
+  scripted,
+  storedLines,
+} from './in-process-client.fixture.ts'
 
 const store = () => (STORES[1] as (typeof STORES)[0])[1]()
 
-/** A desk with a tool that needs approval, one that asks for a city, and one that asks until noon only. */
+/** An agent with a tool that needs approval, one that asks for a city, and one whose question expires. */
 function desk(turns: Parameters<typeof scripted>[0]) {
   const paid: string[] = []
   const parameters = { type: 'object' } as const
@@ -57,7 +67,7 @@ async function asking(...names: readonly string[]) {
     },
   }
 }
-const frozen = async (place: Store) => JSON.stringify([await place.threads.get(ANN), await stored(place)])
+const frozen = async (place: Store) => JSON.stringify([await place.threads.get(ANN), await storedLines(place)])
 
 describe('HITL: questions of a run', () => {
   test('go out as interrupts, with schema and expiry, after the state and the messages', async () => {
@@ -78,7 +88,7 @@ describe('HITL: questions of a run', () => {
     client.server = replica(agent, place)
     expect(await client.say(undefined, { resume: [yes('city#1', 'Beijing'), yes('pay#1')] })).toBe('success')
     expect([client.text, paid, asked(client)]).toEqual(['Done.', ['pay'], []])
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool city: chose Beijing'])
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool city: chose Beijing'])
   })
 
   test('that the user cancels are refused, or answered with null', async () => {
@@ -87,7 +97,7 @@ describe('HITL: questions of a run', () => {
     const resume: ResumeEntry[] = ['pay#1', 'city#1'].map((interruptId) => ({ interruptId, status: 'cancelled' }))
     expect(await client.say(undefined, { resume })).toBe('success')
     expect(paid).toEqual([])
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual([
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual([
       'tool pay: The user refused this call.',
       'tool city: chose null',
     ])
@@ -95,7 +105,7 @@ describe('HITL: questions of a run', () => {
 })
 
 describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing changes', () => {
-  /** The client would not send most of these. */
+  /** Most of these the client would not send. */
   const send = async (client: Client, resume: ResumeEntry[]) => {
     client.pendingInterrupts = []
     return client.say(undefined, { resume })
@@ -144,10 +154,10 @@ describe('HITL: answers and other things', () => {
     const { client, agent, place, paid, model } = world
     const resume = [yes('pay#1')]
     expect(await client.say(undefined, { resume })).toBe('success')
-    const before = await stored(place)
+    const before = await storedLines(place)
     client.server = replica(agent, place)
     expect(await client.say(undefined, { resume })).toBe('success')
-    expect([paid, model.requests.length, await stored(place)]).toEqual([['pay'], 2, before])
+    expect([paid, model.requests.length, await storedLines(place)]).toEqual([['pay'], 2, before])
   })
 
   test('two answers at the same time: one is taken', async () => {
@@ -175,7 +185,7 @@ describe('HITL: answers and other things', () => {
     expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
     expect(client.text).toBe('Done.')
     expect(await client.say()).toBe('success')
-    expect(told(model.requests[2]?.messages).slice(-2)).toEqual(['assistant Done.', 'user Well?'])
+    expect(linesOf(model.requests[2]?.messages).slice(-2)).toEqual(['assistant Done.', 'user Well?'])
   })
 
   test('results of client tools may come with the answers', async () => {
@@ -188,7 +198,7 @@ describe('HITL: answers and other things', () => {
     client.server = replica(agent, place)
     expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
     expect([client.text, paid]).toEqual(['Done.', ['pay']])
-    expect(told(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool pick_colour: red'])
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool pick_colour: red'])
     expect(await place.threads.get(ANN)).toMatchObject({ openCalls: [] })
     await place[Symbol.asyncDispose]()
   })
@@ -251,7 +261,7 @@ test('a second call of a client tool after an answer keeps its order', async () 
   expect(client.pending).toEqual(['c1'])
   client.result('c1', 'blue')
   expect(await client.say(undefined, { tools: [PICK] })).toBe('success')
-  expect(told(model.requests[2]?.messages)).toEqual([
+  expect(linesOf(model.requests[2]?.messages)).toEqual([
     'user Go',
     'assistant -> pay',
     'tool pay: paid 1',

@@ -7,12 +7,12 @@ import { defineTool, type Store } from '@troupe/kernel'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { fakeClock } from '@troupe/testkit'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ANN, Client, PICK, picking, replica, scripted, stored, told } from './stage.fixture.ts'
+import { ANN, Client, linesOf, PICK, picking, replica, scripted, storedLines } from './in-process-client.fixture.ts'
 
 const opened: Store[] = []
 const folders: string[] = []
 
-/** Several processes with a file in common, each with a clock of its own. */
+/** Several processes on one file, each with its own clock. */
 function processes(count: number) {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-ag-ui-'))
   folders.push(folder)
@@ -29,9 +29,9 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
 })
 
-/** Waits until something is so. */
-async function until(is: () => unknown): Promise<void> {
-  while (!(await is())) await new Promise((resolve) => setImmediate(resolve))
+/** Waits until a condition holds. */
+async function until(holds: () => unknown): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setImmediate(resolve))
 }
 
 describe('会话隔离: two replicas on one file', () => {
@@ -47,7 +47,7 @@ describe('会话隔离: two replicas on one file', () => {
     expect(await client.say()).toBe('success')
     expect([client.text, model.requests.length]).toEqual(['', 2])
     await client.say('Thanks')
-    expect(await stored(b.store)).toEqual([
+    expect(await storedLines(b.store)).toEqual([
       'user Pick',
       'assistant -> pick_colour',
       'tool pick_colour: red',
@@ -90,14 +90,14 @@ describe('会话隔离: two replicas on one file', () => {
     const client = new Client(replica(agent, a.store, { clock: a.clock }, { clock: a.clock }))
     await client.say('Pick', { tools: [PICK] })
     client.result('c1', 'red')
-    // Its clock stands still from here on: it neither renews nor gives up anything.
+    // From here on its clock stands still, so that it neither renews nor releases its lease.
     const lost = client.say()
     await until(() => model.requests.length === 2)
     b.clock.advance(60_000)
     const other = new Client(replica(agent, b.store, { clock: b.clock }, { clock: b.clock }))
     other.messages = [...client.messages]
     expect([await other.say(), other.text]).toEqual(['success', 'Hello.'])
-    expect(told(model.requests[2]?.messages)).toEqual([
+    expect(linesOf(model.requests[2]?.messages)).toEqual([
       'user Pick',
       'assistant -> pick_colour',
       'tool pick_colour: red',
@@ -108,7 +108,7 @@ describe('会话隔离: two replicas on one file', () => {
       return (await Promise.race([lost, Promise.resolve('open')])) !== 'open'
     })
     expect(['LEASE_LOST', 'EXECUTION_TIMEOUT']).toContain(await lost)
-    expect(await stored(b.store)).toHaveLength(4)
+    expect(await storedLines(b.store)).toHaveLength(4)
   })
 
   test('an answer that a run has taken and not come to an end with is not taken again, and is no error', async () => {
@@ -136,7 +136,7 @@ describe('会话隔离: two replicas on one file', () => {
     expect(await other.say(undefined, { resume })).toBe('success')
     expect([started, model.requests.length]).toEqual([1, 1])
     expect([await other.say('And?'), other.text]).toEqual(['success', 'It is not known.'])
-    expect(await stored(b.store)).toContain('tool pay: The outcome of this call is not known.')
+    expect(await storedLines(b.store)).toContain('tool pay: The outcome of this call is not known.')
   })
 
   test('a sweep on one spares what runs or waits on the other', async () => {

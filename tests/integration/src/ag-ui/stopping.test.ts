@@ -3,7 +3,7 @@ import { strictVerifier } from '@troupe/ag-ui/verify'
 import { defineTool, type Message } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, test } from 'vitest'
-import { ANN, PICK, replica, scripted } from './stage.fixture.ts'
+import { ANN, PICK, replica, scripted } from './in-process-client.fixture.ts'
 
 const input = (runId: string, text: string): RunAgentInput => ({
   threadId: ANN.threadId,
@@ -13,8 +13,8 @@ const input = (runId: string, text: string): RunAgentInput => ({
   context: [],
 })
 
-/** Two tools side by side, then words; and words for whoever asks next. */
-function world() {
+/** An agent that calls two tools in parallel and then answers, twice. */
+function setup() {
   const ran: string[] = []
   const tool = (name: string) =>
     defineTool({
@@ -42,7 +42,7 @@ function world() {
   return { ran, store, server: replica(agent, store) }
 }
 
-/** Reads a run, and does something at one of its events; what comes has to be correct to its end, unless it was left. */
+/** Reads a run and does something at one of its events; verifies all events, unless the reader has left. */
 async function read(
   server: AgUiAgent,
   at: number,
@@ -73,12 +73,12 @@ const WAYS: [string, (server: AgUiAgent) => (controller: AbortController) => unk
 
 describe.each(WAYS)('生命周期: a run ends in one terminal and leaves a thread that can be used, when %s', (_, way) => {
   test('at any of its events', async () => {
-    const whole = world()
+    const whole = setup()
     const all = await read(whole.server, -1, () => undefined)
     expect(all.length).toBeGreaterThan(15)
     expect(whole.ran).toEqual(['one', 'two'])
     for (let at = 0; at < all.length; at++) {
-      const { server, store, ran } = world()
+      const { server, store, ran } = setup()
       await read(server, at, way(server))
       expect([at, server.activeExecutions]).toEqual([at, 0])
       expect([at, (await store.threads.get(ANN))?.runId]).toEqual([at, undefined])
@@ -93,8 +93,8 @@ describe.each(WAYS)('生命周期: a run ends in one terminal and leaves a threa
 })
 
 test('a tool does not start behind a reader who leaves at the end of its call', async () => {
-  const { server, ran } = world()
-  const all = await read(world().server, -1, () => undefined)
+  const { server, ran } = setup()
+  const all = await read(setup().server, -1, () => undefined)
   const end = (all as AgUiEvent[]).findLastIndex(({ type }) => type === 'TOOL_CALL_END')
   expect(end).toBeGreaterThan(0)
   await read(server, end, () => 'leave')

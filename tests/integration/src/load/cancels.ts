@@ -1,54 +1,72 @@
 import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
+import { loadHandler } from './load-handler.ts'
 import { random } from './random.ts'
-import { asking, talkerHandler } from './talker.ts'
+import { runInput } from './run-input.ts'
 
-/** What became of runs that were stopped. */
+/** Figures of runs that were cancelled. */
 export interface CancelFigures {
   readonly cancels: number
-  /** From the request to stop to the terminal event, the slowest. */
+  /** The longest time from a cancel request to the terminal event. */
   readonly slowestMs: number
-  /** Streams without exactly one terminal, which says cancelled or finished. */
+  /** Streams without exactly one terminal event, or with an error. */
   readonly badEnds: number
-  /** Messages sent right after, which were not answered. */
+  /** Messages right after a cancel that were not answered. */
   readonly unusable: number
 }
 
-/** Stops runs at any moment, and sends a message to the same thread at once, be it on the answer of the stop or beside it. */
-export async function cancels(store: Store, count: number, beside: boolean, seed = 2): Promise<CancelFigures> {
-  const handler = talkerHandler(store)
+/** Cancels runs at random moments and sends another message to the same thread, after the answer to the cancel or at the same time. */
+export async function cancels(store: Store, count: number, atOnce: boolean, seed = 2): Promise<CancelFigures> {
+  const handler = loadHandler(store)
   await using server = await agUiServer(handler)
-  const number = random(seed)
-  const name = beside ? 'beside' : 'after'
-  const send = (body: string) =>
-    fetch(server.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  let slowestMs = 0
-  let badEnds = 0
-  let unusable = 0
+  const below = random(seed)
+  const results: CancelResult[] = []
   for (let i = 0; i < count; i++) {
-    const threadId = `${name}-${i}`
-    const pause = number(3) === 0 ? 0 : 1 + number(10)
-    const stream = await send(asking(threadId, `${threadId}-a`, { deltas: number(400), pause, hang: number(2) === 0 }))
-    const whole = stream.text().then((text) => ({ text, at: performance.now() }))
-    for (let turns = number(6); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve))
-    const from = performance.now()
-    const stop = fetch(`${server.url}/threads/${threadId}/runs/${threadId}-a/cancel`, { method: 'POST' })
-    if (!beside) await stop
-    const next = send(asking(threadId, `${threadId}-b`, { deltas: 3 }))
-    await stop
-    const answer = await (await next).text()
-    // Beside the stop the message may have come first, and is then refused as any is while a run is under way.
-    const again = !beside || answer.includes('RUN_FINISHED') ? answer : await sentAgain(send, threadId)
-    if (!again.includes('RUN_FINISHED')) unusable++
-    const { text, at } = await whole
-    slowestMs = Math.max(slowestMs, at - from)
-    const ends = text.split(/"type":"RUN_(?:FINISHED|ERROR)"/).length - 1
-    if (ends !== 1 || text.includes('"RUN_ERROR"')) badEnds++
+    results.push(await cancelOnce(server.url, `${atOnce ? 'beside' : 'after'}-${i}`, atOnce, below))
   }
   await handler.stop(0)
-  return { cancels: count, slowestMs: Math.round(slowestMs), badEnds, unusable }
+  return {
+    cancels: count,
+    slowestMs: Math.round(Math.max(...results.map(({ ms }) => ms))),
+    badEnds: results.filter(({ badEnd }) => badEnd).length,
+    unusable: results.filter(({ usable }) => !usable).length,
+  }
 }
 
-async function sentAgain(send: (body: string) => Promise<Response>, threadId: string): Promise<string> {
-  return (await send(asking(threadId, `${threadId}-c`, { deltas: 3 }))).text()
+interface CancelResult {
+  readonly ms: number
+  readonly badEnd: boolean
+  readonly usable: boolean
+}
+
+async function cancelOnce(
+  url: string,
+  threadId: string,
+  atOnce: boolean,
+  below: (limit: number) => number,
+): Promise<CancelResult> {
+  const send = (run: string, answer: Parameters<typeof runInput>[2]) => {
+    const body = runInput(threadId, `${threadId}-${run}`, answer)
+    return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  }
+  const pause = below(3) === 0 ? 0 : 1 + below(10)
+  const stream = await send('a', { deltas: below(400), pause, hang: below(2) === 0 })
+  const ended = stream.text().then((text) => ({ text, at: performance.now() }))
+  for (let rounds = below(6); rounds > 0; rounds--) await new Promise((resolve) => setImmediate(resolve))
+  const from = performance.now()
+  const cancel = fetch(`${url}/threads/${threadId}/runs/${threadId}-a/cancel`, { method: 'POST' })
+  if (!atOnce) await cancel
+  const next = send('b', { deltas: 3 })
+  await cancel
+  const answer = await (await next).text()
+  // At the same time as the cancel, the message may arrive first and is refused while the run is active.
+  const refused = atOnce && !answer.includes('RUN_FINISHED')
+  const last = refused ? await (await send('c', { deltas: 3 })).text() : answer
+  const { text, at } = await ended
+  const terminals = text.split(/"type":"RUN_(?:FINISHED|ERROR)"/).length - 1
+  return {
+    ms: at - from,
+    badEnd: terminals !== 1 || text.includes('"RUN_ERROR"'),
+    usable: last.includes('RUN_FINISHED'),
+  }
 }

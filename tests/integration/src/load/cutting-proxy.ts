@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A proxy that cuts the connections it is told to. */
+/** A proxy that cuts connections. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string
-  /** Connections that were cut. */
+  /** The number of connections that were cut. */
   readonly cuts: number
 }
 
 /**
- * Passes bytes on to a server, and destroys a connection after so many bytes of the answer.
- * Contract: `cutAfter` is asked once per connection; undefined lets it live.
+ * Starts a proxy that passes bytes to a server and destroys a connection after a number of bytes of the answer.
+ * Contract: `cutAfter` is called once per connection; undefined keeps the connection.
  */
 export async function cuttingProxy(target: string, cutAfter: () => number | undefined): Promise<CuttingProxy> {
   const { port, hostname } = new URL(target)

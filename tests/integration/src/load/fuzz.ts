@@ -1,15 +1,15 @@
 import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
+import { loadHandler } from './load-handler.ts'
 import { random } from './random.ts'
-import { talkerHandler } from './talker.ts'
 
-/** What became of inputs that make no sense. */
+/** Counts of the answers to broken inputs. */
 export interface FuzzFigures {
   readonly inputs: number
   readonly accepted: number
   readonly refused: number
   readonly serverErrors: number
-  /** Refusals that do not say which field is wrong. */
+  /** Refusals that do not name the wrong field. */
   readonly nameless: number
 }
 
@@ -17,7 +17,7 @@ type Below = (below: number) => number
 
 /** Sends broken run inputs over HTTP. Contract: throws if the server stops answering. */
 export async function fuzz(store: Store, inputs: number, seed = 3): Promise<FuzzFigures> {
-  const handler = talkerHandler(store, { report: () => {} })
+  const handler = loadHandler(store, { report: () => {} })
   await using server = await agUiServer(handler)
   const number = random(seed)
   let accepted = 0
@@ -69,7 +69,7 @@ function broken(number: Below, i: number): string | Uint8Array {
     else input[key] = number(4) === 0 ? spoiled(input[key], number, 0) : anything(number, 0)
   }
   const text = JSON.stringify(input)
-  // What JSON.stringify does not write by itself.
+  // JSON.stringify would not write these.
   if (number(12) === 0) return text.replace('"state":', '"__proto__":{"polluted":1},"state":')
   if (number(30) === 0) return text.replace(/"state":[^,]*/, `"state":${'['.repeat(3_000)}${']'.repeat(3_000)}`)
   return text
@@ -104,7 +104,7 @@ function anything(number: Below, depth: number): unknown {
   }
 }
 
-/** The same shape with one place changed. */
+/** The same shape with some values replaced. */
 function spoiled(value: unknown, number: Below, depth: number): unknown {
   if (typeof value !== 'object' || value === null || number(4) === 0) return anything(number, depth)
   if (Array.isArray(value)) return value.map((item) => (number(2) === 0 ? spoiled(item, number, depth + 1) : item))

@@ -2,12 +2,12 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, it } from 'vitest'
 import { cancels } from './cancels.ts'
-import { cuts } from './cuts.ts'
+import { cutConnections } from './cut-connections.ts'
+import { firstEventMs } from './first-event-ms.ts'
 import { fuzz } from './fuzz.ts'
-import { firstEventMs } from './latency.ts'
 import { readersThatNeverRead } from './readers-that-never-read.ts'
 
-/** The short version of `pnpm test:load`. */
+/** A short version of `pnpm test:load`. */
 describe('load, faults and bad input over HTTP', { timeout: 60_000 }, () => {
   it('readers that never read cost little and hold nobody up', async () => {
     await using store = sqliteStore({ path: ':memory:' })
@@ -16,7 +16,7 @@ describe('load, faults and bad input over HTTP', { timeout: 60_000 }, () => {
   })
 
   it('runs that are cut and resumed have no gap and no duplicate', async () => {
-    const figures = await cuts(memoryStore(), 40)
+    const figures = await cutConnections(memoryStore(), 40)
     expect(figures).toMatchObject({ gaps: 0, duplicates: 0 })
     expect(figures.cuts).toBeGreaterThan(40)
   })

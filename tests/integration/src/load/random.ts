@@ -1,4 +1,4 @@
-/** Numbers that are the same for the same seed. */
+/** Makes random numbers below a limit, the same for the same seed. */
 export function random(seed: number): (below: number) => number {
   let state = seed >>> 0 || 1
   return (below) => {

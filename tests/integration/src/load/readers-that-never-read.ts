@@ -1,35 +1,36 @@
 import { connect, type Socket } from 'node:net'
 import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
-import { asking, talkerHandler } from './talker.ts'
+import { loadHandler } from './load-handler.ts'
+import { runInput } from './run-input.ts'
 
-/** What the load did to the process. */
+/** Figures of a load with readers that never read. */
 export interface StalledFigures {
   readonly runs: number
   readonly growthMegabytes: number
-  /** Milliseconds of a healthy run, before there were readers that never read and with them. */
+  /** Milliseconds of a healthy run, before the readers that never read and with them. */
   readonly healthyBeforeMs: number
   readonly healthyMs: number
-  /** How many of the others were dropped in that time. */
+  /** The number of readers that the server dropped in that time. */
   readonly dropped: number
 }
 
 const EVENTS = 200
 
 /**
- * Many runs, some of whose readers never take a byte, while others read.
+ * Starts many runs; the readers of some never read a byte, the others read everything.
  * Contract: throws if a healthy reader misses anything.
  */
 export async function readersThatNeverRead(
   store: Store,
   { runs, stalled, drainMs = 30_000 }: { readonly runs: number; readonly stalled: number; readonly drainMs?: number },
 ): Promise<StalledFigures> {
-  const handler = talkerHandler(store, { limits: { drainMs } })
+  const handler = loadHandler(store, { limits: { drainMs } })
   await using server = await agUiServer(handler)
   const sockets: Socket[] = []
   const ports = new Set<number | undefined>()
   let dropped = 0
-  // Who reads nothing does not notice either that it was dropped; the server does.
+  // A reader that never reads does not notice that it was dropped; the server does.
   server.server.on('connection', (socket) => {
     const { remotePort } = socket
     socket.on('close', () => {
@@ -38,12 +39,12 @@ export async function readersThatNeverRead(
   })
   const healthy = async (name: string) => {
     const from = performance.now()
-    await readWhole(server.url, name, asking(name, name, { deltas: EVENTS }))
+    await readWhole(server.url, name, runInput(name, name, { deltas: EVENTS }))
     return performance.now() - from
   }
-  /** A run with more to say than the machine buffers by itself, whose reader takes nothing. */
+  /** A run with more output than the machine buffers, whose reader never reads. */
   const stall = (name: string) => {
-    const body = asking(name, name, { deltas: EVENTS, size: LARGE, pause: 20 })
+    const body = runInput(name, name, { deltas: EVENTS, size: LARGE, pause: 20 })
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.pause()
     socket.on('error', () => undefined)

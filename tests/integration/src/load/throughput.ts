@@ -1,28 +1,28 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { asking } from './talker.ts'
+import { runInput } from './run-input.ts'
 
-/** What a kind of server did. */
+/** The throughput of one kind of server. */
 export interface Throughput {
-  /** As the reader saw it, in the median of all rounds. */
+  /** As the reader measured it, in the median of all rounds. */
   readonly eventsPerSecond: number
-  /** Of the server's process; on a machine that others use it says more. */
+  /** CPU of the server process, which says more on a shared machine. */
   readonly cpuMicrosPerEvent: number
 }
 
-/** Events per second of a server in a process of its own. */
+/** Measures the events per second of a server in its own process. */
 export async function throughput(
   kind: 'bare' | 'memory' | 'sqlite',
   deltas: number,
   rounds: number,
 ): Promise<Throughput> {
-  const child: ChildProcess = fork(new URL('./served-process.ts', import.meta.url), [kind], {
+  const child: ChildProcess = fork(new URL('./throughput-server.ts', import.meta.url), [kind], {
     execArgv: ['--no-warnings'],
   })
   try {
     const [url] = (await once(child, 'message')) as [string]
-    for (let i = 0; i < 3; i++) await read(url, asking('warm', `warm-${i}`, { deltas }))
+    for (let i = 0; i < 3; i++) await read(url, runInput('warm', `warm-${i}`, { deltas }))
     const cpu = async () => {
       child.send('cpu')
       return ((await once(child, 'message')) as [number])[0]
@@ -31,7 +31,7 @@ export async function throughput(
     const times: number[] = []
     for (let i = 0; i < rounds; i++) {
       const from = performance.now()
-      await Promise.all([0, 1].map((lane) => read(url, asking(`t${i}-${lane}`, `r${i}-${lane}`, { deltas }))))
+      await Promise.all([0, 1].map((lane) => read(url, runInput(`t${i}-${lane}`, `r${i}-${lane}`, { deltas }))))
       times.push(performance.now() - from)
     }
     times.sort((a, b) => a - b)
@@ -47,7 +47,7 @@ export async function throughput(
   }
 }
 
-/** Takes a whole answer in, and looks at none of it but its end. */
+/** Reads a whole answer and checks only its end. */
 function read(url: string, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }

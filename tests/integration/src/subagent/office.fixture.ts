@@ -47,7 +47,7 @@ export interface OfficeOptions extends Partial<AgentRegistryOptions> {
   readonly onEvent?: (event: AgentEvent, office: Office) => void
 }
 
-/** A lead agent and its sub-agents on one thread of a real runner, each with a scripted model. */
+/** Builds a lead agent and its sub-agents on one thread of a real runner, each with a scripted model. */
 export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOptions): Office {
   const models = Object.fromEntries(
     Object.entries(scripts).map(([name, script]) => [name, scriptedModel(script, { name })]),

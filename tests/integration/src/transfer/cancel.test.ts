@@ -1,9 +1,9 @@
 import { parallel, sequential, setSubAgents } from '@troupe/flow'
 import type { CancelMode, Tool } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
+import { unanswered, unpaired } from './history-faults.fixture.ts'
 import { LAYOUTS, workerIn } from './layouts.fixture.ts'
 import { ANN, brief, calling, type ScriptedTree, scriptedTree, toAgent, transferTo } from './scripted-tree.fixture.ts'
-import { unanswered, unpaired } from './soundness.fixture.ts'
 import { asks, plain, slow, tool } from './tools.fixture.ts'
 
 const MODES: readonly CancelMode[] = ['after-model', 'after-tools', 'now']

@@ -1,6 +1,7 @@
 import { loop, parallel, sequential, setSubAgents, supervisor } from '@troupe/flow'
 import type { Agent, AgentHandler } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
+import { unanswered } from './history-faults.fixture.ts'
 import { LAYOUTS, workerIn } from './layouts.fixture.ts'
 import {
   ANN,
@@ -13,7 +14,6 @@ import {
   toAgent,
   transferTo,
 } from './scripted-tree.fixture.ts'
-import { unanswered } from './soundness.fixture.ts'
 import { asks, guarded, plain, slow, tool } from './tools.fixture.ts'
 
 const throws = tool('throws', { onError: 'throw', invoke: () => Promise.reject(new Error('thrown')) })

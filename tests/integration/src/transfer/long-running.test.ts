@@ -1,8 +1,8 @@
 import { loop, parallel, setSubAgents } from '@troupe/flow'
 import { describe, expect, test } from 'vitest'
+import { unanswered } from './history-faults.fixture.ts'
 import { LAYOUTS, workerIn } from './layouts.fixture.ts'
 import { ANN, brief, calling, scriptedTree, settled, toAgent } from './scripted-tree.fixture.ts'
-import { unanswered } from './soundness.fixture.ts'
 import { asks, guarded, plain, slow } from './tools.fixture.ts'
 
 const layouts = Object.keys(LAYOUTS).filter((layout) => layout !== 'a tool')

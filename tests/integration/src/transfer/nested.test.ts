@@ -2,8 +2,8 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool, parallel, setSubAgents } from '@troupe/flow'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
+import { unpaired } from './history-faults.fixture.ts'
 import { brief, calling, contextOfTransfer, scriptedTree, toAgent, transferTo } from './scripted-tree.fixture.ts'
-import { unpaired } from './soundness.fixture.ts'
 import { asks, guarded, plain, slow, tool } from './tools.fixture.ts'
 
 const team = { id: 'team', name: 'Front', arguments: { request: 'Help.' } }

@@ -74,23 +74,23 @@ export const turn: fc.Arbitrary<ScriptedTurn> = fc.oneof(
 )
 
 /** Replaces the numbered transfers of a turn with agents that the model can reach. */
-export function sayable(turn: ScriptedTurn, { tools }: ModelRequest): ScriptedTurn {
+export function withReachableAgents(turn: ScriptedTurn, { tools }: ModelRequest): ScriptedTurn {
   if (typeof turn === 'string') return turn
-  const told = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters as
+  const transferTool = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters as
     | { readonly properties: { readonly agent_name: { readonly enum: readonly string[] } } }
     | undefined
-  const names = told?.properties.agent_name.enum ?? ['Nobody']
+  const names = transferTool?.properties.agent_name.enum ?? ['Nobody']
   const toolCalls = (turn.toolCalls ?? []).map((call) => {
     const { agent_name: nth = '' } = (call.arguments ?? {}) as { readonly agent_name?: string }
     if (!nth.startsWith('#')) return call
     // If no agent can be reached, the tool does not exist either.
-    return told ? transferTo(names[Number(nth.slice(1)) % names.length] ?? '') : { name: 'plain' }
+    return transferTool ? transferTo(names[Number(nth.slice(1)) % names.length] ?? '') : { name: 'plain' }
   })
   return { ...turn, toolCalls }
 }
 
 /** One request to a thread: which of the open questions and results it answers, and whether the thread moves to another store first. */
-export interface Deed {
+export interface ThreadRequest {
   readonly what: 'answers' | 'results' | 'words'
   readonly pick: number
   readonly yes: boolean
@@ -99,8 +99,8 @@ export interface Deed {
   readonly cancel?: { readonly at: number; readonly mode: CancelMode } | undefined
 }
 
-export const deed: fc.Arbitrary<Deed> = fc.record({
-  what: fc.constantFrom<Deed['what']>('answers', 'results', 'answers', 'results', 'words'),
+export const threadRequest: fc.Arbitrary<ThreadRequest> = fc.record({
+  what: fc.constantFrom<ThreadRequest['what']>('answers', 'results', 'answers', 'results', 'words'),
   pick: fc.integer({ min: 1, max: 7 }),
   yes: fc.boolean(),
   move: fc.boolean(),

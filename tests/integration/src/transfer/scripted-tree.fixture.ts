@@ -17,8 +17,8 @@ import {
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { record, type ScriptedCall, type ScriptedModel, scriptedModel } from '@troupe/testkit'
+import { unpaired } from './history-faults.fixture.ts'
 import { type RecordedRun, recordedRun, twice, watched } from './recorded-run.fixture.ts'
-import { unpaired } from './soundness.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 

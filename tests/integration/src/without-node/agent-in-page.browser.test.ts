@@ -31,7 +31,7 @@ afterAll(async () => {
   server?.close()
 })
 
-/** A page that may run these scripts and nothing else: no text becomes code. */
+/** Serves a page whose content security policy allows these scripts only, and no code from text. */
 async function serve(scripts: Readonly<Record<string, string>>): Promise<Server> {
   const listening = createServer(({ url = '' }, response) => {
     const script = scripts[url]
@@ -46,14 +46,14 @@ async function serve(scripts: Readonly<Record<string, string>>): Promise<Server>
   return listening
 }
 
-test('the page lets no text become code', async () => {
+test('the page does not run text as code', async () => {
   const page = await browser.newPage()
   await page.goto(url)
   await expect(page.evaluate(`import('/code-of-text.js')`)).rejects.toThrow(/EvalError/)
   await page.close()
 })
 
-const WAYS = {
+const CALLS = {
   'a page': `import('/ask.js').then(({ ask }) => ask('What is 6 times 7?'))`,
   'a web worker': `new Promise((resolve, reject) => {
     const worker = new Worker('/web-worker.js', { type: 'module' })
@@ -63,13 +63,13 @@ const WAYS = {
   })`,
 }
 
-test.each(Object.entries(WAYS))('%s runs a turn with a transfer, a sub-agent and a tool', async (_, way) => {
+test.each(Object.entries(CALLS))('%s runs a turn with a transfer, a sub-agent and a tool', async (_, call) => {
   const page = await browser.newPage()
   const complaints: string[] = []
   page.on('console', (message) => void complaints.push(message.text()))
   page.on('pageerror', (error) => void complaints.push(error.message))
   await page.goto(url)
-  const events: Parameters<typeof textIn>[0] = await page.evaluate(way)
+  const events: Parameters<typeof textIn>[0] = await page.evaluate(call)
   expect(textIn(events)).toBe('6 times 7 is 42.')
   const calls = events.flatMap(({ toolCallName }) => toolCallName ?? [])
   expect(calls).toEqual(['transfer_to_agent', 'mathematician', 'multiply', 'complete_task'])

@@ -1,16 +1,16 @@
 import { resolve } from 'node:path'
 import { type BuildFailure, build } from 'esbuild'
 
-/** One file for a browser or a worker, and what it lacks. */
+/** A bundle for a browser or a worker, and the imports that it lacks. */
 export interface Bundle {
   readonly code: string
-  /** Imports that lead to nothing there: a browser has neither Node's modules nor a folder of packages. */
+  /** Imports that cannot be resolved there: a browser has neither Node's modules nor a folder of packages. */
   readonly missing: readonly string[]
-  /** The files that it was made of. */
+  /** The files that it contains. */
   readonly sources: readonly string[]
 }
 
-/** Bundles a package's entry, or a file of this folder, for a browser. Contract: nothing is left out and nothing is replaced, so what is missing there is told. */
+/** Bundles an entry of a package, or a file, for a browser. Contract: nothing is left out or replaced; `missing` lists what cannot be resolved. */
 export async function bundle(entry: string): Promise<Bundle> {
   try {
     const { outputFiles, metafile } = await build({
@@ -27,7 +27,7 @@ export async function bundle(entry: string): Promise<Bundle> {
     })
     const sources = Object.keys(metafile.inputs)
     const left = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path))
-    // What a package's `browser` field turns off becomes an empty module, which breaks when it is used.
+    // The `browser` field of a package can replace a module by an empty one, which fails when it is used.
     const emptied = sources.filter((path) => path.startsWith('(disabled):'))
     return {
       code: outputFiles[0]?.text ?? '',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { bundle } from './bundle.fixture.ts'
 import { nodeGlobalsIn, nodeGlobalsOf } from './node-globals.fixture.ts'
 
-/** They stand on Node: a database, a test runner, a folder of files. */
+/** Entries that need Node, for a database, a test runner or files. */
 const NODE_ONLY = /^@troupe\/(store-\w+|testkit)\b|^create-|\/node$/
 
 const packages = new URL('../../../../packages/', import.meta.url)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** A date and no flag: Node's modules are not there. */
+/** Has a compatibility date and no flag, so that Node's modules do not exist. */
 const configOf = (env: Readonly<Record<string, string>>) => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [(name = "main", worker = .worker)],
@@ -20,15 +20,15 @@ const worker :Workerd.Worker = (
 );
 `
 
-/** Whether there is a workerd for this machine. */
+/** Whether workerd exists for this machine. */
 export const hasWorkerd: boolean = /^(linux-(x64|arm64)|darwin-(x64|arm64)|win32-x64)$/.test(
   `${process.platform}-${process.arch}`,
 )
 
-/** A worker in workerd, the runtime of Cloudflare Workers, on a port of its own. */
+/** A worker in workerd, the runtime of Cloudflare Workers, on a free port. */
 export class WorkerdProcess implements AsyncDisposable {
   readonly url: string
-  /** What the worker and workerd itself have printed. */
+  /** The output of the worker and of workerd itself. */
   readonly printed: () => string
   readonly #child: ChildProcess
   readonly #folder: string
@@ -51,7 +51,7 @@ export class WorkerdProcess implements AsyncDisposable {
     let printed = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (printed += chunk))
     const port = await new Promise<number>((resolve, reject) => {
-      const failed = (why: unknown) => reject(new Error(`workerd does not start, ${why}: ${printed}`))
+      const failed = (why: unknown) => reject(new Error(`workerd did not start, ${why}: ${printed}`))
       child.once('error', failed)
       child.once('close', (code) => failed(`exit code ${code}`))
       createInterface(child.stdio[3] as Readable).on('line', (line) => {

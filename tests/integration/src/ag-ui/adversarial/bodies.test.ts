@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { scripted } from '../stage.fixture.ts'
-import { replyOf, says, serve } from './served.fixture.ts'
+import { scripted } from '../in-process-client.fixture.ts'
+import { replyOf, says, serve } from './http-server.fixture.ts'
 
-/** What a server answers to bytes. Contract: the socket is closed by the server or after `ms`. */
+/** Sends bytes and returns the answer. Contract: the server closes the socket, or it is closed after `ms`. */
 function raw(url: string, bytes: string, ms = 1_500): Promise<string> {
   const { port, hostname } = new URL(url)
   return new Promise((resolve) => {

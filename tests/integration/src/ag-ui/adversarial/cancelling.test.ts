@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PICK, picking, scripted } from '../stage.fixture.ts'
-import { replyOf, results, says, serve } from './served.fixture.ts'
+import { PICK, picking, scripted } from '../in-process-client.fixture.ts'
+import { replyOf, results, says, serve } from './http-server.fixture.ts'
 
 describe('cancel and delete', () => {
   it('a thread that only waits: nothing to cancel, the calls stay', async () => {

@@ -3,13 +3,13 @@ import { HttpAgent as OldHttpAgent } from '@ag-ui/client-0'
 import { EventSchemas } from '@ag-ui/core/schemas'
 import { defineTool } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { PICK, picking, scripted } from '../stage.fixture.ts'
-import { replyOf, says, serve } from './served.fixture.ts'
+import { PICK, picking, scripted } from '../in-process-client.fixture.ts'
+import { replyOf, says, serve } from './http-server.fixture.ts'
 
 const ANN = { authorization: 'ann' }
 const PROTOBUF = 'application/vnd.ag-ui.event+proto'
 
-describe('who joins later', () => {
+describe('a client that joins later', () => {
   it('gets events of today, also where an older client has sent the message', async () => {
     const { agent } = scripted([{ text: 'Half', hang: 'mid' }])
     await using served = await serve(agent)

@@ -1,7 +1,7 @@
 import { defineTool, KernelError } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { scripted } from '../stage.fixture.ts'
-import { says, serve } from './served.fixture.ts'
+import { scripted } from '../in-process-client.fixture.ts'
+import { says, serve } from './http-server.fixture.ts'
 
 describe('errors outward', () => {
   it('carry no stack, path or text of what broke', async () => {

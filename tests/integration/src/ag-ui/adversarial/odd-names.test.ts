@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import { describe, expect, it } from 'vitest'
-import { PICK, picking, STORES, scripted } from '../stage.fixture.ts'
-import { results, says, serve } from './served.fixture.ts'
+import { PICK, picking, STORES, scripted } from '../in-process-client.fixture.ts'
+import { results, says, serve } from './http-server.fixture.ts'
 
-/** What a server answers to headers that fetch would not send: bytes of UTF-8, as a browser's EventSource does. */
+/** Sends headers that fetch does not allow, with bytes of UTF-8 as a browser's EventSource sends them, and returns the answer. */
 function rawGet(url: string, headers: Record<string, string>): Promise<{ status: number | undefined; text: string }> {
   const bytes = Object.entries(headers).map(([name, value]) => [name, Buffer.from(value).toString('latin1')])
   return new Promise((resolve, reject) => {

@@ -3,10 +3,10 @@ import { runner } from '@troupe/flow'
 import { type Agent, say } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
-import { PICK, picking, scripted } from '../stage.fixture.ts'
-import { type Served, says, serve } from './served.fixture.ts'
+import { PICK, picking, scripted } from '../in-process-client.fixture.ts'
+import { type ServedAgent, says, serve } from './http-server.fixture.ts'
 
-/** Writes into the state what nobody may see. */
+/** An agent that writes hidden keys into the state. */
 const keeper: Agent = {
   name: 'Keeper',
   description: 'Keeps secrets.',
@@ -23,7 +23,7 @@ const keeper: Agent = {
 }
 const hidden = (key: string) => key === 'secret'
 
-const WAYS: [string, () => Promise<Served>][] = [
+const WAYS: [string, () => Promise<ServedAgent>][] = [
   ['a runner', () => serve(keeper, { hidden })],
   [
     'an AgUiAgent',
@@ -133,7 +133,7 @@ describe('what belongs to somebody else', () => {
     expect(model.requests).toHaveLength(2)
   })
 
-  it('nobody is nobody: 401 on every route, and nothing said about what is there', async () => {
+  it('without a user every route answers 401 and says nothing about what exists', async () => {
     const { agent } = scripted(['Hi.'])
     await using served = await serve(agent)
     await served.run(says('Hi', { runId: 'mine' }))

@@ -8,7 +8,7 @@ import { runner } from '@troupe/flow'
 import { defineTool, type Store, type Tool } from '@troupe/kernel'
 import type { ScriptedTurn } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
-import { ANN, PICK, picking, STORES, scripted } from '../stage.fixture.ts'
+import { ANN, PICK, picking, STORES, scripted } from '../in-process-client.fixture.ts'
 
 const weather = defineTool({
   name: 'get_weather',
@@ -31,8 +31,8 @@ async function serve(store: Store, turns: readonly ScriptedTurn[], tools: readon
   return agUiServer(agUiHandler({ runner: runner({ agent, store }), store, owner, report: () => {} }))
 }
 
-/** Asks for an encoding, and keeps what it is shown. */
-function asking(Agent: typeof HttpAgent, accept: string) {
+/** A client that asks for an encoding and keeps the events that it gets. */
+function clientFor(Agent: typeof HttpAgent, accept: string) {
   return class extends Agent {
     readonly seen: AgUiEvent[] = []
 
@@ -70,11 +70,11 @@ describe.each(STORES)('%s', (_, store) => {
           'Done.',
         ]
         await using server = await serve(database, turns, [weather, approved])
-        const agent = new (asking(Agent, accept))({ url: server.url, threadId: ANN.threadId })
+        const agent = new (clientFor(Agent, accept))({ url: server.url, threadId: ANN.threadId })
 
         expect(await agent.say('Weather?')).toBe('RUN_FINISHED')
         expect(agent.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It is sunny.' })
-        // The protobuf of the older client has no word for a result.
+        // The protobuf of the older client cannot express a result.
         const results = agent.messages.filter(({ role, content }) => role === 'tool' && content === 'Sunny in Beijing.')
         expect(results).toHaveLength(version === '0.0.59' && accept !== 'text/event-stream' ? 0 : 1)
 

@@ -12,7 +12,7 @@ it('the server of the README serves the official client', async () => {
   const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(readme) ?? []
   expect(code.trim().split('\n').length).toBeLessThanOrEqual(20)
   const file = join(import.meta.dirname, `readme-${process.pid}.tmp.ts`)
-  // Any port that is free.
+  // Any free port.
   writeFileSync(file, code.replace('port: 8000', 'port: 0'))
   let child: ChildProcess | undefined
   try {

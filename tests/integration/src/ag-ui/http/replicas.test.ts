@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPostgres, type TestServer } from '../../../../../packages/store-postgres/src/postgres.fixture.ts'
-import { asking } from '../../load/talker.ts'
+import { runInput } from '../../load/run-input.ts'
 
-/** Two processes on one PostgreSQL: what begins on A goes on through B. */
+/** Two processes on one PostgreSQL: what begins on A continues through B. */
 describe('two replicas', { timeout: 60_000 }, () => {
   let database: TestServer
   const children: ChildProcess[] = []
@@ -12,7 +12,7 @@ describe('two replicas', { timeout: 60_000 }, () => {
   let b = ''
 
   const replica = async (schema: string) => {
-    const child = fork(new URL('../../load/replica.ts', import.meta.url), [database.url, schema], {
+    const child = fork(new URL('../../load/postgres-server.ts', import.meta.url), [database.url, schema], {
       execArgv: ['--no-warnings'],
     })
     children.push(child)
@@ -38,24 +38,24 @@ describe('two replicas', { timeout: 60_000 }, () => {
   const follow = (url: string, name: string) => fetch(`${url}/threads/${name}/runs/${name}?protocolVersion=1.0`)
 
   it('a run of A is followed and cancelled through B, and B goes on with the thread', async () => {
-    const live = await post(a, asking('t1', 't1', { deltas: 50, pause: 5, hang: true }))
+    const live = await post(a, runInput('t1', 't1', { deltas: 50, pause: 5, hang: true }))
     const followed = (await follow(b, 't1')).text()
     await expect
       .poll(async () => (await (await fetch(`${b}/threads/t1`)).json()) as unknown)
       .toMatchObject({ runId: 't1' })
-    const busy = await post(b, asking('t1', 't1-early', { deltas: 1 }))
+    const busy = await post(b, runInput('t1', 't1-early', { deltas: 1 }))
     expect([busy.status, await busy.json()]).toMatchObject([409, { code: 'THREAD_BUSY', holder: { runId: 't1' } }])
     const cancel = await fetch(`${b}/threads/t1/runs/t1/cancel`, { method: 'POST' })
     expect([cancel.status, await cancel.json()]).toEqual([200, { cancelled: true, ended: true }])
     const text = await live.text()
     expect(await followed).toBe(text)
     expect(text).toContain('"outcome":{"type":"cancelled"}')
-    expect(await (await post(b, asking('t1', 't1-next', { deltas: 2 }))).text()).toContain('RUN_FINISHED')
+    expect(await (await post(b, runInput('t1', 't1-next', { deltas: 2 }))).text()).toContain('RUN_FINISHED')
   })
 
   it('a call of A is answered through B', async () => {
     const tool = { name: 'pick', description: 'Picks.', parameters: { type: 'object', properties: {} } }
-    const first = { ...JSON.parse(asking('t2', 't2', { deltas: 1, call: 'pick' })), tools: [tool] }
+    const first = { ...JSON.parse(runInput('t2', 't2', { deltas: 1, call: 'pick' })), tools: [tool] }
     const asked = await (await post(a, JSON.stringify(first))).text()
     const [, callId] = /"pendingToolCallIds":\["([^"]+)"\]/.exec(asked) ?? []
     expect(callId).toBeDefined()
@@ -67,14 +67,14 @@ describe('two replicas', { timeout: 60_000 }, () => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
   })
 
-  it('when A is killed, who follows through B is told, and B goes on with the thread', async () => {
-    const live = await post(a, asking('t3', 't3', { deltas: 20, hang: true }))
+  it('when A is killed, a follower through B gets an error, and B goes on with the thread', async () => {
+    const live = await post(a, runInput('t3', 't3', { deltas: 20, hang: true }))
     const broken = live.text().catch(() => 'cut')
     let text = ''
     let killed = false
     for await (const chunk of (await follow(b, 't3')).body ?? []) {
       text += new TextDecoder().decode(chunk)
-      // All that it has to say was seen through B; now it hangs.
+      // B has passed on everything that the model says before it hangs.
       if (killed || text.split('"TEXT_MESSAGE_CONTENT"').length <= 20) continue
       children[0]?.kill('SIGKILL')
       killed = true
@@ -83,6 +83,6 @@ describe('two replicas', { timeout: 60_000 }, () => {
     expect(text.split('"TEXT_MESSAGE_CONTENT"').length - 1).toBe(20)
     expect(text.split(/"type":"RUN_(?:ERROR|FINISHED)"/).length - 1).toBe(1)
     expect(text).toContain('"code":"RUN_LOST"')
-    expect(await (await post(b, asking('t3', 't3-next', { deltas: 2 }))).text()).toContain('RUN_FINISHED')
+    expect(await (await post(b, runInput('t3', 't3-next', { deltas: 2 }))).text()).toContain('RUN_FINISHED')
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PICK, picking, scripted, stored } from '../stage.fixture.ts'
-import { countedTools, results, says, serve } from './served.fixture.ts'
+import { PICK, picking, scripted, storedLines } from '../in-process-client.fixture.ts'
+import { countedTools, results, says, serve } from './http-server.fixture.ts'
 
 describe('results of client tools', () => {
   it('foreign, partial, double, late and malformed ones', async () => {
@@ -23,7 +23,7 @@ describe('results of client tools', () => {
     const both = await served.run(results(['c2', '{"half":'], ['c2', 'second']))
     expect(both.end).toBe('success')
     expect(model.requests).toHaveLength(2)
-    expect(await stored(served.store, { app: 'test', user: 'ann', threadId: 't1' })).toContain(
+    expect(await storedLines(served.store, { app: 'test', user: 'ann', threadId: 't1' })).toContain(
       'tool pick_colour: {"half":',
     )
     const late = await served.run(results(['c1', 'late'], ['c2', 'late']))

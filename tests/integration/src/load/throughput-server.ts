@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { agUiServer } from '@troupe/ag-ui/node'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { talkerHandler } from './talker.ts'
+import { loadHandler } from './load-handler.ts'
 
-/** A server in a process of its own, of the kind in its argument; tells its address, and ends when its parent does. */
+/** A server in its own process, of the kind in its argument. It sends its address to its parent, and ends with it. */
 const [, , kind = 'memory'] = process.argv
 process.on('disconnect', () => process.exit(0))
 process.on('message', () => {
@@ -17,7 +17,7 @@ process.on('message', () => {
 })
 
 if (kind === 'bare') {
-  // Writes the same bytes, event by event: what any server does that is nothing but a socket.
+  // Writes the same bytes event by event, as a server without a framework does.
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => {
@@ -44,5 +44,5 @@ if (kind === 'bare') {
   process.on('exit', () => {
     for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
   })
-  process.send?.((await agUiServer(talkerHandler(store))).url)
+  process.send?.((await agUiServer(loadHandler(store))).url)
 }

@@ -10,8 +10,8 @@ const getWeather = defineTool({
   invoke: ({ city }) => `the temperature in ${city} is 25°C`,
 })
 
-/** A router and two specialists, each with a model of its own. */
-export function troupe(models: Readonly<Record<'router' | 'chat' | 'weather', ChatModel>>): Agent {
+/** A router and two specialists, each with its own model. */
+export function routerAgent(models: Readonly<Record<'router' | 'chat' | 'weather', ChatModel>>): Agent {
   const router = chatModelAgent({
     name: 'RouterAgent',
     description: 'A router that transfers tasks to other agents.',

@@ -4,10 +4,10 @@ import type { Clock } from '@troupe/kernel'
 import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
-import { scripted } from '../stage.fixture.ts'
-import { replyOf, says, serve } from './served.fixture.ts'
+import { scripted } from '../in-process-client.fixture.ts'
+import { replyOf, says, serve } from './http-server.fixture.ts'
 
-/** A clock that knows which of its timers are set. */
+/** A clock that counts its pending timers. */
 function countingClock() {
   const timers = new Set<symbol>()
   const clock: Clock = {
@@ -114,7 +114,7 @@ describe('readers', () => {
       expect([status, text.length > 0]).toEqual([200, true])
   })
 
-  it('of a run that another process has lost are told so, and the thread goes on', async () => {
+  it('of a run that another process has lost get an error, and the thread goes on', async () => {
     const { agent } = scripted(['Next.'])
     const store = memoryStore()
     await using served = await serve(agent, { store, limits: { lookMs: 30 } })

@@ -1,7 +1,7 @@
 import { toAgUiMessages } from '@troupe/ag-ui'
 import { runner } from '@troupe/flow'
 import { expect, test } from 'vitest'
-import { ANN, Client, replica, STORES, scripted, stored, told } from './stage.fixture.ts'
+import { ANN, Client, linesOf, replica, STORES, scripted, storedLines } from './in-process-client.fixture.ts'
 
 test.each(STORES)('a conversation that the runner was asked past AG-UI goes on over AG-UI, %s', async (_, make) => {
   await using store = make()
@@ -17,13 +17,13 @@ test.each(STORES)('a conversation that the runner was asked past AG-UI goes on o
   expect(model.requests).toHaveLength(2)
   expect(await client.say('Who am I?')).toBe('success')
   expect(await client.say('Goodbye.')).toBe('success')
-  expect(told(model.requests.at(-1)?.messages).filter((line) => line.startsWith('user'))).toEqual([
+  expect(linesOf(model.requests.at(-1)?.messages).filter((line) => line.startsWith('user'))).toEqual([
     'user I am Ann.',
     'user I live in Rome.',
     'user Who am I?',
     'user Goodbye.',
   ])
-  expect(await stored(store)).toHaveLength(8)
+  expect(await storedLines(store)).toHaveLength(8)
 })
 
 test('a question that failed past AG-UI is not asked again with the next one', async () => {
@@ -37,7 +37,7 @@ test('a question that failed past AG-UI is not asked again with the next one', a
   const before = (await store.threads.messages(ANN)).map(({ message }) => message)
   client.setMessages(toAgUiMessages(before) as Parameters<Client['setMessages']>[0])
   expect(await client.say('And now?')).toBe('success')
-  expect(told(model.requests.at(-1)?.messages).filter((line) => line.startsWith('user'))).toEqual([
+  expect(linesOf(model.requests.at(-1)?.messages).filter((line) => line.startsWith('user'))).toEqual([
     'user Are you there?',
     'user And now?',
   ])

@@ -2,7 +2,7 @@ import { runner } from '@troupe/flow'
 import type { AgentEvent, Message } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { expect, test } from 'vitest'
-import { troupe } from './troupe.ts'
+import { routerAgent } from './router-agent.fixture.ts'
 
 const QUESTION = "What's the weather in Beijing?"
 const ANSWER = 'the temperature in Beijing is 25°C'
@@ -18,7 +18,7 @@ function models() {
 
 async function recordEvents(scripts: ReturnType<typeof models>): Promise<readonly AgentEvent[]> {
   const events: AgentEvent[] = []
-  for await (const event of runner({ agent: troupe(scripts) }).query(QUESTION, { runId: 'R' })) events.push(event)
+  for await (const event of runner({ agent: routerAgent(scripts) }).query(QUESTION, { runId: 'R' })) events.push(event)
   return events
 }
 

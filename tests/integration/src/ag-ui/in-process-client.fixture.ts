@@ -12,7 +12,7 @@ import { from, type Observable } from 'rxjs'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't1' }
 
-/** A store for a test: in memory, or a file that several processes may share. */
+/** The stores of the tests, by name. */
 export const STORES: [string, () => Store][] = [
   ['in memory', () => memoryStore()],
   ['in SQLite', () => sqliteStore({ path: ':memory:' })],
@@ -28,7 +28,7 @@ export function scripted(
   return { model, agent: chatModelAgent({ name, model, instruction: 'Help.', tools }) }
 }
 
-/** A process that serves an agent. */
+/** The AG-UI agent of one server process. */
 export function replica(
   agent: Agent,
   store: Store,
@@ -45,7 +45,7 @@ export function replica(
   })
 }
 
-/** The official client, without a network between it and the agent. */
+/** The official client without a network: it calls the AG-UI agent in this process and verifies every event. */
 export class Client extends AbstractAgent {
   readonly seen: AgUiEvent[] = []
   readonly inputs: RunAgentInput[] = []
@@ -71,7 +71,7 @@ export class Client extends AbstractAgent {
     verifier.end()
   }
 
-  /** Says something, or only gives what has been added; tells how it ended. */
+  /** Sends a text, or only the messages that were added; returns the outcome or the code of an error. */
   async say(text?: string, parameters: Parameters<AbstractAgent['runAgent']>[0] = {}): Promise<string | undefined> {
     if (text !== undefined) this.addMessage({ id: crypto.randomUUID(), role: 'user', content: text })
     this.seen.length = 0
@@ -81,7 +81,7 @@ export class Client extends AbstractAgent {
     return last?.type === EventType.RUN_FINISHED ? last.outcome?.type : undefined
   }
 
-  /** Answers a call that waits. */
+  /** Adds the result of an open call. */
   result(toolCallId: string, content: string): void {
     this.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content })
   }
@@ -107,13 +107,13 @@ export const PICK: ClientTool = {
   },
 }
 
-/** A turn of the model that calls the client's tool. */
+/** A model turn that calls the client's tool. */
 export function picking(...ids: readonly string[]): ScriptedTurn {
   return { toolCalls: ids.map((id) => ({ id, name: PICK.name, arguments: { from: ['red', 'blue'] } })) }
 }
 
-/** What a model was told: `user Hi`, `assistant -> pick_colour`, `tool pick_colour: red`. */
-export function told(messages: readonly Message[] | undefined): readonly string[] {
+/** One line per message: `user Hi`, `assistant -> pick_colour`, `tool pick_colour: red`. */
+export function linesOf(messages: readonly Message[] | undefined): readonly string[] {
   return (messages ?? []).map((message) => {
     if (message.role === 'tool') return `tool ${message.name}: ${String(message.content)}`
     const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ name }) => name) : []
@@ -121,7 +121,7 @@ export function told(messages: readonly Message[] | undefined): readonly string[
   })
 }
 
-/** The messages of a thread as they are stored. */
-export async function stored(store: Store, ref: ThreadRef = ANN): Promise<readonly string[]> {
-  return told((await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message))
+/** The stored messages of a thread, one line each. */
+export async function storedLines(store: Store, ref: ThreadRef = ANN): Promise<readonly string[]> {
+  return linesOf((await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message))
 }

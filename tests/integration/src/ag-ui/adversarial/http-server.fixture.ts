@@ -10,38 +10,40 @@ import { runner } from '@troupe/flow'
 import { type Agent, defineTool, type KernelError, type Store, type Tool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 
+/** A response that was read to its end. */
 export interface Reply {
   readonly status: number
   readonly text: string
   readonly headers: Headers
-  /** Of a stream. */
+  /** The events of a stream. */
   readonly events: readonly AgUiEvent[]
-  /** Of a stream. */
+  /** The ids of a stream's events. */
   readonly ids: readonly string[]
-  /** How a stream ended: an outcome or the code of an error; else the code of a JSON error. */
+  /** The outcome of a stream or the code of its error; for another response the code of its JSON error. */
   readonly end: string | undefined
 }
 
-export interface Served {
+/** An agent behind a real HTTP server. */
+export interface ServedAgent {
   readonly url: string
   readonly store: Store
   readonly handler: AgUiHandler
   readonly reports: KernelError[]
-  /** Posts a run input as Ann, or somebody else. */
+  /** Posts a run input, as Ann by default. */
   run(input: unknown, user?: string, headers?: Record<string, string>): Promise<Reply>
   call(method: string, path: string, user?: string, headers?: Record<string, string>): Promise<Reply>
-  /** Begins a request and gives the response as soon as there are headers. */
+  /** Posts a run input and returns the response as soon as its headers have arrived. */
   begin(input: unknown, user?: string): Promise<Response>
-  /** Begins to read: gives the response as soon as there are headers. */
+  /** Gets a path and returns the response as soon as its headers have arrived. */
   open(path: string, headers?: Record<string, string>): Promise<Response>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An agent over real HTTP, whose visitors say in a header who they are. */
+/** Serves an agent over real HTTP; the `authorization` header is the user. */
 export async function serve(
   agent: Agent,
   options: Partial<AgUiHandlerOptions> & { readonly store?: Store } = {},
-): Promise<Served> {
+): Promise<ServedAgent> {
   const { store = memoryStore(), ...rest } = options
   const reports: KernelError[] = []
   const report = (error: KernelError) => void reports.push(error)
@@ -111,14 +113,14 @@ export function typesOf({ events }: Reply): readonly string[] {
 
 let runs = 0
 
-/** A run input in which a user says something. */
+/** A run input with one user message. */
 export function says(text: string, more: Partial<RunAgentInput> = {}): RunAgentInput {
   const runId = more.runId ?? `r${++runs}`
   const messages: RunAgentInput['messages'] = [{ id: `u-${runId}`, role: 'user', content: text }]
   return { threadId: 't1', runId, messages, tools: [], context: [], protocolVersion: '1.0', ...more }
 }
 
-/** A run input that brings results and nothing else. */
+/** A run input with tool results only. */
 export function results(...pairs: readonly (readonly [call: string, content: string])[]): RunAgentInput {
   return {
     ...says(''),
@@ -131,7 +133,7 @@ export function results(...pairs: readonly (readonly [call: string, content: str
   }
 }
 
-/** A tool that counts, one that waits for approval, one that asks for a moment; and the calls that ran. */
+/** A tool that counts, a tool that needs approval and a tool whose question expires, with the ids of the calls that ran. */
 export function countedTools(): { readonly ran: string[]; readonly all: readonly Tool[] } {
   const ran: string[] = []
   const parameters = { type: 'object' } as const

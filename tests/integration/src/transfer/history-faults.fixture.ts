@@ -24,17 +24,18 @@ export function unpaired(messages: readonly Message[]): string[] {
 export function unanswered(messages: readonly Message[], awaiting: readonly (string | undefined)[] = []): string[] {
   const results = new Map<string, number>()
   const wrong: string[] = []
+  const addCall = (id: string) => {
+    if (results.has(id)) wrong.push(`call ${id} twice`)
+    results.set(id, 0)
+  }
+  const addResult = (callId: string) => {
+    const count = results.get(callId)
+    if (count === undefined) wrong.push(`result of ${callId} before its call`)
+    results.set(callId, (count ?? 0) + 1)
+  }
   for (const message of messages) {
-    if (message.role === 'assistant') {
-      for (const { id } of message.toolCalls ?? []) {
-        if (results.has(id)) wrong.push(`call ${id} twice`)
-        results.set(id, 0)
-      }
-    }
-    if (message.role !== 'tool') continue
-    const count = results.get(message.callId)
-    if (count === undefined) wrong.push(`result of ${message.callId} before its call`)
-    results.set(message.callId, (count ?? 0) + 1)
+    if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) addCall(id)
+    if (message.role === 'tool') addResult(message.callId)
   }
   for (const [id, count] of results) {
     const expected = awaiting.includes(id) ? 0 : 1

@@ -2,10 +2,10 @@ import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { agUiServer } from '@troupe/ag-ui/node'
 import type { Store } from '@troupe/kernel'
 import { cuttingProxy } from './cutting-proxy.ts'
+import { loadHandler } from './load-handler.ts'
 import { random } from './random.ts'
-import { talkerHandler } from './talker.ts'
 
-/** What became of runs whose connections were cut. */
+/** Counts of runs whose connections were cut. */
 export interface CutFigures {
   readonly runs: number
   readonly cuts: number
@@ -15,9 +15,9 @@ export interface CutFigures {
 
 const DELTAS = 200
 
-/** Runs whose connections are cut one to five times each, read by clients that connect again by themselves. */
-export async function cuts(store: Store, runs: number, seed = 1): Promise<CutFigures> {
-  const handler = talkerHandler(store)
+/** Runs agents over connections that are cut one to five times each, with clients that reconnect. */
+export async function cutConnections(store: Store, runs: number, seed = 1): Promise<CutFigures> {
+  const handler = loadHandler(store)
   await using server = await agUiServer(handler)
   const number = random(seed)
   let left = 0
@@ -30,7 +30,7 @@ export async function cuts(store: Store, runs: number, seed = 1): Promise<CutFig
       url: proxy.url,
       threadId: `cut-${run}`,
       reconnect: { pauseMs: (attempt) => (attempt === 0 ? 0 : 2) },
-      // A connection of its own for each request, so that each can be cut.
+      // A new connection for each request, so that each can be cut.
       headers: { connection: 'close' },
     })
     agent.messages = [{ id: 'u1', role: 'user', content: JSON.stringify({ deltas: DELTAS, pause: 1 + number(60) }) }]

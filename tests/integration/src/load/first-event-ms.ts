@@ -3,31 +3,35 @@ import { agUiServer } from '@troupe/ag-ui/node'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
 import type { Store } from '@troupe/kernel'
-import { asking, talker } from './talker.ts'
+import { answerModel } from './answer-model.ts'
+import { runInput } from './run-input.ts'
 
-/** Milliseconds from the kernel's first event of a run to the client's first bytes. */
+/** Measures the milliseconds from the kernel's first event of a run to the client's first bytes. */
 export async function firstEventMs(
   store: Store,
   runs: number,
 ): Promise<{ readonly median: number; readonly p95: number }> {
-  const begun = new Map<string, number>()
+  const startedAt = new Map<string, number>()
   const callbacks = [
     {
       name: 'stopwatch',
-      run: { onPart: ({ runId }: { runId: string }) => void (begun.has(runId) || begun.set(runId, performance.now())) },
+      run: {
+        onPart: ({ runId }: { runId: string }) =>
+          void (startedAt.has(runId) || startedAt.set(runId, performance.now())),
+      },
     },
   ]
-  const agent = chatModelAgent({ name: 'Talker', model: talker(), instruction: 'Talk.' })
+  const agent = chatModelAgent({ name: 'Load', model: answerModel(), instruction: 'Answer.' })
   const owner = { app: 'load', user: 'ann' }
   const handler = agUiHandler({ runner: runner({ agent, store, callbacks }), store, owner })
   await using server = await agUiServer(handler)
   const times: number[] = []
   for (let i = 0; i < runs; i++) {
-    const body = asking(`l${i}`, `l${i}`, { deltas: 5 })
+    const body = runInput(`l${i}`, `l${i}`, { deltas: 5 })
     const response = await fetch(server.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const reader = response.body?.getReader()
     await reader?.read()
-    times.push(performance.now() - (begun.get(`l${i}`) ?? 0))
+    times.push(performance.now() - (startedAt.get(`l${i}`) ?? 0))
     while (!(await reader?.read())?.done);
   }
   await handler.stop(0)
