@@ -21,8 +21,8 @@ if (!Object.entries(dependencies).every(isInstalled)) {
   if (status !== 0) process.exit(1)
 }
 
-// Both are read when the packages are loaded.
+// The packages read both when they are loaded.
 process.env.COPILOTKIT_TELEMETRY_DISABLED = 'true'
 process.env.DO_NOT_TRACK = '1'
-const { runChecks } = await import('./src/checks.mjs')
+const { runChecks } = await import('./src/run-checks.mjs')
 process.exit((await runChecks()) ? 0 : 1)

@@ -1,6 +1,6 @@
 import { CopilotKitCore, ProxiedCopilotRuntimeAgent } from '@copilotkit/core'
 
-/** The front end of CopilotKit as far as it needs no page: the core that its React and Angular packages stand on. */
+/** The front end of CopilotKit without a page: the core under its React and Angular packages. */
 export class FrontEnd {
   events = []
   errors = []
@@ -13,14 +13,14 @@ export class FrontEnd {
       runtimeTransport: transport,
       headers,
       tools,
-      // Outside of a page the core does not ask the runtime which agents there are.
+      // Outside of a page the core does not ask the runtime for its agents.
       agents__unsafe_dev_only: { [agentId]: this.agent },
     })
     this.agent.subscribe({ onEvent: ({ event }) => void this.events.push(event) })
     this.core.subscribe({ onError: ({ error }) => void this.errors.push(error) })
   }
 
-  /** Sends a message, or goes on without one; runs the tools of the page and what follows from them. */
+  /** Sends a message, or continues without one; runs the tools of the page and the runs that follow. */
   async say(content, parameters = {}) {
     if (content !== undefined) this.agent.addMessage({ id: crypto.randomUUID(), role: 'user', content })
     this.events.length = 0
@@ -29,13 +29,13 @@ export class FrontEnd {
     return this.text
   }
 
-  /** What a page does when it is opened again. */
+  /** Does what a page does when it is opened again. */
   async connect() {
     this.events.length = 0
     await this.core.connectAgent({ agent: this.agent })
   }
 
-  /** Contract: resolves as soon as it holds, while a run may go on; whoever checks has a limit for it. */
+  /** Waits until a condition holds, while a run may continue. Contract: the caller limits the time. */
   async until(holds) {
     while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
   }

@@ -1,11 +1,11 @@
-/** Serves an agent of Troupe on loopback, once for each policy of disconnects; tells the addresses, and ends with its parent. */
+/** Serves an agent of Troupe on loopback, once for each value of `onDisconnect`. It sends its addresses to its parent, and ends with it. */
 import { agUiHandler } from '../../../../packages/ag-ui/src/index.ts'
 import { agUiServer } from '../../../../packages/ag-ui/src/node.ts'
 import { chatModelAgent } from '../../../../packages/chat-model/src/index.ts'
 import { agentTool, runner, setSubAgents } from '../../../../packages/flow/src/index.ts'
 import { defineTool, type Json } from '../../../../packages/kernel/src/index.ts'
 import { memoryStore } from '../../../../packages/kernel/src/memory-store.ts'
-import { deskModel } from './desk-model.ts'
+import { commandModel } from './command-model.ts'
 
 const weather = defineTool({
   name: 'get_weather',
@@ -41,7 +41,7 @@ const neverEnds = defineTool({
     new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
 })
 
-const model = deskModel()
+const model = commandModel()
 const expert = chatModelAgent({ name: 'ask_expert', description: 'Knows the weather.', model, tools: [weather] })
 const clerk = chatModelAgent({ name: 'Clerk', description: 'Keeps the books.', model })
 const desk = chatModelAgent({
@@ -60,7 +60,7 @@ async function serve(onDisconnect: 'cancel' | 'detach'): Promise<string> {
     store,
     onDisconnect,
     appName: 'compat',
-    // Whoever names himself is believed; whoever does not is nobody.
+    // The token is the name of the user; without one there is no user.
     authenticate({ headers }) {
       const [, user] = /^Bearer (\w+)$/.exec(headers.get('authorization') ?? '') ?? []
       return user === undefined ? undefined : { user }

@@ -6,7 +6,7 @@ import { createCopilotNodeListener } from '@copilotkit/runtime/v2/node'
 
 const PATH = '/api/copilotkit'
 
-/** CopilotKit's runtime over the agent of Troupe, once for each way in which front ends reach it. */
+/** Starts CopilotKit's runtime for the agent of Troupe, once for each transport of its front ends. */
 export async function startRuntime(urls) {
   const agents = {
     troupe: new HttpAgent({ url: urls.cancel, description: 'An agent of Troupe.' }),

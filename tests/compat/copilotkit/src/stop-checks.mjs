@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 
 const ROUNDS = 20
 
-/** Says something that does not end, and stops it when an event of this type is there. */
+/** Sends a message whose run does not end, and stops the run at the first event of this type. */
 async function stopped(page, text, type) {
   const run = page.say(text)
   await page.until(() => page.of(type).length > 0)
   page.stop()
   await run
-  // The word of the client inside the runtime for a connection that it has closed itself.
+  // The client inside the runtime reports a connection that it closed itself with this code.
   assert.equal(page.of('RUN_ERROR')[0]?.code, 'abort')
 }
 
-/** A page that stops, is closed and is opened again. */
-export const STOPPING = {
+/** Checks of a page that stops a run, is closed or is opened again. */
+export const STOP_CHECKS = {
   async 'text is shown while the run goes on; stop ends it, and the next message is answered'(open) {
     const page = open()
     await stopped(page, 'wait', 'TEXT_MESSAGE_CONTENT')
@@ -47,8 +47,9 @@ export const STOPPING = {
     for (const text of ['hello', 'weather', 'note eggs', 'think', 'ask', 'pay']) await page.say(text)
     const again = open({ threadId: page.agent.threadId })
     await again.connect()
-    const told = ({ agent }) => agent.messages.map(({ id, role, content, toolCalls }) => [id, role, content, toolCalls])
-    assert.deepEqual(told(again), told(page))
+    const shown = ({ agent }) =>
+      agent.messages.map(({ id, role, content, toolCalls }) => [id, role, content, toolCalls])
+    assert.deepEqual(shown(again), shown(page))
     assert.deepEqual(again.agent.state, { notes: ['eggs'] })
     assert.deepEqual(
       again.agent.pendingInterrupts.map(({ id }) => id),

@@ -13,8 +13,8 @@ const pickColour = (picks) => ({
 
 const ended = (page) => page.of('RUN_FINISHED').map(({ outcome }) => outcome?.type)
 
-/** What a page says and is shown. */
-export const TALKING = {
+/** Checks of what a page sends and shows. */
+export const CONVERSATION_CHECKS = {
   async 'text comes in the pieces that the model makes'(open) {
     const page = open()
     assert.equal(await page.say('hello'), 'Hello to you.')
@@ -69,9 +69,9 @@ export const TALKING = {
   async 'what the page knows is in the instruction'(open) {
     const page = open()
     page.core.addContext({ description: 'The open document', value: 'report.md' })
-    const told = await page.say('instruction')
-    assert.match(told, /^Be brief\./)
-    assert.match(told, /The open document: .*report\.md/)
+    const instruction = await page.say('instruction')
+    assert.match(instruction, /^Be brief\./)
+    assert.match(instruction, /The open document: .*report\.md/)
   },
 
   async 'an approval is asked for and given'(open) {
@@ -108,7 +108,7 @@ export const TALKING = {
     assert.equal(await page.say('recall'), 'You said: ask, recall.')
   },
 
-  async 'an agent hands over to another'(open) {
+  async 'an agent transfers to another'(open) {
     const page = open()
     assert.equal(await page.say('transfer'), 'Hello to you.')
     assert.deepEqual(
@@ -122,12 +122,12 @@ export const TALKING = {
     assert.equal(await open().say([{ type: 'text', text: 'look' }, image]), 'I see text, file image/png.')
   },
 
-  async 'a picture in the words of older pages'(open) {
+  async 'a picture in the format of older pages'(open) {
     const image = { type: 'binary', data: 'aGk=', mimeType: 'image/png' }
     assert.equal(await open().say([{ type: 'text', text: 'look' }, image]), 'I see text, file image/png.')
   },
 
-  async 'a failing model is a RUN_ERROR that tells nothing of the server, and the thread goes on'(open) {
+  async 'a failing model is a RUN_ERROR that reveals nothing about the server, and the thread goes on'(open) {
     const page = open()
     await page.say('break')
     const [{ code, message }] = page.of('RUN_ERROR')
@@ -139,7 +139,7 @@ export const TALKING = {
     assert.equal(await page.say('hello'), 'Hello to you.')
   },
 
-  async 'who is nobody is told so, and what is nowhere too'(open) {
+  async 'a page without a user gets 401, and an unknown path 404'(open) {
     const stranger = open({ user: '' })
     await stranger.say('hello')
     assert.match(stranger.of('RUN_ERROR')[0]?.message, /401.*UNAUTHENTICATED/s)

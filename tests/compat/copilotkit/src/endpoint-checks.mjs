@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream', authorization: 'Bearer ann' }
 const PICK = { name: 'pick_colour', description: 'Picks.', parameters: { type: 'object', properties: {} } }
 
-/** One request as it goes over the wire; `single` is the envelope of one route for all. */
+/** Returns a function that sends one request, to its own route or in the envelope of the single route. */
 export function caller({ rest, single }, transport) {
   return (method, { threadId, body } = {}) => {
     if (transport === 'single') {
@@ -28,9 +28,9 @@ async function eventsOf(response) {
   return frames.flatMap((frame) => (frame.startsWith('data: ') ? [JSON.parse(frame.slice(6))] : []))
 }
 
-/** The endpoints themselves, without a front end. */
-export const WIRE = {
-  async 'info names the agents, and that telemetry is off'(call) {
+/** Checks of the endpoints, without a front end. */
+export const ENDPOINT_CHECKS = {
+  async 'info names the agents and says that telemetry is off'(call) {
     const { agents, mode, version, telemetryDisabled } = await (await call('info')).json()
     assert.equal(agents.troupe.description, 'An agent of Troupe.')
     assert.deepEqual([mode, telemetryDisabled, version.split('.').length], ['sse', true, 3])

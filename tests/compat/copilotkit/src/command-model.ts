@@ -1,9 +1,9 @@
 import type { ChatModel, Message, ModelPart, ModelRequest } from '../../../../packages/kernel/src/index.ts'
 import { KernelError, textOf } from '../../../../packages/kernel/src/index.ts'
 
-/** A model that does what the first word of the last user message says, and after a tool tells its result. */
-export function deskModel(): ChatModel {
-  return { name: 'desk', stream: (request, { signal }) => answer(request, signal) }
+/** A model that takes the first word of the last user message as a command, and repeats the results of tools. */
+export function commandModel(): ChatModel {
+  return { name: 'command', stream: (request, { signal }) => answer(request, signal) }
 }
 
 async function* answer(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
@@ -33,15 +33,15 @@ async function* answer(request: ModelRequest, signal: AbortSignal): AsyncGenerat
     case 'look':
       return yield* say(`I see ${shapeOf(messages)}.`)
     case 'recall':
-      return yield* say(`You said: ${said(messages)}.`)
+      return yield* say(`You said: ${userTexts(messages)}.`)
     case 'instruction':
       return yield* say(instruction)
     case 'break':
-      throw new KernelError('MODEL_FAILED', 'desk: a secret of the server', { retryable: false })
+      throw new KernelError('MODEL_FAILED', 'command: a secret of the server', { retryable: false })
     case 'wait':
       yield { type: 'text-delta', delta: 'One moment.' }
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      throw new KernelError('ABORTED', 'desk: stopped')
+      throw new KernelError('ABORTED', 'command: aborted')
     default:
       return yield* say('Hello', ' to', ' you.')
   }
@@ -61,17 +61,17 @@ async function* call(name: string, pieces: readonly string[], text = ''): AsyncG
   yield { type: 'finish', reason: 'tool-calls', usage: { inputTokens: 1, outputTokens: pieces.length } }
 }
 
-/** What the tools of the last turn said: `get_weather: Sunny in Beijing.` */
+/** The results of the last turn: `get_weather: Sunny in Beijing.` */
 function results(messages: readonly Message[]): readonly string[] {
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
   return turn.flatMap((message) => (message.role === 'tool' ? [`${message.name}: ${textOf(message.content)}`] : []))
 }
 
-function said(messages: readonly Message[]): string {
+function userTexts(messages: readonly Message[]): string {
   return messages.flatMap(({ role, content }) => (role === 'user' ? [textOf(content)] : [])).join(', ')
 }
 
-/** What the last user message is made of: `text, file image/png`. */
+/** The parts of the last user message: `text, file image/png`. */
 function shapeOf(messages: readonly Message[]): string {
   const content = messages.findLast(({ role }) => role === 'user')?.content ?? ''
   if (typeof content === 'string') return 'text'
