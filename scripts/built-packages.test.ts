@@ -1,4 +1,4 @@
-/** What only a built package can show: how its errors look in a log, and what an old Node says about it. */
+/** Tests that need built packages: how errors look in a log, and the message on an old Node. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -25,7 +25,7 @@ interface Manifest {
   readonly publishConfig?: { readonly exports?: Readonly<Record<string, unknown>> }
 }
 
-/** The packages that others import, with where they are in the tree. */
+/** The packages that others import, with their folders. */
 const packages = readdirSync(join(root, 'packages')).flatMap((name) => {
   const source = join(root, 'packages', name)
   const manifest: Manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
@@ -60,7 +60,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What a program prints, wherever it prints it. */
+/** Runs a program and returns its output, on stdout and stderr. */
 function run(program: string, node: string = process.execPath, ...flags: readonly string[]): string {
   const file = join(folder, 'program.mjs')
   writeFileSync(file, program)
@@ -89,7 +89,7 @@ describe('a KernelError of the built kernel', () => {
     expect(printed).toContain('[cause]: TypeError: the disk is full')
   })
 
-  test('is called so by its class and as text', () => {
+  test('has this name in its class and as text', () => {
     const printed = run(`${make}\nconsole.log(KernelError.name, error.name, error.constructor.name, String(error))`)
     expect(printed.trim()).toBe('KernelError KernelError KernelError KernelError: persistence: 3 are not written')
   })
@@ -99,7 +99,7 @@ const importing = (entry: string) => `
   const failure = await import('${entry}').then(() => new Error('it was imported'), (error) => error)
   console.log(failure.message)`
 
-/** Load nothing of the kernel's engine and run anywhere: pairs of calls and results, and the client for pages. */
+/** Entries that do not load the kernel's engine and run anywhere. */
 const ALONE = ['@troupe/kernel/history', '@troupe/ag-ui/client']
 
 describe('on a Node that is too old the first import says which one is needed', () => {
@@ -118,11 +118,11 @@ describe('on a Node that is too old the first import says which one is needed', 
   })
 })
 
-/** A Node on this machine that is too old, if there is one. */
+/** Finds a Node on this machine that is too old, if there is one. */
 function oldNode(): { readonly path: string; readonly version: string } | undefined {
-  for (const place of (process.env.PATH ?? '').split(delimiter)) {
-    const path = join(place, 'node')
-    if (place.includes('node_modules') || !existsSync(path)) continue
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'node')
+    if (folder.includes('node_modules') || !existsSync(path)) continue
     const version = spawnSync(path, ['--version'], { encoding: 'utf8' }).stdout?.trim().slice(1)
     const [major = 0, minor = 0] = (version ?? '').split('.').map(Number)
     if (version && (major < 22 || (major === 22 && minor < 18))) return { path, version }

@@ -1,4 +1,4 @@
-/** `pnpm create-plugin my-clock --kind tool` makes a plugin in `examples`, on the sources of this workspace; a folder of your own is not part of it. */
+/** `pnpm create-plugin my-clock --kind tool` makes a plugin in `examples` that uses the sources of this workspace; with a folder of your own it uses npm. */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { runCommand } from '../packages/create-plugin/src/command.ts'

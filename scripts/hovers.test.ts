@@ -47,9 +47,9 @@ const host: ts.LanguageServiceHost = {
   readFile: ts.sys.readFile,
 }
 
-/** What an editor shows over a word of the code above. */
-function hover(place: string): string {
-  const info = service.getQuickInfoAtPosition(file, code.indexOf(place) + 1)
+/** The text that an editor shows over a word of the code above. */
+function hover(word: string): string {
+  const info = service.getQuickInfoAtPosition(file, code.indexOf(word) + 1)
   return ts.displayPartsToString(info?.displayParts).replaceAll(/\s+/g, ' ')
 }
 const service = ts.createLanguageService(host)
@@ -59,6 +59,6 @@ it.each([
   ['look =', 'const look: Tool<{ at: string; times?: number; }>'],
   ['run = startRun', 'const run: Run<unknown>'],
   ['event.delta', 'const event: TextDelta'],
-])('shows a readable hover over %s', (place, shown) => {
-  expect(hover(place)).toBe(shown)
+])('shows a readable hover over %s', (word, shown) => {
+  expect(hover(word)).toBe(shown)
 })

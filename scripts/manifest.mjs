@@ -1,6 +1,6 @@
 /**
- * Makes `npm pack` and `npm publish` do what pnpm does by itself: `publishConfig` becomes part of the manifest, `workspace:^` the
- * one version that all of Troupe has, and the licence comes along. `prepack` runs it with `publish`, `postpack` with `restore`.
+ * Lets `npm pack` and `npm publish` do what pnpm does by itself: it merges `publishConfig` into the manifest, replaces `workspace:^`
+ * by the one version of all packages, and copies the licence. `prepack` runs it with `publish`, `postpack` with `restore`.
  */
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 

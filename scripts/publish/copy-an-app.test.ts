@@ -14,7 +14,7 @@ const blocks = blocksOf('docs/copy-an-app.md')
 let user: Machine
 let database: TestServer
 let vendor: OpenAi
-/** What was printed since the guide last showed it. */
+/** The output since the guide last showed some. */
 let printed = ''
 
 beforeAll(async () => {
@@ -29,11 +29,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Does what a reader does with a block: writes the file, types the commands, compares what is printed. */
+/** Does what a reader does with a block: writes the file, types the commands, compares the output. */
 async function read({ kind, code, file }: Block): Promise<void> {
   if (kind === 'sh') {
     const output = await type(code.includes('cd my-app') ? folder : app, code)
-    // What npm, the compiler and the tests print is theirs, and no guide shows it.
+    // The guide does not show the output of npm, the compiler and the tests.
     if (!/^np[mx] .*$/m.test(code) || code.includes('node src')) printed += output
   } else if (kind === 'text') {
     expect(withoutFigures(printed)).toBe(withoutFigures(code))
@@ -41,17 +41,17 @@ async function read({ kind, code, file }: Block): Promise<void> {
   } else if (file) {
     mkdirSync(dirname(join(app, file)), { recursive: true })
     writeFileSync(join(app, file), code)
-  } else throw new Error(`The guide has a block that nobody would know what to do with: ${code}`)
+  } else throw new Error(`The guide has a block that is neither a file, nor commands, nor output: ${code}`)
 }
 
-/** Types commands into a shell; one that needs the vendor's key has this one. */
+/** Types commands into a shell, with this key where a command needs one. */
 async function type(cwd: string, commands: string, key = 'right-key'): Promise<string> {
   const env = [`DATABASE_URL='${database.url}'`, `OPENAI_BASE_URL='${vendor.url}'`]
   const script = `set -e\nexport ${env.join(' ')}\n${commands.replace('OPENAI_API_KEY=…', `OPENAI_API_KEY=${key}`)}`
   return await user.run(cwd, 'sh', '-c', script)
 }
 
-/** Times differ from run to run, and how many tokens the demo model counts is not what the guide is about. */
+/** Replaces times and token counts, which differ from run to run. */
 function withoutFigures(text: string): string {
   return text.replaceAll(/\d+ (ms|tokens in)|(?<=, )\d+ out/g, (figure) => figure.replace(/\d+/, 'N'))
 }

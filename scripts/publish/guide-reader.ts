@@ -3,14 +3,14 @@ import { join, resolve } from 'node:path'
 import { type Block, blocksOf } from '../../tests/docs/guide.fixture.ts'
 import type { Machine } from './machine.ts'
 
-/** Does what a guide says on somebody's machine: writes its files, types its commands, and looks at what they print. */
+/** Follows a guide on a user's machine: writes its files, types its commands and compares their output. */
 export class GuideReader {
   readonly #machine: Machine
   readonly #env: readonly string[]
   #folder: string
   #printed = ''
 
-  /** `env` is what the shell of the reader has in its environment: `NAME=value`. */
+  /** `env` are the environment variables of the reader's shell: `NAME=value`. */
   constructor(machine: Machine, folder: string, env: readonly string[] = []) {
     mkdirSync(folder, { recursive: true })
     this.#machine = machine
@@ -18,12 +18,12 @@ export class GuideReader {
     this.#env = env
   }
 
-  /** Where the reader is now. */
+  /** The current folder of the reader. */
   get folder(): string {
     return this.#folder
   }
 
-  /** Reads a page up to a section, or to its end. Contract: throws if a command fails or prints what the page does not say. */
+  /** Reads a page up to a section, or to its end. Contract: throws if a command fails or its output differs from the page. */
   async read(page: string, before?: string): Promise<void> {
     const blocks = blocksOf(page)
     const end = before === undefined ? blocks.length : blocks.findIndex(({ section }) => section === before)
@@ -35,7 +35,7 @@ export class GuideReader {
     writeFileSync(join(this.#folder, file), code)
   }
 
-  /** Types one line. Contract: gives what it printed; `input` is what the reader types then, a line each. */
+  /** Types one line and returns its output; `input` are the lines that the reader types afterwards. */
   async type(line: string, input: readonly string[] = []): Promise<string> {
     const typed = input.length > 0 ? `printf '%s\\n' ${input.join(' ')} | ${line}` : line
     return await this.#machine.run(this.#folder, 'env', ...this.#env, 'sh', '-c', typed)
@@ -52,7 +52,7 @@ export class GuideReader {
     }
   }
 
-  /** Types a line, and the answers that the page shows behind its questions. */
+  /** Types a line, and the answers that the page shows after its questions. */
   async #answering(line: string, next: Block | undefined): Promise<string> {
     const answers =
       next?.kind === 'text' ? [...next.code.matchAll(/\[y\/n\] (\w+)$/gm)].map(([, said = '']) => said) : []

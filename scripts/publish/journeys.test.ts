@@ -17,7 +17,7 @@ const user = plainMachine(join(folder, 'user'), npmrc)
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** A weather service on this machine. */
+/** A weather service on loopback. */
 async function startWeather(): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer(({ url }, response) => void response.end(url?.includes('Rome') ? SUNNY : RAINY))
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -31,7 +31,7 @@ async function startWeather(): Promise<AsyncDisposable & { readonly url: string 
 }
 const [SUNNY, RAINY] = ['Sunny +24°C', 'Light rain +9°C']
 
-/** How many packages npm has installed in a project, and their size in megabytes. */
+/** Counts the packages that npm has installed in a project, and their size in megabytes. */
 function installed(project: string): { readonly packages: number; readonly megabytes: number } {
   const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'))
   const files = readdirSync(join(project, 'node_modules'), { recursive: true, encoding: 'utf8' })
@@ -80,7 +80,7 @@ describe('install only what you need', () => {
       console.log(`${names}: ${found.packages} packages, ${found.megabytes.toFixed(2)} MB`)
       expect(found.packages).toBeLessThanOrEqual(Number(packages))
       expect(found.megabytes).toBeLessThanOrEqual(Number(megabytes))
-      // A table that says far too much is as wrong as one that says too little.
+      // A figure that is far too large is as wrong as one that is too small.
       expect(found.packages).toBeGreaterThanOrEqual(Number(packages) / 2)
       expect(found.megabytes).toBeGreaterThanOrEqual(Number(megabytes) / 3)
     },
@@ -139,7 +139,7 @@ describe('an application in two hundred lines', () => {
     expect(vendor.bodies).toHaveLength(1)
   })
 
-  it('when the weather service is down, the model is told and the conversation goes on', async () => {
+  it('when the weather service is down, the model gets the error and the conversation goes on', async () => {
     const printed = await reader.type('WEATHER_URL=http://127.0.0.1:1 node main.ts down "How is the weather in Rome?"')
     expect(printed).toContain('desk › traveller ✗ Error: fetch failed')
   })

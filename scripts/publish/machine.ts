@@ -3,15 +3,15 @@ import { existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-/** Somebody's machine. */
+/** A user's machine. */
 export interface Machine {
-  /** Contract: gives what the command printed; throws with all of it if the command fails. */
+  /** Runs a command and returns its output. Contract: throws with the output if the command fails. */
   run(folder: string, command: string, ...args: string[]): Promise<string>
 }
 
 /**
- * A machine of its own: a new home with these settings of npm, and nothing of the environment that the test runs in.
- * Contract: no settings, tokens or caches of the one who runs the test are within its reach.
+ * Makes a machine: a new home folder with these npm settings, and nothing of the environment of the test.
+ * Contract: it has no access to the settings, tokens or caches of the person who runs the test.
  */
 export function machine(home: string, npmrc: string, env: Record<string, string>): Machine {
   mkdirSync(home, { recursive: true })
@@ -37,7 +37,7 @@ export async function execute(
   return output
 }
 
-/** A machine with Node and npm alone: our scripts have the commands of this workspace on their path, others do not. */
+/** Makes a machine with Node and npm only: the commands of this workspace are not on its path. */
 export function plainMachine(home: string, npmrc: string): Machine {
   const bin = join(home, 'bin')
   mkdirSync(bin, { recursive: true })

@@ -2,14 +2,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-/** A server that answers as the Responses API of OpenAI does. */
+/** A server with the Responses API of OpenAI. */
 export interface OpenAi extends AsyncDisposable {
   readonly url: string
-  /** The models it was asked for, with a key that it accepts. */
+  /** The models of the accepted requests. */
   readonly models: readonly string[]
 }
 
-/** Starts the server on loopback; it says the same to everybody who has the key. */
+/** Starts the server on loopback; it gives the same answer to every request with the key. */
 export async function startOpenAi(key: string, answer: string): Promise<OpenAi> {
   const models: string[] = []
   const server = createServer(async (request, response) => {

@@ -7,7 +7,7 @@ import { blocksOf } from '../../tests/docs/guide.fixture.ts'
 import { type Machine, plainMachine } from './machine.ts'
 import { extrasOf, type Manifest, manifestOf, type Released } from './release.ts'
 
-/** The kinds of plugins that a third party makes, by the commands of the guide. */
+/** The kinds of plugins that a third party makes with the commands of the guide. */
 const KINDS = ['handler', 'tool', 'model', 'agent', 'store', 'callback']
 const [JOURNEY = '', USE = ''] = blocksOf('docs/publish-a-plugin.md').flatMap(({ kind, code }) =>
   kind === 'sh' ? [code] : [],
@@ -19,7 +19,7 @@ const app = join(folder, 'app')
 let user: Machine
 
 beforeAll(() => {
-  // What was installed once is not asked for again.
+  // Packages that were installed once come from the cache.
   user = plainMachine(join(folder, 'user'), `${npmrc}prefer-offline=true\n`)
   startProject(app)
 })
@@ -31,13 +31,13 @@ function startProject(folder: string): void {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }')
 }
 
-/** Brings a program of `consumer` into the app, and runs it. */
+/** Copies a program of `consumer` into the app and runs it. */
 async function runProgram(name: string): Promise<string> {
   for (const file of ['stand-in.ts', name]) cpSync(join(import.meta.dirname, 'consumer', file), join(app, file))
   return await user.run(app, 'node', name)
 }
 
-/** The packages that npm installed for a project, besides itself. */
+/** The packages that npm installed in a project. */
 function installedIn(folder: string): string[] {
   const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
   return Object.keys(packages)
@@ -55,7 +55,7 @@ function bytesIn(folder: string): number {
   return filesIn(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
 }
 
-/** What stands in the archive of every package. */
+/** The files in the archive of every package. */
 async function archives(): Promise<{ name: string; files: string[] }[]> {
   const names = packages.map(({ name }) => name)
   const printed = await user.run(folder, 'npm', 'pack', '--dry-run', '--json', ...names)
@@ -63,7 +63,7 @@ async function archives(): Promise<{ name: string; files: string[] }[]> {
   return packed.map(({ name, files }) => ({ name, files: files.map(({ path }) => path) }))
 }
 
-/** What the registry says of the latest version of a package. */
+/** The manifest of a package's latest version in the registry. */
 async function published(name: string): Promise<Manifest> {
   const response = await fetch(`${url}${name.replace('/', '%2f')}/latest`)
   return (await response.json()) as Manifest
@@ -126,7 +126,7 @@ describe('every package', () => {
       ...packages.map(({ name }) => name),
       ...packages.flatMap(optionalPeers),
     )
-    // The testkit loads inside of vitest only, where the third party's test has it.
+    // The testkit loads inside vitest only; the tests of the third party use it there.
     const entries = packages
       .filter(({ name }) => name !== '@troupe/testkit')
       .flatMap(({ name, exports = {} }) => Object.keys(exports).map((entry) => join(name, entry)))
@@ -149,7 +149,7 @@ describe('an app on a machine with Node and npm', () => {
     expect(await runProgram('contracts.ts')).toBe('true\n')
   })
 
-  it('adds the flow and hands over to another agent', async () => {
+  it('adds the flow and transfers to another agent', async () => {
     await user.run(app, 'npm', 'install', '@troupe/flow')
     expect(await runProgram('transfer.ts')).toBe('turn of router\nturn of router > weather\nsays Sunny in Beijing.\n')
   })
@@ -183,7 +183,7 @@ describe('an app on a machine with Node and npm', () => {
 describe('a third party', () => {
   const make = join(folder, 'plugins')
 
-  /** The commands of the guide for a plugin of one kind: everything that it prints, with what each printed. */
+  /** Runs the commands of the guide for a plugin of one kind; returns the output of each. */
   async function follow(commands: string, kind: string, start: string): Promise<Map<string, string>> {
     const lines = commands.trim().split('\n')
     const printed = new Map<string, string>()

@@ -8,28 +8,28 @@ import { execute } from './machine.ts'
 /** A registry of npm packages on loopback. */
 export interface Registry {
   readonly url: string
-  /** What a user's `.npmrc` says to publish to it. */
+  /** The `.npmrc` of a user who publishes to it. */
   readonly npmrc: string
   stop(): Promise<void>
 }
 
-/** Ours, and those of the third party of the test. Contract: never looked for outside, whatever is published there. */
+/** Our packages, and those of the third party in the test. Contract: the registry never looks for them outside. */
 const HERE = ['@troupe/*', 'create-troupe-plugin', 'troupe-handler-*', '@acme/*']
 
-/** Starts an empty registry that keeps its data in a folder and asks the machine's registry for the packages of others. */
+/** Starts an empty registry that keeps its data in a folder and gets the packages of others from the machine's registry. */
 export async function startRegistry(folder: string): Promise<Registry> {
   const setting = async (name: string) => (await execute('.', process.env, 'npm', ['config', 'get', name])).trim()
   const cafile = await setting('cafile')
   const access = { access: '$all', publish: '$authenticated' }
   const server = await runServer({
-    // Its folder is where relative paths begin; there is no such file.
+    // Relative paths start in the folder of this file, which does not exist.
     configPath: join(folder, 'config.yaml'),
     storage: join(folder, 'storage'),
     auth: { htpasswd: { file: join(folder, 'htpasswd') } },
     uplinks: {
       outside: {
         url: await setting('registry'),
-        // What npm trusts there, the registry between has to trust, too.
+        // This registry has to trust the same certificates as npm.
         ...(existsSync(cafile) && { ca: readFileSync(cafile, 'utf8') }),
         timeout: '60s',
         maxage: '1d',
@@ -39,7 +39,7 @@ export async function startRegistry(folder: string): Promise<Registry> {
       ...Object.fromEntries(HERE.map((pattern) => [pattern, access])),
       '**': { access: '$all', publish: [], proxy: 'outside' },
     },
-    // Tokens that are signed: others cost a check of the password in every request.
+    // With signed tokens no request needs a password check.
     security: { api: { jwt: { sign: { expiresIn: '1d' } } } },
     web: { enable: false },
     log: { type: 'stdout', format: 'json', level: 'error' },

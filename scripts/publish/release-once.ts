@@ -5,17 +5,17 @@ import type { TestProject } from 'vitest/node'
 import { type Registry, startRegistry } from './registry.ts'
 import { extrasOf, manifestOf, nextVersion, type Released, release, releasedPackages } from './release.ts'
 
-/** A release that the tests of publishing share. */
+/** The release that all tests of publishing share. */
 export interface SharedRelease {
   /** The copy of this tree that was released, with its next version. */
   readonly tree: string
-  /** The registry that has it. */
+  /** The address of the registry with the release. */
   readonly url: string
   readonly npmrc: string
   readonly packages: readonly Released[]
-  /** The manifests of these packages as they were before the release. */
+  /** The manifests of these packages before the release. */
   readonly manifests: readonly string[]
-  /** Files that packing may bring, and that were there before. */
+  /** The files that packing may create and that existed before. */
   readonly extras: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export async function setup(project: TestProject): Promise<void> {
   }
 }
 
-/** Ends the registry and removes the release. */
+/** Stops the registry and removes the release. */
 export async function teardown(): Promise<void> {
   await registry?.stop()
   registry = undefined

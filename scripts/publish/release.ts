@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { execute, machine } from './machine.ts'
 import type { Registry } from './registry.ts'
 
-/** What a `package.json` says, as far as it matters here. */
+/** The fields of a `package.json` that matter here. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -13,7 +13,7 @@ export interface Manifest {
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional: true }>>
 }
 
-/** A package that is not private, and where it stands. */
+/** A package that is not private, with its folder. */
 export interface Released extends Manifest {
   readonly folder: string
 }
@@ -21,21 +21,21 @@ export interface Released extends Manifest {
 const root = resolve(import.meta.dirname, '../..')
 const MADE = new Set(['.git', '.turbo', 'node_modules', 'dist', 'coverage'])
 
-/** Copies this tree without what was installed and built, and gives the copy its next version: what is committed before a release. */
+/** Copies this tree without installed and built files, and gives the copy its next version, as the commit before a release does. */
 export async function nextVersion(tree: string): Promise<void> {
   cpSync(root, tree, { recursive: true, filter: (path) => !MADE.has(basename(path)) })
   await execute(tree, process.env, 'pnpm', ['install', '--frozen-lockfile', '--prefer-offline'])
   await execute(tree, process.env, 'pnpm', ['run', 'version'])
 }
 
-/** Builds and publishes a tree the way we release it. */
+/** Builds and publishes a tree with the command of a release. */
 export async function release(tree: string, home: string, { url, npmrc }: Registry): Promise<string> {
   const publisher = machine(home, npmrc, {
     PATH: process.env.PATH ?? '',
     TURBO_TELEMETRY_DISABLED: '1',
-    // What is built once is not built again in the next run of this test.
+    // The next run of this test reuses the build.
     TURBO_CACHE_DIR: join(root, '.turbo/cache'),
-    // It was installed with the store of the machine, which is not in this home.
+    // The tree was installed with the pnpm store of the machine, which this home does not have.
     pnpm_config_verify_deps_before_run: 'false',
   })
   for (const tool of ['npm', 'pnpm']) {
@@ -52,7 +52,7 @@ export function releasedPackages(tree: string): Released[] {
     .filter((manifest) => manifest.private !== true)
 }
 
-/** Files that packing brings and takes away again, unless the package has them itself. */
+/** The files that packing creates and removes again, if the package already has them. */
 export function extrasOf({ folder }: Released): string[] {
   return ['LICENSE', 'package.json.backup'].map((file) => join(folder, file)).filter((file) => existsSync(file))
 }

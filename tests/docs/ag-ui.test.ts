@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { blocksOf, link } from './guide.fixture.ts'
 
-/** Instead of the model of the guide, which needs a key: it calls what the user speaks of. */
+/** Replaces the model of the guide, which needs a key: it calls the tool that the user mentions. */
 const MODEL = `
 import { textOf } from '@troupe/kernel'
 const usage = { inputTokens: 1, outputTokens: 1 }
@@ -70,7 +70,7 @@ it('the client of the guide shares state, runs a tool of the page and answers a 
   expect(lines.filter((line) => line.startsWith('list:'))).toContain("list: [ 'bread', 'milk' ]")
 })
 
-it('the conversation is of the user who began it, and nobody else gets in', async () => {
+it('only the user who began the conversation gets in', async () => {
   const status = async (headers: Record<string, string>) => (await fetch(`${url}/threads/today`, { headers })).status
   expect([await status({ 'x-user': 'ann' }), await status({ 'x-user': 'bob' }), await status({})]).toEqual([
     200, 404, 401,

@@ -7,7 +7,7 @@ import { bundle } from '../integration/src/without-node/bundle.fixture.ts'
 import { hasWorkerd, WorkerdProcess } from '../integration/src/without-node/workerd.fixture.ts'
 import { blocksOf, importsOf, link } from './guide.fixture.ts'
 
-/** Instead of the model of the guide, which needs a key: it says what it was given. */
+/** Replaces the model of the guide, which needs a key: it repeats its input. */
 const MODEL = `
 import { textOf } from '@troupe/kernel'
 export const modelOf = (settings) => ({
@@ -30,7 +30,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-it('the worker and the page of the guide hold nothing of Node, the model of a vendor included', async () => {
+it('the worker and the page of the guide need nothing of Node, including the model of a vendor', async () => {
   for (const file of ['worker.ts', 'page.ts']) {
     const { missing, sources } = await bundle(join(folder, file))
     expect(missing).toEqual([])
@@ -38,7 +38,7 @@ it('the worker and the page of the guide hold nothing of Node, the model of a ve
   }
 })
 
-it.skipIf(!hasWorkerd)('the worker of the guide answers who has signed in', async () => {
+it.skipIf(!hasWorkerd)('the worker of the guide answers a user who has signed in', async () => {
   writeFileSync(join(folder, 'model.ts'), `// @ts-nocheck\n${MODEL}`)
   const { code } = await bundle(join(folder, 'worker.ts'))
   await using worker = await WorkerdProcess.start(code, { OPENAI_API_KEY: 'secret' })

@@ -9,7 +9,7 @@ import { ResumableHttpAgent } from '../../packages/ag-ui/src/client.ts'
 import { startPostgres, type TestServer } from '../../packages/store-postgres/src/postgres.fixture.ts'
 import { blocksOf, link, root } from './guide.fixture.ts'
 
-/** Instead of the agent of the guide, whose model needs a key: it knows names, waits for its end or for that of its process, and asks before it pays. */
+/** Replaces the agent of the guide, whose model needs a key: it remembers names, waits for an abort or for SIGTERM, and asks before it pays. */
 const AGENT = `
 import { chatModelAgent } from '@troupe/chat-model'
 import { defineTool, textOf } from '@troupe/kernel'
@@ -46,11 +46,11 @@ const model = {
 export const agent = chatModelAgent({ name: 'assistant', model, tools: [pay] })
 `
 
-/** A process of the guide. */
+/** A server process of the guide. */
 interface Replica {
   readonly url: string
   readonly child: ChildProcess
-  /** What it has logged, by message. */
+  /** Its log entries. */
   readonly logged: Record<string, unknown>[]
 }
 
@@ -61,7 +61,7 @@ describe('deploying on several machines', { timeout: 60_000 }, () => {
   let folder = ''
   let database: TestServer
   let pool: ReturnType<TestServer['pool']>
-  /** The guide's tables are in the schema `public`, so it gets a database of its own. */
+  /** The guide's tables are in the schema `public`, so the test creates a database for them. */
   const name = `troupe_guide_${process.pid}`
   let own = ''
   let tokenOf: (user: string) => string
@@ -178,7 +178,7 @@ describe('deploying on several machines', { timeout: 60_000 }, () => {
     expect(answering.messages.at(-1)?.content).toBe('Paid.')
   })
 
-  it('somebody else finds nothing, and nobody gets in', async () => {
+  it('another user finds nothing, and without a user the answer is 401', async () => {
     const about = (headers: Record<string, string>) => fetch(`${b.url}/threads/talk`, { headers })
     const forged = { authorization: bearer('ann').authorization.replace('ann', 'bob') }
     const statuses = [bearer('ann'), bearer('bob'), forged, {}].map(async (headers) => (await about(headers)).status)
@@ -189,7 +189,7 @@ describe('deploying on several machines', { timeout: 60_000 }, () => {
     expect((await fetch(new URL('/health', a.url))).status).toBe(204)
   })
 
-  // Connections that are left open would hold the process for ten seconds.
+  // Open connections would keep the process alive for ten seconds.
   it('SIGTERM lets a run end, writes its record, closes the store and ends with 0, while B goes on', {
     timeout: 8_000,
   }, async () => {

@@ -6,12 +6,12 @@ import { root } from './guide.fixture.ts'
 const source = readFileSync(join(root, 'packages/kernel/src/data/event.ts'), 'utf8')
 const page = readFileSync(join(root, 'docs/events.md'), 'utf8')
 
-/** The fields of a declaration, without its type and its stamp. */
+/** The fields of a declaration, except `type`. */
 function fieldsOf(declaration: string): string[] {
   return [...declaration.matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name).filter((name) => name !== 'type')
 }
 
-/** The text of a declared type. */
+/** The source of a declared type. */
 function declarationOf(name: string): string {
   const [, body] = new RegExp(`^export type ${name}(?:<.*?>)? =(.*?)(?=^/\\*\\*|^export )`, 'ms').exec(source) ?? []
   if (body === undefined) throw new Error(`event.ts: there is no type ${name}`)
@@ -29,7 +29,7 @@ const declared = members.map((name) => {
 const [, table = ''] = /^## The table\n(.*?)^## /ms.exec(page) ?? []
 const documented = [...table.matchAll(/^\| `([\w-]+)` \|[^|]+\|([^|]*)\|/gm)].map(([, type, cell = '']) => ({
   type,
-  // What stands behind a colon says what a field holds.
+  // The text after a colon explains a field.
   fields: [...cell.replaceAll(/: [^|]*$/g, '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name).sort(),
 }))
 

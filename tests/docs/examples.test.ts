@@ -6,7 +6,7 @@ import { blocksOf, root } from './guide.fixture.ts'
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const manifests = globSync('examples/*/package.json', { cwd: root })
-// The others are plugins: templates, and what `pnpm create-plugin` makes of them.
+// The others are plugins: the templates, and those that `pnpm create-plugin` makes.
 const programs = manifests
   .filter((path) => read(path).includes('"@troupe-examples/'))
   .map(dirname)

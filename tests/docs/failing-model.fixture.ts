@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 
-// Loaded before a program (`node --import`): every agent that it makes with chatModelAgent gets a model that fails.
+// Loaded before a program with `node --import`: every agent that the program makes with chatModelAgent gets a model that fails.
 const AGENT = '@troupe/chat-model'
 const MARK = '?failing-model'
 

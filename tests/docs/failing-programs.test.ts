@@ -11,7 +11,7 @@ const FAILING = join(import.meta.dirname, 'failing-model.fixture.ts')
 const PAGES = '{*.md,docs/*.md,packages/*/README.md,examples/*/README.md}'
 const folder = mkdtempSync(join(tmpdir(), 'troupe-failing-'))
 
-/** A program of a page: it waits for something at its top level, and an agent with a model is in it or in a file beside it. */
+/** A program of a page: a block with a top-level `await` that has an agent with a model, in the block or in a file beside it. */
 interface Program {
   readonly page: string
   readonly file: string
@@ -40,23 +40,23 @@ function usesModel({ code }: Block, beside: readonly Block[]): boolean {
   return beside.some((block) => block.file !== undefined && others.includes(block.file) && usesModel(block, beside))
 }
 
-/** A server goes on when a run fails; what its clients see is tested below. */
+/** A server continues when a run fails; another test below checks what its clients see. */
 function isExempt({ code }: Block): boolean {
   return code.includes('agUiServer(')
 }
 
-/** The files of a page in a folder of their own, as an install would leave it. */
-function lay(page: string): string {
-  const place = join(folder, page.replaceAll(/\W/g, '_'))
+/** Writes the files of a page into a folder, with their packages, as an install would. */
+function writePage(page: string): string {
+  const target = join(folder, page.replaceAll(/\W/g, '_'))
   const blocks = blocksOf(page).filter(({ kind }) => kind === 'ts' || kind === 'js')
-  mkdirSync(place, { recursive: true })
-  writeFileSync(join(place, 'package.json'), '{ "type": "module" }')
+  mkdirSync(target, { recursive: true })
+  writeFileSync(join(target, 'package.json'), '{ "type": "module" }')
   for (const [i, block] of blocks.entries()) {
-    mkdirSync(dirname(join(place, nameOf(block, i))), { recursive: true })
-    writeFileSync(join(place, nameOf(block, i)), block.code)
-    for (const name of importsOf(block.code)) link(place, name)
+    mkdirSync(dirname(join(target, nameOf(block, i))), { recursive: true })
+    writeFileSync(join(target, nameOf(block, i)), block.code)
+    for (const name of importsOf(block.code)) link(target, name)
   }
-  return place
+  return target
 }
 
 /** Runs a program to its end. */
@@ -74,7 +74,7 @@ function run(
 }
 
 beforeAll(() => {
-  for (const page of new Set(programs.map(({ page }) => page))) lay(page)
+  for (const page of new Set(programs.map(({ page }) => page))) writePage(page)
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -107,22 +107,22 @@ describe('with a model that fails, a program ends with an exit code and the caus
   })
 })
 
-describe('a server goes on, tells its client and writes the cause to its log', () => {
+describe('a server continues, sends its client an error and logs the cause', () => {
   it.each(['docs/getting-started.md', 'docs/ag-ui.md'])('%s', async (page) => {
-    const place = lay(page)
-    const source = readFileSync(join(place, 'server.ts'), 'utf8').replace('port: 8000', 'port: 0')
-    writeFileSync(join(place, 'server.ts'), source)
+    const target = writePage(page)
+    const source = readFileSync(join(target, 'server.ts'), 'utf8').replace('port: 8000', 'port: 0')
+    writeFileSync(join(target, 'server.ts'), source)
     const args = ['--no-warnings', '--import', FAILING, 'server.ts']
     const env = { PATH: process.env.PATH, PORT: '0', OPENAI_API_KEY: 'key' }
-    const server = spawn(process.execPath, args, { cwd: place, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const server = spawn(process.execPath, args, { cwd: target, env, stdio: ['ignore', 'pipe', 'pipe'] })
     try {
       let log = ''
       server.stderr.on('data', (chunk) => (log += chunk))
       const [line] = (await once(server.stdout, 'data')) as [Buffer]
       const url = String(line).trim()
-      const client = readFileSync(join(place, 'client.ts'), 'utf8')
-      writeFileSync(join(place, 'client.ts'), client.replace('http://127.0.0.1:8000/agent', url))
-      const { code, printed } = await run(place, ['client.ts'])
+      const client = readFileSync(join(target, 'client.ts'), 'utf8')
+      writeFileSync(join(target, 'client.ts'), client.replace('http://127.0.0.1:8000/agent', url))
+      const { code, printed } = await run(target, ['client.ts'])
       expect({ code, printed }).toEqual({
         code: 1,
         printed: expect.stringContaining('MODEL_FAILED: The model could not answer.'),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Block, blocksOf, link } from './guide.fixture.ts'
 
-/** The address that the guide shows; here it is any that is free. */
+/** The address in the guide, which the test replaces by a free one. */
 const SHOWN = 'http://127.0.0.1:8000'
 
 /** Does what a reader of the guide does, in an empty folder. */
@@ -18,7 +18,7 @@ class Reader {
 
   async read({ kind, code, file }: Block): Promise<void> {
     if (kind === 'sh') for (const line of code.trim().split('\n')) await this.#type(line)
-    else if (kind === 'text') this.#see(code)
+    else if (kind === 'text') this.#compare(code)
     else if (file)
       writeFileSync(join(this.folder, file), code.replaceAll(SHOWN, this.#url).replace('port: 8000', 'port: 0'))
   }
@@ -35,7 +35,7 @@ class Reader {
     else if (line === 'npx vite')
       this.#run(join('node_modules', 'vite', 'bin', 'vite.js'), ['build', '--logLevel', 'error'])
     else if (command === 'node') this.#printed += this.#run(words[0] ?? '', words.slice(1))
-    // What a test has no part in: folders, the manifest, and a vendor's key.
+    // A test needs neither the folder, nor the manifest, nor a vendor's key.
     else expect(line).toMatch(/^(mkdir|cd) my-agent$|^npm init -y$|^OPENAI_API_KEY=/)
   }
 
@@ -53,13 +53,13 @@ class Reader {
     this.#printed += String(line).replace(this.#url, SHOWN)
   }
 
-  /** What the guide says is printed is what was printed since it last said so. */
-  #see(shown: string): void {
+  /** Compares the output that the guide shows with the output since the last comparison. */
+  #compare(shown: string): void {
     expect(this.#printed).toBe(shown)
     this.#printed = ''
   }
 
-  /** Contract: a server ends by itself when it is told to. */
+  /** Stops the servers. Contract: each ends by itself after SIGTERM. */
   async end(): Promise<void> {
     for (const server of this.#servers) {
       const ended = once(server, 'exit')
@@ -69,8 +69,8 @@ class Reader {
     expect(this.#printed).toBe('')
   }
 
-  /** Leaves nothing behind, also when a step has failed. */
-  leave(): void {
+  /** Removes everything, also after a failed step. */
+  cleanUp(): void {
     for (const server of this.#servers) server.kill('SIGKILL')
     rmSync(this.folder, { recursive: true })
   }
@@ -82,7 +82,7 @@ let reader: Reader
 beforeAll(() => {
   reader = new Reader()
 })
-afterAll(() => reader.leave())
+afterAll(() => reader.cleanUp())
 
 it.each([...new Set(blocks.map(({ section }) => section))])('getting started: %s', async (section) => {
   for (const block of blocks) if (block.section === section) await reader.read(block)

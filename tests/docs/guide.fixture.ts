@@ -3,18 +3,18 @@ import { dirname, join, resolve } from 'node:path'
 
 export const root: string = resolve(import.meta.dirname, '../..')
 
-/** A block of code of a page. */
+/** A code block of a page. */
 export interface Block {
-  /** What stands behind the three ticks: `ts`, `ts fragment`, `sh`. */
+  /** The info string after the three ticks: `ts`, `ts fragment`, `sh`. */
   readonly kind: string
   readonly code: string
   /** The file that the first line names: `// model.ts`. */
   readonly file: string | undefined
-  /** The heading that it stands under. */
+  /** The heading above it. */
   readonly section: string
 }
 
-/** The blocks of a page, in order. */
+/** Reads the code blocks of a page, in order. */
 export function blocksOf(page: string): readonly Block[] {
   const text = readFileSync(join(root, page), 'utf8')
   let section = ''
@@ -28,7 +28,7 @@ export function blocksOf(page: string): readonly Block[] {
   )
 }
 
-/** The packages that a program imports, without their entries. */
+/** Lists the packages that a program imports, without their entries. */
 export function importsOf(code: string): readonly string[] {
   const names = [...code.matchAll(/from '((?:@[\w-]+\/)?[\w-]+)/g)].map(([, name = '']) => name)
   return names.filter((name) => name !== 'node')
@@ -36,14 +36,14 @@ export function importsOf(code: string): readonly string[] {
 
 const modules = globSync('{packages,apps,examples,tests}/*/node_modules', { cwd: root })
 
-/** Puts a package in a folder outside the workspace, as an install would: ours from its sources, another as somebody here has it. */
+/** Links a package into a folder outside the workspace, as an install would: our packages from their sources, others from any workspace package that has them. */
 export function link(folder: string, name: string): void {
   const target = join(folder, 'node_modules', name)
   if (existsSync(target)) return
   const own = name.startsWith('@troupe/') ? [join('packages', name.slice('@troupe/'.length))] : []
-  const places = [...own, ...[...modules, 'node_modules'].map((place) => join(place, name))]
-  const place = places.map((path) => join(root, path)).find((path) => existsSync(path))
-  if (!place) throw new Error(`${name}: nobody in the workspace has it, so no guide can show it`)
+  const candidates = [...own, ...[...modules, 'node_modules'].map((folder) => join(folder, name))]
+  const source = candidates.map((path) => join(root, path)).find((path) => existsSync(path))
+  if (!source) throw new Error(`${name}: no package of the workspace depends on it, so no guide can use it`)
   mkdirSync(dirname(target), { recursive: true })
-  symlinkSync(place, target)
+  symlinkSync(source, target)
 }

@@ -7,13 +7,13 @@ const FOLDERS = '{packages,apps,bench,examples,tests}'
 const pages = globSync(`{*.md,docs/**/*.md,${FOLDERS}/{,*/}README.md,tests/compat/*/README.md}`, { cwd: root })
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 
-/** The links of a page to files of this repository, without those in its code. */
+/** The links of a page to files of this repository, without those in its code blocks. */
 function linksOf(page: string): string[] {
   const prose = read(page).replaceAll(/^```.*?^```/gms, '')
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link).filter((link) => !/^\w+:/.test(link))
 }
 
-/** The anchors of a page, as GitHub makes them of its headings. */
+/** The anchors of a page, as GitHub derives them from headings. */
 function anchorsOf(page: string): string[] {
   const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
   return headings.map((heading) =>

@@ -16,8 +16,8 @@ const model = { specificationVersion: 'v4', provider: 'p', modelId: 'm', doStrea
 
 const finder = defineAgent({ name: 'finder', description: 'd', input: { type: 'object' }, prompt: 'Find it.' })
 
-/** What takes the options, for each table of options in a README, in order. */
-const takers: Readonly<Record<string, readonly ((options: never) => unknown)[]>> = {
+/** The functions that take options, one for each table of options in a README, in order. */
+const factories: Readonly<Record<string, readonly ((options: never) => unknown)[]>> = {
   'ag-ui': [agUiHandler, (options) => new AgUiAgent(options), (options) => new SessionManager(options)],
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
   flow: [runner],
@@ -40,29 +40,32 @@ function tablesOf(folder: string): readonly (readonly string[])[] {
   )
 }
 
-/** What is said about the name of an option; what else may be wrong does not matter here. */
-function saidOf(take: (options: never) => unknown, name: string): string {
+/** The complaint about the name of an option, if any; other errors do not matter here. */
+function complaintAbout(factory: (options: never) => unknown, name: string): string {
   const [option = '', inner] = name.split('.')
   try {
-    take({ [option]: inner === undefined ? '' : { [inner]: 1 } } as never)
+    factory({ [option]: inner === undefined ? '' : { [inner]: 1 } } as never)
     return ''
   } catch (error) {
     return /unknown option.*/.exec(String(error))?.[0] ?? ''
   }
 }
 
-it('knows what takes the options of every table', () => {
+it('has a factory for every table of options', () => {
   const found = globSync('packages/*/README.md', { cwd: root }).map((path) => path.split(/[\\/]/)[1] ?? '')
   const counted = Object.fromEntries(
     found.map((folder) => [folder, tablesOf(folder).length]).filter(([, n]) => n !== 0),
   )
-  expect(counted).toEqual(Object.fromEntries(Object.entries(takers).map(([folder, list]) => [folder, list.length])))
+  expect(counted).toEqual(Object.fromEntries(Object.entries(factories).map(([folder, list]) => [folder, list.length])))
 })
 
-describe.each(Object.entries(takers))('the options in the README of %s', (folder, list) => {
+describe.each(Object.entries(factories))('the options in the README of %s', (folder, list) => {
   const tables = tablesOf(folder)
-  test.each(list.flatMap((take, i) => (tables[i] ?? []).map((name) => [name, take] as const)))('%s', (name, take) => {
-    expect(saidOf(take, name)).toBe('')
-    expect(saidOf(take, `${name}x`)).toContain(`${name.split('.').at(-1)}x`)
-  })
+  test.each(list.flatMap((factory, i) => (tables[i] ?? []).map((name) => [name, factory] as const)))(
+    '%s',
+    (name, factory) => {
+      expect(complaintAbout(factory, name)).toBe('')
+      expect(complaintAbout(factory, `${name}x`)).toContain(`${name.split('.').at(-1)}x`)
+    },
+  )
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
-/** A file with a name, and right after it what it prints. */
+/** The blocks with a file name that are followed by their output. */
 const programs = globSync('docs/*.md', { cwd: root }).flatMap((page) => {
   const blocks = blocksOf(page)
   return blocks.flatMap(({ kind, code, file }, i) => {

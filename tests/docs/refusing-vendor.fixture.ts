@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A vendor on this machine that refuses every request, and keeps what it was sent. */
+/** A vendor's API on loopback that refuses every request and keeps the bodies. */
 export interface RefusingVendor extends AsyncDisposable {
   readonly url: string
   readonly bodies: readonly Record<string, unknown>[]
 }
 
-/** Starts a vendor that answers every request with this status. */
+/** Starts an API that answers every request with this status. */
 export async function refusingVendor(status: number, message: string): Promise<RefusingVendor> {
   const bodies: Record<string, unknown>[] = []
   const server = createServer(async (request, response) => {

@@ -7,7 +7,7 @@ import { blocksOf, importsOf, link, root } from './guide.fixture.ts'
 
 const pages = globSync('{*.md,docs/**/*.md,packages/*/README.md,examples/*/README.md}', { cwd: root })
 
-/** Every block marked `ts` or `tsx`; one marked `ts fragment` is a part of something and stands for itself. */
+/** Every block marked `ts` or `tsx`; a block marked `ts fragment` is not compiled. */
 const snippets = pages.flatMap((page) =>
   blocksOf(page)
     .filter(({ kind }) => kind === 'ts' || kind === 'tsx')
@@ -16,7 +16,7 @@ const snippets = pages.flatMap((page) =>
 
 it('type-checks every TypeScript snippet of the documents', () => {
   expect(snippets.length).toBeGreaterThan(3)
-  // Two files of one name on a page would hide each other.
+  // Of two files with the same name on a page only one would be compiled.
   expect(new Set(snippets.map(({ path }) => path)).size).toBe(snippets.length)
   const folder = mkdtempSync(join(tmpdir(), 'troupe-snippets-'))
   try {
@@ -41,7 +41,7 @@ it('shows the same code in both languages of the README', () => {
   expect(code('README.zh-CN.md')).toEqual(code('README.md'))
 })
 
-/** Our packages by entry. */
+/** The source files of our packages, by entry. */
 function ours(): Record<string, readonly string[]> {
   const packages = globSync('{packages,examples}/*/package.json', { cwd: root }).flatMap((path) => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), 'utf8'))
@@ -62,7 +62,7 @@ function config(paths: Record<string, readonly string[]>): object {
   return { compilerOptions: { ...options, declaration: false }, include: ['**/*.ts', '**/*.tsx'] }
 }
 
-/** The template exports what npm publishes, which is not built here. */
+/** A template exports its build, which does not exist here. */
 function sourceOf(types: string): string {
   return types.replace('./dist/', './src/').replace('.d.ts', '.ts')
 }

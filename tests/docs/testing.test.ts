@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Runs the tests of the guide as a reader does; gives what failed with its messages. */
+/** Runs the tests of the guide as a reader does; returns the failures with their messages. */
 async function run(
   ...only: string[]
 ): Promise<{ readonly files: number; readonly passed: number; readonly failures: readonly string[] }> {
@@ -27,7 +27,7 @@ async function run(
   const env = { PATH: process.env.PATH, HOME: folder, CI: '1' }
   const report = ['--reporter=json', '--outputFile=report.json']
   const ended = promisify(execFile)(process.execPath, [...args, ...report], { cwd: folder, env })
-  // That tests fail is in the report; that they did not run is not.
+  // The report lists failed tests, but it is missing if they could not run.
   await ended.catch((error: Error) => {
     if (!existsSync(join(folder, 'report.json'))) throw error
   })

@@ -2,7 +2,7 @@ import { type ChatModel, type ModelPart, textOf } from '@troupe/kernel'
 
 const USAGE = { inputTokens: 1, outputTokens: 1 }
 
-/** A model by hand: asks for the weather if it can, else hands over if it can, and obeys whoever wants capitals. */
+/** A scripted model: it asks for the weather if it can, otherwise transfers if it can, and answers in capitals if the instruction asks for it. */
 export const standIn: ChatModel = {
   name: 'stand-in',
   async *stream({ instruction, messages, tools }): AsyncGenerator<ModelPart> {

@@ -8,7 +8,7 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
 import { startRun } from '@troupe/kernel/run'
 
-/** A server that asks for the page first and says it in capitals then, if it is told to. */
+/** A server that first calls the tool for the page, then repeats the page, in capitals if the instruction asks for it. */
 let calls = 0
 const server: typeof fetch = async (_url, init) => {
   calls++

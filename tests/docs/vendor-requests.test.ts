@@ -15,7 +15,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'troupe-wire-'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   for (const { file = '', code } of blocks) {
-    // Google's provider reads no address from the environment.
+    // Google's provider does not read its address from the environment.
     const local = code
       .replace('import { google }', 'import { createGoogle }')
       .replace('google(', 'createGoogle({ baseURL: process.env.GOOGLE_BASE_URL })(')
@@ -26,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Starts a run of an agent of the guide, and gives what its vendor was sent. */
+/** Starts a run of an agent of the guide and returns the request that its vendor got. */
 async function sent(file: string, input: string): Promise<Record<string, unknown>> {
   await using vendor = await refusingVendor(400, 'no')
   const names = ['OPENAI', 'ANTHROPIC', 'GOOGLE']
