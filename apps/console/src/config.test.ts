@@ -47,5 +47,5 @@ it('keeps a conversation that has a name', () => {
     question: 'Hi',
     database: { type: 'sqlite', path: 'other.db' },
   })
-  expect(() => readConfig(['--thread', ''], {}, false)).toThrow(/--thread takes the name/)
+  expect(() => readConfig(['--thread', ''], {}, false)).toThrow(/--thread needs the name/)
 })

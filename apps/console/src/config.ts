@@ -2,29 +2,29 @@ import { parseArgs } from 'node:util'
 import { KernelError } from '@troupe/kernel'
 import { readSettings, type Settings } from '@troupe-apps/setup'
 
-/** Everything the app is told from outside. */
+/** The settings of the app, from arguments and environment. */
 export interface Config extends Settings {
   readonly question: string
   /** A pause between words of the demo model, so that a person sees it stream. */
   readonly wordDelayMs: number
   readonly color: boolean
   readonly help: boolean
-  /** Only show who is there. */
+  /** Whether to only print the agents. */
   readonly agents: boolean
-  /** Which conversation; without one nothing is kept. */
+  /** The name of the conversation; without one nothing is saved. */
   readonly thread: string | undefined
 }
 
-/** What `--help` prints. */
+/** The text of `--help`. */
 export const USAGE = `Usage: pnpm demo                         opens a chat in the browser
        pnpm demo "What's the weather in Beijing?"
-       pnpm demo --thread holiday "…"   goes on with a conversation, or begins it
-       pnpm demo "Where in the code is defineTool?"   lets a sub-agent look into this folder (or TROUPE_FOLDER)
-       pnpm demo --agents               shows the agents and who can hand over to whom
+       pnpm demo --thread holiday "…"   continues a conversation, or begins it
+       pnpm demo "Where in the code is defineTool?"   lets a sub-agent search this folder (or TROUPE_FOLDER)
+       pnpm demo --agents               shows the agents and their transfers
 
-A conversation is kept in troupe.db, in another SQLite file (TROUPE_DB) or in PostgreSQL (DATABASE_URL).
+Conversations are saved in troupe.db, in another SQLite file (TROUPE_DB) or in PostgreSQL (DATABASE_URL).
 
-Without a key a small demo model answers, which knows nothing but a few made-up weather reports. For a real one:
+Without a key a small demo model answers, which only knows a few made-up weather reports. For a real model:
 
   TROUPE_MODEL=openai:gpt-5            with OPENAI_API_KEY
   TROUPE_MODEL=anthropic:claude-…      with ANTHROPIC_API_KEY
@@ -33,7 +33,7 @@ Without a key a small demo model answers, which knows nothing but a few made-up 
 
 Ctrl-C stops the run.`
 
-/** Reads arguments and environment. Contract: throws `CONFIG_INVALID` with what to do. */
+/** Reads arguments and environment. Contract: throws `CONFIG_INVALID`, which says what to do. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, terminal: boolean): Config {
   const { values, positionals } = parse(args)
   const color = env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : terminal && !env.NO_COLOR
@@ -56,7 +56,7 @@ const OPTIONS = {
 
 function readThread(thread: string | undefined): string | undefined {
   if (thread !== '') return thread
-  throw new KernelError('CONFIG_INVALID', 'demo: --thread takes the name of a conversation, got none; try --help')
+  throw new KernelError('CONFIG_INVALID', 'demo: --thread needs the name of a conversation, got none; try --help')
 }
 
 function parse(args: readonly string[]): {

@@ -9,7 +9,7 @@ import {
   textOf,
 } from '@troupe/kernel'
 
-/** A model that needs no key: it hands over to whom a word in the question points to, calls the weather tool for a city, tells its result, and says what it is. */
+/** A model without a key: it transfers to the agent that a word of the question names, calls the weather tool for a city and repeats its result. */
 export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): ChatModel {
   return {
     name: 'demo',
@@ -33,7 +33,7 @@ function partsOf({ messages, tools }: ModelRequest): ModelPart[] {
   if (last?.role === 'tool')
     return say(`${textOf(last.content)} (I am a demo model; set TROUPE_MODEL for a real one.)`, messages)
   if (has('codebase_investigator') && /\b(code|file|files|function|class)\b/i.test(question)) {
-    return call('codebase_investigator', { objective: question }, messages, 'Let me have somebody look.')
+    return call('codebase_investigator', { objective: question }, messages, 'Let me ask the investigator.')
   }
   const city = cityIn(question)
   if (city && has('get_weather')) {
@@ -41,10 +41,10 @@ function partsOf({ messages, tools }: ModelRequest): ModelPart[] {
   }
   const target = targetFor(question, targetsIn(tools))
   if (target) return call('transfer_to_agent', { agent_name: target }, messages)
-  return say('I am a demo model and know nothing but the weather: ask me about the weather in a city.', messages)
+  return say('I am a demo model and only know the weather: ask me about the weather in a city.', messages)
 }
 
-/** Looks for the last word of the question, first where it is declared, and hands in the lines that have it. */
+/** Searches for the last word of the question, first for its declaration, and returns the lines that contain it. */
 function investigate(question: string, last: Message | undefined, messages: readonly Message[]): ModelPart[] {
   const word = question.match(/[\w-]{3,}/g)?.at(-1) ?? 'Troupe'
   if (last?.role !== 'tool') return search(`function ${word}`, messages)
@@ -55,16 +55,16 @@ function investigate(question: string, last: Message | undefined, messages: read
 }
 
 function search(text: string, messages: readonly Message[]): ModelPart[] {
-  return call('search_files', { text }, messages, `I look for "${text}".`)
+  return call('search_files', { text }, messages, `I search for "${text}".`)
 }
 
-/** What the user asked last; what other agents said stands between as context. */
+/** The last question of the user, without the context from other agents. */
 function questionIn(messages: readonly Message[]): string {
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
   return asked.findLast((text) => !text.startsWith('For context:')) ?? ''
 }
 
-/** The agent whose name is in the question (PoemAgent for "Write me a poem"), or else the one for small talk. */
+/** The agent whose name is in the question (PoemAgent for "Write me a poem"), or the one for small talk. */
 function targetFor(question: string, targets: readonly Json[]): Json | undefined {
   const words: readonly string[] = question.toLowerCase().match(/\p{L}+/gu) ?? []
   const named = targets.find((name) =>
@@ -77,7 +77,7 @@ function targetFor(question: string, targets: readonly Json[]): Json | undefined
   return named ?? targets.find((name) => name === 'ChatAgent')
 }
 
-/** Whom the model may hand over to, as the tool advertises it. */
+/** The agents that the model can transfer to, according to the tool. */
 function targetsIn(tools: ModelRequest['tools']): readonly Json[] {
   const tool = tools.find(({ name }) => name === 'transfer_to_agent')
   const parameters = tool?.parameters as { properties?: { agent_name?: { enum?: readonly Json[] } } } | undefined
@@ -108,10 +108,10 @@ function words(text: string): ModelPart[] {
   return text.split(/(?<= )/).map((delta) => ({ type: 'text-delta', delta }))
 }
 
-/** A rough count, as a demo model may have. */
+/** A rough count, which is enough for a demo. */
 function usage(messages: readonly Message[], answer: string): { inputTokens: number; outputTokens: number } {
-  const heard = messages.reduce((sum, { content }) => sum + textOf(content).length, 0)
-  return { inputTokens: Math.ceil(heard / 4), outputTokens: Math.ceil(answer.length / 4) }
+  const length = messages.reduce((sum, { content }) => sum + textOf(content).length, 0)
+  return { inputTokens: Math.ceil(length / 4), outputTokens: Math.ceil(answer.length / 4) }
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

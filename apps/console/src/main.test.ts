@@ -42,7 +42,7 @@ it('lets a sub-agent look into the code, and shows its work beside a bar', async
   }).ended
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain('  → codebase_investigator {"objective":"Where in the code is demoModel?"}\n')
-  expect(out).toContain('\n  │ ● RouterAgent › codebase_investigator\n  │   I look for "function demoModel".\n')
+  expect(out).toContain('\n  │ ● RouterAgent › codebase_investigator\n  │   I search for "function demoModel".\n')
   expect(out).toMatch(/\n {2}│ {3}← demo-model\.ts:\d+: export function demoModel/)
   expect(out).toMatch(/\n {2}← \*\*Codebase investigator\*\*: goal, 2 turns, \d+ ms\n/)
   expect(out).toMatch(/✔ complete · 4 model calls · \d+ tokens in, \d+ out · \d+ ms\n$/)

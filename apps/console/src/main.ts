@@ -5,10 +5,13 @@ import { reconcile } from '@troupe/persistence'
 import type { App } from './app.ts'
 import { readConfig, USAGE } from './config.ts'
 import { createApp } from './container.ts'
-import { printer } from './print.ts'
 import { printAgents } from './print-agents.ts'
+import { printer } from './printer.ts'
 
-/** Asks one question and prints the whole run; gives the exit code. */
+/** The exit code of a run that a person stopped. */
+const STOPPED = 130
+
+/** Does what the arguments ask for; returns the exit code. */
 async function main(): Promise<number> {
   const config = readConfig(process.argv.slice(2), process.env, process.stdout.isTTY)
   if (config.help) {
@@ -16,41 +19,48 @@ async function main(): Promise<number> {
     return 0
   }
   const app = await createApp(config)
-  const { agent, runner, model } = app.cradle
   if (config.agents) {
-    process.stdout.write(printAgents(describe(agent)))
+    process.stdout.write(printAgents(describe(app.cradle.agent)))
     return 0
   }
   const controller = new AbortController()
   const stop = () => controller.abort(new KernelError('ABORTED', 'demo: stopped'))
   process.once('SIGINT', stop)
-  // The reader has gone: `pnpm demo | head`.
+  // The reader has left, as in `pnpm demo | head`.
   process.stdout.on('error', stop)
-  const { thread, question } = config
-  const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
-  process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
-  const print = printer(process.stdout, { color: config.color, clock: systemClock })
-  let outcome: Outcome | undefined
   try {
-    if (session) await reconcile({ store: app.cradle.store })
-    const run = runner.query(question, { signal: controller.signal, ...(session && { session }) })
-    for await (const event of run.eventsWithoutThrowing()) {
-      print(event)
-      if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
-    }
-    // A run that came to its end has told its error in the transcript.
-    if (outcome === undefined) await run
-    if (session) process.stdout.write(await threadSoFar(app.cradle, session))
+    const outcome = await ask(app.cradle, controller.signal)
+    if (outcome === 'complete') return 0
+    return outcome === 'cancelled' ? STOPPED : 1
   } finally {
     process.off('SIGINT', stop)
     await app.cradle.messages[Symbol.asyncDispose]()
     await app.dispose()
   }
-  return outcome === 'complete' ? 0 : outcome === 'cancelled' ? 130 : 1
 }
 
-/** What the conversation has come to, from its records. */
-async function threadSoFar({ store, messages }: App, session: ThreadRef): Promise<string> {
+/** Asks one question and prints the whole run. */
+async function ask(app: App, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { config, model, runner, store } = app
+  const { thread, question, color } = config
+  const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
+  process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
+  const print = printer(process.stdout, { color, clock: systemClock })
+  if (session) await reconcile({ store })
+  const run = runner.query(question, { signal, ...(session && { session }) })
+  let outcome: Outcome | undefined
+  for await (const event of run.eventsWithoutThrowing()) {
+    print(event)
+    if (event.type === 'run-end' && event.parentCallId === undefined) outcome = event.outcome
+  }
+  // A run without an end was refused: awaiting it throws the error, which the transcript does not have.
+  if (outcome === undefined) await run
+  if (session) process.stdout.write(await threadSummary(app, session))
+  return outcome
+}
+
+/** Summarises the conversation from its records. */
+async function threadSummary({ store, messages }: App, session: ThreadRef): Promise<string> {
   await messages.flush(session)
   const { inputTokens, outputTokens } = await store.records.usage(session)
   const [last] = await store.records.runs(session, { newestFirst: true, limit: 1 })

@@ -65,7 +65,7 @@ it.each([
   'way-out/project-secrets/key.txt',
   '..',
 ])('does not leave its folder by %s', async (path) => {
-  const why = { code: 'TOOL_FAILED', message: expect.stringContaining('leads out of the folder') }
+  const why = { code: 'TOOL_FAILED', message: expect.stringContaining('is outside the folder') }
   await expect(ask('read_file', { path })).rejects.toMatchObject(why)
   if (path !== 'link.txt')
     await expect(ask('list_files', { under: path })).rejects.toMatchObject({ code: 'TOOL_FAILED' })
@@ -73,8 +73,8 @@ it.each([
 
 it('follows a link that stays inside, and says what it cannot read', async () => {
   expect(await ask('read_file', { path: 'way-in/auth.ts' })).toContain('login')
-  await expect(ask('read_file', { path: 'nowhere.ts' })).rejects.toThrow('is not there')
-  await expect(ask('read_file', { path: 'src' })).rejects.toThrow(/is no file|EISDIR/)
-  await expect(ask('read_file', { path: 'src/binary.bin' })).rejects.toThrow('is no text')
+  await expect(ask('read_file', { path: 'nowhere.ts' })).rejects.toThrow('does not exist')
+  await expect(ask('read_file', { path: 'src' })).rejects.toThrow(/is not a file|EISDIR/)
+  await expect(ask('read_file', { path: 'src/binary.bin' })).rejects.toThrow('is not a text file')
   await expect(ask('read_file', { path: 'a\0b' })).rejects.toMatchObject({ code: 'TOOL_FAILED' })
 })

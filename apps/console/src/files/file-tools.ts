@@ -7,7 +7,7 @@ const MAX_LINES = 200
 
 const text = (description: string) => ({ type: 'string', description, minLength: 1 }) as const
 
-/** Tools that look into a folder and change nothing. */
+/** Tools that read a folder and change nothing. */
 export function fileTools(folder: Folder): readonly Tool[] {
   return [listFiles(folder), searchFiles(folder), readFile(folder)] as Tool[]
 }
@@ -22,9 +22,9 @@ function listFiles(folder: Folder) {
     async invoke({ under = '.' }, ctx) {
       const paths: string[] = []
       for await (const path of folder.files(ctx.signal, under)) {
-        if (paths.push(path) === MAX_LISTED) return `${paths.join('\n')}\n(there are more: name a folder below)`
+        if (paths.push(path) === MAX_LISTED) return `${paths.join('\n')}\n(there are more: name a subfolder)`
       }
-      return paths.join('\n') || 'No files there.'
+      return paths.join('\n') || 'No files.'
     },
   })
 }
@@ -35,7 +35,7 @@ function searchFiles(folder: Folder) {
     description: 'The lines of the project that contain a text, with file and line number.',
     parameters: {
       type: 'object',
-      properties: { text: text('what to look for, as it is written') },
+      properties: { text: text('the text to search for') },
       required: ['text'],
     },
     kind: 'read',
@@ -47,7 +47,7 @@ function searchFiles(folder: Folder) {
         for (const [i, line] of lines.entries()) {
           if (!line.includes(wanted)) continue
           if (matches.push(`${path}:${i + 1}: ${line.trim().slice(0, 200)}`) === MAX_MATCHES) {
-            return `${matches.join('\n')}\n(there are more: look for something longer)`
+            return `${matches.join('\n')}\n(there are more: search for a longer text)`
           }
         }
       }
@@ -62,7 +62,7 @@ function readFile(folder: Folder) {
     description: `Lines of a file, ${MAX_LINES} at most.`,
     parameters: {
       type: 'object',
-      properties: { path: text('as list_files gives it'), from: { type: 'integer', minimum: 1 } },
+      properties: { path: text('a path from list_files'), from: { type: 'integer', minimum: 1 } },
       required: ['path'],
     },
     kind: 'read',

@@ -3,12 +3,12 @@ import { open, readdir, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { KernelError } from '@troupe/kernel'
 
-/** Nobody asks about these. */
+/** Folders that hold no sources. */
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', 'dist', 'coverage'])
 const MAX_FILES = 5_000
 const MAX_BYTES = 256 * 1024
 
-/** The text files of one folder, to be read. Contract: nothing outside it is read, whatever a path says or a link points to. */
+/** Reads the text files of one folder. Contract: never reads outside it, whatever a path says or a link points to. */
 export class Folder {
   readonly #root: string
 
@@ -16,43 +16,39 @@ export class Folder {
     this.#root = resolve(root)
   }
 
-  /** Paths of files, in order, without links and hidden files. */
+  /** Lists the paths of files, without links and hidden files. */
   async *files(signal: AbortSignal, under = '.'): AsyncGenerator<string> {
     const waiting = [await this.#inside(under)]
     const root = await realpath(this.#root)
-    for (let found = 0; waiting.length > 0; ) {
+    let found = 0
+    for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
       signal.throwIfAborted()
-      const folder = waiting.shift() as string
-      const entries = await readdir(folder, { withFileTypes: true })
-      for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
-        const path = join(folder, entry.name)
-        if (entry.isDirectory()) waiting.push(path)
-        else if (entry.isFile()) {
-          if (++found > MAX_FILES) return
-          yield relative(root, path).split(sep).join('/')
-        }
+      const { folders, files } = await visibleIn(folder)
+      waiting.push(...folders)
+      for (const file of files) {
+        if (++found > MAX_FILES) return
+        yield relative(root, file).split(sep).join('/')
       }
     }
   }
 
-  /** The text of a file, as far as it is not too long. */
+  /** Reads the text of a file, up to a limit. */
   async read(path: string): Promise<string> {
     const real = await this.#inside(path)
-    // The file itself, not what somebody may have put in its place since.
+    // Does not follow a link that was put in its place since the check.
     const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
-      if (!(await file.stat()).isFile()) throw refusal(path, 'is no file')
+      if (!(await file.stat()).isFile()) throw refusal(path, 'is not a file')
       const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0)
       const bytes = buffer.subarray(0, bytesRead)
-      if (bytes.includes(0)) throw refusal(path, 'is no text')
+      if (bytes.includes(0)) throw refusal(path, 'is not a text file')
       return bytes.toString('utf8')
     } finally {
       await file.close()
     }
   }
 
-  /** The place that a path leads to, if it is inside. */
+  /** Resolves a path, with its links. Contract: throws unless it is inside the folder. */
   async #inside(path: string): Promise<string> {
     const full = resolve(this.#root, path)
     let [root, real] = [this.#root, full]
@@ -60,11 +56,24 @@ export class Folder {
       try {
         ;[root, real] = await Promise.all([realpath(this.#root), realpath(full)])
       } catch {
-        throw refusal(path, 'is not there')
+        throw refusal(path, 'does not exist')
       }
     }
-    if (!within(root, real)) throw refusal(path, 'leads out of the folder; give a path inside it')
+    if (!within(root, real)) throw refusal(path, 'is outside the folder; use a path inside it')
     return real
+  }
+}
+
+/** The folders and files in a folder, without links and hidden ones, sorted by name. */
+async function visibleIn(folder: string): Promise<{ readonly folders: string[]; readonly files: string[] }> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const visible = entries
+    .filter(({ name }) => !name.startsWith('.') && !SKIPPED.has(name))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const paths = (list: typeof visible) => list.map(({ name }) => join(folder, name))
+  return {
+    folders: paths(visible.filter((entry) => entry.isDirectory())),
+    files: paths(visible.filter((entry) => entry.isFile())),
   }
 }
 

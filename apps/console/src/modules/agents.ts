@@ -16,7 +16,7 @@ export async function agentsModule(): Promise<Registrations<'newAgent' | 'agents
         name: 'RouterAgent',
         description: 'A router that transfers tasks to other agents.',
         instruction:
-          'You find out who can help, and hand over. Never answer a question yourself, but for one about the code of this project: let codebase_investigator look, and tell what it found.',
+          'You find out which agent can help and transfer to it. Answer only questions about the code of this project yourself: call codebase_investigator and report what it found.',
         tools: subagents.tools(),
       })
       return setSubAgents(router, agents)

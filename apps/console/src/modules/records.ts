@@ -5,7 +5,7 @@ import { type Registrations, singleton } from '../app.ts'
 export const recordsModule: Registrations<'messages' | 'callbacks'> = {
   // `main` disposes it, before the container closes the store.
   messages: singleton(({ store }) => messageLifecycle({ store })),
-  // Without a thread nothing is kept.
+  // Without a thread nothing is saved.
   callbacks: singleton(({ config, messages }) =>
     config.thread === undefined ? [] : [messages, toolLifecycle({ messages })],
   ),

@@ -3,7 +3,7 @@ import { defineTool, KernelError } from '@troupe/kernel'
 import { runNested, startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { expect, it } from 'vitest'
-import { printer } from './print.ts'
+import { printer } from './printer.ts'
 import { weatherTool } from './weather-tool.ts'
 
 const input = { messages: [{ id: 'u1', role: 'user', content: 'Beijing?' }] } as const
@@ -26,7 +26,7 @@ async function printed(turns: Parameters<typeof scriptedModel>[0], color = false
   return page
 }
 
-it('shows who speaks, the text, calls with arguments and results, tokens and time', async () => {
+it('shows the agents, their text, calls with arguments and results, tokens and time', async () => {
   const call = { name: 'get_weather', arguments: { city: 'Beijing' } }
   const page = await printed([
     { text: ['Let me ', 'see.'], toolCalls: [call] },
