@@ -6,7 +6,7 @@ import { shown, Visitor, type VisitorOptions } from './visitor.fixture.ts'
 
 let browser: Browser
 let app: AssistantProcess
-/** Where there is time to do something in the middle of a run. */
+/** A slow app, so that a test can act in the middle of a run. */
 let slow: AssistantProcess
 
 beforeAll(async () => {
@@ -26,17 +26,17 @@ afterAll(async () => {
 const visit = (options?: VisitorOptions) => Visitor.at(browser, app.url, options)
 
 describe('a visitor', () => {
-  test('asks the router, and sees it hand over to the one who knows', async () => {
+  test('asks the router, and sees it transfer to the agent that knows', async () => {
     await using visitor = await visit()
-    await visitor.shot('opening-light')
+    await visitor.shot('welcome-light')
     await visitor.suggest('What’s the weather in Lisbon?')
     await visitor.sees(/It is .* in Lisbon/)
     await visitor.idle()
-    expect(await visitor.script()).toMatch(
-      /You\s+What’s the weather in Lisbon\?\s+RouterAgent hands over to WeatherAgent\s+WeatherAgent\s+Let me look/,
+    expect(await visitor.log()).toMatch(
+      /You\s+What’s the weather in Lisbon\?\s+RouterAgent transfers to WeatherAgent\s+WeatherAgent\s+Let me look/,
     )
     await visitor.say('Hello there')
-    await visitor.sees('RouterAgent hands over to ChatAgent')
+    await visitor.sees('RouterAgent transfers to ChatAgent')
     await visitor.sees(/I am a small demo model/)
     await visitor.shot('transfer')
     expect(visitor.complaints).toEqual([])
@@ -45,16 +45,16 @@ describe('a visitor', () => {
   test('watches a sub-agent work, inside its call and live', async () => {
     await using visitor = await Visitor.at(browser, slow.url)
     await visitor.suggest('Where in the code is defineTool?')
-    const inside = visitor.page.getByLabel('codebase_investigator at work')
-    await inside.getByText('I look for “function defineTool”').waitFor()
+    const inside = visitor.page.getByLabel('codebase_investigator run')
+    await inside.getByText('I search for “function defineTool”').waitFor()
     expect(await inside.getAttribute('data-status')).toBe('running')
     await visitor.page.getByRole('tab', { name: 'Agents' }).click()
-    await visitor.sees('called like a tool, at work')
+    await visitor.sees('called as a tool, running')
     await visitor.shot('sub-agent-live')
     await inside.getByText('read_file').waitFor()
     await visitor.idle()
     expect(await inside.getAttribute('data-status')).toBe('done')
-    expect(await visitor.script()).toMatch(/is declared here:\s+src\/agent\/tool\.ts:\d+/)
+    expect(await visitor.log()).toMatch(/is declared here:\s+src\/agent\/tool\.ts:\d+/)
     expect(visitor.complaints).toEqual([])
   })
 
@@ -117,7 +117,7 @@ describe('a visitor', () => {
     await visitor.page.getByRole('button', { name: 'Stop' }).click()
     await visitor.sees('Stopped.')
     await visitor.idle()
-    expect(await visitor.script()).not.toContain('the last town')
+    expect(await visitor.log()).not.toContain('the last town')
     await visitor.suggest('Long story')
     await visitor.page.getByRole('button', { name: 'Stop' }).waitFor()
     await visitor.page.keyboard.press('Escape')
@@ -139,9 +139,9 @@ describe('a visitor', () => {
     await visitor.shot('reloaded-in-the-middle')
     await visitor.sees(/at least\.\)/)
     await visitor.idle()
-    const script = await visitor.script()
-    expect(script.match(/Once a troupe/g)).toHaveLength(1)
-    expect(script.match(/Tell me a long story/g)).toHaveLength(1)
+    const log = await visitor.log()
+    expect(log.match(/Once a troupe/g)).toHaveLength(1)
+    expect(log.match(/Tell me a long story/g)).toHaveLength(1)
     expect(visitor.complaints).toEqual([])
   })
 
@@ -159,12 +159,12 @@ describe('a visitor', () => {
     const list = page.getByRole('navigation', { name: 'Conversations' })
     await list.getByText('What’s the weather in Oslo?').click()
     await visitor.sees(/It is .* in Oslo/)
-    expect(await visitor.script()).not.toContain('Quito')
+    expect(await visitor.log()).not.toContain('Quito')
     await visitor.shot('threads')
     page.on('dialog', (dialog) => void dialog.accept())
     await list.getByText('What’s the weather in Oslo?').hover()
     await list.getByLabel('Delete What’s the weather in Oslo?').click()
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     await list.getByText('Oslo').waitFor({ state: 'detached' })
     expect(await page.evaluate('document.activeElement.id')).toBe('composer')
     expect(await list.getByText('Quito').count()).toBe(1)
@@ -194,7 +194,7 @@ describe('a visitor', () => {
     await visitor.shot('timeline')
     const before = await shown(run)
     await page.keyboard.press('ArrowRight')
-    await visitor.sees('gets the word, and can give it back')
+    await visitor.sees('gets transfers, and can transfer back')
     await visitor.shot('agents')
     await page.keyboard.press('ArrowRight')
     await page.getByLabel('Filter events').fill('SUBAGENT_')
@@ -211,7 +211,7 @@ describe('the page', () => {
   test.each(['light', 'dark'] as const)('fits a phone, %s', async (colorScheme) => {
     await using visitor = await visit({ width: 390, height: 844, colorScheme })
     const { page } = visitor
-    await visitor.shot(`phone-opening-${colorScheme}`)
+    await visitor.shot(`phone-welcome-${colorScheme}`)
     await visitor.suggest('Where in the code is defineTool?')
     await visitor.sees(/is declared here/)
     await visitor.idle()
@@ -246,7 +246,7 @@ describe('the page', () => {
   test('is used without a mouse', async () => {
     await using visitor = await visit()
     const { page } = visitor
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     await page.getByLabel('Suggestions').getByRole('button', { name: 'Send Ada a postcard' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Allow' }).focus()

@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const FOLDER = fileURLToPath(new URL('../../../packages/kernel', import.meta.url))
 
-/** What is not as usual. */
+/** Settings that differ from the default. */
 interface Settings {
   readonly wordDelayMs?: number
   readonly model?: string
 }
 
-/** The app in a process of its own, with a database of its own. */
+/** The app in its own process, with its own database. */
 export class AssistantProcess implements AsyncDisposable {
   url = ''
   readonly #folder: string

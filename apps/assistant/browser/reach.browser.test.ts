@@ -36,7 +36,7 @@ describe('everybody', () => {
   ] as const)('can read and reach everything, %s, %i wide', async (colorScheme, width) => {
     await using visitor = await Visitor.at(browser, app.url, { colorScheme, width, height: 700 })
     const { page } = visitor
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     expect(await faults(visitor)).toEqual([])
     await visitor.suggest('Where in the code is defineTool?')
     await visitor.sees(/is declared here/)
@@ -67,7 +67,7 @@ describe('without a mouse', () => {
   test('the focus is never lost', async () => {
     await using visitor = await Visitor.at(browser, app.url)
     const { page } = visitor
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     expect(await focused(visitor)).toBe('Message')
     await page.getByLabel('Suggestions').getByRole('button', { name: 'Send Ada a postcard' }).focus()
     await page.keyboard.press('Enter')
@@ -89,14 +89,14 @@ describe('without a mouse', () => {
 
   test('Enter sends, with Shift it makes a new line', async () => {
     await using visitor = await Visitor.at(browser, app.url)
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     await visitor.page.keyboard.type('Hello')
     await visitor.page.keyboard.press('Shift+Enter')
     await visitor.page.keyboard.type('there')
     expect(await visitor.page.getByLabel('Message').inputValue()).toBe('Hello\nthere')
     await visitor.page.keyboard.press('Enter')
     await visitor.sees(/I am a small demo model/)
-    expect(await visitor.script()).toContain('Hello\nthere')
+    expect(await visitor.log()).toContain('Hello\nthere')
     expect(await visitor.page.title()).toContain('Hello')
     expect(visitor.complaints).toEqual([])
   })
@@ -104,7 +104,7 @@ describe('without a mouse', () => {
   test('a drawer takes the focus, keeps it and gives it back', async () => {
     await using visitor = await Visitor.at(browser, app.url, { width: 390, height: 844 })
     const { page } = visitor
-    await visitor.sees('Who shall speak first?')
+    await visitor.sees('What would you like to try?')
     for (const [button, first] of [
       ['Open the panel', 'List'],
       ['Conversations', ' New conversation'],
@@ -114,7 +114,7 @@ describe('without a mouse', () => {
       await expect.poll(() => focused(visitor)).toBe(first)
       for (let i = 0; i < 12; i++) {
         await page.keyboard.press('Tab')
-        expect(await page.evaluate("document.activeElement.closest('.stage, .top-bar')")).toBeNull()
+        expect(await page.evaluate("document.activeElement.closest('.chat, .top-bar')")).toBeNull()
       }
       await page.keyboard.press('Escape')
       await expect.poll(() => focused(visitor)).toBe(button)

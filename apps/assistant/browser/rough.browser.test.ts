@@ -17,7 +17,7 @@ afterAll(async () => {
 test('what is sent before the conversation has loaded goes out after that', async () => {
   await using app = await AssistantProcess.start()
   await using visitor = await Visitor.at(browser, app.url)
-  await visitor.sees('Who shall speak first?')
+  await visitor.sees('What would you like to try?')
   const { promise: loaded, resolve: load } = Promise.withResolvers<void>()
   await visitor.page.route('**/history', async (route) => {
     await loaded
@@ -39,7 +39,7 @@ test('the list tells when a conversation that is not looked at has ended', async
   await visitor.suggest('Tell me a long story')
   await visitor.sees(/Once a troupe/)
   await visitor.page.getByRole('button', { name: 'New conversation' }).first().click()
-  await visitor.sees('Who shall speak first?')
+  await visitor.sees('What would you like to try?')
   await list.getByText('running').waitFor()
   await list.getByText('running').waitFor({ state: 'detached' })
   expect(await shown(list)).toContain('Tell me a long story')
@@ -100,7 +100,7 @@ test('two pages on one conversation: one run at a time, one answer, and both see
   await first.sees(/Once a troupe/)
   await second.say('Hello there')
   await second.sees('Another run is active in this conversation.')
-  expect(await second.script()).not.toContain('HTTP')
+  expect(await second.log()).not.toContain('HTTP')
   expect(first.complaints).toEqual([])
 })
 
@@ -120,7 +120,7 @@ test('a long name of a model leaves room for the switches', async () => {
   const name = 'hf.co/somebody/a-model-with-a-very-long-name:70b-instruct-q4_K_M'
   await using app = await AssistantProcess.start({ model: `ollama:${name}` })
   await using visitor = await Visitor.at(browser, app.url, { width: 375, height: 667 })
-  await visitor.sees(new RegExp(`${name} plays`))
+  await visitor.sees(new RegExp(`${name} answers`))
   expect(await visitor.page.evaluate('document.documentElement.scrollWidth')).toBe(375)
   await visitor.page.getByRole('button', { name: 'Open the panel' }).click()
   await visitor.sees('Packing list')

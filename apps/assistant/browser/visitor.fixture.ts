@@ -5,12 +5,12 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 const ARTIFACTS = fileURLToPath(new URL('../artifacts', import.meta.url))
 mkdirSync(ARTIFACTS, { recursive: true })
 
-/** The text of something as one sees it. */
+/** The visible text of elements. */
 export async function shown(locator: Locator): Promise<string> {
   return (await locator.allInnerTexts()).join('\n')
 }
 
-/** How a visitor comes. */
+/** Options of a visitor. */
 export interface VisitorOptions {
   readonly width?: number
   readonly height?: number
@@ -18,10 +18,10 @@ export interface VisitorOptions {
   readonly hash?: string
 }
 
-/** Somebody with a browser of their own on the page. */
+/** A user with their own browser context on the page. */
 export class Visitor implements AsyncDisposable {
   readonly page: Page
-  /** What should not happen: requests to elsewhere, errors in the console. */
+  /** Requests to other servers, and errors in the console. */
   readonly complaints: string[] = []
   readonly #context: BrowserContext
 
@@ -32,7 +32,7 @@ export class Visitor implements AsyncDisposable {
       if (!request.url().startsWith(`${origin}/`)) this.complaints.push(`request to ${request.url()}`)
     })
     page.on('console', (message) => {
-      // A run may be stopped before the server has it; that is asked again.
+      // The page may cancel a run before the server has it, and then tries again.
       if (message.location().url.endsWith('/cancel')) return
       if (message.type() === 'error') this.complaints.push(`console: ${message.text()}`)
     })
@@ -69,8 +69,8 @@ export class Visitor implements AsyncDisposable {
     await this.page.getByRole('button', { name: 'Send', exact: true }).waitFor()
   }
 
-  /** What is in the conversation, as text. */
-  script(): Promise<string> {
+  /** The text of the conversation. */
+  log(): Promise<string> {
     return shown(this.page.getByRole('log'))
   }
 

@@ -8,14 +8,14 @@ import { asFunction, type BuildResolver, type DisposableResolver, type Resolver 
 import type { Config } from './config.ts'
 import type { Api } from './server/api.ts'
 
-/** The parts of the app: the name and the type of each. */
+/** The parts of the app, with their names and types. */
 export interface App {
   readonly config: Config
   readonly model: ChatModel
   /** The handlers that every agent gets, from `src/handlers`. */
   readonly handlers: readonly AgentHandler[]
   readonly newAgent: NewAgent
-  /** Agents that are called like tools. */
+  /** Agents that are called as tools. */
   readonly subagents: AgentRegistry
   /** The agents that the router can transfer to, from `src/agents`. */
   readonly agents: readonly Agent[]
@@ -33,20 +33,20 @@ export interface App {
   readonly pageFolder: string
 }
 
-/** The parts that a request adds, in a scope of its own. */
+/** The parts of the app and of one request, in the scope of the request. */
 export interface RequestScope extends App {
   readonly request: Request
   /** Answers the request. */
   readonly respond: () => Promise<Response>
 }
 
-/** Makes an agent with the app's model, unless it has one of its own, and with the app's handlers before its own. */
+/** Makes an agent with the app's model, unless the options have one, and with the app's handlers before its own. */
 export type NewAgent = (options: Omit<ChatModelAgentOptions, 'model'> & Partial<Pick<App, 'model'>>) => Agent
 
-/** A file of `src/agents` exports one as `agent`. */
+/** The type of the export `agent` in a file of `src/agents`. */
 export type MakeAgent = (app: App) => Agent
 
-/** A file of `src/handlers` exports one as `handler`. */
+/** The type of the export `handler` in a file of `src/handlers`. */
 export type MakeHandler = (app: App) => AgentHandler
 
 /** Registrations of parts of the app or of a request. Contract: one for each name, of the type that it has there. */

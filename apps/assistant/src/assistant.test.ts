@@ -95,7 +95,7 @@ describe('the server', () => {
     for (const limit of ['0', '-1', '1.5', 'all', '1001'])
       expect((await get(`/api/threads?limit=${limit}`)).status).toBe(400)
     const { runs } = await json<History>('/api/threads/lisbon/history')
-    expect(runs).toMatchObject([{ said: [{ id: 'lisbon-1' }], messages: [] }])
+    expect(runs).toMatchObject([{ userMessages: [{ id: 'lisbon-1' }], messages: [] }])
     const events = runs[0]?.events ?? []
     expect(events[0]?.type).toBe('RUN_STARTED')
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')

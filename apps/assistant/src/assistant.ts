@@ -3,14 +3,14 @@ import { reconcile } from '@troupe/persistence'
 import { type AwilixContainer, asValue } from 'awilix'
 import type { App, RequestScope } from './app.ts'
 
-/** The app as it runs. */
+/** The running app. */
 export interface Assistant extends AsyncDisposable {
   readonly url: string
   /** Contract: runs end first, then their records are written, then the store is closed. */
   stop(graceMs?: number): Promise<void>
 }
 
-/** Starts the server of an app. Contract: runs that a former process left behind are closed before the first request. */
+/** Starts the server of an app. Contract: runs of a former process that are still open are closed before the first request. */
 export async function startAssistant(app: AwilixContainer<App>): Promise<Assistant> {
   const { agUi, store, messages, sessions, config } = app.cradle
   const answer = async (request: Request): Promise<Response> => {

@@ -1,15 +1,15 @@
 import { KernelError } from '@troupe/kernel'
 import { readSettings, type Settings } from '@troupe-apps/setup'
 
-/** Everything the app is told from outside. */
+/** The settings of the app, from the environment. */
 export interface Config extends Settings {
-  /** 0 is any that is free. */
+  /** 0 means any free port. */
   readonly port: number
   /** A pause between words of the demo model, so that a person sees it stream. */
   readonly wordDelayMs: number
 }
 
-/** Reads the environment. Contract: throws `CONFIG_INVALID` with what to do. */
+/** Reads the environment. Contract: throws `CONFIG_INVALID`, which says what to do. */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   return {
     ...readSettings(env),

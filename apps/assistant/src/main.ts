@@ -6,7 +6,7 @@ import { buildPage } from './server/build-page.ts'
 
 const print = (text: string) => process.stdout.write(`${text}\n`)
 
-/** Builds the page if need be, serves it and prints where; ends with the signal that a terminal or a supervisor sends. */
+/** Builds the page if necessary, serves it and prints its address; ends on SIGINT or SIGTERM. */
 async function main(): Promise<void> {
   const config = readConfig(process.env)
   const app = await createApp(config, await buildPage(print))
@@ -19,9 +19,9 @@ async function main(): Promise<void> {
     }
     process.once('SIGINT', stop).once('SIGTERM', stop)
   })
-  const place = config.database.type === 'sqlite' ? config.database.path : 'PostgreSQL'
+  const database = config.database.type === 'sqlite' ? config.database.path : 'PostgreSQL'
   print(`\n  Troupe assistant   ${assistant.url}\n`)
-  print(`  model ${app.cradle.model.name}, conversations in ${place}; Ctrl-C stops it`)
+  print(`  model ${app.cradle.model.name}, conversations in ${database}; Ctrl-C stops it`)
   await stopped
 }
 

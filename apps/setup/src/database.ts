@@ -2,7 +2,7 @@ import type { Store } from '@troupe/kernel'
 import { postgresStore } from '@troupe/store-postgres'
 import { sqliteStore } from '@troupe/store-sqlite'
 
-/** The place where conversations are kept. */
+/** The database for conversations. */
 export type Database =
   | { readonly type: 'sqlite'; readonly path: string }
   | { readonly type: 'postgres'; readonly url: string }
@@ -14,7 +14,7 @@ export function readDatabase(env: NodeJS.ProcessEnv): Database {
     : { type: 'sqlite', path: env.TROUPE_DB || 'troupe.db' }
 }
 
-/** Makes the store of a database. Contract: the database is reached with the first use; the caller closes the store. */
+/** Makes the store of a database. Contract: connects with the first use; the caller closes the store. */
 export function databaseStore(database: Database): Store {
   return database.type === 'sqlite' ? sqliteStore({ path: database.path }) : postgresStore({ url: database.url })
 }

@@ -3,13 +3,13 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KernelError } from '@troupe/kernel'
 
-/** Sources, and neither tests nor declarations. */
+/** Source files, without tests and declarations. */
 const SOURCE = /^[\w-]+\.(ts|js)$/
 
 /**
- * Loads the parts of an app that stand in a folder of their own, one file each.
- * Contract: they come in the order of the file names; every file exports a function under `name`, and `CONFIG_INVALID`
- * names the file that does not or that cannot be loaded; a folder that is missing has no parts.
+ * Loads the parts of an app from a folder, one file each.
+ * Contract: they are in the order of the file names; every file exports a function under `name`, and `CONFIG_INVALID`
+ * names the file that does not or that cannot be loaded; a missing folder has no parts.
  * @example
  * const makers = await loadParts<MakeAgent>(new URL('../agents/', import.meta.url), 'agent')
  */

@@ -6,7 +6,7 @@ export interface Settings {
   /** Without one the app's demo model answers. */
   readonly vendor: VendorChoice | undefined
   readonly database: Database
-  /** The folder that agents may look into. */
+  /** The folder that agents may read. */
   readonly folder: string
 }
 

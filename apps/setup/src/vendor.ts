@@ -1,6 +1,6 @@
 import { KernelError } from '@troupe/kernel'
 
-/** The vendors that apps know, and the variable that each one's key comes from. */
+/** The vendors that apps support, with the variable of each one's key. */
 const KEYS = {
   openai: 'OPENAI_API_KEY',
   anthropic: 'ANTHROPIC_API_KEY',
@@ -34,7 +34,7 @@ export function readVendor(env: NodeJS.ProcessEnv): VendorChoice | undefined {
   return { vendor, model, ollamaUrl: env.OLLAMA_BASE_URL || 'http://localhost:11434/v1' }
 }
 
-/** Names the variable to look at when a vendor refuses a call. */
+/** The variable to check when a vendor refuses a call. */
 export function variableOf(vendor: VendorChoice['vendor']): string {
   return KEYS[vendor] ?? 'OLLAMA_BASE_URL'
 }

@@ -1,7 +1,7 @@
 import type { Message, ModelPart, ModelRequest, ToolSpec } from '@troupe/kernel'
 import { describe, expect, it, test } from 'vitest'
 import { demoModel } from './demo-model.ts'
-import { nextMove } from './demo-moves.ts'
+import { nextStep } from './demo-steps.ts'
 
 const tool = (name: string): ToolSpec => ({ name, description: '', parameters: { type: 'object' } })
 const transfer = (...names: string[]): ToolSpec => ({
@@ -35,37 +35,37 @@ describe('the demo model', () => {
     ['Send Ada a postcard from Lisbon', CHAT, 'send_postcard', expect.objectContaining({ to: 'Ada', place: 'Lisbon' })],
     ['Pack for rain', CHAT, 'add_to_packing_list', { items: expect.arrayContaining(['Rain jacket', 'Passport']) }],
   ])('%s', (question, tools, name, args) => {
-    expect(nextMove(request(question, tools)).call).toEqual({ name, args })
+    expect(nextStep(request(question, tools)).call).toEqual({ name, args })
   })
 
   it('says what it is where it can do nothing else', () => {
-    expect(nextMove(request('Hello', CHAT)).text).toContain('demo model without a key')
-    expect(nextMove(request('Send a postcard', [])).text).toContain('demo model')
-    expect(nextMove(request('How is the weather?', WEATHER)).text).toContain('In which city?')
+    expect(nextStep(request('Hello', CHAT)).text).toContain('demo model without a key')
+    expect(nextStep(request('Send a postcard', [])).text).toContain('demo model')
+    expect(nextStep(request('How is the weather?', WEATHER)).text).toContain('In which city?')
   })
 
-  it('hands over to an agent that the question names, and an agent does not give back what it was just given', () => {
+  it('transfers to an agent that the question names, and an agent does not transfer straight back', () => {
     const router = [transfer('ChatAgent', 'PoemAgent', 'WeatherAgent')]
     const target = { name: 'transfer_to_agent', args: { agent_name: 'PoemAgent' } }
-    expect(nextMove(request('Write me a poem', router)).call).toEqual(target)
+    expect(nextStep(request('Write me a poem', router)).call).toEqual(target)
     const context: Message = { id: 'c', role: 'user', content: 'For context: [RouterAgent] called tool: …' }
     const given = request('Write me a poem', [transfer('RouterAgent')], context)
-    expect(nextMove(given).text).toContain('demo model')
+    expect(nextStep(given).text).toContain('demo model')
   })
 
   it('tells the result of a call, and calls nothing twice', () => {
-    const move = nextMove(request('Make the page dark', ROUTER, result('set_theme', 'The page is dark now.')))
-    expect(move).toEqual({ text: 'The page is dark now.' })
+    const step = nextStep(request('Make the page dark', ROUTER, result('set_theme', 'The page is dark now.')))
+    expect(step).toEqual({ text: 'The page is dark now.' })
   })
 
   it('takes a refusal for an answer', () => {
     const refused = { ...result('send_postcard', 'No.'), error: { code: 'TOOL_REFUSED', message: 'No.' } } as Message
-    expect(nextMove(request('Send Ada a postcard', CHAT, refused))).toEqual({ text: 'All right, I have not sent it.' })
+    expect(nextStep(request('Send Ada a postcard', CHAT, refused))).toEqual({ text: 'All right, I have not sent it.' })
   })
 
   it('investigates: searches for the declaration, reads there, hands in what it found', () => {
     const tools = ['search_files', 'read_file', 'complete_task'].map(tool)
-    const ask = (...more: Message[]) => nextMove(request('Where is defineTool?', tools, ...more)).call
+    const ask = (...more: Message[]) => nextStep(request('Where is defineTool?', tools, ...more)).call
     const found = result('search_files', 'src/tool.ts:7: export function defineTool()')
     expect(ask()).toEqual({ name: 'search_files', args: { text: 'function defineTool' } })
     expect(ask(found)).toEqual({ name: 'read_file', args: { path: 'src/tool.ts', from: 7 } })

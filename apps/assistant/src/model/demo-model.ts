@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type ChatModel, type JsonObject, type ModelPart, type ModelRequest, stream, textOf } from '@troupe/kernel'
-import { nextMove } from './demo-moves.ts'
+import { nextStep } from './demo-steps.ts'
 
-/** A model that needs no key: what it says and calls follows from the last question and the tools it sees. */
+/** A model without a key: its answers and calls depend on the last question and its tools alone. */
 export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): ChatModel {
   return {
     name: 'demo',
@@ -21,15 +21,18 @@ export function demoModel({ wordDelayMs }: { readonly wordDelayMs: number }): Ch
 }
 
 function partsOf(request: ModelRequest): ModelPart[] {
-  const { text = '', call } = nextMove(request)
-  const said = text.split(/(?<=\s)/).filter((delta) => delta !== '')
+  const { text = '', call } = nextStep(request)
+  const words = text.split(/(?<=\s)/).filter((delta) => delta !== '')
   return [
-    ...said.map((delta): ModelPart => ({ type: 'text-delta', delta })),
+    ...words.map((delta): ModelPart => ({ type: 'text-delta', delta })),
     ...(call ? callParts(call.name, call.args, `call-${request.messages.length}`) : []),
     {
       type: 'finish',
       reason: call ? 'tool-calls' : 'stop',
-      usage: { inputTokens: heard(request), outputTokens: tokens(text + (call ? JSON.stringify(call.args) : '')) },
+      usage: {
+        inputTokens: inputTokens(request),
+        outputTokens: tokens(text + (call ? JSON.stringify(call.args) : '')),
+      },
     },
   ]
 }
@@ -42,11 +45,11 @@ function callParts(name: string, args: JsonObject, callId: string): ModelPart[] 
   ]
 }
 
-/** A rough count, as a demo model may have. */
+/** A rough count, which is enough for a demo. */
 function tokens(text: string): number {
   return Math.ceil(text.length / 4)
 }
 
-function heard({ messages }: ModelRequest): number {
+function inputTokens({ messages }: ModelRequest): number {
   return messages.reduce((sum, { content }) => sum + tokens(textOf(content)), 0)
 }

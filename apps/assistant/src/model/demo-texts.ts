@@ -1,8 +1,8 @@
-/** What the demo model says when it knows nothing better. */
+/** The answer to a question that the demo model does not understand. */
 export const HELP =
-  'I am a small demo model without a key, and I know a few things only. Ask me about the weather in a city, have the code searched, let me send a postcard or pack a bag, change how this page looks, or ask for a long story. With TROUPE_MODEL a real model takes my part.'
+  'I am a small demo model without a key, and I know only a few things. Ask me about the weather in a city, to search the code, to send a postcard, to pack a bag, to change how this page looks, or for a long story. With TROUPE_MODEL a real model answers instead.'
 
-/** Long enough to stop it, or to reload the page while it is told. */
+/** A story that is long enough to stop it, or to reload the page in the middle. */
 export const STORY = `Once a troupe of players travelled from town to town with one cart, one lamp and more parts than people.
 
 In the first town the director fell ill, and nobody knew whose turn it was to speak. So they agreed on a rule: whoever has the word keeps it until they hand it over, and says to whom. It sounded stiff, but the audience could follow for the first time, and threw coins instead of cabbages.

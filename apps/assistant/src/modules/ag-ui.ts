@@ -5,7 +5,7 @@ import { type Registrations, singleton } from '../app.ts'
 import { timedAgent } from '../server/timed-agent.ts'
 
 export const agUiModule: Registrations<'owner' | 'agUiAgent' | 'sessions' | 'agUi'> = {
-  // On this machine everybody is the same visitor.
+  // The app runs on one machine, so everybody is the same user.
   owner: asValue({ app: 'assistant', user: 'visitor' }),
   agUiAgent: singleton(
     ({ runner, store, owner }) => new AgUiAgent({ runner, store, appName: owner.app, userId: owner.user }),

@@ -14,9 +14,9 @@ export async function agentsModule(): Promise<Registrations<'newAgent' | 'agents
     agent: singleton(({ newAgent, subagents, agents }) => {
       const router = newAgent({
         name: 'RouterAgent',
-        description: 'Finds out who can help, and hands over.',
+        description: 'Finds out which agent can help and transfers to it.',
         instruction:
-          'You find out who can help, and hand over. Two things you do yourself: for questions about the code of this project let codebase_investigator look and tell what it found, and with set_theme you change how the page looks.',
+          'You find out which agent can help and transfer to it. Two things you do yourself: for questions about the code of this project you call codebase_investigator and report what it found, and with set_theme you change how the page looks.',
         tools: subagents.tools(),
       })
       return setSubAgents(router, agents)

@@ -12,7 +12,7 @@ const investigator = defineAgent({
   limits: { maxTurns: 10 },
 })
 
-/** Agents that are called like tools. */
+/** Agents that are called as tools. */
 export const subagentsModule: Registrations<'subagents'> = {
   subagents: singleton(({ model, newAgent, config }) => {
     const registry = new AgentRegistry({ factory: newAgent, model, tools: projectFileTools(config.folder) })

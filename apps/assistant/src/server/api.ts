@@ -1,18 +1,40 @@
+import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import { type JsonObject, KernelError, type Store, type Thread, textOf } from '@troupe/kernel'
-import type { App } from '../app.ts'
+import {
+  type Agent,
+  type ChatModel,
+  type JsonObject,
+  KernelError,
+  type Owner,
+  type Store,
+  type Thread,
+  textOf,
+} from '@troupe/kernel'
+import type { MessageLifecycle } from '@troupe/persistence'
+import type { AgentRegistry } from '@troupe/subagent'
+import type { Config } from '../config.ts'
 import { historyOf } from './history.ts'
 import { tokensByMessage } from './tokens.ts'
 
-/** The parts that the routes of the page need. */
-type ApiParts = Pick<App, 'config' | 'model' | 'agent' | 'subagents' | 'store' | 'messages' | 'sessions' | 'owner'>
+/** The parts of the app that the routes of the page need. */
+interface ApiParts {
+  readonly config: Config
+  readonly model: ChatModel
+  readonly agent: Agent
+  readonly subagents: AgentRegistry
+  readonly store: Store
+  readonly messages: MessageLifecycle
+  readonly sessions: SessionManager
+  readonly owner: Owner
+}
 
-/** What the page asks beside the AG-UI routes: who is there, old conversations, tokens, and the state between runs. */
+/** The routes of the page beside those of AG-UI: the agents, old conversations, tokens, and the state between runs. */
 export type Api = (request: Request) => Promise<Response>
 
 const MAX_STATE = 100_000
 const MAX_THREADS = 1_000
 
+/** Makes the routes. Contract: errors become JSON with a code and a message. */
 export function api(parts: ApiParts): Api {
   return async (request) => {
     try {
@@ -20,7 +42,7 @@ export function api(parts: ApiParts): Api {
     } catch (error) {
       const { code, message } = KernelError.from(error)
       const status = STATUS[code] ?? 500
-      return Response.json({ code, message: status === 500 ? 'Something broke.' : message }, { status })
+      return Response.json({ code, message: status === 500 ? 'Internal error.' : message }, { status })
     }
   }
 }
@@ -64,7 +86,8 @@ function limitIn(query: URLSearchParams): number {
 
 async function stateIn(request: Request): Promise<JsonObject> {
   const text = await request.text()
-  if (text.length > MAX_STATE) throw new KernelError('VALIDATION_FAILED', 'state: that is too much')
+  if (text.length > MAX_STATE)
+    throw new KernelError('VALIDATION_FAILED', `state: at most ${MAX_STATE} characters, got ${text.length}`)
   try {
     return JSON.parse(text)
   } catch (cause) {

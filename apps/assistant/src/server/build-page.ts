@@ -11,13 +11,13 @@ const CLIENT = fileURLToPath(new URL('.', import.meta.resolve('@troupe/ag-ui/cli
 const DAY_MS = 86_400_000
 
 /**
- * Gives the folder of the built page, and builds it first unless it is there, made of just these sources.
- * Contract: needs no network; several processes may ask at once.
+ * Returns the folder of the built page, and builds it first unless a build of the same sources exists.
+ * Contract: needs no network; several processes may call it at once.
  */
-export async function buildPage(tell: (text: string) => void): Promise<string> {
+export async function buildPage(print: (text: string) => void): Promise<string> {
   const folder = join(DIST, `page-${await stampOfSources()}`)
   if (existsSync(folder)) return folder
-  tell('building the page…')
+  print('building the page…')
   const { build } = await import('vite')
   const outDir = join(DIST, `building-${process.pid}`)
   await build({ root: PAGE, configFile: join(PAGE, 'vite.config.ts'), logLevel: 'warn', build: { outDir } })
@@ -25,7 +25,7 @@ export async function buildPage(tell: (text: string) => void): Promise<string> {
     await rename(outDir, folder)
   } catch (error) {
     await rm(outDir, { recursive: true, force: true })
-    // Somebody else was faster; what they built is the same.
+    // Another process was faster and has built the same.
     if (!existsSync(folder)) throw error
   }
   await removeOld(folder)
@@ -41,7 +41,7 @@ async function stampOfSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Contract: what was built today stays; somebody may be serving it. */
+/** Removes old builds. Contract: a build of today stays, because another process may serve it. */
 async function removeOld(current: string): Promise<void> {
   const before = Date.now() - DAY_MS
   for (const name of await readdir(DIST)) {

@@ -3,43 +3,43 @@ import { KernelError, type Message, type RunRecord, type Store, type ThreadRef, 
 
 const PAGE = 500
 
-/** One run of a conversation: what the user said, and what was shown of it. */
+/** One run of a conversation, as the page showed it. */
 export interface PastRun {
   readonly runId: string
-  readonly said: readonly { readonly id: string; readonly text: string }[]
-  /** Results that the page itself gave, which no event repeats. */
-  readonly answers: readonly { readonly toolCallId: string; readonly text: string }[]
-  /** As they were sent. Contract: none if the run left no log; then `messages` stand for it. */
+  readonly userMessages: readonly { readonly id: string; readonly text: string }[]
+  /** Results that the page itself gave, for which there are no events. */
+  readonly results: readonly { readonly toolCallId: string; readonly text: string }[]
+  /** The events as they were sent. Contract: empty if the run has no log; then `messages` replaces them. */
   readonly events: readonly AgUiEvent[]
   readonly messages: readonly AgUiMessage[]
 }
 
-/** A conversation as it was shown, and the run that is under way. */
+/** A conversation as it was shown, and the id of its active run. */
 export interface History {
   readonly running: string | undefined
   readonly runs: readonly PastRun[]
 }
 
-/** The runs of a conversation, in order; of the one under way only what the user said. */
+/** Loads the runs of a conversation, in order; of the active one only the messages of the user. */
 export async function historyOf(store: Store, ref: ThreadRef, running: string | undefined): Promise<History> {
   const byRun = await messagesByRun(store, ref)
   for (const { runId } of await rootRuns(store, ref)) {
-    // A run that wrote no message is there too, in its place among those that have a record.
+    // A run without messages is included too, in the order of the records.
     const messages = byRun.get(runId) ?? []
     byRun.delete(runId)
     byRun.set(runId, messages)
   }
   const runs = [...byRun].map(async ([runId, messages]): Promise<PastRun> => {
-    const said = messages
+    const userMessages = messages
       .filter(({ role }) => role === 'user')
       .map(({ id, content }) => ({ id, text: textOf(content) }))
-    const answers = messages.flatMap((message) =>
+    const results = messages.flatMap((message) =>
       message.role === 'tool' ? [{ toolCallId: message.callId, text: textOf(message.content) }] : [],
     )
-    if (runId === running) return { runId, said, answers, events: [], messages: [] }
+    if (runId === running) return { runId, userMessages, results, events: [], messages: [] }
     const events = await loggedEvents(store, ref, runId)
-    const spoken = events.length > 0 ? [] : messages.filter(({ role }) => role !== 'user')
-    return { runId, said, answers, events, messages: toAgUiMessages(spoken) }
+    const shown = events.length > 0 ? [] : messages.filter(({ role }) => role !== 'user')
+    return { runId, userMessages, results, events, messages: toAgUiMessages(shown) }
   })
   return { running, runs: await Promise.all(runs) }
 }

@@ -2,7 +2,7 @@ import type { AgUiEvent, ServedAgent } from '@troupe/ag-ui'
 import type { Clock } from '@troupe/kernel'
 import { mapStream } from '@troupe/kernel/kit'
 
-/** An agent whose events say when they happened, also when they are read again later. */
+/** Adds a timestamp to every event of an agent, so that a replayed run has its original times. */
 export function timedAgent(agent: ServedAgent, clock: Pick<Clock, 'now'>): ServedAgent {
   return {
     run: (input, options) =>

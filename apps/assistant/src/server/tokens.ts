@@ -1,9 +1,9 @@
 import type { Store, ThreadRef } from '@troupe/kernel'
 
-/** Tokens by the message they were spent on. */
+/** Tokens by message. */
 export type TokensByMessage = Record<string, { readonly input: number; readonly output: number }>
 
-/** What the messages of a conversation cost. */
+/** Loads the tokens of the messages of a conversation. */
 export async function tokensByMessage({ records }: Store, ref: ThreadRef): Promise<TokensByMessage> {
   const tokens: TokensByMessage = {}
   for (const { runId } of await records.runs(ref, { newestFirst: true, limit: 200 })) {

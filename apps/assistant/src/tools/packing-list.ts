@@ -1,12 +1,12 @@
 import { defineTool, type Json, type State, type Tool } from '@troupe/kernel'
 
-/** Where the list is kept in the state that agent and page share. */
+/** The key of the list in the state that agents and page share. */
 const PACKING = 'packing'
 
 /** One thing to pack. */
 type Thing = { readonly id: string; readonly text: string; readonly packed: boolean; readonly by: string }
 
-/** Tools for a list that a person edits on the page at the same time. */
+/** Tools for a list that the user can edit on the page at the same time. */
 export function packingListTools(): readonly Tool[] {
   return [addToList(), readList()] as Tool[]
 }
@@ -14,7 +14,7 @@ export function packingListTools(): readonly Tool[] {
 function addToList() {
   return defineTool({
     name: 'add_to_packing_list',
-    description: 'Puts things on the packing list; what is on it already is left alone.',
+    description: 'Adds things to the packing list; things that are already on it stay as they are.',
     parameters: {
       type: 'object',
       properties: { items: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: 30 } },
@@ -40,7 +40,7 @@ function addToList() {
 function readList() {
   return defineTool({
     name: 'read_packing_list',
-    description: 'The packing list as it is now, with what the user has changed.',
+    description: 'The current packing list, with the changes of the user.',
     parameters: { type: 'object' },
     kind: 'read',
     effect: 'idempotent',
@@ -54,7 +54,7 @@ function readList() {
   })
 }
 
-/** What is on the list. Contract: a page may have written anything there; what is no thing is left out. */
+/** Reads the list. Contract: ignores invalid entries, because a page can write anything there. */
 function readThings(state: State): readonly Thing[] {
   const value = state.get(PACKING)
   if (!Array.isArray(value)) return []

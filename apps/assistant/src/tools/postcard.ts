@@ -1,9 +1,9 @@
 import { defineTool, type Json, type Tool } from '@troupe/kernel'
 
-/** Where the postcards of a conversation are kept in its state. */
+/** The key of the sent postcards in the state of a conversation. */
 const POSTCARDS = 'postcards'
 
-/** Sends a postcard: it cannot be taken back, so a person is asked first. */
+/** Sends a postcard. This cannot be undone, so it needs approval. */
 export function postcardTool(): Tool {
   const text = (description: string) => ({ type: 'string', description, minLength: 1, maxLength: 400 }) as const
   return defineTool({

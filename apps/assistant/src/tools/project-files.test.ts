@@ -48,7 +48,7 @@ describe('the files of a project', () => {
   test('are read from a line on', async () => {
     expect(await call('read_file', { path: 'src/a.ts', from: 2 })).toBe('  secret in/src/a.ts\n')
     expect(await call('read_file', { path: 'src/../b.ts' })).toContain('first')
-    expect(await call('read_file', { path: 'b.ts', from: 99 })).toBe('There are no such lines.')
+    expect(await call('read_file', { path: 'b.ts', from: 99 })).toBe('The file has no such lines.')
   })
 
   test.each([

@@ -10,7 +10,7 @@ const MAX_LINES = 40
 
 /**
  * Tools that search and read the text files of one folder.
- * Contract: nothing outside it is read, whatever a path says or a link points to; hidden files are not there.
+ * Contract: never reads outside it, whatever a path says or a link points to, and never reads hidden files.
  */
 export function projectFileTools(folder: string): readonly Tool[] {
   return [searchFiles(folder), readProjectFile(folder)] as Tool[]
@@ -54,7 +54,7 @@ function readProjectFile(folder: string) {
     effect: 'idempotent',
     async invoke({ path, from = 1 }) {
       const lines = (await textOfFile(folder, path)).split('\n')
-      return lines.slice(from - 1, from - 1 + MAX_LINES).join('\n') || 'There are no such lines.'
+      return lines.slice(from - 1, from - 1 + MAX_LINES).join('\n') || 'The file has no such lines.'
     },
   })
 }
@@ -64,7 +64,7 @@ async function textOfFile(folder: string, path: string): Promise<string> {
   const full = resolve(root, path)
   const real = within(root, full) ? await realpath(full).catch(() => undefined) : undefined
   if (real === undefined || !within(root, real) || HIDDEN.test(pathOf(relative(root, real)))) {
-    throw new KernelError('TOOL_FAILED', `read_file: ${JSON.stringify(path)} is no file of the project`)
+    throw new KernelError('TOOL_FAILED', `read_file: ${JSON.stringify(path)} is not a file of the project`)
   }
   if ((await stat(real)).size > MAX_BYTES) throw new KernelError('TOOL_FAILED', `read_file: ${path} is too long`)
   return readFile(real, 'utf8')

@@ -22,7 +22,7 @@ const investigator = defineAgent({
   limits: { maxTurns: 10 },
 })
 
-/** Agents that are called like tools. */
+/** Agents that are called as tools. */
 export const subagentsModule: Registrations<'subagents'> = {
   subagents: singleton(({ model, newAgent, config }) => {
     const registry = new AgentRegistry({ factory: newAgent, model, tools: fileTools(new Folder(config.folder)) })

@@ -1,15 +1,16 @@
 import { useEffect, useState } from 'react'
+import { ChatLog } from '../chat/chat-log.tsx'
+import { Composer, focusComposer } from '../chat/composer.tsx'
+import { Suggestions } from '../chat/suggestions.tsx'
+import { Welcome } from '../chat/welcome.tsx'
+import { useConversation } from '../conversation/use-conversation.ts'
 import { Panel } from '../panel/panel.tsx'
-import { Composer, focusComposer } from '../script/composer.tsx'
-import { Opening } from '../script/opening.tsx'
-import { Script } from '../script/script.tsx'
-import { Suggestions } from '../script/suggestions.tsx'
-import { useConversation } from '../talk/use-conversation.ts'
 import { ThreadList } from './thread-list.tsx'
 import { TopBar } from './top-bar.tsx'
+import { useAbout } from './use-about.ts'
 import { useDrawer } from './use-drawer.ts'
-import { useAbout, useThreads } from './use-server.ts'
 import { useThreadId } from './use-thread-id.ts'
+import { useThreads } from './use-threads.ts'
 
 /** The whole page: conversations, the chat, and the panel beside it. */
 export function App() {
@@ -40,11 +41,11 @@ export function App() {
     openThread(id)
     setDrawer(undefined)
   }
-  const say = (text: string) => {
-    void conversation?.say(text)
+  const send = (text: string) => {
+    void conversation?.send(text)
     focusComposer()
   }
-  const canSay = status === 'idle' && conversation?.questions.length === 0
+  const canSend = status === 'idle' && conversation?.questions.length === 0
   return (
     <div className="app" data-drawer={drawer} data-panel={isPanelShown}>
       <button
@@ -64,16 +65,16 @@ export function App() {
         onPanel={() => showPanel(!isPanelShown)}
       />
       <ThreadList isInert={drawer === 'panel'} threads={threads} current={threadId} title={title} onChoose={choose} />
-      <main className="stage" inert={drawer !== undefined}>
-        {conversation && !conversation.isEmpty && <Script conversation={conversation} />}
-        {conversation?.isEmpty && status !== 'loading' && <Opening about={about} onSay={say} />}
-        <footer className="footlights">
-          {conversation && !conversation.isEmpty && canSay && <Suggestions onSay={say} />}
+      <main className="chat" inert={drawer !== undefined}>
+        {conversation && !conversation.isEmpty && <ChatLog conversation={conversation} />}
+        {conversation?.isEmpty && status !== 'loading' && <Welcome about={about} onSend={send} />}
+        <footer className="chat-footer">
+          {conversation && !conversation.isEmpty && canSend && <Suggestions onSend={send} />}
           <Composer
             key={threadId}
             status={status}
             mustAnswer={(conversation?.questions.length ?? 0) > 0}
-            onSay={say}
+            onSend={send}
             onStop={() => void conversation?.stop()}
           />
         </footer>

@@ -10,7 +10,7 @@ const PATHS = {
   check: 'M4.500 10.500l3.500 3.500 7.500-8',
 } as const
 
-/** A small drawn sign. Contract: decoration; the button around it has the name. */
+/** An icon. Contract: decoration only; the button around it has the label. */
 export function Icon({ name }: { readonly name: keyof typeof PATHS }) {
   return (
     <svg className="icon" data-icon={name} viewBox="0 0 20 20" aria-hidden="true">

@@ -2,7 +2,7 @@ import { Icon } from './icons.tsx'
 import { setTheme } from './theme.ts'
 import { useTheme } from './use-theme.ts'
 
-/** Light or dark. */
+/** Switches between light and dark. */
 export function ThemeButton() {
   const isDark = useTheme() === 'dark'
   const next = isDark ? 'light' : 'dark'

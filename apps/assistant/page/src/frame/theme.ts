@@ -1,11 +1,11 @@
-/** How the page looks. */
+/** The colour theme of the page. */
 export type Theme = 'light' | 'dark'
 
-/** Read by `first-paint.js` on the next visit. */
+/** The storage key, which `first-paint.js` reads on the next visit. */
 const KEY = 'troupe-theme'
 const listeners = new Set<() => void>()
 
-/** The theme as it is: what was chosen, or what the system wants. */
+/** The current theme: the chosen one, or that of the system. */
 export function theme(): Theme {
   const chosen = document.documentElement.dataset.theme
   if (chosen === 'light' || chosen === 'dark') return chosen
@@ -18,7 +18,7 @@ export function setTheme(next: Theme): void {
   for (const listener of listeners) listener()
 }
 
-/** Tells of each change: by a person, an agent, or the system. */
+/** Calls the listener after each change, by the user, an agent or the system. */
 export function onTheme(listener: () => void): () => void {
   const system = matchMedia('(prefers-color-scheme: dark)')
   listeners.add(listener)

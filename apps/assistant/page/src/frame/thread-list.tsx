@@ -1,19 +1,19 @@
-import { focusComposer } from '../script/composer.tsx'
-import { deleteThread, type ThreadSummary } from '../talk/server.ts'
+import { focusComposer } from '../chat/composer.tsx'
+import { deleteThread, type ThreadSummary } from '../conversation/server.ts'
 import { Icon } from './icons.tsx'
-import type { Threads } from './use-server.ts'
+import type { Threads } from './use-threads.ts'
 
 interface ThreadListProps {
-  /** Something lies over it. */
+  /** Whether something covers it. */
   readonly isInert: boolean
   readonly threads: Threads
   readonly current: string
-  /** Of the current one, which the server may not know yet. */
+  /** The title of the current conversation, which the server may not know yet. */
   readonly title: string | undefined
   readonly onChoose: (threadId?: string) => void
 }
 
-/** Conversations of before, newest first. */
+/** The list of conversations, newest first. */
 export function ThreadList({ isInert, threads, current, title, onChoose }: ThreadListProps) {
   const { list, refresh, more } = threads
   const remove = async ({ threadId, title: name }: ThreadSummary) => {

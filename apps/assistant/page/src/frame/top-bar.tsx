@@ -1,11 +1,11 @@
-import type { About } from '../talk/server.ts'
+import type { About } from '../conversation/server.ts'
 import { Icon } from './icons.tsx'
 import { ThemeButton } from './theme-button.tsx'
 import type { Drawer } from './use-drawer.ts'
 
 interface TopBarProps {
   readonly about: About | undefined
-  /** Something lies over it. */
+  /** Whether something covers it. */
   readonly isInert: boolean
   readonly isPanelShown: boolean
   readonly onDrawer: (drawer: Drawer) => void
@@ -13,7 +13,7 @@ interface TopBarProps {
   readonly onPanel: () => void
 }
 
-/** The name of the play, the model behind it, and the switches. */
+/** The name of the app, its model, and the buttons for the page. */
 export function TopBar({ about, isInert, isPanelShown, onDrawer, onNew, onPanel }: TopBarProps) {
   return (
     <header className="top-bar" inert={isInert}>
@@ -27,7 +27,7 @@ export function TopBar({ about, isInert, isPanelShown, onDrawer, onNew, onPanel 
       </button>
       <h1 className="wordmark">Troupe</h1>
       {about && (
-        <p className="model" title={`${about.model}; conversations are kept in ${about.store}`}>
+        <p className="model" title={`${about.model}; conversations are saved in ${about.store}`}>
           {about.demo ? 'demo model' : about.model}
         </p>
       )}

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react'
 
-/** What lies over the chat on a narrow screen. */
+/** The drawer over the chat on a narrow screen. */
 export type Drawer = 'threads' | 'panel' | undefined
 
 const FIRST = { threads: '.threads button', panel: '.panel [aria-selected="true"]' }
 
-/** The drawer that is open. Contract: it takes the focus and gives it back; on a screen that has become wide there is none. */
+/** The open drawer. Contract: it takes the focus and gives it back; it closes when the screen becomes wide. */
 export function useDrawer(): readonly [drawer: Drawer, open: (drawer: Drawer) => void] {
   const [drawer, setDrawer] = useState<Drawer>()
   useEffect(() => {

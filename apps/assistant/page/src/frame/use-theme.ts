@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { onTheme, type Theme, theme } from './theme.ts'
 
-/** How the page looks now. */
+/** The current theme. */
 export function useTheme(): Theme {
   return useSyncExternalStore(onTheme, theme)
 }

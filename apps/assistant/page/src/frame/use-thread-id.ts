@@ -2,7 +2,7 @@ import { useCallback, useSyncExternalStore } from 'react'
 
 const PREFIX = '#/'
 
-/** The conversation that the address names; one without a name is new. */
+/** The thread id in the address; an address without one gets a new id. */
 export function useThreadId(): readonly [threadId: string, open: (threadId?: string) => void] {
   const threadId = useSyncExternalStore(onHash, current)
   const open = useCallback((id: string = crypto.randomUUID()) => {

@@ -1,7 +1,7 @@
-import type { About, AgentNode } from '../talk/server.ts'
-import type { Trace } from '../talk/trace.ts'
+import type { About, AgentNode } from '../conversation/server.ts'
+import type { Trace } from '../conversation/trace.ts'
 
-/** The agents, who hands over to whom, and who is called like a tool; those at work are lit. */
+/** The agents, their transfers and the agents that are called as tools; active agents are highlighted. */
 export function AgentTree({ about, trace }: { readonly about: About; readonly trace: Trace }) {
   const ran = new Set(trace.runs.flatMap(({ spans }) => spans.map(({ name }) => name)))
   const { tree, tools } = about
@@ -9,9 +9,9 @@ export function AgentTree({ about, trace }: { readonly about: About; readonly tr
     <section className="tree">
       <h2>Agents</h2>
       <ul>
-        <Node node={tree} trace={trace} ran={ran} how="asked first">
+        <Node node={tree} trace={trace} ran={ran} how="gets every message first">
           {tools.map((tool) => (
-            <Node key={tool.name} node={tool} trace={trace} ran={ran} how="called like a tool" isTool />
+            <Node key={tool.name} node={tool} trace={trace} ran={ran} how="called as a tool" isTool />
           ))}
         </Node>
       </ul>
@@ -39,7 +39,7 @@ function Node({ node, trace, ran, how, isTool = false, children }: NodeProps) {
         </h3>
         <p className="node-how">
           {how}
-          {light === 'on' && ', at work'}
+          {light === 'on' && ', running'}
         </p>
         <p>{description}</p>
       </div>
@@ -51,7 +51,7 @@ function Node({ node, trace, ran, how, isTool = false, children }: NodeProps) {
               node={below}
               trace={trace}
               ran={ran}
-              how={below.toParent === 'transfer' ? 'gets the word, and can give it back' : 'gets the word'}
+              how={below.toParent === 'transfer' ? 'gets transfers, and can transfer back' : 'gets transfers'}
             />
           ))}
           {children}

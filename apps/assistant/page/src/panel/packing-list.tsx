@@ -1,8 +1,8 @@
 import { type FormEvent, useRef, useState } from 'react'
+import type { Conversation } from '../conversation/conversation.ts'
 import { Icon } from '../frame/icons.tsx'
-import type { Conversation } from '../talk/conversation.ts'
 
-/** The list that page and agents share: either may change it, also while a run goes on. */
+/** The list that the page and the agents share; both can change it, even during a run. */
 export function PackingList({ conversation }: { readonly conversation: Conversation }) {
   const [text, setText] = useState('')
   const field = useRef<HTMLInputElement>(null)
@@ -17,7 +17,7 @@ export function PackingList({ conversation }: { readonly conversation: Conversat
   return (
     <section className="packing">
       <h2>Packing list</h2>
-      <p className="hint">Shared state: the agent adds to it, and sees what you change.</p>
+      <p className="hint">Shared state: the agent adds to it and sees your changes.</p>
       {packing.length === 0 && <p className="empty">Nothing on it yet. Add something, or ask the agent to pack.</p>}
       <ul className="things" aria-label="Packing list">
         {packing.map(({ id, text: name, packed, by }) => (

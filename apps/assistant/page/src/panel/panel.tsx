@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { About } from '../conversation/server.ts'
 import { Icon } from '../frame/icons.tsx'
-import type { Conversation } from '../talk/conversation.ts'
-import type { About } from '../talk/server.ts'
 import { AgentTree } from './agent-tree.tsx'
 import { PackingList } from './packing-list.tsx'
 import { RawEvents } from './raw-events.tsx'
@@ -10,7 +10,7 @@ import { Timeline } from './timeline.tsx'
 interface PanelProps {
   readonly conversation: Conversation
   readonly about: About | undefined
-  /** Something lies over it. */
+  /** Whether something covers it. */
   readonly isInert: boolean
   readonly onClose: () => void
 }
@@ -18,7 +18,7 @@ interface PanelProps {
 const TABS = ['List', 'Timeline', 'Agents', 'Events'] as const
 type Tab = (typeof TABS)[number]
 
-/** Beside the chat: what is shared with the agents, and what they did. */
+/** The panel beside the chat: the shared list, and what the agents did. */
 export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
   const [tab, choose] = useState<Tab>('List')
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
@@ -57,7 +57,7 @@ export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
           <Icon name="close" />
         </button>
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also without a mouse */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it must scroll with the keyboard too */}
       <div className="panel-view" id="panel-view" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
         {views[tab]()}
       </div>

@@ -1,17 +1,17 @@
 import type { BaseEvent } from '@ag-ui/client'
 import { useState } from 'react'
 
-/** As many as one wants to scroll through. */
+/** The most groups that are shown. */
 const MAX_SHOWN = 250
 
-/** Events one after the other that differ in their delta only. */
+/** Consecutive events that differ only in their delta. */
 interface Group {
   readonly key: string
   readonly type: string
   readonly events: BaseEvent[]
 }
 
-/** Every AG-UI event of the conversation as it came. */
+/** Every AG-UI event of the conversation, as it was received. */
 export function RawEvents({ events }: { readonly events: readonly BaseEvent[] }) {
   const [filter, setFilter] = useState('')
   const wanted = filter.toLowerCase()
@@ -27,7 +27,7 @@ export function RawEvents({ events }: { readonly events: readonly BaseEvent[] })
           onChange={(event) => setFilter(event.target.value)}
         />
       </div>
-      {groups.length === 0 && <p className="empty">{wanted ? 'No event has that in it.' : 'Nothing has run yet.'}</p>}
+      {groups.length === 0 && <p className="empty">{wanted ? 'No event contains this.' : 'Nothing has run yet.'}</p>}
       {groups.length > MAX_SHOWN && <p className="hint">The last {MAX_SHOWN} lines. The filter finds the others.</p>}
       <ol>
         {groups.slice(-MAX_SHOWN).map(({ key, type, events: list }) => (
@@ -35,7 +35,7 @@ export function RawEvents({ events }: { readonly events: readonly BaseEvent[] })
             <details>
               <summary>
                 <code>{type}</code>
-                {list.length > 1 && <span> × {list.length}</span>} <span>{gistOf(list)}</span>
+                {list.length > 1 && <span> × {list.length}</span>} <span>{summaryOf(list)}</span>
               </summary>
               <pre>{list.map((event) => JSON.stringify(event, null, 2)).join('\n')}</pre>
             </details>
@@ -46,8 +46,8 @@ export function RawEvents({ events }: { readonly events: readonly BaseEvent[] })
   )
 }
 
-/** What tells an event from others of its type. */
-function gistOf(events: readonly BaseEvent[]): string {
+/** The field that distinguishes an event from others of its type. */
+function summaryOf(events: readonly BaseEvent[]): string {
   const [first = {}] = events as readonly Record<string, unknown>[]
   if (typeof first.delta === 'string') return events.map((event) => (event as { delta?: unknown }).delta ?? '').join('')
   const { stepName, toolCallName, name, content, outcome, toolCallId } = first

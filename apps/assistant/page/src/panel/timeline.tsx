@@ -1,5 +1,5 @@
-import type { Tokens } from '../talk/server.ts'
-import { type RunTrace, type Span, type Trace, tokensOf } from '../talk/trace.ts'
+import type { Tokens } from '../conversation/server.ts'
+import { type RunTrace, type Span, type Trace, tokensOf } from '../conversation/trace.ts'
 
 const OUTCOMES: Record<RunTrace['outcome'], string> = {
   running: 'running',
@@ -9,7 +9,7 @@ const OUTCOMES: Record<RunTrace['outcome'], string> = {
   failed: 'failed',
 }
 
-/** Who ran when, which tools they used, how long it took and what it cost. */
+/** The agents and tools of each run over time, with durations and tokens. */
 export function Timeline({ trace, tokens }: { readonly trace: Trace; readonly tokens: Tokens }) {
   if (trace.runs.length === 0) return <p className="empty">Nothing has run yet.</p>
   return trace.runs.map((run, i) => <RunView key={run.runId} run={run} number={i + 1} tokens={tokens} />).reverse()
@@ -23,7 +23,7 @@ function RunView({ run, number, tokens }: { run: RunTrace; number: number; token
       <header>
         <h2>Run {number}</h2>
         <p className="run-about">
-          {OUTCOMES[outcome]} · {inTime(to - from)}
+          {OUTCOMES[outcome]} · {durationOf(to - from)}
           {input + output > 0 && ` · ${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`}
         </p>
       </header>
@@ -45,7 +45,7 @@ function SpanView({ span, from, last, tokens }: { span: Span; from: number; last
     <li className="span" data-kind={span.kind} data-status={span.status} style={{ '--depth': span.depth } as object}>
       <span className="span-name">{span.name}</span>
       <span className="span-time">
-        {input + output > 0 && <small>{(input + output).toLocaleString()} tok</small>} {inTime(end - span.from)}
+        {input + output > 0 && <small>{(input + output).toLocaleString()} tok</small>} {durationOf(end - span.from)}
       </span>
       <span className="span-track" aria-hidden="true">
         <span className="span-bar" style={style} />
@@ -54,6 +54,6 @@ function SpanView({ span, from, last, tokens }: { span: Span; from: number; last
   )
 }
 
-function inTime(ms: number): string {
+function durationOf(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }

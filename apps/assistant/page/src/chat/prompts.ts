@@ -1,6 +1,6 @@
 import type { Theme } from '../frame/theme.ts'
 
-/** Something to try, and what it shows. */
+/** A prompt to try, and what it shows. */
 export interface Prompt {
   readonly text: string
   readonly short: string
@@ -8,13 +8,13 @@ export interface Prompt {
 }
 
 const PROMPTS: readonly Prompt[] = [
-  { text: 'What’s the weather in Lisbon?', short: 'Weather', shows: 'The router hands over to the one who knows.' },
+  { text: 'What’s the weather in Lisbon?', short: 'Weather', shows: 'The router transfers to the agent that knows.' },
   {
     text: 'Where in the code is defineTool?',
     short: 'Search the code',
     shows: 'A sub-agent works inside a call, live.',
   },
-  { text: 'Send Ada a postcard from Lisbon', short: 'Postcard', shows: 'You are asked before it is sent.' },
+  { text: 'Send Ada a postcard from Lisbon', short: 'Postcard', shows: 'The agent asks you before it sends it.' },
   {
     text: 'Pack for three rainy days in Bergen',
     short: 'Packing list',
@@ -26,7 +26,7 @@ const PROMPTS: readonly Prompt[] = [
 
 const LIGHT: Prompt = { text: 'Make the page light', short: 'Light page', shows: 'The agent uses a tool of this page.' }
 
-/** What there is to try on a page that looks like this. */
+/** The prompts for a page with this theme. */
 export function promptsFor(theme: Theme): readonly Prompt[] {
   return theme === 'light' ? PROMPTS : PROMPTS.map((prompt) => (prompt.text.includes('dark') ? LIGHT : prompt))
 }

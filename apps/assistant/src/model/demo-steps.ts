@@ -1,94 +1,94 @@
 import { type JsonObject, type Message, type ModelRequest, type ToolSpec, textOf } from '@troupe/kernel'
 import { HELP, STORY } from './demo-texts.ts'
 
-/** What the demo model does next: some words, a call, or both. */
-export interface Move {
+/** The next step of the demo model: a text, a call, or both. */
+export interface DemoStep {
   readonly text?: string
   readonly call?: { readonly name: string; readonly args: JsonObject }
 }
 
-/** Something that can be asked for: who does it, with which tool. */
+/** A kind of request, with the agent and the tool for it. */
 interface Intent {
-  readonly fits: RegExp
-  /** The one to hand over to where the tool is not at hand. */
+  readonly pattern: RegExp
+  /** The agent to transfer to if the tool is missing. */
   readonly agent: string
   readonly tool: string
-  readonly move: (question: string) => Move
+  readonly step: (question: string) => DemoStep
 }
 
-/** How the words of other agents begin. */
+/** The beginning of messages from other agents. */
 const CONTEXT = 'For context:'
 
 const INTENTS: readonly Intent[] = [
   {
-    fits: /\b(code|codebase|file|files|function|class)\b/i,
+    pattern: /\b(code|codebase|file|files|function|class)\b/i,
     agent: 'RouterAgent',
     tool: 'codebase_investigator',
-    move: (objective) => calling('codebase_investigator', { objective }, 'Let me have somebody look.'),
+    step: (objective) => calling('codebase_investigator', { objective }, 'Let me ask the investigator.'),
   },
   {
-    fits: /\b(dark|light|theme)\b/i,
+    pattern: /\b(dark|light|theme)\b/i,
     agent: 'RouterAgent',
     tool: 'set_theme',
-    move: (question) => calling('set_theme', { theme: /\blight\b/i.test(question) ? 'light' : 'dark' }),
+    step: (question) => calling('set_theme', { theme: /\blight\b/i.test(question) ? 'light' : 'dark' }),
   },
   {
-    fits: /\bpostcard\b/i,
+    pattern: /\bpostcard\b/i,
     agent: 'ChatAgent',
     tool: 'send_postcard',
-    move: (question) => calling('send_postcard', postcard(question), 'I have written one. Shall I post it?'),
+    step: (question) => calling('send_postcard', postcard(question), 'I have written one. Shall I post it?'),
   },
   {
-    fits: /\b(what|show|read|which)\b.*\blist\b/i,
+    pattern: /\b(what|show|read|which)\b.*\blist\b/i,
     agent: 'ChatAgent',
     tool: 'read_packing_list',
-    move: () => calling('read_packing_list', {}),
+    step: () => calling('read_packing_list', {}),
   },
   {
-    fits: /\b(pack|packing|list)\b/i,
+    pattern: /\b(pack|packing|list)\b/i,
     agent: 'ChatAgent',
     tool: 'add_to_packing_list',
-    move: (question) => calling('add_to_packing_list', { items: thingsFor(question) }, 'Let me think what you need.'),
+    step: (question) => calling('add_to_packing_list', { items: thingsFor(question) }, 'Let me think what you need.'),
   },
   {
-    fits: /\bweather\b/i,
+    pattern: /\bweather\b/i,
     agent: 'WeatherAgent',
     tool: 'get_weather',
-    move: (question) => {
+    step: (question) => {
       const city = placeIn(question)
       if (!city) return { text: 'In which city? Ask me about the weather in Lisbon, say.' }
       return calling('get_weather', { city }, `Let me look up the weather in ${city}.`)
     },
   },
-  { fits: /\b(story|long)\b/i, agent: 'ChatAgent', tool: 'send_postcard', move: () => ({ text: STORY }) },
-  { fits: /(?:)/, agent: 'ChatAgent', tool: 'send_postcard', move: () => ({ text: HELP }) },
+  { pattern: /\b(story|long)\b/i, agent: 'ChatAgent', tool: 'send_postcard', step: () => ({ text: STORY }) },
+  { pattern: /(?:)/, agent: 'ChatAgent', tool: 'send_postcard', step: () => ({ text: HELP }) },
 ]
 
-/** Contract: the same request gives the same move. */
-export function nextMove({ messages, tools }: ModelRequest): Move {
+/** Decides on the next step. Contract: the same request gives the same step. */
+export function nextStep({ messages, tools }: ModelRequest): DemoStep {
   const last = messages.at(-1)
   const question = questionIn(messages)
   const has = (name: string) => tools.some((tool) => tool.name === name)
   if (has('complete_task')) return investigate(question, last, messages)
-  if (last?.role === 'tool') return { text: reported(last) }
-  const intent = INTENTS.find(({ fits }) => fits.test(question)) as Intent
-  if (has(intent.tool)) return intent.move(question)
+  if (last?.role === 'tool') return { text: answerTo(last) }
+  const intent = INTENTS.find(({ pattern }) => pattern.test(question)) as Intent
+  if (has(intent.tool)) return intent.step(question)
   const targets = targetsIn(tools)
-  // An agent that was just given the question does not give it back.
+  // An agent that has just been transferred to does not transfer back.
   const router = isContext(last) ? undefined : 'RouterAgent'
   const wanted = [namedIn(question, targets), intent.agent, router]
   const target = wanted.find((name) => name !== undefined && targets.includes(name))
   return target ? calling('transfer_to_agent', { agent_name: target }) : { text: HELP }
 }
 
-function reported(result: Extract<Message, { role: 'tool' }>): string {
+function answerTo(result: Extract<Message, { role: 'tool' }>): string {
   if (result.error?.code === 'TOOL_REFUSED') return 'All right, I have not sent it.'
   const text = textOf(result.content)
-  return result.name === 'get_weather' ? `${text} I am a demo model, so take no umbrella on my word.` : text
+  return result.name === 'get_weather' ? `${text} I am a demo model, so do not rely on it.` : text
 }
 
-/** Looks for the last word of the question, first where it is declared, reads there, and hands in what it saw. */
-function investigate(question: string, last: Message | undefined, messages: readonly Message[]): Move {
+/** Searches for the last word of the question, first for its declaration, reads the file and returns what it found. */
+function investigate(question: string, last: Message | undefined, messages: readonly Message[]): DemoStep {
   const word = question.match(/[\w-]{3,}/g)?.at(-1) ?? 'Troupe'
   if (last?.role !== 'tool') return searching(`function ${word}`)
   const results = messages.filter((message) => message.role === 'tool')
@@ -108,15 +108,15 @@ function investigate(question: string, last: Message | undefined, messages: read
   return calling('complete_task', { result: found })
 }
 
-function searching(text: string): Move {
-  return calling('search_files', { text }, `I look for “${text}”.`)
+function searching(text: string): DemoStep {
+  return calling('search_files', { text }, `I search for “${text}”.`)
 }
 
-function calling(name: string, args: JsonObject, text?: string): Move {
+function calling(name: string, args: JsonObject, text?: string): DemoStep {
   return { call: { name, args }, ...(text !== undefined && { text }) }
 }
 
-/** What the user asked last; what other agents said stands between as context. */
+/** The last question of the user, without the context from other agents. */
 function questionIn(messages: readonly Message[]): string {
   const asked = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content))
   return asked.findLast((text) => !text.startsWith(CONTEXT)) ?? ''
@@ -126,7 +126,7 @@ function isContext(message: Message | undefined): boolean {
   return message?.role === 'user' && textOf(message.content).startsWith(CONTEXT)
 }
 
-/** Whom the model may hand over to, as the tool advertises it. */
+/** The agents that the model can transfer to, according to the tool. */
 function targetsIn(tools: readonly ToolSpec[]): readonly unknown[] {
   const tool = tools.find(({ name }) => name === 'transfer_to_agent')
   const parameters = tool?.parameters as { properties?: { agent_name?: { enum?: readonly unknown[] } } } | undefined

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
-import type { Conversation } from '../talk/conversation.ts'
-import { argsOf, type CallItem } from '../talk/items.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import { argsOf, type CallItem } from '../conversation/items.ts'
 import { Approval } from './approval.tsx'
 import { isPostcard, PostcardView } from './postcard.tsx'
 
-const WORDS: Record<CallItem['status'], string> = {
-  running: 'at work',
+const LABELS: Record<CallItem['status'], string> = {
+  running: 'running',
   waiting: 'waits',
   done: 'done',
   failed: 'failed',
@@ -15,11 +15,11 @@ const WORDS: Record<CallItem['status'], string> = {
 interface CallProps {
   readonly call: CallItem
   readonly conversation: Conversation
-  /** What goes on inside, where it is a sub-agent. */
+  /** The items of a sub-agent. */
   readonly children?: ReactNode
 }
 
-/** A call of a tool: a question first if it needs one, then what it was given and gave back; a sub-agent plays inside. */
+/** A tool call: its question if there is one, otherwise its arguments and result, or the items of its sub-agent. */
 export function Call({ call, conversation, children }: CallProps) {
   const { id, name, status, result, data } = call
   const question = conversation.questions.find(({ toolCallId }) => toolCallId === id)
@@ -33,7 +33,7 @@ export function Call({ call, conversation, children }: CallProps) {
       <summary>
         <Status status={status} />
         <code>{name}</code>
-        <span className="call-about">{inBrief(call)}</span>
+        <span className="call-about">{summaryOf(call)}</span>
       </summary>
       <pre>{JSON.stringify(argsOf(call.args), null, 2)}</pre>
       {result !== undefined && <pre>{result}</pre>}
@@ -44,13 +44,13 @@ export function Call({ call, conversation, children }: CallProps) {
 function SubAgent({ call, children }: Omit<CallProps, 'conversation'>) {
   const { name, status } = call
   return (
-    <section className="sub-agent" data-status={status} aria-label={`${name} at work`}>
+    <section className="sub-agent" data-status={status} aria-label={`${name} run`}>
       <header>
         <Status status={status} />
-        <h3 className="speaker">{name}</h3>
-        <p>{inBrief(call)}</p>
+        <h3 className="author">{name}</h3>
+        <p>{summaryOf(call)}</p>
       </header>
-      <div className="sub-agent-lines">{children}</div>
+      <div className="sub-agent-items">{children}</div>
     </section>
   )
 }
@@ -58,16 +58,16 @@ function SubAgent({ call, children }: Omit<CallProps, 'conversation'>) {
 function Status({ status }: { readonly status: CallItem['status'] }) {
   return (
     <span className="status" data-status={status}>
-      <span className="sr-only">{WORDS[status]}</span>
+      <span className="sr-only">{LABELS[status]}</span>
     </span>
   )
 }
 
-function inBrief({ args, status, result }: CallItem): string {
-  if (status === 'failed' || status === 'stopped') return result ?? WORDS[status]
-  return Object.values(argsOf(args)).flat().map(briefly).join(', ')
+function summaryOf({ args, status, result }: CallItem): string {
+  if (status === 'failed' || status === 'stopped') return result ?? LABELS[status]
+  return Object.values(argsOf(args)).flat().map(toText).join(', ')
 }
 
-function briefly(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,4 +1,4 @@
-/** Something that stands for itself in a text. */
+/** A block of Markdown. */
 export type Block =
   | { readonly kind: 'text' | 'heading' | 'quote' | 'code'; readonly text: string }
   | { readonly kind: 'bullets'; readonly items: readonly Item[] }
@@ -23,7 +23,7 @@ const MARKS: readonly (readonly [kind: Kind, mark: RegExp])[] = [
 const FENCE = /^[ \t]*```[^\n]*\n?/m
 const RULE = /^[\s|:-]+$/
 
-/** The little Markdown that models write, block by block. Contract: any text can be read, also one that is not complete yet. */
+/** Splits the simple Markdown that models write into blocks. Contract: accepts any text, including an incomplete one. */
 export function blocksOf(text: string): readonly Block[] {
   return text.split(FENCE).flatMap((part, i): readonly Block[] => {
     if (i % 2 === 1) return [{ kind: 'code', text: part.trimEnd() }]

@@ -1,41 +1,32 @@
 import { useCallback, useEffect, useState } from 'react'
-import { type About, getAbout, getThreads, type ThreadSummary } from '../talk/server.ts'
+import { getThreads, type ThreadSummary } from '../conversation/server.ts'
 
 const PAGE = 50
-const AGAIN_MS = 2_000
+const REFRESH_MS = 2_000
 
-/** What runs behind the page. */
-export function useAbout(): About | undefined {
-  const [about, setAbout] = useState<About>()
-  useEffect(() => {
-    getAbout().then(setAbout, () => undefined)
-  }, [])
-  return about
-}
-
-/** The conversations that there are. */
+/** The list of conversations. */
 export interface Threads {
   readonly list: readonly ThreadSummary[]
   readonly refresh: () => void
-  /** Shows older ones too. Contract: undefined if there are none. */
+  /** Loads older ones too. Contract: undefined if there are none. */
   readonly more: (() => void) | undefined
 }
 
-/** Asked for again when `moment` changes, when the page is looked at again, and while one of them runs. */
-export function useThreads(moment: string): Threads {
+/** Loads the list of conversations, again when `key` changes, when the page gets the focus, and while one of them runs. */
+export function useThreads(key: string): Threads {
   const [limit, setLimit] = useState(PAGE)
   const [list, setList] = useState<readonly ThreadSummary[]>([])
   const refresh = useCallback(() => {
     getThreads(limit).then(setList, () => undefined)
   }, [limit])
-  useEffect(refresh, [moment, refresh])
+  useEffect(refresh, [key, refresh])
   useEffect(() => {
     addEventListener('focus', refresh)
     return () => removeEventListener('focus', refresh)
   }, [refresh])
   useEffect(() => {
     if (!list.some(({ running }) => running)) return
-    const timer = setTimeout(refresh, AGAIN_MS)
+    const timer = setTimeout(refresh, REFRESH_MS)
     return () => clearTimeout(timer)
   }, [list, refresh])
   return { list, refresh, more: list.length < limit ? undefined : () => setLimit(limit + PAGE) }

@@ -1,15 +1,15 @@
 import { useEffect, useRef } from 'react'
-import type { Conversation } from '../talk/conversation.ts'
-import { Lines } from './lines.tsx'
+import type { Conversation } from '../conversation/conversation.ts'
+import { ItemList } from './item-list.tsx'
 
-/** The conversation, set like the script of a play. */
-export function Script({ conversation }: { readonly conversation: Conversation }) {
+/** The conversation as a scrollable log. */
+export function ChatLog({ conversation }: { readonly conversation: Conversation }) {
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const page = useRef<HTMLDivElement>(null)
   const { status, transcript } = conversation
 
-  // Follows the text, and whatever else grows or takes room from it, while the reader is at its end.
+  // Keeps the end visible while the log grows or shrinks, as long as the reader is at the end.
   useEffect(() => {
     const follow = () => {
       if (isAtEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight
@@ -22,11 +22,11 @@ export function Script({ conversation }: { readonly conversation: Conversation }
 
   return (
     <div
-      className="script"
+      className="chat-log"
       ref={box}
       role="log"
       aria-label="Conversation"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also without a mouse
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it must scroll with the keyboard too
       tabIndex={0}
       aria-busy={status === 'running'}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
@@ -34,8 +34,8 @@ export function Script({ conversation }: { readonly conversation: Conversation }
       }}
     >
       <h2 className="sr-only">Conversation</h2>
-      <div className="script-page" ref={page}>
-        <Lines items={transcript.items} conversation={conversation} />
+      <div className="chat-log-page" ref={page}>
+        <ItemList items={transcript.items} conversation={conversation} />
         {status === 'running' && transcript.isQuiet && (
           <p className="working">
             <span className="sr-only">Working</span>

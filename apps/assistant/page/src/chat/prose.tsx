@@ -1,7 +1,7 @@
 import { memo, type ReactNode } from 'react'
 import { type Block, blocksOf } from './blocks.ts'
 
-/** What somebody says, with the little Markdown that models write. Contract: text stays text; no HTML, no links, no images. */
+/** Renders the simple Markdown that models write. Contract: text stays text; no HTML, no links, no images. */
 export const Prose = memo(function Prose({ text }: { readonly text: string }) {
   return blocksOf(text).map((block, i) => <BlockView key={`${i}`} block={block} />)
 })

@@ -21,7 +21,7 @@ export class Conversation {
   #edits: readonly Edit[] = []
   #runId: string | undefined
   #pending: readonly string[] = []
-  #left = false
+  #closed = false
   #saved: Promise<void> = Promise.resolve()
   #version = 0
   #frame = 0
@@ -29,10 +29,10 @@ export class Conversation {
   constructor(threadId: string) {
     this.threadId = threadId
     this.#agent = new ResumableHttpAgent({ url: '/agent', threadId })
-    this.#agent.subscribe({ onEvent: ({ event }) => this.#see(event) })
+    this.#agent.subscribe({ onEvent: ({ event }) => this.#onEvent(event) })
   }
 
-  /** Grows with each change; what agents do shows at most once per frame. */
+  /** Grows with each change; changes by agents are shown at most once per frame. */
   get version(): number {
     return this.#version
   }
@@ -41,7 +41,7 @@ export class Conversation {
     return this.transcript.items.length === 0
   }
 
-  /** Questions that nobody has answered yet. */
+  /** Questions without an answer. */
   get questions(): readonly Interrupt[] {
     return this.#agent.pendingInterrupts.filter(({ id }) => !this.#answers.has(id))
   }
@@ -55,72 +55,72 @@ export class Conversation {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Shows what was, and joins the run that is under way. */
+  /** Loads the history and joins the run that is active. */
   async open(): Promise<void> {
     try {
       const { running, runs } = await getHistory(this.threadId)
-      if (this.#left) return
+      if (this.#closed) return
       for (const run of runs) {
-        for (const { id, text } of run.said) this.transcript.said(id, text)
-        for (const { toolCallId, text } of run.answers) this.transcript.answered(toolCallId, text)
-        this.transcript.heard(run.runId, run.messages)
-        for (const event of run.events) this.#take(event)
+        for (const { id, text } of run.userMessages) this.transcript.addUserMessage(id, text)
+        for (const { toolCallId, text } of run.results) this.transcript.addResult(toolCallId, text)
+        this.transcript.addMessages(run.runId, run.messages)
+        for (const event of run.events) this.#addEvent(event)
       }
       if (running !== undefined) this.status = 'running'
       this.#changed()
-      if (running !== undefined) this.#count()
+      if (running !== undefined) this.#loadTokens()
       if (runs.length > 0) await this.#agent.connectAgent({ tools: CLIENT_TOOLS })
-      // It ended between the two questions: ask again.
+      // The run ended between the two requests: load the history again.
       const missed = running !== undefined && !this.trace.runs.some(({ runId }) => runId === running)
-      if (missed && !this.#left) return await this.#again()
+      if (missed && !this.#closed) return await this.#reload()
     } catch (error) {
-      this.#failed(error)
+      this.#addFailure(error)
     }
-    await this.#settle()
+    await this.#afterRun()
   }
 
-  /** Leaves the page of this conversation; a run goes on without it. */
-  leave(): void {
-    this.#left = true
+  /** Closes the conversation on this page; its run continues. */
+  close(): void {
+    this.#closed = true
     void this.#agent.detachActiveRun()
   }
 
-  say(text: string): Promise<void> {
+  send(text: string): Promise<void> {
     const id = crypto.randomUUID()
     this.#agent.addMessage({ id, role: 'user', content: text })
-    this.transcript.said(id, text)
+    this.transcript.addUserMessage(id, text)
     return this.#run()
   }
 
-  /** Answers a question. Contract: the run goes on when the last one is answered. */
+  /** Answers a question. Contract: the run continues after the last answer. */
   async answer(interruptId: string, payload: { approved: boolean; arguments?: string }): Promise<void> {
     this.#answers.set(interruptId, { interruptId, status: 'resolved', payload })
     if (this.questions.length > 0) return this.#changed()
     await this.#run([...this.#answers.values()])
   }
 
-  /** Stops the run, on the server; how it ends is seen as of any other. */
+  /** Cancels the run on the server; its end arrives as an event. */
   async stop(): Promise<void> {
     if (this.status !== 'running') return
     this.status = 'stopping'
     this.#changed()
     if (this.#runId !== undefined && (await cancelRun(this.threadId, this.#runId))) return
     this.#agent.abortRun()
-    this.transcript.note('Stopped.', 'quiet')
+    this.transcript.addNote('Stopped.', 'quiet')
   }
 
-  /** Changes the shared list; during a run the change is made again on whatever the run leaves. */
+  /** Changes the shared list; during a run the change is applied again to the state that the run leaves. */
   edit(edit: Edit): void {
     this.#edits = [...this.#edits, edit]
     if (this.status === 'idle') {
       this.#applyEdits()
       this.#save()
     }
-    // At once: a box that is ticked must not blink.
-    this.#tell()
+    // At once, so that a checkbox does not flicker.
+    this.#notify()
   }
 
-  async #again(): Promise<void> {
+  async #reload(): Promise<void> {
     this.transcript = new Transcript()
     this.trace = new Trace()
     this.events = []
@@ -135,71 +135,71 @@ export class Conversation {
     this.status = 'running'
     this.#changed()
     try {
-      // Saving holds the thread for a moment.
+      // Saving holds the lease of the thread for a short time.
       await this.#saved
       await this.#agent.runAgent({ runId, tools: CLIENT_TOOLS, ...(resume && { resume }) })
       this.#answers.clear()
-      // Answered before on another page: what came of it is in the history.
+      // Another page has answered before: the history has the result.
       const isLate = resume && this.questions.length === 0 && this.#pending.length === 0 && this.transcript.isWaiting
-      if (isLate && !this.#left) return await this.#again()
+      if (isLate && !this.#closed) return await this.#reload()
     } catch (error) {
       this.#answers.clear()
-      this.#failed(error)
+      this.#addFailure(error)
     }
-    await this.#settle()
+    await this.#afterRun()
   }
 
-  /** After a run: what it waits for on this page is done. */
-  async #settle(): Promise<void> {
-    if (this.#left) return
+  /** After a run: runs the tools of this page that it waits for. */
+  async #afterRun(): Promise<void> {
+    if (this.#closed) return
     this.status = 'idle'
     this.#runId = undefined
     this.transcript.close()
     if (this.#applyEdits() && this.#pending.length === 0) this.#save()
     this.#changed()
-    this.#count()
+    this.#loadTokens()
     if (this.#pending.length === 0) return
     for (const toolCallId of this.#pending) {
       const call = this.transcript.calls.get(toolCallId)
       const content = runClientTool(call?.name ?? '', call?.args ?? '')
       this.#agent.addMessage({ id: crypto.randomUUID(), role: 'tool', toolCallId, content })
-      this.transcript.answered(toolCallId, content)
+      this.transcript.addResult(toolCallId, content)
     }
     await this.#run()
   }
 
-  #count(): void {
+  #loadTokens(): void {
     getTokens(this.threadId).then((tokens) => {
       this.tokens = tokens
       this.#changed()
     }, ignore)
   }
 
-  #see(event: BaseEvent): void {
-    if (this.#left) return
+  #onEvent(event: BaseEvent): void {
+    if (this.#closed) return
     if (event.type === EventType.RUN_FINISHED) {
       const { outcome } = event as RunFinishedEvent
       this.#pending = (outcome?.type === 'success' && outcome.pendingToolCallIds) || []
     }
-    this.#take(event)
+    this.#addEvent(event)
     this.#changed()
   }
 
-  /** Contract: a thread in which nothing runs is told as a run without a protocol version, of which there is nothing to show. */
-  #take(event: BaseEvent): void {
+  /** Adds an event. Contract: the server sends an idle thread as a run without a protocol version, which is not shown. */
+  #addEvent(event: BaseEvent): void {
     if (event.type === EventType.RUN_STARTED) {
       const { runId, protocolVersion } = event as BaseEvent & { runId: string; protocolVersion?: string }
       this.#runId = protocolVersion === undefined ? undefined : runId
     }
     if (this.#runId === undefined && event.type !== EventType.RUN_ERROR) return
     this.events.push(event)
-    this.transcript.see(event)
-    this.trace.see(event)
+    this.transcript.addEvent(event)
+    this.trace.addEvent(event)
   }
 
-  #failed(error: unknown): void {
-    if (this.#left || this.status === 'stopping') return
-    this.transcript.note(failureText(error), 'bad')
+  #addFailure(error: unknown): void {
+    if (this.#closed || this.status === 'stopping') return
+    this.transcript.addNote(failureText(error), 'bad')
   }
 
   #applyEdits(): boolean {
@@ -210,7 +210,7 @@ export class Conversation {
     return true
   }
 
-  /** Contract: a conversation that has not begun takes its state with its first run. */
+  /** Saves the shared state. Contract: a new conversation sends its state with its first run instead. */
   #save(): void {
     if (this.isEmpty) return
     const { packing = [] } = this.shared
@@ -219,10 +219,10 @@ export class Conversation {
 
   #changed(): void {
     if (this.#frame !== 0) return
-    this.#frame = requestAnimationFrame(() => this.#tell())
+    this.#frame = requestAnimationFrame(() => this.#notify())
   }
 
-  #tell(): void {
+  #notify(): void {
     cancelAnimationFrame(this.#frame)
     this.#frame = 0
     this.#version++

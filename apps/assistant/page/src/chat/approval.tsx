@@ -1,7 +1,7 @@
 import type { Interrupt } from '@ag-ui/client'
 import { useEffect, useRef, useState } from 'react'
-import type { Conversation } from '../talk/conversation.ts'
-import { argsOf, type CallItem } from '../talk/items.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import { argsOf, type CallItem } from '../conversation/items.ts'
 import { ArgumentFields } from './argument-fields.tsx'
 import { focusComposer } from './composer.tsx'
 
@@ -11,7 +11,7 @@ interface ApprovalProps {
   readonly conversation: Conversation
 }
 
-/** Asks before a call runs: allow it, change it, or refuse it. */
+/** Asks before a call runs: allow it, edit it or refuse it. */
 export function Approval({ question, call, conversation }: ApprovalProps) {
   const original = argsOf(call.args)
   const [args, setArgs] = useState(original)

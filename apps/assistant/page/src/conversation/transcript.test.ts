@@ -32,7 +32,7 @@ const stepEnd = (stepName: string, tag: Fields = {}) => event(EventType.STEP_FIN
 
 function shown(...events: BaseEvent[]): Transcript {
   const transcript = new Transcript()
-  for (const each of events) transcript.see(each)
+  for (const each of events) transcript.addEvent(each)
   return transcript
 }
 
@@ -55,10 +55,10 @@ const WITH_SUB_AGENT = [
 describe('a transcript', () => {
   it('has what the user said once, and who says what', () => {
     const transcript = shown(started('r1', 'Hi'), step('Router'), ...text('m1', 'Hel'), ...text('m1', 'lo'))
-    transcript.said('Hi', 'Hi')
+    transcript.addUserMessage('Hi', 'Hi')
     expect(transcript.items).toMatchObject([
       { kind: 'user', text: 'Hi' },
-      { kind: 'speech', agent: 'Router', text: 'Hello', done: false },
+      { kind: 'text', agent: 'Router', text: 'Hello', done: false },
     ])
   })
 
@@ -71,7 +71,7 @@ describe('a transcript', () => {
       status: 'done',
       result: 'It is there.',
       inside: [
-        { kind: 'speech', agent: 'finder', text: 'I look.' },
+        { kind: 'text', agent: 'finder', text: 'I look.' },
         { kind: 'call', agent: 'finder', name: 'grep', args: '{"text":"x"}', status: 'done' },
       ],
     })
@@ -79,21 +79,21 @@ describe('a transcript', () => {
 
   it('has a call wait until it is answered, by a later run or by the page', () => {
     const transcript = shown(started('r1', 'Go'), ...call('c1', 'pay', {}), ...call('c2', 'set_theme', {}))
-    transcript.see(finished({ type: 'success', pendingToolCallIds: ['c2'] }))
+    transcript.addEvent(finished({ type: 'success', pendingToolCallIds: ['c2'] }))
     expect([...transcript.calls.values()].map(({ status }) => status)).toEqual(['stopped', 'waiting'])
-    transcript.answered('c2', 'dark')
-    transcript.answered('c1', 'late')
+    transcript.addResult('c2', 'dark')
+    transcript.addResult('c1', 'late')
     expect(transcript.calls.get('c2')).toMatchObject({ status: 'done', result: 'dark' })
     expect(transcript.calls.get('c1')?.status).toBe('stopped')
-    transcript.see(started('r2'))
-    transcript.see(result('c1', 'no', { metadata: { error: 'TOOL_REFUSED' } }))
+    transcript.addEvent(started('r2'))
+    transcript.addEvent(result('c1', 'no', { metadata: { error: 'TOOL_REFUSED' } }))
     expect(transcript.calls.get('c1')?.status).toBe('failed')
   })
 
   it('takes back what a snapshot does not have, of this run alone', () => {
     const transcript = shown(started('r1'), ...text('m1', 'before'), finished(), started('r2'))
-    for (const each of [...text('m2', 'wrong'), ...text('m3', 'half')]) transcript.see(each)
-    transcript.see(
+    for (const each of [...text('m2', 'wrong'), ...text('m3', 'half')]) transcript.addEvent(each)
+    transcript.addEvent(
       event(EventType.MESSAGES_SNAPSHOT, { messages: [{ id: 'm3', role: 'assistant', content: 'whole' }] }),
     )
     expect(transcript.items).toMatchObject([{ text: 'before' }, { text: 'whole' }])
@@ -108,7 +108,7 @@ describe('a transcript', () => {
 
   it('is made of messages where a run left no events', () => {
     const transcript = new Transcript()
-    transcript.heard('r1', [
+    transcript.addMessages('r1', [
       {
         id: 'm1',
         role: 'assistant',
@@ -119,7 +119,7 @@ describe('a transcript', () => {
       { id: 't1', role: 'tool', toolCallId: 'c1', content: 'found' },
     ])
     expect(transcript.items).toMatchObject([
-      { kind: 'speech', agent: 'Router', text: 'Look:', done: true },
+      { kind: 'text', agent: 'Router', text: 'Look:', done: true },
       { kind: 'call', name: 'grep', status: 'done', result: 'found' },
     ])
   })
@@ -128,7 +128,7 @@ describe('a transcript', () => {
 describe('a trace', () => {
   it('has who ran when, how deep, and what it cost', () => {
     const trace = new Trace()
-    for (const each of WITH_SUB_AGENT) trace.see(each)
+    for (const each of WITH_SUB_AGENT) trace.addEvent(each)
     const [run] = trace.runs
     expect(run).toMatchObject({ runId: 'r1', outcome: 'done' })
     expect(run?.spans.map(({ name, kind, depth, status }) => [name, kind, depth, status])).toEqual([
@@ -148,10 +148,10 @@ describe('a trace', () => {
 
   it('has what waits, and who is at work', () => {
     const trace = new Trace()
-    for (const each of [started('r1'), step('Chat'), ...call('c1', 'pay', {})]) trace.see(each)
+    for (const each of [started('r1'), step('Chat'), ...call('c1', 'pay', {})]) trace.addEvent(each)
     expect([...trace.active]).toEqual(['Chat'])
     expect(trace.runs[0]).toMatchObject({ outcome: 'running', to: clock })
-    trace.see(finished({ type: 'interrupt' }))
+    trace.addEvent(finished({ type: 'interrupt' }))
     expect(trace.runs[0]).toMatchObject({ outcome: 'waits', spans: [{ status: 'waits' }, { status: 'waits' }] })
   })
 })

@@ -6,7 +6,7 @@ interface ArgumentFieldsProps {
   readonly onChange: (args: Record<string, unknown>) => void
 }
 
-/** The arguments of a call, to be read or changed one by one. */
+/** The arguments of a call, to read or to edit one by one. */
 export function ArgumentFields({ args, isEditing, onChange }: ArgumentFieldsProps) {
   const form = useId()
   return (
@@ -33,7 +33,7 @@ interface FieldProps {
   readonly onChange: (value: unknown) => void
 }
 
-/** Contract: what was a text stays one; anything else is JSON, and what cannot be read is not sent. */
+/** A field for one argument. Contract: a text stays a text; other values are JSON, and invalid JSON is not sent. */
 function Field({ id, value, onChange }: FieldProps) {
   const [text, setText] = useState(() => textOf(value))
   const [isText] = useState(typeof value === 'string')

@@ -1,22 +1,22 @@
 import { type KeyboardEvent, useEffect, useState } from 'react'
+import type { Conversation } from '../conversation/conversation.ts'
 import { Icon } from '../frame/icons.tsx'
-import type { Conversation } from '../talk/conversation.ts'
 
 interface ComposerProps {
   readonly status: Conversation['status']
-  /** A question is open, and comes first. */
+  /** Whether an open question has to be answered first. */
   readonly mustAnswer: boolean
-  readonly onSay: (text: string) => void
+  readonly onSend: (text: string) => void
   readonly onStop: () => void
 }
 
-/** Back to where the user writes, when what had the focus goes away. Contract: no keyboard opens over a touch screen. */
+/** Moves the focus to the message box. Contract: not on a touch screen, where it would open the keyboard. */
 export function focusComposer(): void {
   if (matchMedia('(pointer: fine)').matches) document.getElementById('composer')?.focus()
 }
 
-/** Where the user writes. Enter sends, Shift and Enter makes a new line, Escape stops the run. Contract: what is sent while the conversation loads goes out after that. */
-export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
+/** The message box. Enter sends, Shift and Enter makes a new line, Escape stops the run. Contract: a message that is sent while the conversation loads is sent afterwards. */
+export function Composer({ status, mustAnswer, onSend, onStop }: ComposerProps) {
   const [text, setText] = useState('')
   const [sent, setSent] = useState<string>()
   const isBusy = status === 'running' || status === 'stopping'
@@ -27,9 +27,9 @@ export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
   useEffect(() => {
     if (sent === undefined || status === 'loading') return
     setSent(undefined)
-    if (status === 'idle' && !mustAnswer) onSay(sent)
+    if (status === 'idle' && !mustAnswer) onSend(sent)
     else setText((since) => sent + since)
-  }, [sent, status, mustAnswer, onSay])
+  }, [sent, status, mustAnswer, onSend])
 
   const send = () => {
     if (!canSend) return
@@ -54,7 +54,7 @@ export function Composer({ status, mustAnswer, onSay, onStop }: ComposerProps) {
         rows={1}
         value={text}
         aria-label="Message"
-        placeholder={mustAnswer ? 'Answer the question above first' : 'Say something'}
+        placeholder={mustAnswer ? 'Answer the question above first' : 'Write a message'}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={onKeyDown}
       />

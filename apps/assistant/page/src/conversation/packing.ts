@@ -13,13 +13,13 @@ export interface Postcard {
   readonly text: string
 }
 
-/** What page and agents share. */
+/** The state that the page and the agents share. */
 export interface Shared {
   readonly packing?: readonly Thing[]
   readonly postcards?: readonly Postcard[]
 }
 
-/** A change of the list by the user. Contract: it can be made again on a list that an agent has changed meanwhile. */
+/** A change of the list by the user. Contract: it can be applied again to a list that an agent has changed meanwhile. */
 export type Edit =
   | { readonly type: 'add'; readonly thing: Thing }
   | { readonly type: 'pack'; readonly id: string; readonly packed: boolean }

@@ -1,12 +1,12 @@
-import type { Postcard } from '../talk/packing.ts'
+import type { Postcard } from '../conversation/packing.ts'
 
-/** Whether something is a postcard that was sent. */
+/** Whether the data of a call is a postcard. */
 export function isPostcard(data: unknown): data is Postcard {
   const { to, place, text } = (data ?? {}) as Partial<Record<keyof Postcard, unknown>>
   return typeof to === 'string' && typeof place === 'string' && typeof text === 'string'
 }
 
-/** A postcard, as it was sent. */
+/** A postcard that was sent. */
 export function PostcardView({ postcard: { to, place, text } }: { readonly postcard: Postcard }) {
   return (
     <figure className="postcard">

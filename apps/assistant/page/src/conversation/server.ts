@@ -1,6 +1,6 @@
 import type { BaseEvent, Message } from '@ag-ui/client'
 
-/** Who can hand over to whom. */
+/** An agent and the agents that it can transfer to. */
 export interface AgentNode {
   readonly name: string
   readonly description: string
@@ -8,13 +8,13 @@ export interface AgentNode {
   readonly toParent?: string
 }
 
-/** What runs behind the page. */
+/** The model, the store and the agents behind the page. */
 export interface About {
   readonly model: string
   readonly demo: boolean
   readonly store: string
   readonly tree: AgentNode
-  /** Agents that are called like tools. */
+  /** Agents that are called as tools. */
   readonly tools: readonly { readonly name: string; readonly description: string }[]
 }
 
@@ -27,16 +27,16 @@ export interface ThreadSummary {
   readonly waiting: boolean
 }
 
-/** One run as it was shown. */
+/** A past run as it was shown. */
 export interface PastRun {
   readonly runId: string
-  readonly said: readonly { readonly id: string; readonly text: string }[]
-  readonly answers: readonly { readonly toolCallId: string; readonly text: string }[]
+  readonly userMessages: readonly { readonly id: string; readonly text: string }[]
+  readonly results: readonly { readonly toolCallId: string; readonly text: string }[]
   readonly events: readonly BaseEvent[]
   readonly messages: readonly Message[]
 }
 
-/** A conversation as it was shown, and the run that is under way. */
+/** A conversation as it was shown, and the id of its active run. */
 export interface History {
   readonly running?: string
   readonly runs: readonly PastRun[]
@@ -57,7 +57,7 @@ export const getThreads = (limit: number): Promise<readonly ThreadSummary[]> => 
 export const getHistory = (threadId: string): Promise<History> => get(at(threadId, 'history'))
 export const getTokens = (threadId: string): Promise<Tokens> => get(at(threadId, 'tokens'))
 
-/** Keeps the state between runs. Contract: a thread that is just being let go of is asked again; what is not kept goes with the next run. */
+/** Saves the state between runs. Contract: tries again while the thread is busy; if it cannot be saved, the next run sends it. */
 export async function putState(threadId: string, state: object): Promise<void> {
   for (const pauseMs of [0, 200, 800]) {
     await pause(pauseMs)
@@ -67,7 +67,7 @@ export async function putState(threadId: string, state: object): Promise<void> {
   }
 }
 
-/** Stops a run, which then tells its end itself. Contract: false if it cannot be reached; one that has only just been asked for is waited for. */
+/** Cancels a run, whose end arrives as an event. Contract: waits for a run that was only just requested; false if it cannot be cancelled. */
 export async function cancelRun(threadId: string, runId: string): Promise<boolean> {
   const url = `/agent/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/cancel`
   for (const pauseMs of [0, 100, 300, 900]) {

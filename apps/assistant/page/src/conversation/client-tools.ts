@@ -24,14 +24,14 @@ const TOOLS: readonly ClientTool[] = [
   },
 ]
 
-/** What agents are told of them. */
+/** The tools as agents see them. */
 export const CLIENT_TOOLS: Tool[] = TOOLS.map(({ name, description, parameters }) => ({
   name,
   description,
   parameters,
 }))
 
-/** Runs one of them; gives what the agent is told. */
+/** Runs a tool of this page; returns the result for the agent. */
 export function runClientTool(name: string, args: string): string {
   return TOOLS.find((tool) => tool.name === name)?.run(argsOf(args)) ?? 'This page has no such tool.'
 }

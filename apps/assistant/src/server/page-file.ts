@@ -9,15 +9,15 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** Nothing but what this server gives, so that no request leaves the machine. */
+/** Allows only resources of this server, so that no request leaves the machine. */
 const POLICY = "default-src 'self'; frame-ancestors 'none'"
 
-/** Serves the built page. Contract: nothing outside the folder, and only kinds of files that a page is made of. */
+/** Serves a file of the built page. Contract: nothing outside the folder, and only the file types of a page. */
 export async function pageFile(folder: string, pathname: string): Promise<Response> {
   const path = normalize(join(folder, pathname === '/' ? 'index.html' : decodeURIComponent(pathname)))
   const type = TYPES[extname(path)]
   const body = type && path.startsWith(folder + sep) ? await readFile(path).catch(() => undefined) : undefined
-  if (!type || !body) return new Response('There is nothing here.', { status: 404 })
+  if (!type || !body) return new Response('Not found.', { status: 404 })
   const isNamedByContent = pathname.startsWith('/assets/')
   return new Response(new Uint8Array(body), {
     headers: {

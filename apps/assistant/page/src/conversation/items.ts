@@ -1,13 +1,13 @@
-/** What the user said. */
+/** A message of the user. */
 export interface UserItem {
   readonly kind: 'user'
   readonly id: string
   readonly text: string
 }
 
-/** What an agent says; it grows while it is said. */
-export interface SpeechItem {
-  readonly kind: 'speech'
+/** A message of an agent, which grows while it streams. */
+export interface TextItem {
+  readonly kind: 'text'
   readonly id: string
   readonly runId: string
   readonly agent: string
@@ -16,7 +16,7 @@ export interface SpeechItem {
   done: boolean
 }
 
-/** A call of a tool. A sub-agent is a call with something going on inside. */
+/** A tool call. The call of a sub-agent has the items of its run inside. */
 export interface CallItem {
   readonly kind: 'call'
   readonly id: string
@@ -30,7 +30,7 @@ export interface CallItem {
   inside?: Item[]
 }
 
-/** How a run ended, where that is worth a word. */
+/** A note about the end of a run. */
 export interface NoteItem {
   readonly kind: 'note'
   readonly id: string
@@ -38,9 +38,9 @@ export interface NoteItem {
   readonly tone: 'quiet' | 'bad'
 }
 
-export type Item = UserItem | SpeechItem | CallItem | NoteItem
+export type Item = UserItem | TextItem | CallItem | NoteItem
 
-/** The arguments of a call, as far as they have come. */
+/** Parses the arguments of a call; incomplete ones are empty. */
 export function argsOf(args: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(args || '{}')
