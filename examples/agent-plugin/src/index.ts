@@ -1,13 +1,13 @@
 import { type Agent, type Message, say, textOf } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
 
-/** What the agent knows, and what it says if nobody does. */
+/** Options of `frontDesk`: its answers, and the text if it has none. */
 export interface FrontDeskOptions {
   /** @default 'front-desk' */
   readonly name?: string
-  /** Answers by the words that ask for them; the first that fits is given. */
+  /** Answers by word; the first word that is in the question decides. */
   readonly answers: readonly { readonly words: readonly string[]; readonly say: string }[]
-  /** Said where no answer fits and nobody can be asked. @default 'I do not know.' */
+  /** The answer if no word fits and no person can be asked. @default 'I do not know.' */
   readonly otherwise?: string
 }
 
@@ -29,7 +29,7 @@ export function frontDesk(options: FrontDeskOptions): Agent {
       const known = answers.find(({ words }) => words.some((word) => asked.has(word.toLowerCase())))
       if (known) return yield* say(ctx, known.say)
       if (!ctx.canInterrupt) return yield* say(ctx, otherwise)
-      // Ends the run here the first time; the run that is resumed with an answer comes by again and gets it.
+      // The first time this ends the run; the resumed run comes here again and gets the answer.
       const answer = await ctx.interrupt<string>({
         reason: 'input',
         message: question,

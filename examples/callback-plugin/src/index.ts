@@ -1,7 +1,7 @@
 import type { Callback, RunInfo, Usage } from '@troupe/kernel'
 import { addUsage, checkOption, NO_USAGE } from '@troupe/kernel/kit'
 
-/** What a run has used, all runs inside it included. */
+/** The tokens and the cost of a run, including its nested runs. */
 export interface RunBill {
   readonly runId: string
   /** Tokens by the name of the model. */
@@ -10,7 +10,7 @@ export interface RunBill {
   readonly cost: number
 }
 
-/** What tokens cost, and who wants to know. */
+/** Options of `tokenMeter`. */
 export interface TokenMeterOptions {
   /** Called once for each run that has ended, however it ended. */
   readonly onRun: (bill: RunBill) => void
@@ -24,7 +24,7 @@ export interface TokenMeterOptions {
  */
 export function tokenMeter({ onRun, prices = {} }: TokenMeterOptions): Callback {
   checkOption(typeof onRun === 'function', 'tokenMeter', 'onRun is a function', onRun)
-  /** The outermost run of each run under way. */
+  /** The outermost run of each active run. */
   const roots = new Map<string, string>()
   const counted = new Map<string, Map<string, Usage>>()
   const rootOf = (runId: string) => roots.get(runId) ?? runId

@@ -1,7 +1,7 @@
 import type { AgentHandler } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
 
-/** How loud it gets. */
+/** Options of `shout`. */
 export interface ShoutOptions {
   /** @default '!' */
   readonly suffix?: string

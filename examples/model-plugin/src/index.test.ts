@@ -11,7 +11,7 @@ let host: string
 let asked: unknown
 let answer: (response: ServerResponse) => void
 
-/** Writes an answer as a server does, and cuts it where servers do not have to. */
+/** Writes an answer as a server does, but cuts it at unusual points. */
 const streaming =
   (...chunks: readonly object[]) =>
   (response: ServerResponse) => {

@@ -9,11 +9,11 @@ import {
 } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
 
-/** Which model, and where it is served. */
+/** Options of `chatCompletions`: the model and its server. */
 export interface ChatCompletionsOptions {
   /** The address up to `/chat/completions`: `https://api.openai.com/v1`, `http://localhost:11434/v1`. */
   readonly url: string
-  /** The name the server knows it by. */
+  /** The name of the model on the server. */
   readonly model: string
   /** Sent as a bearer token. @default no token */
   readonly apiKey?: string
@@ -65,7 +65,7 @@ async function refusal(response: Response): Promise<KernelError> {
   return failed(`status ${status}, ${text}`, { retryable: status === 408 || status === 429 || status >= 500 })
 }
 
-/** What the server is asked. */
+/** The body of the request. */
 function bodyOf(model: string, { instruction, messages, tools, options }: ModelRequest): object {
   const system = instruction === '' ? [] : [{ role: 'system', content: instruction }]
   const { temperature, maxOutputTokens, stopSequences, toolChoice, responseSchema } = options
@@ -99,22 +99,31 @@ function messageOf(message: Message): object {
   return { role: 'assistant', content, ...(calls && calls.length > 0 && { tool_calls: calls }) }
 }
 
-/** A piece of an answer, as far as it matters here. */
+interface Usage {
+  readonly prompt_tokens?: number
+  readonly completion_tokens?: number
+}
+
+interface Delta {
+  readonly content?: string | null
+  readonly tool_calls?: readonly {
+    readonly index: number
+    readonly id?: string
+    readonly function?: { readonly name?: string; readonly arguments?: string }
+  }[]
+}
+
+interface Choice {
+  readonly finish_reason?: string | null
+  readonly delta?: Delta
+}
+
+/** The fields of a chunk that this model reads. */
 interface Chunk {
   readonly model?: string
   readonly error?: { readonly message?: string }
-  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
-  readonly choices?: readonly {
-    readonly finish_reason?: string | null
-    readonly delta?: {
-      readonly content?: string | null
-      readonly tool_calls?: readonly {
-        readonly index: number
-        readonly id?: string
-        readonly function?: { readonly name?: string; readonly arguments?: string }
-      }[]
-    }
-  }[]
+  readonly usage?: Usage | null
+  readonly choices?: readonly Choice[]
 }
 
 const REASONS: { readonly [reason: string]: FinishReason } = {
@@ -124,32 +133,42 @@ const REASONS: { readonly [reason: string]: FinishReason } = {
   content_filter: 'content-filter',
 }
 
-/** The parts of an answer. Contract: the last is `finish`; an answer that ends without a reason broke off. */
+/** Turns chunks into parts. Contract: the last part is `finish`; an answer without a finish reason is incomplete. */
 async function* partsOf(chunks: AsyncIterable<Chunk>): AsyncGenerator<ModelPart> {
-  const calls = new Map<number, string>()
+  const callIds = new Map<number, string>()
   let reason: FinishReason | undefined
   let usage = { inputTokens: 0, outputTokens: 0 }
   let model: string | undefined
   for await (const chunk of chunks) {
     if (chunk.error) throw failed(chunk.error.message ?? 'the server failed', { retryable: true })
-    model = chunk.model ?? model
-    if (chunk.usage) {
-      const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = chunk.usage
-      usage = { inputTokens, outputTokens }
-    }
     const [choice] = chunk.choices ?? []
-    if (choice?.finish_reason) reason = REASONS[choice.finish_reason] ?? 'other'
-    if (choice?.delta?.content) yield { type: 'text-delta', delta: choice.delta.content }
-    for (const { index, id, function: called } of choice?.delta?.tool_calls ?? []) {
-      const callId = calls.get(index) ?? id ?? `call-${index}`
-      if (!calls.has(index)) yield { type: 'tool-call-start', callId, name: called?.name ?? '' }
-      calls.set(index, callId)
-      if (called?.arguments) yield { type: 'tool-call-delta', callId, delta: called.arguments }
-    }
+    model = chunk.model ?? model
+    usage = chunk.usage ? usageOf(chunk.usage) : usage
+    reason = reasonOf(choice) ?? reason
+    yield* deltaParts(choice?.delta ?? {}, callIds)
   }
   if (!reason) throw failed('the answer broke off', { retryable: true })
-  for (const callId of calls.values()) yield { type: 'tool-call-end', callId }
+  for (const callId of callIds.values()) yield { type: 'tool-call-end', callId }
   yield { type: 'finish', reason, usage, ...(model !== undefined && { model }) }
+}
+
+function usageOf({ prompt_tokens = 0, completion_tokens = 0 }: Usage): { inputTokens: number; outputTokens: number } {
+  return { inputTokens: prompt_tokens, outputTokens: completion_tokens }
+}
+
+function reasonOf(choice: Choice | undefined): FinishReason | undefined {
+  return choice?.finish_reason ? (REASONS[choice.finish_reason] ?? 'other') : undefined
+}
+
+/** The parts of a delta; `callIds` has the tool calls that have begun, by index. */
+function* deltaParts({ content, tool_calls = [] }: Delta, callIds: Map<number, string>): Generator<ModelPart> {
+  if (content) yield { type: 'text-delta', delta: content }
+  for (const { index, id, function: called } of tool_calls) {
+    const callId = callIds.get(index) ?? id ?? `call-${index}`
+    if (!callIds.has(index)) yield { type: 'tool-call-start', callId, name: called?.name ?? '' }
+    callIds.set(index, callId)
+    if (called?.arguments) yield { type: 'tool-call-delta', callId, delta: called.arguments }
+  }
 }
 
 /** The data of server-sent events. */

@@ -4,15 +4,15 @@ import { type Clock, KernelError, type Store } from '@troupe/kernel'
 import { checkOption, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 
-/** Where everything is kept. */
+/** Options of `journalFile`. */
 export interface JournalFileOptions {
-  /** The file, made at first use if its folder exists. */
+  /** The path of the file, which is created with the first use if its folder exists. */
   readonly path: string
   /** @default the system's clock */
   readonly clock?: Pick<Clock, 'now'>
 }
 
-/** One change: when it was made, and the call that made it. */
+/** One change: its time, and the call that made it. */
 interface Line {
   readonly at: number
   readonly call: string
@@ -29,7 +29,7 @@ type Method = (...args: never) => Promise<unknown>
  */
 export function journalFile({ path, clock = systemClock }: JournalFileOptions): Store {
   checkOption(typeof path === 'string' && path !== '', 'journalFile', 'path is the name of a file', path)
-  /** The moment of the change that is being made. */
+  /** The time of the current change. */
   let past: number | undefined
   const { threads, records, runLog, leases, ...memory } = memoryStore({ clock: { now: () => past ?? clock.now() } })
   const writes: { readonly [call: string]: Method } = {
@@ -44,7 +44,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     requestCancel: leases.requestCancel,
   }
 
-  /** Makes a change at its moment. Contract: in memory a change is made at once, so that the moment holds for this one alone. */
+  /** Makes a change with its time. Contract: a change in memory is synchronous, so that no other change gets this time. */
   const change = <Result>(at: number, make: () => Promise<Result>): Promise<Result> => {
     past = at
     try {
@@ -59,7 +59,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
   let closed = false
   const file = () => {
     opened ??= openFile(path, replay)
-    // A file that could not be opened may be there the next time.
+    // A file that could not be opened may exist the next time.
     opened.catch(() => {
       opened = undefined
     })
@@ -69,7 +69,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     if (closed) throw failure('STORE_CLOSED', `the store of ${path} is closed`)
   }
 
-  /** Changes wait for each other, so that the lines stand in the order in which the changes were made. */
+  /** Changes wait for each other, so that the lines are in the order of the changes. */
   let last: Promise<unknown> = Promise.resolve()
   const write =
     <Args extends readonly unknown[], Result>(call: string, make: (...args: Args) => Promise<Result>) =>
@@ -81,7 +81,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
         const result = await change(at, () => make(...args))
         const line: Line = { at, call, args: trimmed(args) }
         await journal.appendFile(`${JSON.stringify(line)}\n`).catch((cause) => {
-          // Memory is ahead of the file now, so nothing more may be built on it.
+          // The memory has a change that the file does not have, so the store accepts no more changes.
           closed = true
           throw failure('STORE_FAILED', `${path} cannot be written; make room and open the store again`, cause)
         })
@@ -152,18 +152,18 @@ function lockOf(path: string): string {
   return `${path}.lock`
 }
 
-/** Arguments that were left out do not come back as null. */
+/** Removes arguments that were left out, which JSON would turn into null. */
 function trimmed(args: readonly unknown[]): readonly unknown[] {
   return args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1)
 }
 
-/** Locks the file, makes its changes again, and leaves it open for more. */
+/** Locks the file, applies its changes and leaves it open for more. */
 async function openFile(path: string, replay: (line: Line) => Promise<unknown>): Promise<FileHandle> {
   await lock(path)
   try {
     const file = await open(path, 'a+')
     const text = await file.readFile('utf8')
-    // A line without its end was never acknowledged: the process ended in the middle of it.
+    // An incomplete line was never acknowledged: the process ended while it wrote it.
     const whole = text.lastIndexOf('\n') + 1
     if (whole < text.length) await file.truncate(Buffer.byteLength(text.slice(0, whole)))
     for (const [i, line] of text.slice(0, whole).split('\n').slice(0, -1).entries()) {
@@ -187,7 +187,7 @@ function parse(line: string, where: string): Line {
 /** The files that this process has locked: after a crash, a new process may have the id of the old one. */
 const locked = new Set<string>()
 
-/** Makes the lock file, with the process in it; one of a process that is gone does not count. */
+/** Creates the lock file with the id of this process; replaces the lock of a process that has ended. */
 async function lock(path: string): Promise<void> {
   for (const again of [true, false]) {
     try {

@@ -1,11 +1,11 @@
 import { defineTool, KernelError, type Tool } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
 
-/** What may be read, and how much of it. */
+/** Options of `webPage`. */
 export interface WebPageOptions {
   /** The hosts that may be read, with the port if it is not the usual one: `en.wikipedia.org`, `127.0.0.1:8080`. */
   readonly hosts: readonly string[]
-  /** Text beyond it is cut off. @default 20000 */
+  /** The most characters of a page; the rest is cut off. @default 20000 */
   readonly maxChars?: number
   /** @default the global fetch */
   readonly fetch?: typeof globalThis.fetch
@@ -50,7 +50,7 @@ function allowed(url: string, hosts: readonly string[]): URL {
   throw new KernelError('TOOL_FAILED', `webPage: ${target.host} cannot be read, only ${hosts.join(', ')}`)
 }
 
-/** The words of a page, without its markup. */
+/** The text of a page, without its markup. */
 function plainText(html: string): string {
   return html
     .replaceAll(/<(script|style)\b.*?<\/\1\s*>/gis, ' ')

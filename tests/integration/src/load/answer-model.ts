@@ -1,4 +1,4 @@
-import { type ChatModel, KernelError, type ModelPart } from '@troupe/kernel'
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
 
 /** The answer that a user message asks for, as JSON. */
 export interface AnswerSpec {
@@ -15,31 +15,32 @@ export interface AnswerSpec {
 
 /** A model that gives the answer which its last user message asks for. */
 export function answerModel(): ChatModel {
-  return {
-    name: 'answer',
-    async *stream({ messages }, { signal }): AsyncGenerator<ModelPart> {
-      const spec = specOf(messages.findLast(({ role }) => role === 'user')?.content)
-      const { deltas, size = 6, pause = 0, hang } = spec
-      const delta = 'x'.repeat(size)
-      const calls = spec.call !== undefined && messages.at(-1)?.role !== 'tool' ? callOf(spec.call) : []
-      for (let i = 0; i < deltas; i++) {
-        if (pause > 0 && i % pause === 0) await new Promise((resolve) => setImmediate(resolve))
-        if (signal.aborted) break
-        yield { type: 'text-delta', delta }
-      }
-      if (hang) await aborted(signal)
-      if (signal.aborted) throw new KernelError('ABORTED', 'answer: aborted')
-      yield* calls
-      yield {
-        type: 'finish',
-        reason: calls.length > 0 ? 'tool-calls' : 'stop',
-        usage: { inputTokens: 1, outputTokens: deltas },
-      }
-    },
-  }
+  return { name: 'answer', stream: (request, { signal }) => answer(request, signal) }
 }
 
-function callOf(name: string): readonly ModelPart[] {
+async function* answer({ messages }: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
+  const spec = specOf(messages.findLast(({ role }) => role === 'user')?.content)
+  const { deltas, size = 6, pause = 0, hang } = spec
+  const delta = 'x'.repeat(size)
+  for (let i = 0; i < deltas; i++) {
+    if (pause > 0 && i % pause === 0) await nextRound()
+    if (signal.aborted) break
+    yield { type: 'text-delta', delta }
+  }
+  if (hang) await aborted(signal)
+  if (signal.aborted) throw new KernelError('ABORTED', 'answer: aborted')
+  const calls = messages.at(-1)?.role === 'tool' ? [] : callOf(spec)
+  yield* calls
+  const reason = calls.length > 0 ? 'tool-calls' : 'stop'
+  yield { type: 'finish', reason, usage: { inputTokens: 1, outputTokens: deltas } }
+}
+
+function nextRound(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function callOf({ call: name }: AnswerSpec): readonly ModelPart[] {
+  if (name === undefined) return []
   const callId = crypto.randomUUID()
   return [
     { type: 'tool-call-start', callId, name },
