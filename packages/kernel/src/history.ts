@@ -1,4 +1,4 @@
-import type { AgentEvent, ToolEnd } from './data/event.ts'
+import type { AgentEvent, EventOf } from './data/event.ts'
 import type { Message, ToolCall, ToolMessage } from './data/message.ts'
 
 /**
@@ -61,7 +61,7 @@ export function toolMessage({
   data,
   error,
   kept,
-}: ToolEnd): ToolMessage {
+}: EventOf<'tool-end'>): ToolMessage {
   const message: ToolMessage = { id: messageId, role: 'tool', callId, name, agentName, content }
   if (display === undefined && data === undefined && !error && !kept) return message
   return {

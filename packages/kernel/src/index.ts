@@ -38,32 +38,7 @@ export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
 export type { CancelMode, CancelRequest } from './data/cancel.ts'
-export type {
-  ActionEvent,
-  AgentEnd,
-  AgentEvent,
-  AgentStart,
-  CustomEvent,
-  ErrorEvent,
-  EventDraft,
-  EventStamp,
-  FinishReason,
-  MessageEnd,
-  MessageStart,
-  Outcome,
-  ReasoningDelta,
-  RunEnd,
-  RunResult,
-  RunStart,
-  StateDelta,
-  TextDelta,
-  ToolCallDelta,
-  ToolCallEnd,
-  ToolCallStart,
-  ToolDelta,
-  ToolEnd,
-  ToolStart,
-} from './data/event.ts'
+export type { AgentEvent, EventDraft, EventOf, EventStamp, FinishReason, Outcome, RunResult } from './data/event.ts'
 export type { Awaitable, Json, JsonObject } from './data/json.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/kernel-error.ts'
 export { KernelError } from './data/kernel-error.ts'

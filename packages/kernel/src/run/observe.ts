@@ -3,10 +3,10 @@ import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import {
-  type AgentEnd,
   type AgentEvent,
   byKernelAlone,
   type EventDraft,
+  type EventOf,
   type EventStamp,
   eventKind,
   type Outcome,
@@ -157,7 +157,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     if (this.#closed) return
     const { core } = this.#ctx
     const info = error && core.errors.infoOf(error)
-    const end: AgentEnd = info
+    const end: EventOf<'agent-end'> = info
       ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
       : { type: 'agent-end', ...this.#stamp, outcome }
     const wait =

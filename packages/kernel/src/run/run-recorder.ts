@@ -2,8 +2,8 @@ import type { Interrupt } from '../data/action.ts'
 import {
   type AgentEvent,
   byKernelAlone,
+  type EventOf,
   type EventStamp,
-  type MessageEnd,
   type Outcome,
   type RunResult,
 } from '../data/event.ts'
@@ -150,7 +150,7 @@ export class RunRecorder implements Sink<AgentEvent> {
     return [...(this.#interrupts?.values() ?? [])]
   }
 
-  #updateMessage({ message, usage, output, dropped }: MessageEnd): void {
+  #updateMessage({ message, usage, output, dropped }: EventOf<'message-end'>): void {
     if (usage) this.#core.addUsage(usage)
     if (dropped) return
     this.#message = textOf(message.content)
