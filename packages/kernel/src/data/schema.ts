@@ -16,7 +16,7 @@ export interface StandardSchema<Output = unknown> {
 }
 
 /** The result of validating a value with a Standard Schema. */
-export type StandardResult<Output = unknown> =
+type StandardResult<Output = unknown> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 

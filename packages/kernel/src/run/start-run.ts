@@ -105,7 +105,7 @@ function rootContext(
     state: new TrackedState(initial && new Map(Object.entries(initial))),
     signal: undefined,
     values: undefined,
-    scope: undefined,
+    progress: undefined,
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx
