@@ -3,24 +3,26 @@ import {
   type AgentHandler,
   type AgentInput,
   type ChatModel,
-  checkHandler,
-  checkModel,
-  checkModelOptions,
-  checkOption,
-  checkOptionNames,
   type EventDraft,
   type Infer,
-  type JsonSchemaValidator,
   type ModelOptions,
-  type OptionNames,
   type ResumeInfo,
   type RunContext,
   type Schema,
   stream,
   type Tool,
   type ToolMeta,
-  toolMetas,
 } from '@troupe/kernel'
+import {
+  checkHandler,
+  checkModel,
+  checkModelOptions,
+  checkOption,
+  checkOptionNames,
+  type JsonSchemaValidator,
+  type OptionNames,
+  toolMetas,
+} from '@troupe/kernel/kit'
 import { type AgentMiddleware, isMiddleware, middlewareHandler } from './handlers/agent-middleware.ts'
 import { HandlerChain } from './handlers/handler-chain.ts'
 import { Loop } from './loop.ts'

@@ -8,14 +8,12 @@ import {
   type Message,
   type ModelRequest,
   type ResumeInfo,
-  type RunHost,
-  type RunSettings,
   type Tool,
   type ToolEnd,
   type UserMessage,
 } from '@troupe/kernel'
 import { toolMessage } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import {
   type FakeClock,
   fakeClock,

@@ -1,12 +1,5 @@
-import {
-  type Agent,
-  checkOptionNames,
-  defineTool,
-  type Schema,
-  type Tool,
-  type ToolCallInput,
-  toJsonSchema,
-} from '@troupe/kernel'
+import { type Agent, defineTool, type Schema, type Tool, type ToolCallInput } from '@troupe/kernel'
+import { checkOptionNames, toJsonSchema } from '@troupe/kernel/kit'
 import { checkAgent, runNested } from '@troupe/kernel/run'
 
 /** Options of `agentTool`. */

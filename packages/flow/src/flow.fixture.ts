@@ -9,8 +9,6 @@ import {
   type Message,
   type ResumeInfo,
   type RunContext,
-  type RunHost,
-  type RunSettings,
   say,
   stream,
   type Tool,
@@ -19,7 +17,7 @@ import {
   type UserMessage,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import { type Recording, record } from '@troupe/testkit'
 
 /** Makes an agent from one function. */

@@ -1,4 +1,5 @@
-import { type Agent, type RunInput, systemClock } from '@troupe/kernel'
+import type { Agent, RunInput } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { testOptions } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'

@@ -4,13 +4,12 @@ import {
   KernelError,
   type RecordStore,
   type Run,
-  type RunSettings,
   type Store,
   say,
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { openSpan, startRun } from '@troupe/kernel/run'
+import { openSpan, type RunSettings, startRun } from '@troupe/kernel/run'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import { type MessageLifecycle, messageLifecycle } from './message-lifecycle.ts'
 import type { Notification } from './record/notification.ts'

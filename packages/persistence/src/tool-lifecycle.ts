@@ -1,4 +1,5 @@
-import { type Callback, checkOption, checkOptionNames } from '@troupe/kernel'
+import type { Callback } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { type MessageLifecycle, RECORDER } from './message-lifecycle.ts'
 import { CallRecords } from './record/call-records.ts'
 

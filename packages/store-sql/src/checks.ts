@@ -1,9 +1,7 @@
 import {
-  got,
   KernelError,
   type KernelErrorCode,
   type KernelErrorOptions,
-  notJson,
   type Owner,
   type Page,
   type RecordCommand,
@@ -11,6 +9,7 @@ import {
   type ThreadRef,
   type ToolCallRecord,
 } from '@troupe/kernel'
+import { got, notJson } from '@troupe/kernel/kit'
 import { checkLength, toColumn } from './text.ts'
 
 /** A key longer than this does not fit the indexes of PostgreSQL. */

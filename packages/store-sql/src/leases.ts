@@ -1,5 +1,6 @@
-import { type CancelMode, got, type LeaseStore } from '@troupe/kernel'
+import type { CancelMode, LeaseStore } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { got } from '@troupe/kernel/kit'
 import type { Transaction } from 'kysely'
 import { check, checkId, checkRef, checkTtl, failure, type ThreadKey } from './checks.ts'
 import { compiled, type Slots } from './compiled.ts'

@@ -1,4 +1,5 @@
-import { got, type Json, KernelError } from '@troupe/kernel'
+import { type Json, KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 
 /** Marks a text that a database could not store as it is. */
 const ESCAPE = '\u0001'

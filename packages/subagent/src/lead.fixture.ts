@@ -1,16 +1,6 @@
-import type {
-  AgentEvent,
-  Answers,
-  Json,
-  KernelError,
-  Message,
-  RunHost,
-  RunSettings,
-  ToolEnd,
-  UserMessage,
-} from '@troupe/kernel'
+import type { AgentEvent, Answers, Json, KernelError, Message, ToolEnd, UserMessage } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import {
   type FakeClock,
   fakeClock,

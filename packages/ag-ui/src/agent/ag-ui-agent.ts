@@ -2,18 +2,15 @@ import type { RunAgentInput } from '@ag-ui/core'
 import {
   type Awaitable,
   type Clock,
-  checkOption,
-  checkOptionNames,
   KernelError,
-  type OptionNames,
   type Owner,
   type PipeStream,
   type Runner,
   type RunOptions,
   type Store,
-  systemClock,
   type ThreadRef,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import type { AgUiEvent } from '../protocol.ts'

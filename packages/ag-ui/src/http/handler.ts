@@ -1,15 +1,6 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import {
-  type Awaitable,
-  checkOption,
-  checkOptionNames,
-  KernelError,
-  type OptionNames,
-  type Owner,
-  type Store,
-  systemClock,
-  type ThreadRef,
-} from '@troupe/kernel'
+import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { AGENT_OPTIONS, AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import { LiveRuns } from '../log/live-runs.ts'

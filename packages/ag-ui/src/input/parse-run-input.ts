@@ -1,6 +1,6 @@
 import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
-import { got, type OptionNames } from '@troupe/kernel'
+import { got, type OptionNames } from '@troupe/kernel/kit'
 import { checkTools } from '../client-tools/check-tools.ts'
 import { isHold } from '../session/thread-hold.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'

@@ -1,15 +1,14 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import {
   type AgentEvent,
-  checkOptionNames,
   type ErrorInfo,
   type EventStamp,
   type JsonObject,
   KernelError,
-  type OptionNames,
   type RunEnd,
   type RunStart,
 } from '@troupe/kernel'
+import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'

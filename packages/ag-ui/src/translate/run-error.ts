@@ -1,5 +1,6 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
-import { checkOptionNames, type ErrorInfo, type Usage } from '@troupe/kernel'
+import type { ErrorInfo, Usage } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { usageOf } from './outcome.ts'
 
 /** The part of an error that clients may see. */

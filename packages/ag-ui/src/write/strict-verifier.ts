@@ -1,5 +1,6 @@
 import { EventType } from '@ag-ui/core'
-import { checkOptionNames, got, type Json, KernelError } from '@troupe/kernel'
+import { type Json, KernelError } from '@troupe/kernel'
+import { checkOptionNames, got } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { equal } from '../translate/json-patch.ts'
 import { applyPatch } from './apply-patch.ts'

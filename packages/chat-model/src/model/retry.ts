@@ -1,4 +1,5 @@
-import { checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
 import { markModelError } from '../error-origin.ts'
 
 /** Gives the milliseconds to wait before the next attempt, or undefined for no further attempt. `attempt` counts the attempts made, from 1. */

@@ -1,4 +1,5 @@
-import { got, KernelError, notJson, type RunInput } from '@troupe/kernel'
+import { KernelError, type RunInput } from '@troupe/kernel'
+import { got, notJson } from '@troupe/kernel/kit'
 
 const INTERNALS = ['__proto__', 'constructor', 'prototype']
 

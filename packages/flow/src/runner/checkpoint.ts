@@ -1,14 +1,5 @@
-import {
-  type Answers,
-  type Checkpoint,
-  got,
-  type Interrupt,
-  type Json,
-  KernelError,
-  notJson,
-  type Thread,
-  validate,
-} from '@troupe/kernel'
+import { type Answers, type Checkpoint, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import { got, notJson, validate } from '@troupe/kernel/kit'
 import { isComposed, PARTS } from '../tree/composed.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'

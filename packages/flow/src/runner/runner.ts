@@ -1,23 +1,20 @@
-import {
-  type Agent,
-  type Answers,
-  type Callback,
-  type CancelMode,
-  type CancelRequest,
-  type Clock,
-  checkOption,
-  checkOptionNames,
-  type KernelError,
-  type OptionNames,
-  type Run,
-  type RunInput,
-  type Runner,
-  type RunRequest,
-  type StartInput,
-  type Store,
-  systemClock,
-  type ThreadRef,
+import type {
+  Agent,
+  Answers,
+  Callback,
+  CancelMode,
+  CancelRequest,
+  Clock,
+  KernelError,
+  Run,
+  RunInput,
+  Runner,
+  RunRequest,
+  StartInput,
+  Store,
+  ThreadRef,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, readInput, startRun } from '@troupe/kernel/run'
 import type { FlowAgent } from '../tree/flow-agent.ts'

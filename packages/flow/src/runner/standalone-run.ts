@@ -1,4 +1,5 @@
-import type { RunContext, RunInput, RunRequest, RunSettings } from '@troupe/kernel'
+import type { RunContext, RunInput, RunRequest } from '@troupe/kernel'
+import type { RunSettings } from '@troupe/kernel/run'
 import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
 import { checkStandaloneInput } from './check-input.ts'

@@ -1,11 +1,5 @@
-import {
-  type CancelMode,
-  type Clock,
-  KernelError,
-  type LeaseStore,
-  type RunControl,
-  type ThreadRef,
-} from '@troupe/kernel'
+import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
 
 /** How a run reacts to a busy thread: it fails, waits in a queue, or stops the run that holds the thread. */

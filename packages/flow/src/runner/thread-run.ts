@@ -8,17 +8,14 @@ import {
   type Clock,
   type JsonObject,
   type KernelError,
-  pipe,
   type ResumeInfo,
   type RunContext,
-  type RunControl,
-  type RunHost,
-  type RunSettings,
   type Sink,
-  sinkTo,
   stream,
   type ThreadRef,
 } from '@troupe/kernel'
+import { pipe, sinkTo } from '@troupe/kernel/kit'
+import type { RunControl, RunHost, RunSettings } from '@troupe/kernel/run'
 import { FLOW_CONTEXT } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
 import { checkInput } from './check-input.ts'

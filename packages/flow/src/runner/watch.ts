@@ -1,4 +1,5 @@
-import { type AgentEvent, type CancelMode, type Clock, KernelError, type RunControl } from '@troupe/kernel'
+import { type AgentEvent, type CancelMode, type Clock, KernelError } from '@troupe/kernel'
+import type { RunControl } from '@troupe/kernel/run'
 import type { RunnerLimits } from './limits.ts'
 import type { ThreadLease } from './thread-lease.ts'
 

@@ -1,5 +1,6 @@
 import type { AssistantMessage, Awaitable, Content, FilePart, Message, RunContext, ToolMessage } from '@troupe/kernel'
-import { checkOptionNames, textOf } from '@troupe/kernel'
+import { textOf } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { TRANSFER_TOOL } from './transfer-tool.ts'
 
 /** Makes the history that one agent sees from the history of all; `ctx.agentName` names that agent. */

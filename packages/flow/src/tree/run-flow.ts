@@ -2,14 +2,13 @@ import {
   type Additions,
   type AgentEvent,
   type AgentInput,
-  isPromise,
   KernelError,
-  pipe,
   type RunContext,
   type RunOptions,
   type Sink,
 } from '@troupe/kernel'
 import { openCalls } from '@troupe/kernel/history'
+import { isPromise, pipe } from '@troupe/kernel/kit'
 import { observe } from '@troupe/kernel/run'
 import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'

@@ -1,4 +1,5 @@
-import { type Agent, checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
+import { type Agent, KernelError } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
 import { checkAgent } from '@troupe/kernel/run'
 import { isComposed } from './composed.ts'
 import { FlowAgent, type FlowOptions } from './flow-agent.ts'

@@ -1,4 +1,5 @@
-import { checkOptionNames, defineTool, type Tool } from '@troupe/kernel'
+import { defineTool, type Tool } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 
 /** Options of `breakLoopTool`. */
 export interface BreakLoopToolOptions {

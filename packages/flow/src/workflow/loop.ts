@@ -1,4 +1,5 @@
-import { type Agent, checkOption } from '@troupe/kernel'
+import type { Agent } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 import { inOrder, isSequenceState, type SequenceState } from './sequential.ts'
 import { checkWorkflow, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 

@@ -1,4 +1,5 @@
-import { type Agent, checkOptionNames } from '@troupe/kernel'
+import type { Agent } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { flowOf, setSubAgents } from '../tree/set-sub-agents.ts'
 
 /** Options of `supervisor`. */

@@ -2,20 +2,16 @@ import {
   type Agent,
   type AgentEvent,
   type AgentInput,
-  checkOption,
-  checkOptionNames,
   type EventDraft,
-  got,
   type Json,
   KernelError,
-  type OptionAliases,
-  type OptionNames,
   type PipeStream,
   type ResumeInfo,
   type RunContext,
   type Sink,
   stream,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, type OptionAliases, type OptionNames } from '@troupe/kernel/kit'
 import { FLOW_CONTEXT, type FlowContext, flowContextFor } from '../flow-context.ts'
 import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
 import type { FlowAgent } from '../tree/flow-agent.ts'

@@ -1,4 +1,4 @@
-import { got, isObject, KernelError } from '../data/error.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
 import { checkOptionNames, type OptionNames, suggestion } from '../data/option.ts'
 import type { AgentInput, RunOptions } from './agent.ts'

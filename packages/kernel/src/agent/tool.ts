@@ -1,6 +1,6 @@
 import type { RunContext } from '../context/context.ts'
-import { type ErrorInfo, got, isObject, KernelError } from '../data/error.ts'
 import { type Awaitable, isPromise, type Json } from '../data/json.ts'
+import { type ErrorInfo, got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { Content, Part } from '../data/message.ts'
 import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import { type Infer, type JsonSchemaValidator, type Schema, toJsonSchema, validate } from '../data/schema.ts'

@@ -1,6 +1,6 @@
 import type { RunContext } from '../context/context.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import type { Awaitable } from '../data/json.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { AgentHandler } from './handler.ts'
 import { checkNames, type Tool, type ToolMeta, toolMetas } from './tool.ts'
 

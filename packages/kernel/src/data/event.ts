@@ -1,6 +1,6 @@
 import type { AgentAction, Interrupt } from './action.ts'
-import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
+import { type ErrorInfo, got, isObject, KernelError } from './kernel-error.ts'
 import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
 /** The origin of an event. */
@@ -10,8 +10,12 @@ export type EventStamp = {
   readonly agentName: string
   /** The agents that led here, without the current one. */
   readonly runPath: readonly string[]
+  /** The run around a nested run, on every event of the nested run. */
+  readonly parentRunId?: string
   /** The outer tool call, on every event of a nested run; it distinguishes a sub-agent from a transfer. */
   readonly parentCallId?: string
+  /** The calls around a nested run, by id, as `ctx.origin`. Contract: the same when the outer call runs again in a resumed run. */
+  readonly origin?: string
 }
 
 /** The outcome of a run or an agent. */
@@ -36,8 +40,8 @@ export type RunResult<Output = unknown> = {
 
 /** The run has begun: its lease is held, its row may be written. */
 export type RunStart = EventStamp & { readonly type: 'run-start' }
-/** An agent starts its turn; `parentRunId` is set in a nested run. */
-export type AgentStart = EventStamp & { readonly type: 'agent-start'; readonly parentRunId?: string }
+/** An agent starts its turn. */
+export type AgentStart = EventStamp & { readonly type: 'agent-start' }
 /** An assistant message begins; nothing of it is in history yet. */
 export type MessageStart = EventStamp & { readonly type: 'message-start'; readonly messageId: string }
 /** A piece of its text. */

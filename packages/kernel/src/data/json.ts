@@ -13,6 +13,16 @@ export function isPromise<T>(value: Awaitable<T>): value is PromiseLike<T> {
   return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 }
 
+const FORBIDDEN_KEYS: readonly unknown[] = ['__proto__', 'constructor', 'prototype']
+
+/**
+ * Whether a key must not become the name of a property, because assigning it could change a prototype.
+ * @example if (isForbiddenKey(key)) throw new KernelError('VALIDATION_FAILED', `state: ${key} is reserved`)
+ */
+export function isForbiddenKey(key: unknown): boolean {
+  return FORBIDDEN_KEYS.includes(key)
+}
+
 const MAX_DEPTH = 64
 
 /**

@@ -1,5 +1,5 @@
-import { got, isObject, KernelError } from './error.ts'
 import { type Awaitable, isPromise, type JsonObject, notJson } from './json.ts'
+import { got, isObject, KernelError } from './kernel-error.ts'
 
 /** A plain JSON Schema (draft 2020-12). */
 export type JsonSchema = JsonObject

@@ -1,15 +1,16 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, type KernelContext } from '../context/kernel-context.ts'
-import { KernelError } from '../data/error.ts'
 import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
+import { KernelError } from '../data/kernel-error.ts'
+import { internals, type KernelContext } from '../engine/kernel-context.ts'
+import type { RunCore } from '../engine/run-core.ts'
+import { safeReport } from '../kit/safe-report.ts'
 import { Channel } from '../stream/channel.ts'
-import { PIPE, type PipeStream, pipe, type Sink, stream } from '../stream/stream.ts'
-import { report, reportToConsole } from './listeners.ts'
+import type { Sink } from '../stream/sink.ts'
+import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
 import { observe } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
-import type { RunCore } from './run-core.ts'
 import { RunRecorder } from './run-recorder.ts'
 
 type MakeContext = (state: JsonObject | undefined) => RunContext
@@ -86,7 +87,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
 
   #channel(deliver: (sink: Sink<AgentEvent>) => Promise<void>): Channel<AgentEvent> {
     this.#take()
-    return new Channel(deliver, () => this.#leave())
+    return new Channel(deliver, { onLeave: () => this.#leave() })
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a run is awaited for its result
@@ -216,7 +217,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
   }
 
   #report(cause: unknown): void {
-    report(this.#options.report ?? reportToConsole, KernelError.from(cause))
+    safeReport(this.#options.report)(KernelError.from(cause))
   }
 
   async #record(
@@ -246,7 +247,7 @@ class KernelRun<Output> implements Run<Output>, PipeStream<AgentEvent> {
     core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
-    if (core.parent) core.parent.core.addUsage(result.usage)
+    if (core.outer) core.outer.addUsage(result.usage)
     else core.listeners?.close()
     return { result, end }
   }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, EventDraft, RunContext } from '../index.ts'
-import { abortScope, KernelError, pipe, say } from '../index.ts'
+import { KernelError, say } from '../index.ts'
+import { abortScope, pipe } from '../kit.ts'
 import { createRunContext, observe, openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { agentOf, answer, brief, callOf, input, quiet, request, talker, typesOf } from './run.fixture.ts'
@@ -147,7 +148,14 @@ describe('an event', () => {
     return rest
   }
   const own = { runId: 'R', agentName: 'inner', runPath: [] }
-  const nested = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['outer'], parentCallId: 'outer-0' }
+  const nested = {
+    runId: 'R/tool:0:0',
+    agentName: 'inner',
+    runPath: ['outer'],
+    parentRunId: 'R',
+    parentCallId: 'outer-0',
+    origin: 'outer-0',
+  }
 
   test.each([
     {},

@@ -1,9 +1,7 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { checkAction, Scope, type ScopeSource } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import {
   type AgentEnd,
   type AgentEvent,
@@ -13,11 +11,14 @@ import {
   eventKind,
   type Outcome,
 } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
+import { CLOSING } from '../engine/abort-state.ts'
+import { checkAction, Scope, type ScopeSource } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import type { OpenEnd } from '../engine/open-ends.ts'
 import { handled, refused } from '../stream/channel.ts'
-import { PIPE, type PipeStream, pipe, type Sink, sinkTo, stream } from '../stream/stream.ts'
-import { CLOSING } from './abort-state.ts'
-import type { Span } from './callback.ts'
-import type { OpenEnd } from './open-ends.ts'
+import { type Sink, sinkTo } from '../stream/sink.ts'
+import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
 
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
@@ -97,9 +98,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     this.#span = core.spans?.open('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
     let thrown: { readonly error: unknown } | undefined
     try {
-      const parentRunId = core.parent?.core.runId
-      const start = parentRunId === undefined ? this.#stamp : { ...this.#stamp, parentRunId }
-      const wait = this.#sink.write({ type: 'agent-start', ...start })
+      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp })
       if (wait) await wait
       await pipe(begin(this.#agent, this.#start, this.#ctx), this)
     } catch (error) {
@@ -207,13 +206,13 @@ export function isSaidBy(
 
 /** Fills in the missing fields of a stamp. */
 function stamped(draft: EventDraft, stamp: EventStamp): AgentEvent {
-  const { runId, agentName, runPath, parentCallId } = stamp
+  const { runId, agentName, runPath, parentRunId } = stamp
   if (draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined) {
-    return parentCallId === undefined || draft.parentCallId !== undefined
+    return parentRunId === undefined || draft.parentRunId !== undefined
       ? (draft as AgentEvent)
-      : ({ ...draft, parentCallId } as AgentEvent)
+      : ({ ...stamp, ...draft } as AgentEvent)
   }
-  if (draft.runId === undefined && draft.agentName === undefined && parentCallId === undefined) {
+  if (draft.runId === undefined && draft.agentName === undefined && parentRunId === undefined) {
     return { ...draft, runId, agentName, runPath: draft.runPath ?? runPath }
   }
   return { ...stamp, ...draft } as AgentEvent

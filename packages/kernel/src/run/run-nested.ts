@@ -1,19 +1,20 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import { readInput, type StartInput } from '../agent/start-input.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { onlyInCall } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
+import { onlyInCall } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
-import { mapStream, pipe, type Sink } from '../stream/stream.ts'
+import type { Sink } from '../stream/sink.ts'
+import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import { checkAgent } from './observe.ts'
 import type { RunHost } from './run.ts'
-import { RunCore } from './run-core.ts'
 
 /** Options of a nested run. */
 export interface NestedOptions {
@@ -109,7 +110,7 @@ const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { core: outer.core, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
+  const parent = { runId: outer.runId, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -119,6 +120,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     cancelling,
     depth: depth + 1,
     parent,
+    outer: outer.core,
   })
 }
 

@@ -1,13 +1,13 @@
 import type { Interrupt } from '../data/action.ts'
-import { type ErrorInfo, KernelError } from '../data/error.ts'
 import { type AgentEvent, byKernelAlone, type EventStamp, type Outcome, type RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
+import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import { type Message, textOf } from '../data/message.ts'
+import { CLOSING } from '../engine/abort-state.ts'
+import type { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
-import type { Sink } from '../stream/stream.ts'
-import { CLOSING } from './abort-state.ts'
-import type { RunCore } from './run-core.ts'
+import type { Sink } from '../stream/sink.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 

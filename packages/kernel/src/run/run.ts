@@ -1,13 +1,14 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { StartInput } from '../agent/start-input.ts'
+import type { Callback } from '../callback/callback.ts'
 import type { Clock } from '../context/clock.ts'
-import type { CancelMode, CancelRequest, RunContext } from '../context/context.ts'
+import type { RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
-import type { KernelError } from '../data/error.ts'
+import type { CancelMode, CancelRequest } from '../data/cancel.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { JsonObject } from '../data/json.ts'
-import type { ThreadRef } from '../store/store.ts'
-import type { Callback } from './callback.ts'
+import type { KernelError } from '../data/kernel-error.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 
 /**
  * A run: use `for await` for its events, `await` for its result, or both.

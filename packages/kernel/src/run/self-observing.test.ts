@@ -69,7 +69,14 @@ describe('an agent that observes itself', () => {
       await runNested(inner, input, call).catch((error: KernelError) => codes.push(error.code))
     })
     const events = await collect(startRun(root, input, { runId: 'R' }))
-    const stamp = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['root'], parentCallId: 'root-0' }
+    const stamp = {
+      runId: 'R/tool:0:0',
+      agentName: 'inner',
+      runPath: ['root'],
+      parentRunId: 'R',
+      parentCallId: 'root-0',
+      origin: 'root-0',
+    }
     expect(events.filter(({ type }) => type === 'custom')).toStrictEqual([
       { type: 'custom', ...stamp, name: 'hop', data: 'inner' },
     ])

@@ -1,17 +1,17 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import { readInput, type StartInput } from '../agent/start-input.ts'
+import { Listeners } from '../callback/listeners.ts'
 import { systemClock } from '../context/clock.ts'
 import type { RunContext } from '../context/context.ts'
-import { KernelContext } from '../context/kernel-context.ts'
 import { TrackedState } from '../context/state.ts'
-import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 import { checkOption, checkOptionNames, type OptionNames } from '../data/option.ts'
+import { KernelContext } from '../engine/kernel-context.ts'
+import { RunCore } from '../engine/run-core.ts'
 import { kernelRun } from './kernel-run.ts'
-import { Listeners, reportToConsole } from './listeners.ts'
 import { checkAgent } from './observe.ts'
 import type { Run, RunHost, RunSettings } from './run.ts'
-import { RunCore } from './run-core.ts'
 
 /**
  * Runs an agent: `run-start`, its events, exactly one `run-end`.
@@ -58,7 +58,7 @@ const ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', thread: 'session'
 function createCore(settings: RunSettings & RunHost, who: string): RunCore {
   // A host may have members of its own.
   if (!settings?.open && !settings?.around && !settings?.cancelling) checkOptionNames(who, settings, SETTINGS, ALIASES)
-  const { callbacks = [], clock = systemClock, report = reportToConsole, canInterrupt = false } = settings
+  const { callbacks = [], clock = systemClock, report, canInterrupt = false } = settings
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
   if (typeof runId !== 'string' || runId === '') {
@@ -74,6 +74,7 @@ function createCore(settings: RunSettings & RunHost, who: string): RunCore {
     cancelling: settings.cancelling?.bind(settings),
     depth: 0,
     parent: undefined,
+    outer: undefined,
   })
 }
 

@@ -1,17 +1,17 @@
-import {
-  type AgentEvent,
-  type AgentInput,
-  type Json,
-  type KernelError,
-  type Message,
-  notJson,
-  type RunInfo,
-  type ToolCallInput,
-  type ToolCallRecord,
-  type ToolCallResult,
-  type ToolEnd,
+import type {
+  AgentEvent,
+  AgentInput,
+  Json,
+  KernelError,
+  Message,
+  RunInfo,
+  ToolCallInput,
+  ToolCallRecord,
+  ToolCallResult,
+  ToolEnd,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { notJson } from '@troupe/kernel/kit'
 import type { KnownCall, RecordedRun } from './recorded-run.ts'
 import { type CommandSink, identityOf, type RunRecords } from './run-records.ts'
 

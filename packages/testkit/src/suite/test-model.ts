@@ -1,4 +1,5 @@
-import { type ChatModel, checkOptionNames, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, errorText, firstCause, shown } from '../fault.ts'
 import { demandNoListeners } from './listeners.ts'

@@ -1,19 +1,15 @@
 import {
   type AgentAction,
-  checkOptionNames,
   type Json,
   KernelError,
   type Part,
-  parseArguments,
   type RunContext,
   type Tool,
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
-  toJsonSchema,
-  toolMetas,
-  toolResult,
 } from '@troupe/kernel'
+import { checkOptionNames, parseArguments, toJsonSchema, toolMetas, toolResult } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, firstCause, shown } from '../fault.ts'
 import { jsonSchemaValidator } from '../validator.ts'

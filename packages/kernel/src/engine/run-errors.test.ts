@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { RunErrors } from './run-errors.ts'
 
 const make = () => new KernelError('MINE', 'agent: failed', { cause: new Error('inner') })

@@ -1,6 +1,7 @@
 import type { Clock } from '../context/clock.ts'
-import { KernelError } from '../data/error.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError } from '../data/kernel-error.ts'
+import { safeReport } from '../kit/safe-report.ts'
 import { type Callback, checkCallback, type RunInfo, type Span, type SpanHooks, type Spans } from './callback.ts'
 
 type Component = keyof Spans
@@ -23,7 +24,7 @@ export class Listeners {
   readonly #reported: Set<Callback> = new Set()
   #cancelHangCheck: (() => void) | undefined
 
-  constructor(callbacks: readonly Callback[], clock: Clock, report: (error: KernelError) => void) {
+  constructor(callbacks: readonly Callback[], clock: Clock, report?: (error: KernelError) => void) {
     for (const callback of callbacks) checkCallback(callback)
     this.callbacks = callbacks
     this.parts = callbacks.flatMap((callback) => {
@@ -31,7 +32,7 @@ export class Listeners {
       return run?.onPart ? [{ callback, run: run as PartListener['run'] }] : []
     })
     this.#clock = clock
-    this.#report = report
+    this.#report = safeReport(report)
   }
 
   part(info: RunInfo, event: AgentEvent): void {
@@ -107,23 +108,8 @@ export class Listeners {
     if (this.#reported.has(callback)) return
     this.#reported.add(callback)
     const { name } = callback
-    report(this.#report, KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
+    this.#report(KernelError.within(`callback ${name}: `, cause, 'CALLBACK_FAILED', { callback: name }))
   }
-}
-
-/** Reports an error; if the reporter throws, the error goes to the console. */
-export function report(sink: (error: KernelError) => void, error: KernelError): void {
-  try {
-    sink(error)
-  } catch {
-    reportToConsole(error)
-  }
-}
-
-/** Reports isolated failures where no `report` option is set. */
-export function reportToConsole(error: KernelError): void {
-  // biome-ignore lint/suspicious/noConsole: the last resort; a silent failure would be worse
-  console.error(error)
 }
 
 /** A span that at least one callback observes. */

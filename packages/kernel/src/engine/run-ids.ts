@@ -2,16 +2,24 @@ import type { EventStamp } from '../data/event.ts'
 import type { Message } from '../data/message.ts'
 import { CallIds } from './call-ids.ts'
 
+/** The tool call around a nested run. */
+export interface ParentCall {
+  readonly runId: string
+  readonly callId: string
+  readonly spanId: string
+  readonly origin: string
+}
+
 /** Generates the ids and stamps of one run. */
 export class RunIds {
   /** The messages before the run. */
   history: readonly Message[] = []
   readonly #runId: string
-  readonly #parent: { readonly callId: string; readonly origin: string } | undefined
+  readonly #parent: ParentCall | undefined
   #counters: Map<string, number> | undefined
   #calls: CallIds | undefined
 
-  constructor(runId: string, parent: { readonly callId: string; readonly origin: string } | undefined) {
+  constructor(runId: string, parent: ParentCall | undefined) {
     this.#runId = runId
     this.#parent = parent
   }
@@ -38,8 +46,8 @@ export class RunIds {
 
   stamp(agentName: string, runPath: readonly string[]): EventStamp {
     const runId = this.#runId
-    return this.#parent
-      ? { runId, agentName, runPath, parentCallId: this.#parent.callId }
-      : { runId, agentName, runPath }
+    if (!this.#parent) return { runId, agentName, runPath }
+    const { runId: parentRunId, callId: parentCallId, origin } = this.#parent
+    return { runId, agentName, runPath, parentRunId, parentCallId, origin }
   }
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../context/clock.ts'
-import { KernelError, read } from '../data/error.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError, read } from '../data/kernel-error.ts'
+import type { RunControl } from '../run/run.ts'
 import { remove } from './remove.ts'
-import type { RunControl } from './run.ts'
 
 /** How long a root run waits for its agent after an abort before it ends without it; nested runs wait less, so that they end first. */
 const GRACE_MS = 1_000

@@ -2,10 +2,10 @@ import type { AgentInput } from '../agent/agent.ts'
 import type { ModelRequest, ModelResult } from '../agent/model.ts'
 import type { ToolCallInput, ToolCallResult } from '../agent/tool.ts'
 import { checkHooks, methodsOf } from '../data/check-hooks.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import type { AgentEnd, AgentEvent, RunResult } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import { hint } from '../data/option.ts'
-import type { ThreadRef } from '../store/store.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 
 /** The component that a span observes, and its position in the run. */
 export interface RunInfo {

@@ -1,14 +1,14 @@
+import type { RunInfo, Span, Spans } from '../callback/callback.ts'
+import type { Listeners } from '../callback/listeners.ts'
 import type { AgentEvent } from '../data/event.ts'
-import type { ThreadRef } from '../store/store.ts'
-import type { RunInfo, Span, Spans } from './callback.ts'
-import type { Listeners } from './listeners.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import type { OpenEnd, OpenEnds } from './open-ends.ts'
 
 /** The run that the spans belong to. */
 interface SpannedRun {
   readonly runId: string
   readonly session: ThreadRef
-  readonly parent: { readonly core: { readonly runId: string }; readonly spanId: string } | undefined
+  readonly parent: { readonly runId: string; readonly spanId: string } | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
@@ -66,7 +66,7 @@ export class RunSpans {
       component,
       name,
       runId,
-      ...(parent && { parentRunId: parent.core.runId }),
+      ...(parent && { parentRunId: parent.runId }),
       spanId: `${runId}/${position}`,
       ...(parentSpanId !== undefined && { parentSpanId }),
       ...(callId !== undefined && { callId }),

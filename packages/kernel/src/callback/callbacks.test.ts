@@ -1,9 +1,20 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Agent, Callback, KernelError } from '../index.ts'
 import { say } from '../index.ts'
+import {
+  agentOf,
+  answer,
+  callOf,
+  fakeClock,
+  input,
+  never,
+  request,
+  talker,
+  toolCall,
+  typesOf,
+} from '../run/run.fixture.ts'
 import { openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
-import { agentOf, answer, callOf, fakeClock, input, never, request, talker, toolCall, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 

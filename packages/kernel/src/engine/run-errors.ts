@@ -1,4 +1,4 @@
-import { type ErrorInfo, KernelError } from '../data/error.ts'
+import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import { type Conclusion, conclude, type EarlyStop } from './conclude.ts'
 
 /**

@@ -1,32 +1,24 @@
+import type { Listeners } from '../callback/listeners.ts'
 import type { Clock } from '../context/clock.ts'
-import type { CancelMode } from '../context/context.ts'
 import type { TrackedState } from '../context/state.ts'
-import { KernelError } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
-import type { ThreadRef } from '../store/store.ts'
-import type { Sink } from '../stream/stream.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
+import type { Sink } from '../stream/sink.ts'
 import { AbortState } from './abort-state.ts'
 import type { Conclusion } from './conclude.ts'
-import type { Listeners } from './listeners.ts'
 import { OpenEnds } from './open-ends.ts'
 import { RunErrors } from './run-errors.ts'
-import { RunIds } from './run-ids.ts'
+import { type ParentCall, RunIds } from './run-ids.ts'
 import { RunSpans } from './run-spans.ts'
 
 /** The settings that a core is created with. */
 export type CoreSettings = Pick<
   RunCore,
-  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'parent'
+  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'parent' | 'outer'
 >
-
-/** The tool call around a nested run. */
-interface ParentCall {
-  readonly core: RunCore
-  readonly callId: string
-  readonly spanId: string
-  readonly origin: string
-}
 
 /** The parts of one run that all its contexts share. */
 export class RunCore {
@@ -38,6 +30,8 @@ export class RunCore {
   readonly cancelling: (() => CancelMode | undefined) | undefined
   readonly depth: number
   readonly parent: ParentCall | undefined
+  /** The run around a nested run. */
+  readonly outer: RunCore | undefined
   readonly abortState: AbortState
   readonly ids: RunIds
   readonly openEnds: OpenEnds = new OpenEnds()
@@ -54,7 +48,7 @@ export class RunCore {
   /** Whether the run has ended and refuses further events and spans. */
   ended = false
 
-  constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, parent }: CoreSettings) {
+  constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, parent, outer }: CoreSettings) {
     this.runId = runId
     this.session = session
     this.clock = clock
@@ -63,6 +57,7 @@ export class RunCore {
     this.cancelling = cancelling
     this.depth = depth
     this.parent = parent
+    this.outer = outer
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
     this.spans = listeners && new RunSpans(listeners, this.openEnds, this)
