@@ -85,11 +85,11 @@ export async function play(
   turns: Turns,
   options: Options = {},
   input: AgentInput | ResumeInfo = hello,
-  settings: RunSettings & RunHost = {},
+  { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'> = {},
 ): Promise<Played> {
   const model = scriptedModel(turns)
   const agent = chatModelAgent({ name: 'a', model, ...options })
-  const recording = await record(startRun(agent, input, { runId: 'R', ...settings }))
+  const recording = await record(startRun(agent, input, { runId: 'R', ...settings }, cancelling && { cancelling }))
   return played(recording, input, model.requests)
 }
 

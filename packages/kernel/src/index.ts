@@ -1,5 +1,6 @@
 export type { Additions, Agent, AgentInput, ResumeInfo, RunOptions } from './agent/agent.ts'
 export type { AgentFactory, AgentSpec } from './agent/agent-factory.ts'
+export { defineTool } from './agent/define-tool.ts'
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite } from './agent/handler.ts'
 export { BaseAgentHandler } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
@@ -18,7 +19,6 @@ export type {
   ToolMeta,
   ToolOutput,
 } from './agent/tool.ts'
-export { defineTool } from './agent/tool.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,

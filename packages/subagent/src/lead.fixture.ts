@@ -32,7 +32,7 @@ export interface LeadHarness {
   readonly reports: readonly KernelError[]
   readonly clock: FakeClock
   readonly registry: AgentRegistry
-  run(settings?: Partial<RunSettings & RunHost>): Promise<RunRecording>
+  run(settings?: RunSettings & Pick<RunHost, 'cancelling'>): Promise<RunRecording>
   /** Resumes as another process does: with new agents and the saved state as JSON. */
   resume(answers: Answers): Promise<RunRecording>
 }
@@ -79,9 +79,10 @@ export function leadHarness({ agents, scripts, invoke = false, ...options }: Lea
   let current = build()
   const runOnce = async (
     start: Parameters<typeof startRun>[1],
-    settings: Partial<RunSettings & RunHost>,
+    { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'>,
   ): Promise<RunRecording> => {
-    const run = startRun(current.lead, start, { runId: `R${++runs}`, canInterrupt: true, clock, ...settings })
+    const given = { runId: `R${++runs}`, canInterrupt: true, clock, ...settings }
+    const run = startRun(current.lead, start, given, cancelling && { cancelling })
     const recording = await record(run)
     const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
     history = history.concat(own.flatMap((event) => messageOf(event) ?? []))

@@ -5,7 +5,7 @@ import { checkOption } from './option.ts'
 
 describe('KernelError', () => {
   it('is recognised across duplicate installs, by code too', async () => {
-    const copy: typeof import('./kernel-error.ts') = await import(`./error.ts?${'copy'}`)
+    const copy: typeof import('./kernel-error.ts') = await import(`./kernel-error.ts?${'copy'}`)
     const foreign = new copy.KernelError('NOT_FOUND', 'thread: unknown')
     expect(foreign).not.toBeInstanceOf(KernelError)
     expect(KernelError.is(foreign)).toBe(true)

@@ -46,6 +46,12 @@ describe('an error of a run', () => {
     expect(errors.wasReported(error)).toBe(true)
   })
 
+  test('is not mistaken for a fresh one with the same text', () => {
+    const { errors, error } = failed()
+    expect(errors.wasReported(error)).toBe(true)
+    expect(errors.wasReported(make())).toBe(false)
+  })
+
   test('with another message or code was not reported', () => {
     const { errors } = failed()
     expect(errors.wasReported(new KernelError('MINE', 'agent: failed again'))).toBe(false)

@@ -32,11 +32,10 @@ export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunCo
     outer.core.abortState.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
     const stamp = outer.core.ids.stamp(agent.name, outer.runPath)
-    const write = (draft: EventDraft) => {
-      eventKind(draft)
-      return sink.write(stamped(draft, stamp))
-    }
-    return pipe(begin(agent, start, outer), sinkTo(sink, write))
+    return pipe(
+      begin(agent, start, outer),
+      sinkTo(sink, (draft: EventDraft) => sink.write(stampedOnce(draft, stamp))),
+    )
   })
 }
 
@@ -202,6 +201,14 @@ export function isSaidBy(
     (agentName ?? own.agentName) === own.agentName &&
     (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
   )
+}
+
+/** Stamps an event that its agent has not stamped; one with a stamp was checked when it got it. */
+function stampedOnce(draft: EventDraft, stamp: EventStamp): AgentEvent {
+  if (draft?.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined)
+    return draft as AgentEvent
+  eventKind(draft)
+  return stamped(draft, stamp)
 }
 
 /** Fills in the missing fields of a stamp. */
