@@ -14,6 +14,7 @@ export interface Example {
 }
 
 const PRELUDE = 'scripts/doc-examples.prelude.ts'
+const ENTRIES = entries()
 
 /** Names from outside that examples use; the package of the example has to depend on the library. */
 const LIBRARIES: ReadonlyMap<string, string> = new Map([
@@ -93,10 +94,9 @@ export function mistakesIn(examples: readonly Example[]): readonly string[] {
 
 /** The module of an example: imports on its first line, the code in a function. */
 function moduleOf({ file, code }: Example, namesOf: (file: string) => ReadonlySet<string>): string {
-  const all = entries()
   const ownFolder = file.split('/').slice(0, 2).join('/')
-  const own = all.filter(({ folder }) => folder === ownFolder)
-  const kernel = all.filter(({ folder }) => folder === 'packages/kernel')
+  const own = ENTRIES.filter(({ folder }) => folder === ownFolder)
+  const kernel = ENTRIES.filter(({ folder }) => folder === 'packages/kernel')
   const scope = [join(root, file), ...[...own, ...kernel].map((entry) => entry.file), join(root, PRELUDE)]
   const imports = [...new Set(code.match(/[A-Za-z_$][\w$]*/g))].map((name) => {
     const from = scope.find((path) => namesOf(path).has(name)) ?? LIBRARIES.get(name)
@@ -108,7 +108,7 @@ function moduleOf({ file, code }: Example, namesOf: (file: string) => ReadonlySe
 /** Reads the names that a file exports, types included. */
 function exportReader(examples: readonly Example[]): (file: string) => ReadonlySet<string> {
   const files = [...examples.map(({ file }) => file), PRELUDE].map((file) => join(root, file))
-  const program = ts.createProgram([...files, ...entries().map(({ file }) => file)], OPTIONS)
+  const program = ts.createProgram([...files, ...ENTRIES.map(({ file }) => file)], OPTIONS)
   const checker = program.getTypeChecker()
   const known = new Map<string, ReadonlySet<string>>()
   return (file) => {

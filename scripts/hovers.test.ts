@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const file = resolve(root, 'packages/kernel/src/hover.ts')
 const code = `
-import { defineTool } from './agent/tool.ts'
+import { defineTool } from './index.ts'
 import { startRun } from './run.ts'
 
 const look = defineTool({
