@@ -1,5 +1,5 @@
 import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
-import { sleep, untilAborted, withinTime } from '@troupe/kernel/kit'
+import { abortScope, sleep, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
 
@@ -112,8 +112,11 @@ async function waitFor(
 /** Waits for a time, or until the thread is free. */
 async function pause(clock: Clock, ms: number, signal: AbortSignal, freed?: Promise<void>): Promise<void> {
   if (!freed) return sleep(clock, ms, signal)
-  await untilAborted(
-    signal,
-    withinTime(clock, ms, freed, () => undefined),
-  )
+  const scope = abortScope(signal)
+  try {
+    await Promise.race([sleep(clock, ms, scope.signal), freed])
+  } finally {
+    scope.abort(undefined)
+    scope[Symbol.dispose]()
+  }
 }
