@@ -63,6 +63,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * Makes a translator for one run.
  * @example
  * const translator = eventTranslator({ threadId: 't1', runId: 'r1', input, state: thread.state })
+ * const writer = runWriter()
  * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
  */
 export function eventTranslator(options: TranslatorOptions): Translator {

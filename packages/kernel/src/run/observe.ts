@@ -24,7 +24,7 @@ import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
  * Contract: an error that the agent throws becomes one `error` event.
- * @example await pipe(observe(child, input, ctx.derive({ step: 'branch:0' })), sink)
+ * @example await pipe(observe(agent, { messages }, ctx.derive({ step: 'branch:0' })), sink)
  */
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
