@@ -1,4 +1,4 @@
-import { type AgentEvent, type Clock, type RunEnd, type TextDelta, type ToolEnd, textOf } from '@troupe/kernel'
+import { type AgentEvent, type Clock, type EventOf, textOf } from '@troupe/kernel'
 import picocolors from 'picocolors'
 
 /** The output of a transcript. */
@@ -73,7 +73,7 @@ class Transcript {
     }
   }
 
-  #text(event: TextDelta): void {
+  #text(event: EventOf<'text-delta'>): void {
     const margin = `${this.#margin(event)}  `
     const newLine = this.#open === undefined ? margin : `\n${margin}`
     const before = this.#open === event.messageId ? '' : newLine
@@ -89,7 +89,7 @@ class Transcript {
     this.#open = undefined
   }
 
-  #result(event: ToolEnd): void {
+  #result(event: EventOf<'tool-end'>): void {
     const { dim, green, red } = this.#colors
     const took = this.#clock.now() - (this.#calls.get(event.callId)?.startedAt ?? this.#startedAt)
     const [mark, style] = event.status === 'failed' ? ['✗', red] : ['←', green]
@@ -97,7 +97,7 @@ class Transcript {
     this.#line(event, `  ${mark} ${text} ${dim(`(${took} ms)`)}`, style)
   }
 
-  #summary(event: RunEnd): void {
+  #summary(event: EventOf<'run-end'>): void {
     const { dim, green, red } = this.#colors
     const { inputTokens, outputTokens } = event.usage
     const parts = [

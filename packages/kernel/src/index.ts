@@ -1,5 +1,6 @@
 export type { Additions, Agent, AgentInput, ResumeInfo, RunOptions } from './agent/agent.ts'
 export type { AgentFactory, AgentSpec } from './agent/agent-factory.ts'
+export { defineTool } from './agent/define-tool.ts'
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite } from './agent/handler.ts'
 export { BaseAgentHandler } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
@@ -18,7 +19,6 @@ export type {
   ToolMeta,
   ToolOutput,
 } from './agent/tool.ts'
-export { defineTool } from './agent/tool.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,
@@ -38,32 +38,7 @@ export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
 export type { CancelMode, CancelRequest } from './data/cancel.ts'
-export type {
-  ActionEvent,
-  AgentEnd,
-  AgentEvent,
-  AgentStart,
-  CustomEvent,
-  ErrorEvent,
-  EventDraft,
-  EventStamp,
-  FinishReason,
-  MessageEnd,
-  MessageStart,
-  Outcome,
-  ReasoningDelta,
-  RunEnd,
-  RunResult,
-  RunStart,
-  StateDelta,
-  TextDelta,
-  ToolCallDelta,
-  ToolCallEnd,
-  ToolCallStart,
-  ToolDelta,
-  ToolEnd,
-  ToolStart,
-} from './data/event.ts'
+export type { AgentEvent, EventDraft, EventOf, EventStamp, FinishReason, Outcome, RunResult } from './data/event.ts'
 export type { Awaitable, Json, JsonObject } from './data/json.ts'
 export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/kernel-error.ts'
 export { KernelError } from './data/kernel-error.ts'

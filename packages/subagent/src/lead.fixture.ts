@@ -1,4 +1,4 @@
-import type { AgentEvent, Answers, Json, KernelError, Message, ToolEnd, UserMessage } from '@troupe/kernel'
+import type { AgentEvent, Answers, EventOf, Json, KernelError, Message, UserMessage } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
 import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import {
@@ -20,7 +20,7 @@ type Script = Parameters<typeof scriptedModel>[0]
 /** The recording of one run. */
 export interface RunRecording extends Recording {
   /** The results of the lead's calls. */
-  readonly results: readonly ToolEnd[]
+  readonly results: readonly EventOf<'tool-end'>[]
   readonly statuses: readonly SubagentStatus[]
   /** Ids of the questions that are open. */
   readonly asked: readonly string[]
@@ -88,7 +88,7 @@ export function leadHarness({ agents, scripts, invoke = false, ...options }: Lea
     history = history.concat(own.flatMap((event) => messageOf(event) ?? []))
     for (const event of own)
       if (event.type === 'action' && event.action.type === 'interrupt') state = event.action.state ?? null
-    const results = own.filter((event): event is ToolEnd => event.type === 'tool-end')
+    const results = own.filter((event): event is EventOf<'tool-end'> => event.type === 'tool-end')
     return {
       ...recording,
       results,

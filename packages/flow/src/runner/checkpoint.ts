@@ -88,26 +88,23 @@ export async function checkAnswers(answers: Answers, open: readonly Interrupt[],
       const message = `resume: ${known}, ${got(id)}`
       throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
     }
-    const { expiresAt, responseSchema } = interrupt
-    if (expiresAt !== undefined && expiresAt <= now) {
-      throw new KernelError('INTERRUPT_EXPIRED', `resume: question ${id} has expired`, {
-        details: { id, expiresAt },
-      })
-    }
-    const broken = notJson(answer)
-    if (broken !== undefined) {
-      throw new KernelError(
-        'VALIDATION_FAILED',
-        `resume: the answer to ${id} is not plain JSON at ${broken || 'its root'}`,
-      )
-    }
-    if (responseSchema) await checkAnswer(id, answer, responseSchema)
+    await checkAnswer(interrupt, answer, now)
   }
 }
 
-async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interrupt['responseSchema']>): Promise<void> {
+async function checkAnswer({ id, expiresAt, responseSchema }: Interrupt, answer: Json, now: number): Promise<void> {
+  if (expiresAt !== undefined && expiresAt <= now) {
+    throw new KernelError('INTERRUPT_EXPIRED', `resume: question ${id} has expired`, { details: { id, expiresAt } })
+  }
+  const broken = notJson(answer)
+  if (broken !== undefined) {
+    throw new KernelError(
+      'VALIDATION_FAILED',
+      `resume: the answer to ${id} is not plain JSON at ${broken || 'its root'}`,
+    )
+  }
   try {
-    await validate(schema, answer, validateJsonSchema)
+    if (responseSchema) await validate(responseSchema, answer, validateJsonSchema)
   } catch (cause) {
     const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
     throw new KernelError(code, `resume: the answer to ${id} does not match its schema, ${message}`, {

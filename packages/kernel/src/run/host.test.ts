@@ -152,15 +152,17 @@ describe('a host', () => {
         seen.push('closed')
       }
       const run = startHosted(talking, input, { clock, open: async () => ({ close }) })
-      const iterator = way === 'awaits' ? undefined : run[Symbol.asyncIterator]()
-      if (way === 'leaves') await iterator?.next()
-      const over = async () => {
-        if (way === 'leaves') await iterator?.return?.()
-        if (way === 'awaits') await settled(run)
-        if (way === 'reads') while (!(await iterator?.next())?.done);
-        seen.push('over')
+      const leave = async () => {
+        const iterator = run[Symbol.asyncIterator]()
+        await iterator.next()
+        await iterator.return?.()
       }
-      const done = over()
+      const ways: Record<string, () => Promise<unknown>> = {
+        awaits: () => settled(run),
+        reads: () => collect(run),
+        leaves: leave,
+      }
+      const done = ways[way]?.().then(() => seen.push('over'))
       await idle()
       gate.resolve()
       await done

@@ -1,6 +1,6 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { RunContext } from '../context/context.ts'
-import type { AgentEvent, EventStamp, RunEnd, RunResult } from '../data/event.ts'
+import type { AgentEvent, EventOf, EventStamp, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import { KernelError } from '../data/kernel-error.ts'
 import { internals, type KernelContext } from '../engine/kernel-context.ts'
@@ -116,7 +116,7 @@ export class RunExecution {
   async #record(
     out: Sink<AgentEvent>,
     state: JsonObject | undefined,
-  ): Promise<{ result: RunResult<Json>; end: RunEnd }> {
+  ): Promise<{ result: RunResult<Json>; end: EventOf<'run-end'> }> {
     const { core, agent, start, context } = this.#parts
     const recorder = new RunRecorder(core, out)
     const span = core.spans?.open('run', agent.name, 'run', start)
@@ -136,7 +136,7 @@ export class RunExecution {
     const result = recorder.finish(thrown, this.#stamp)
     // Each message had an event of its own.
     const { messages: _, ...rest } = result
-    const end: RunEnd = { type: 'run-end', ...this.#stamp, ...rest }
+    const end: EventOf<'run-end'> = { type: 'run-end', ...this.#stamp, ...rest }
     core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
