@@ -85,6 +85,13 @@ export default {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
+      name: 'no-type-cycles',
+      comment: 'Outside the packages types do not point back either.',
+      severity: 'error',
+      from: { path: '^(apps|bench|examples|tests)/' },
+      to: { circular: true },
+    },
+    {
       name: 'resolvable',
       comment: 'What cannot be found cannot be judged.',
       severity: 'error',

@@ -81,6 +81,13 @@ describe('layering', () => {
     ['apps-share-setup-only', { 'apps/setup/src/index.ts': "import '../../console/src/main.ts'\n" }],
     ['setup-knows-no-container', { 'apps/setup/src/index.ts': "import 'awilix'\n" }],
     ['no-cycles', { 'packages/flow/src/a.ts': "import './b.ts'\n", 'packages/flow/src/b.ts': "import './a.ts'\n" }],
+    [
+      'no-type-cycles',
+      {
+        'apps/console/src/a.ts': "import type { B } from './b.ts'\nexport type A = B\n",
+        'apps/console/src/b.ts': "import type { A } from './a.ts'\nexport type B = A[]\n",
+      },
+    ],
     ['resolvable', { 'packages/flow/src/index.ts': "import 'nowhere'\n" }],
   ])('%s bites: %o', (rule, files) => {
     plant(files)
