@@ -20,8 +20,8 @@ function digits(value) {
 const times = (ratio) => `${ratio < 2 ? ratio.toFixed(2) : digits(ratio)}x`
 
 /**
- * One row: what each side took, and whether ours keeps the budget, if there is one. `values(side)` is one number a repetition, or why
- * there is none.
+ * Makes one row: the figure of each side, and whether ours holds the budget, if there is one. `values(side)` is one number per repetition,
+ * or a string that says why there is none.
  */
 function row({ name, unit, budget, limit = 0, cap, values, toLoop }) {
   const seen = Object.fromEntries(Object.keys(sides).map((side) => [side, values(side)]))
@@ -51,7 +51,7 @@ function row({ name, unit, budget, limit = 0, cap, values, toLoop }) {
   }
 }
 
-/** All rows of the tables. */
+/** Makes all rows of the tables. */
 export function compare({ rounds, sizes }) {
   const of = (id) => (side) => {
     const values = rounds.map((round) => round[side][id])

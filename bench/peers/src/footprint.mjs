@@ -4,11 +4,11 @@ import { join } from 'node:path'
 
 const here = join(import.meta.dirname, '..')
 
-/** Where Troupe is installed for the bench. */
+/** The folder in which Troupe is installed for the bench. */
 export const troupeFolder = join(here, 'node_modules/.cache/troupe')
 const shell = process.platform === 'win32'
 
-/** Bytes of the files of one package, without those of the packages inside it. */
+/** The size of one package in bytes, without the packages inside it. */
 function bytes(folder) {
   let sum = 0
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
@@ -19,7 +19,7 @@ function bytes(folder) {
   return sum
 }
 
-/** Where Node would find a dependency of the package at a place in the lockfile. */
+/** The path in the lockfile at which Node finds a dependency of a package. */
 function placeOf(packages, from, name) {
   for (let at = from; ; ) {
     const place = `${at ? `${at}/` : ''}node_modules/${name}`
@@ -30,7 +30,7 @@ function placeOf(packages, from, name) {
   }
 }
 
-/** Size and number of what these packages need, themselves among them, of what is installed in a folder. */
+/** Counts the installed packages that these packages need, including themselves, and their size. */
 export function installed(folder, names) {
   const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
   const seen = new Set()
@@ -48,7 +48,7 @@ export function installed(folder, names) {
   return { packages: present.length, mb: present.reduce((sum, place) => sum + bytes(join(folder, place)), 0) / 1e6 }
 }
 
-/** Packs what we would publish and installs it into an empty folder: in the workspace a built package would find the sources of others. */
+/** Packs our packages as for a release and installs them into an empty folder, because inside the workspace they would use each other's sources. */
 export function installTroupe(names) {
   rmSync(troupeFolder, { recursive: true, force: true })
   mkdirSync(troupeFolder, { recursive: true })
@@ -66,7 +66,7 @@ export function installTroupe(names) {
   })
 }
 
-/** Milliseconds by the wall clock to import what a side needs, in a fresh process. */
+/** Measures the wall-clock milliseconds to import the packages of a side in a fresh process. */
 export function importTime(imports, env) {
   const probe = `const start = performance.now()
 for (const name of ${JSON.stringify(imports)}) await import(name)

@@ -12,14 +12,14 @@ function lastLine(args) {
   return JSON.parse(out.trim().split('\n').at(-1))
 }
 
-/** What a side imports and needs installed; asked in another process, so that this one loads no framework. */
+/** The imports and packages of a side; read in another process, so that this one loads no framework. */
 function needsOf(name) {
   const probe = `const { imports, packages } = await import('./src/sides/${name}.mjs')
 process.stdout.write('\\n' + JSON.stringify({ imports, packages }), () => process.exit(0))`
   return lastLine(['--input-type=module', '--eval', probe])
 }
 
-/** Every side in fresh processes, again and again, each time another one first; `save` gets what there is after each repetition. */
+/** Measures every side in fresh processes, in several repetitions that start with another side each; `save` gets the results after each repetition. */
 export function measureAll({ repetitions, times, save }) {
   installTroupe(['@troupe/kernel', '@troupe/chat-model', '@troupe/flow'])
   const names = Object.keys(sides)

@@ -1,8 +1,8 @@
 import { done } from './script.mjs'
 
 /**
- * Main-thread CPU of one time through the work, in microseconds: warm-up first, then one round that is long beside the 4 ms that the
- * clock can tell apart. All of it is checked.
+ * Measures the main-thread CPU of doing the work once, in microseconds: a warm-up, then one round that is much longer than the 4 ms
+ * resolution of the clock. The results are checked.
  */
 export async function measure(work, expected, { warmMs, roundMs }) {
   let warmed = 0
@@ -17,12 +17,12 @@ export async function measure(work, expected, { warmMs, roundMs }) {
   for (;;) {
     const us = await cpu(work, expected, enough)
     if (us >= roundMs * 950) return us / enough
-    // It is warmer than it was.
+    // The work is faster now than during the warm-up, so the round was too short.
     enough = Math.ceil(enough * Math.max(1.2, (roundMs * 1_100) / Math.max(us, 1_000)))
   }
 }
 
-/** Main-thread CPU, in microseconds, of doing the work so many times. Throws if the work was not done. */
+/** Measures the main-thread CPU of doing the work this number of times, in microseconds. Throws if the work was not done. */
 export async function cpu(work, expected, times) {
   Object.assign(done, { modelCalls: 0, toolCalls: 0, deltas: 0 })
   const before = process.threadCpuUsage()

@@ -1,5 +1,5 @@
 /**
- * Where Troupe's time goes: `node bench/peers/src/profile.mjs <workload> [times]` prints the share of each package in a CPU profile.
+ * Shows where Troupe spends its time: `node bench/peers/src/profile.mjs <workload> [times]` prints the share of each package in a CPU profile.
  * The workloads are those of workloads.mjs by id, and `concurrent` for the first burst of a fresh process. Needs one run of bench:peers before.
  */
 import { Session } from 'node:inspector/promises'

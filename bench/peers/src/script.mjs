@@ -1,4 +1,4 @@
-/** What every fake model says, and the count of what was really done. */
+/** The script of every fake model, and the counts of what was really done. */
 export const WORD = 'word '
 export const ARGS = { a: 1, b: 2 }
 export const ARGS_JSON = JSON.stringify(ARGS)
@@ -8,26 +8,26 @@ export const DELTAS = 5_000
 export const PRIOR = 1_000
 export const STEPS = 10
 
-/** Contract: models and tools count themselves here, consumers the deltas they saw. The worker checks it after every round. */
+/** Contract: models and tools count their calls here, consumers count the deltas. The worker checks the counts after every round. */
 export const done = { modelCalls: 0, toolCalls: 0, deltas: 0 }
 
-/** The one tool. */
+/** The only tool. */
 export function add({ a, b }) {
   done.toolCalls++
   return String(a + b)
 }
 
-/** The content of the nth of the prior messages, which user and assistant wrote in turn. */
+/** The content of the nth prior message; user and assistant alternate. */
 export const priorContent = (i) => `Message ${i}.`
 
-/** Says who wrote it. */
+/** Whether the user wrote the nth prior message. */
 export const byUser = (i) => i % 2 === 0
 
 /** A list of prior messages, made by `message(content, isUser, index)`. */
 export const priorMessages = (length, message) =>
   Array.from({ length }, (_, i) => message(priorContent(i), byUser(i), i))
 
-/** How many items at the end of a history are tool results since the user spoke. */
+/** Counts the tool results since the last message of the user. */
 export function resultsSince(messages, isResult, isUser) {
   let results = 0
   for (let i = messages.length - 1; i >= 0 && !isUser(messages[i]); i--) if (isResult(messages[i])) results++

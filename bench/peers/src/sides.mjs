@@ -1,4 +1,4 @@
-/** Who is measured; the name of the file in sides/, and what the table calls it. */
+/** The measured sides: the name of the file in sides/, and the name in the tables. */
 export const sides = {
   'hand-written': 'hand-written',
   troupe: 'Troupe',
@@ -9,7 +9,7 @@ export const sides = {
   adk: 'ADK',
 }
 
-/** Read when the packages are loaded: no tracing, no telemetry, no network. */
+/** Variables that packages read when they are loaded: no tracing, no telemetry, no network. */
 export const quiet = {
   DO_NOT_TRACK: '1',
   LANGCHAIN_TRACING_V2: 'false',

@@ -1,4 +1,4 @@
-/** Measures one side in this process and prints JSON: `worker.mjs <side> <sequence|concurrent> <times>`. Started by run.mjs. */
+/** Measures one side in this process and prints JSON: `worker.mjs <side> <sequence|concurrent> <times>`. run.mjs starts it. */
 import { cpu, measure } from './measure.mjs'
 import { concurrent, workloads } from './workloads.mjs'
 
@@ -9,7 +9,7 @@ const results = {}
 if (part === 'concurrent') {
   const many = concurrent.work(side)
   results.concurrent = (await cpu(many, concurrent.expected, 1)) / 1_000
-  // In kilobytes, on every system.
+  // Kilobytes on every system.
   results.peakMb = process.resourceUsage().maxRSS / 1_024
   const { warmMs, roundMs } = JSON.parse(times)
   results.warm = (await measure(many, concurrent.expected, { warmMs: 5 * warmMs, roundMs })) / 1_000
@@ -24,5 +24,5 @@ if (part === 'concurrent') {
     results[id] = ((await measure(made, expected, JSON.parse(times))) - base) / units
   }
 }
-// Some frameworks leave timers behind.
+// Some frameworks leave timers running.
 process.stdout.write(`\n${JSON.stringify(results)}\n`, () => process.exit(0))

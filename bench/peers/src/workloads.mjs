@@ -1,9 +1,9 @@
 import { CONCURRENT, DELTAS, PRIOR, STEPS, WORD } from './script.mjs'
 
 /**
- * What is measured. `work(side)` makes it for one side, or says as a string why that side has no such thing; once through it is
- * `units` units and does what `expected` says. `cap` is the budget in the unit of the row, `reference` the hand-written figure it was set
- * beside: their quotient is the budget as a ratio.
+ * The workloads. `work(side)` returns the work of one side, or a string that says why the side cannot do it. Doing the work once is `units`
+ * units and must give the counts in `expected`. `cap` is the budget in the unit of the row, and `reference` is the figure of the hand-written
+ * side when the budget was set: their quotient is the budget as a ratio.
  */
 export const workloads = [
   {
@@ -71,7 +71,7 @@ export const workloads = [
     name: 'each prior message, per run',
     unit: 'µs',
     units: PRIOR,
-    // What a run on many messages costs more than the run on one.
+    // The additional cost of a run on many messages, compared to a run on one.
     less: (side) => side.invoke({}),
     work: (side) => side.invoke({ prior: PRIOR }),
     expected: { text: WORD, modelCalls: 1, toolCalls: 0, deltas: 0 },
@@ -80,7 +80,7 @@ export const workloads = [
   },
 ]
 
-/** Measured in a process of its own, which does it first of all, and once more when it is warm. */
+/** Measured in a fresh process, first cold and then once more warm. */
 export const concurrent = {
   name: '1,000 concurrent three-tool runs, CPU',
   work(side) {

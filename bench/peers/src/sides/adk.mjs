@@ -66,7 +66,7 @@ async function lastText(events) {
   return text
 }
 
-/** Hands out a session with the same prior events to every run, and copies none of them. */
+/** Gives every run a session with the same prior events, without copying them. */
 class PriorSessions extends InMemorySessionService {
   #events
   constructor(events) {

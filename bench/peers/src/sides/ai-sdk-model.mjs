@@ -1,4 +1,4 @@
-/** A fake model in the interface of the AI SDK, version 4, which Mastra speaks too. */
+/** A fake model in the interface of the AI SDK, version 4, which Mastra uses too. */
 import { ARGS_JSON, done, resultsSince, WORD } from '../script.mjs'
 
 const usage = {
@@ -25,7 +25,7 @@ function* partsOf(results, steps, deltas) {
   yield { type: 'finish', finishReason: STOP, usage }
 }
 
-/** A stream that holds all parts from the start. */
+/** A stream that has all parts from the start. */
 function readable(parts) {
   return new ReadableStream({
     start(controller) {

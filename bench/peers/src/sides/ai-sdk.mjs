@@ -41,4 +41,4 @@ export function stream({ steps = 0, deltas = 1 }) {
   }
 }
 
-export const transfer = 'has sub-agents as tools, which give the word back; no transfer'
+export const transfer = 'has sub-agents as tools, which return to their caller, but no transfer'

@@ -1,4 +1,4 @@
-/** What one would write without a framework: the model, the tools, and again; an async generator where it streams. */
+/** The loop that one would write without a framework: call the model, run the tools, repeat; an async generator where it streams. */
 import { ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 
 const isResult = ({ role }) => role === 'tool'
@@ -72,20 +72,20 @@ async function* streamed(chat, history) {
   }
 }
 
-/** Whom the model names gets the word and sees what was said. */
-async function handedOver(models, first, history) {
+/** The agent that the model names continues, with the history as context. */
+async function transferLoop(models, first, history) {
   const messages = history.slice()
   const { signal } = new AbortController()
   let tokens = 0
-  for (let speaker = first; ; ) {
-    const { text, toolCalls, usage } = await models[speaker].generate({ instruction, messages, tools, signal })
+  for (let agent = first; ; ) {
+    const { text, toolCalls, usage } = await models[agent].generate({ instruction, messages, tools, signal })
     tokens += usage.inputTokens + usage.outputTokens
     const [call] = toolCalls
     if (!call) return { text, tokens }
-    const said = `For context: [${speaker}] called tool: \`${call.name}\` with arguments: ${call.arguments}.`
+    const said = `For context: [${agent}] called tool: \`${call.name}\` with arguments: ${call.arguments}.`
     messages.push({ role: 'user', content: said })
-    messages.push({ role: 'user', content: `For context: [${speaker}] \`${call.name}\` tool returned.` })
-    speaker = JSON.parse(call.arguments).agent_name
+    messages.push({ role: 'user', content: `For context: [${agent}] \`${call.name}\` tool returned.` })
+    agent = JSON.parse(call.arguments).agent_name
   }
 }
 
@@ -125,5 +125,5 @@ export function transfer() {
   }
   const models = { router, specialist: model(0, 1) }
   const history = [{ role: 'user', content: QUESTION }]
-  return async () => (await handedOver(models, 'router', history)).text
+  return async () => (await transferLoop(models, 'router', history)).text
 }

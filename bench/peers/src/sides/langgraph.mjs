@@ -84,7 +84,7 @@ export function stream({ steps = 0, deltas = 1 }) {
 }
 
 export function transfer() {
-  const handOver = tool(
+  const transferTool = tool(
     (_, { toolCall, state }) => {
       const result = new ToolMessage({ content: 'ok', tool_call_id: toolCall.id, name: 'transfer_to_specialist' })
       return new Command({
@@ -93,11 +93,11 @@ export function transfer() {
         update: { messages: [...state.messages, result] },
       })
     },
-    { name: 'transfer_to_specialist', description: 'Hands over.', schema: z.object({}) },
+    { name: 'transfer_to_specialist', description: 'Transfers.', schema: z.object({}) },
   )
   const router = createAgent({
     model: new Model(1, 1, { name: 'transfer_to_specialist', args: {} }),
-    tools: [handOver],
+    tools: [transferTool],
     name: 'router',
   })
   const specialist = createAgent({ model: new Model(0, 1), tools: [], name: 'specialist' })

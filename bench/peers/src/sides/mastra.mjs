@@ -1,4 +1,4 @@
-/** Mastra: an `Agent` of its own, without a `Mastra` instance, memory or observability, on the model interface of the AI SDK. */
+/** Mastra: an `Agent` without a `Mastra` instance, memory or observability, on the model interface of the AI SDK. */
 import { Agent } from '@mastra/core/agent'
 import { createTool } from '@mastra/core/tools'
 import { z } from 'zod'
@@ -42,4 +42,4 @@ export function stream({ steps = 0, deltas = 1 }) {
   }
 }
 
-export const transfer = 'has sub-agents as tools, which give the word back; no transfer'
+export const transfer = 'has sub-agents as tools, which return to their caller, but no transfer'

@@ -1,4 +1,4 @@
-/** OpenAI Agents: `Runner.run` with tracing disabled and a `Model` of its own. */
+/** OpenAI Agents: `Runner.run` with tracing disabled and a fake `Model`. */
 import { Agent, Runner, setTracingDisabled, tool, Usage } from '@openai/agents'
 import { ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 

@@ -101,7 +101,7 @@ describe('工具合并策略: names that are taken', () => {
     expect(client.pending).toEqual([])
   })
 
-  test('transfer_to_agent stays what it is, also where there is nobody to hand over to', async () => {
+  test('transfer_to_agent stays what it is, also where there is no agent to transfer to', async () => {
     const mine = { ...PICK, name: 'transfer_to_agent' }
     const [, makeStore] = STORES[0] as (typeof STORES)[0]
     await using store = makeStore()

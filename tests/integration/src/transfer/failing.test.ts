@@ -107,7 +107,7 @@ describe('what has changed meanwhile', () => {
               {
                 name: 'lends',
                 beforeAgent: (_, config) =>
-                  void config.tools.push(...tools.map((lent) => ({ tool: lent, returnDirectly: false }))),
+                  void config.tools.push(...tools.map((tool) => ({ tool, returnDirectly: false }))),
               },
             ],
           },

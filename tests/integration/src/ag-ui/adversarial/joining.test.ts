@@ -137,7 +137,7 @@ describe('names that are taken', () => {
   })
 })
 
-describe('whoever listens to errors', () => {
+describe('a listener to errors', () => {
   it('may throw, and requests are answered all the same', async () => {
     const { agent } = scripted(['Hi.'])
     await using served = await serve(agent, {
