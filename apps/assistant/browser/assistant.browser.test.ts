@@ -54,7 +54,7 @@ describe('a visitor', () => {
     await inside.getByText('read_file').waitFor()
     await visitor.idle()
     expect(await inside.getAttribute('data-status')).toBe('done')
-    expect(await visitor.log()).toMatch(/is declared here:\s+src\/agent\/tool\.ts:\d+/)
+    expect(await visitor.log()).toMatch(/is declared here:\s+src\/agent\/define-tool\.ts:\d+/)
     expect(visitor.complaints).toEqual([])
   })
 
