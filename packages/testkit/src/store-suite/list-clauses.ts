@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import { advised, anna, ben, codeOf, hold, type StoreScenes, said, TTL, upTo } from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, ben, codeOf, hold, said, TTL, upTo } from './store-samples.ts'
 
 /** Pages, lists and what maintenance finds. */
-export const listScenes: StoreScenes = {
+export const listClauses: StoreClauses = {
   ...advised(
     'Sort by seq, apply `after`, `newestFirst` and `limit` (1 to 1000, 100 by default), and refuse other pages with VALIDATION_FAILED.',
     {

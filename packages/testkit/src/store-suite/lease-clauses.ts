@@ -1,24 +1,11 @@
 import { KernelError } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { expect } from 'vitest'
-import {
-  advised,
-  anna,
-  call,
-  codeOf,
-  finish,
-  hold,
-  refusals,
-  runOf,
-  type StoreScenes,
-  start,
-  statuses,
-  TTL,
-  upTo,
-} from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, call, codeOf, finish, hold, refusals, runOf, start, statuses, TTL, upTo } from './store-samples.ts'
 
 /** Who may write to a thread. */
-export const leaseScenes: StoreScenes = {
+export const leaseClauses: StoreClauses = {
   ...advised(
     'Take a lease in one step: if one is held (expiresAt later than clock.now()), fail with THREAD_BUSY, retryable, details { runId, expiresAt }; draw tokens from one counter that never goes back.',
     {

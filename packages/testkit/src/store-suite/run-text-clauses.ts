@@ -1,8 +1,9 @@
 import { expect } from 'vitest'
-import { AWKWARD, advised, refusals, runOf, type StoreScenes, textAt, withRun } from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { AWKWARD, refusals, runOf, textAt, withRun } from './store-samples.ts'
 
 /** The text of a run, as far as it has come. */
-export const runTextScenes: StoreScenes = {
+export const runTextClauses: StoreClauses = {
   ...advised(
     'Keep text up to `offset` and put the new text there; an offset beyond the end is refused. Count UTF-16 units, as JavaScript does.',
     {

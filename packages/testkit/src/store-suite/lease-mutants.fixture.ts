@@ -1,5 +1,5 @@
 import { type CancelMode, KernelError } from '@troupe/kernel'
-import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.ts'
+import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixture.ts'
 
 /** Stores that are wrong about leases. */
 export const leaseMutants: readonly StoreMutant[] = [

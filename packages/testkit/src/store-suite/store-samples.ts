@@ -10,33 +10,6 @@ import {
   type ToolCallRecord,
   type Usage,
 } from '@troupe/kernel'
-import type { FakeClock } from '../fake-clock.ts'
-
-/** What a clause of the store suite plays on: a fresh store, its clock, and a thread of anna's that nobody has opened yet. */
-export interface StoreStage {
-  readonly store: Store
-  readonly clock: FakeClock
-  readonly ref: ThreadRef
-  /** Another store on the same data. Contract: for clauses of stores that keep what they are given. */
-  readonly reopen: () => Promise<Store>
-}
-
-/** One clause of the store suite, and what the store's author does if it does not hold. */
-export interface StoreScene {
-  readonly todo: string
-  readonly play: (stage: StoreStage) => Promise<void>
-}
-
-/** Clauses of the store suite by their names. */
-export type StoreScenes = { readonly [name: string]: StoreScene }
-
-/** Clauses that fail for the same reason and are mended in the same place. */
-export function advised(
-  todo: string,
-  scenes: { readonly [name: string]: (stage: StoreStage) => Promise<void> },
-): StoreScenes {
-  return Object.fromEntries(Object.entries(scenes).map(([name, play]) => [name, { todo, play }]))
-}
 
 /** How long leases are in the suite. */
 export const TTL = 30_000

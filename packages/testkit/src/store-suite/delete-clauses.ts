@@ -1,23 +1,11 @@
 import { expect } from 'vitest'
-import {
-  advised,
-  anna,
-  call,
-  codeOf,
-  collect,
-  finish,
-  hold,
-  logged,
-  type StoreScenes,
-  said,
-  start,
-  TTL,
-} from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, call, codeOf, collect, finish, hold, logged, said, start, TTL } from './store-samples.ts'
 
 const usage = { inputTokens: 1, outputTokens: 1 }
 
 /** Forgetting a conversation. */
-export const deleteScenes: StoreScenes = {
+export const deleteClauses: StoreClauses = {
   ...advised('Delete the thread with all that hangs on it in one transaction, and tell whether there was one.', {
     'deleting what is not there is false': async ({ store, ref }) => {
       expect(await store.threads.delete(ref)).toBe(false)

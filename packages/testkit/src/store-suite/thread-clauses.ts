@@ -1,12 +1,13 @@
 import type { Json, JsonObject } from '@troupe/kernel'
 import { expect } from 'vitest'
-import { AWKWARD, advised, anna, ben, codeOf, hold, type StoreScenes, said, TTL, upTo } from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { AWKWARD, anna, ben, codeOf, hold, said, TTL, upTo } from './store-samples.ts'
 
 const checkpoint = { format: 1, runId: 'run-1', agentName: 'agent', interrupts: [], state: { turn: 2 } }
 const openCall = { callId: 'call-1', name: 'weather', agentName: 'agent' }
 
 /** Conversations: opening, committing, reading, listing. */
-export const threadScenes: StoreScenes = {
+export const threadClauses: StoreClauses = {
   ...advised(
     'Let open make the thread and its seq in one step (one transaction, or insert-or-nothing), and read what nobody opened as absent.',
     {

@@ -1,7 +1,7 @@
 import type { RecordCommand, ToolCallRecord } from '@troupe/kernel'
 import { expect } from 'vitest'
+import { advised, type StoreClauses } from './store-clauses.ts'
 import {
-  advised,
   anna,
   ben,
   call,
@@ -10,17 +10,16 @@ import {
   hold,
   refusals,
   runOf,
-  type StoreScenes,
   start,
   statuses,
   textAt,
   upTo,
   used,
   withRun,
-} from './store-stage.ts'
+} from './store-samples.ts'
 
 /** Runs as rows. */
-export const recordScenes: StoreScenes = {
+export const recordClauses: StoreClauses = {
   ...advised(
     'Refuse ({ refused: true }, no error) what belongs to no open thread or to a run of another thread; number runs by thread without gaps, in one step.',
     {

@@ -1,9 +1,9 @@
 import { KernelError, type Store } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { demand, errorText } from '../fault.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
 import {
   AWKWARD,
-  advised,
   anna,
   ben,
   call,
@@ -14,12 +14,11 @@ import {
   logged,
   refusals,
   runOf,
-  type StoreScenes,
   said,
   start,
   TTL,
   used,
-} from './store-stage.ts'
+} from './store-samples.ts'
 
 const checkpoint = { format: 1, runId: 'run-1', agentName: 'agent', interrupts: [], state: { turn: 2 } }
 
@@ -40,7 +39,7 @@ async function allOf(store: Store): Promise<unknown> {
 }
 
 /** What is there after the store was closed and opened again. */
-export const reopenScenes: StoreScenes = {
+export const reopenClauses: StoreClauses = {
   ...advised(
     'Write every change to where the data is kept before its promise resolves, and read all of it when the store is opened: counters, leases, cancels and what was deleted, too.',
     {
@@ -130,7 +129,7 @@ export const reopenScenes: StoreScenes = {
 }
 
 /** A store that one instance has to itself. */
-export const exclusiveScenes: StoreScenes = {
+export const exclusiveClauses: StoreClauses = {
   ...advised(
     "Refuse a second instance with a KernelError (STORE_BUSY) when it is opened or first used, or say keeps: 'for-many-instances' and let it see what the first writes.",
     {

@@ -1,8 +1,8 @@
 import { expect } from 'vitest'
 import type { FakeClock } from '../fake-clock.ts'
 import { Fault } from '../fault.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
 import {
-  advised,
   anna,
   call,
   codeOf,
@@ -12,14 +12,13 @@ import {
   logged,
   refusals,
   runOf,
-  type StoreScenes,
   said,
   start,
   statuses,
   TTL,
   upTo,
   used,
-} from './store-stage.ts'
+} from './store-samples.ts'
 
 /** How long a follower may take to hear of what another instance wrote. */
 const HEARD_WITHIN_MS = 4_000
@@ -40,7 +39,7 @@ async function heard<T>(clock: FakeClock, what: string, work: Promise<T>): Promi
 }
 
 /** Two stores on the same data, as two processes have them. */
-export const pairScenes: StoreScenes = {
+export const pairClauses: StoreClauses = {
   ...advised(
     'Decide every write where the data is kept (one transaction, one conditional statement), not by what this instance has in memory, and read what others may have changed anew.',
     {

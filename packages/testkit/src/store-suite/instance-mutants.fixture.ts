@@ -1,7 +1,7 @@
 import type { Clock, Store, Thread } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { sharedMemory } from './shared-memory.fixture.ts'
-import { gap, keyOf } from './store-mutant.ts'
+import { gap, keyOf } from './store-mutant.fixture.ts'
 import type { OpenedStore } from './test-store.ts'
 
 /** A store that is wrong about its data when it is opened again, or beside another. */

@@ -1,24 +1,14 @@
 import type { ToolCallRecord } from '@troupe/kernel'
 import { expect } from 'vitest'
-import {
-  AWKWARD,
-  advised,
-  anna,
-  call,
-  finish,
-  refusals,
-  type StoreScenes,
-  start,
-  statuses,
-  withRun,
-} from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { AWKWARD, anna, call, finish, refusals, start, statuses, withRun } from './store-samples.ts'
 
 type Status = ToolCallRecord['status']
 const OPEN: readonly Status[] = ['running', 'awaiting', 'interrupted']
 const SETTLED: readonly Status[] = ['complete', 'failed', 'unknown']
 
 /** Tool calls as rows. */
-export const toolCallScenes: StoreScenes = {
+export const toolCallClauses: StoreClauses = {
   ...advised('Keep one row per thread and callId, in the order of the first write, with every field as it was given.', {
     'a call comes back as it was written': async ({ store, ref }) => {
       await withRun(store, ref)

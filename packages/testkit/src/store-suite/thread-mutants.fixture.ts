@@ -1,5 +1,5 @@
 import type { Owner, Page, Store, ThreadRef } from '@troupe/kernel'
-import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.ts'
+import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixture.ts'
 
 /** Stores that are wrong about threads. */
 export const threadMutants: readonly StoreMutant[] = [

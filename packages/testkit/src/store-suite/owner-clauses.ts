@@ -1,24 +1,12 @@
 import type { ThreadRef } from '@troupe/kernel'
 import { expect } from 'vitest'
-import {
-  advised,
-  anna,
-  ben,
-  call,
-  codeOf,
-  hold,
-  logged,
-  type StoreScenes,
-  said,
-  start,
-  statuses,
-  TTL,
-} from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, ben, call, codeOf, hold, logged, said, start, statuses, TTL } from './store-samples.ts'
 
 const usage = { inputTokens: 1, outputTokens: 2 }
 
 /** Foreign looks the same as absent. */
-export const ownerScenes: StoreScenes = {
+export const ownerClauses: StoreClauses = {
   ...advised(
     'Put app and user into the condition of every statement, so that a foreign thread looks like one that is not there.',
     {

@@ -1,10 +1,11 @@
 import type { Json } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { demandNoListeners } from '../suite/listeners.ts'
-import { AWKWARD, advised, anna, codeOf, collect, logged, type StoreScenes, upTo } from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { AWKWARD, anna, codeOf, collect, logged, upTo } from './store-samples.ts'
 
 /** The events of a run as they were shown. */
-export const runLogScenes: StoreScenes = {
+export const runLogClauses: StoreClauses = {
   ...advised(
     'Compare `after` with the last sequence, and append, in one step: anything else, or a closed log, is VERSION_CONFLICT.',
     {

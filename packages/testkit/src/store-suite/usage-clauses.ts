@@ -1,9 +1,10 @@
 import type { ModelCallRecord } from '@troupe/kernel'
 import { expect } from 'vitest'
-import { advised, anna, refusals, type StoreScenes, start, used, withRun } from './store-stage.ts'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, refusals, start, used, withRun } from './store-samples.ts'
 
 /** What a thread has cost. */
-export const usageScenes: StoreScenes = {
+export const usageClauses: StoreClauses = {
   ...advised(
     'Keep one row per span (the first one wins) and sum the rows; leave reasoning and cached tokens out of the sum if no row has them.',
     {

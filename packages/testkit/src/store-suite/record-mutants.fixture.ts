@@ -1,5 +1,5 @@
 import { KernelError, type RecordCommand, type RunRecord, type ToolCallRecord } from '@troupe/kernel'
-import { keyOf, type StoreMutant } from './store-mutant.ts'
+import { keyOf, type StoreMutant } from './store-mutant.fixture.ts'
 
 /** Stores that are wrong about records and run logs. */
 export const recordMutants: readonly StoreMutant[] = [
