@@ -1,4 +1,4 @@
-import type { RecordCommand, ToolCallRecord } from '@troupe/kernel'
+import type { ToolCallRecord } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
 import {
@@ -166,38 +166,6 @@ export const recordClauses: StoreClauses = {
     'an empty batch is nothing': async ({ store, ref }) => {
       await store.threads.open(ref)
       expect(await store.records.apply(ref, [])).toEqual([])
-    },
-    'a batch with a malformed command is VALIDATION_FAILED and changes nothing': async ({ store, ref }) => {
-      await withRun(store, ref)
-      const malformed: readonly unknown[] = [
-        { type: 'unknown', runId: 'run-1' },
-        { type: 'constructor', runId: 'run-1' },
-        { ...textAt(0, 'x'), offset: -1 },
-        { ...textAt(0, 'x'), offset: 0.5 },
-        { ...textAt(0, 'x'), text: undefined },
-        textAt(0, 'x', ''),
-        start(''),
-        start('run-3', { startedAt: Number.NaN }),
-        start('run-3', { startedAt: Number.POSITIVE_INFINITY }),
-        { ...finish('run-1'), status: 'generating' },
-        { ...finish('run-1'), endedAt: undefined },
-        { ...finish('run-1'), endedAt: '2' },
-        call('', 'running'),
-        call('call-1', 'done' as never),
-        used(''),
-        used('s', { inputTokens: Number.NaN }),
-        used('s', { outputTokens: null as never }),
-        { type: 'usage', runId: 'run-1', spanId: 's', model: 'm' },
-        { type: 'run-start' },
-        null,
-      ]
-      for (const wrong of malformed) {
-        const batch = [start('run-2'), textAt(0, 'changed'), used('s1'), finish('run-1'), wrong as RecordCommand]
-        expect(await codeOf(store.records.apply(ref, batch)), JSON.stringify(wrong)).toBe('VALIDATION_FAILED')
-      }
-      expect(await store.records.runs(ref)).toHaveLength(1)
-      expect(await runOf(store, ref)).toMatchObject({ text: '', status: 'generating' })
-      expect(await store.records.usage(ref)).toEqual({ inputTokens: 0, outputTokens: 0 })
     },
     'records need no lease': async ({ store, ref }) => {
       const token = await hold(store, ref)

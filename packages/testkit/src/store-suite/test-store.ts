@@ -5,6 +5,7 @@ import { Fault, firstCause } from '../fault.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
+import { malformedClauses } from './malformed-clauses.ts'
 import { ownerClauses } from './owner-clauses.ts'
 import { pairClauses } from './pair-clauses.ts'
 import { recordClauses } from './record-clauses.ts'
@@ -54,6 +55,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       leaseClauses,
       deleteClauses,
       ownerClauses,
+      malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),
     ...clausesOf(open, reopenClauses, ['for-one-instance', 'for-many-instances']),
     ...clausesOf(open, exclusiveClauses, ['for-one-instance']),

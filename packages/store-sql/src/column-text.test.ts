@@ -1,7 +1,8 @@
 import { KernelError } from '@troupe/kernel'
+import { checkId, jsonText } from '@troupe/kernel/store'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fromColumn, toColumn, toJson } from './text.ts'
+import { fromColumn, toColumn } from './column-text.ts'
 
 /** Any UTF-16 units, with many of those that databases trip over. */
 const units = fc
@@ -28,16 +29,32 @@ describe('toColumn', () => {
     fc.assert(fc.property(units, units, (a, b) => (toColumn(a) === toColumn(b)) === (a === b)))
   })
 
+  it('makes a column of at most 1000 bytes of an id that checkId takes, and of no other', () => {
+    const ids = fc.oneof(
+      units,
+      units.map((text) => text.repeat(100)),
+      fc.nat({ max: 1200 }).map((n) => 'é'.repeat(n)),
+    )
+    fc.assert(
+      fc.property(ids, (id) => {
+        const fits = id !== '' && Buffer.byteLength(toColumn(id)) <= 1000
+        const refused = () => checkId('store', 'id', id)
+        if (fits) expect(refused).not.toThrow()
+        else expect(refused).toThrow(id === '' ? 'a non-empty id' : 'id of at most 1000 bytes')
+      }),
+    )
+  })
+
   it('leaves ordinary text readable', () => {
     for (const text of ['hello', '', 'naïve 👩‍🚀', '{"a":1}', 'line\nline']) expect(toColumn(text)).toBe(text)
   })
 })
 
-describe('toJson', () => {
+describe('jsonText', () => {
   it('gives text without NUL and lone surrogates', () => {
     fc.assert(
       fc.property(units, (text) => {
-        const json = toJson({ text }, 'store', 'a value')
+        const json = jsonText('store', 'a value', { text })
         expect(toColumn(json)).toBe(json)
         expect(JSON.parse(json)).toEqual({ text })
       }),
@@ -48,9 +65,9 @@ describe('toJson', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
     for (const value of [1n, circle, undefined, () => 1]) {
-      expect(() => toJson(value, 'store', 'a value')).toThrow('store: expected a value of plain JSON, got')
+      expect(() => jsonText('store', 'a value', value)).toThrow('store: expected a value of plain JSON, got')
       try {
-        toJson(value, 'store', 'a value')
+        jsonText('store', 'a value', value)
       } catch (error) {
         expect(KernelError.is(error, 'VALIDATION_FAILED')).toBe(true)
       }

@@ -1,34 +1,12 @@
-import { type Clock, KernelError } from '@troupe/kernel'
-import type { Kysely, Transaction } from 'kysely'
-import type { LogWatch } from './log-watch.ts'
+import { KernelError } from '@troupe/kernel'
+import { storeClosed } from '@troupe/kernel/store'
+import type { Transaction } from 'kysely'
+import type { Engine, Queries } from './engine.ts'
 import { migrate } from './migrate.ts'
-import type { Flavour, Tables } from './schema.ts'
-
-/** The parts of a database that the ports need beyond kysely. */
-export interface Engine {
-  /** The name in error messages: `sqliteStore`. */
-  readonly who: string
-  readonly flavour: Flavour
-  readonly db: Kysely<Tables>
-  readonly clock: Clock
-  readonly watch: LogWatch
-  /** Contract: called in the transaction that migrates, before anything is read; a second process waits. */
-  readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>
-  /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
-  readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
-  /** Whether a transaction lost against another and may succeed when it is retried. */
-  readonly lostRace: (error: unknown) => boolean
-  /** Converts an error of the driver to a KernelError. */
-  readonly coded: (error: unknown) => KernelError
-  /** Closes resources that kysely does not own. */
-  readonly close?: () => Promise<void>
-}
-
-/** A database for queries. */
-export type Queries = Kysely<Tables>
+import type { Tables } from './schema.ts'
 
 /** The database as the ports use it. */
-export interface Session {
+export interface SqlDatabase {
   readonly who: string
   readonly engine: Engine
   readonly now: () => number
@@ -45,7 +23,7 @@ export interface Session {
 const ATTEMPTS = 5
 
 /** Opens the database at first use, tracks pending work, and closes when all of it is done. */
-export function openSession(engine: Engine): Session {
+export function openDatabase(engine: Engine): SqlDatabase {
   const { who, db, clock, watch } = engine
   const pending = new Set<Promise<unknown>>()
   let migrated: Promise<void> | undefined
@@ -60,7 +38,7 @@ export function openSession(engine: Engine): Session {
   }
 
   async function guard<T>(work: () => Promise<T>): Promise<T> {
-    if (closed) throw new KernelError('STORE_CLOSED', `${who}: the store was used after it was disposed`)
+    if (closed) throw storeClosed(who)
     const job = (async () => {
       try {
         await ready()
@@ -107,16 +85,4 @@ export function openSession(engine: Engine): Session {
       return closed
     },
   }
-}
-
-/** Rows of one statement: the widest table has twelve columns, which stays below the parameter limits of both databases. */
-const ROWS_PER_STATEMENT = 500
-
-/** Splits rows or keys into chunks for one statement each. */
-export function* statements<T>(rows: readonly T[]): Generator<readonly T[]> {
-  if (rows.length <= ROWS_PER_STATEMENT) {
-    if (rows.length > 0) yield rows
-    return
-  }
-  for (let i = 0; i < rows.length; i += ROWS_PER_STATEMENT) yield rows.slice(i, i + ROWS_PER_STATEMENT)
 }

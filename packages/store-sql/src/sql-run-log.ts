@@ -1,10 +1,14 @@
 import type { Json, RunLogStore } from '@troupe/kernel'
-import { checkId, checkNumber, checkRef, failure, type ThreadKey } from './checks.ts'
-import { compiled, type Slots } from './compiled.ts'
+import { checkAppend, checkFollow, jsonText, logConflict, logNotFound, threadNotFound } from '@troupe/kernel/store'
+import type { Transaction } from 'kysely'
+import { fromJson, toColumn } from './column-text.ts'
+import { compiled, type Slots, sure } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
 import { locked, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
-import { type Queries, type Session, statements } from './session.ts'
-import { fromJson, toJson } from './text.ts'
+import { statements } from './statements.ts'
+import { type ThreadKey, threadKey } from './thread-key.ts'
 
 /** The most events in one row. */
 const EVENTS_PER_ROW = 100
@@ -18,7 +22,7 @@ interface LogKey {
 }
 
 /** Run logs in SQL. */
-export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
+export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogStore {
   const { watch } = engine
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select('t.id'), 'key share'),
@@ -51,65 +55,74 @@ export function sqlRunLog({ who, engine, query, write }: Session): RunLogStore {
   )
   const eventsOf = eventReader()
 
+  /** Finds or begins a log; if another process begins it at the same time, the second look finds it. */
+  const openLog = async (tx: Queries, key: LogKey) => {
+    const [log] = await lockLog(tx, key)
+    if (log) return log
+    const [begun] = await begin(tx, key)
+    return begun ?? sure(await lockLog(tx, key))
+  }
+
+  const appendRows = async (tx: Transaction<Tables>, log: number, rows: ReturnType<typeof packed>) => {
+    for (const some of statements(rows)) {
+      await add(
+        tx,
+        some.map((row) => ({ log, ...row })),
+      )
+    }
+  }
+
+  /** Reads the next events, or waits for a change and returns none; undefined if no more will come. */
+  const nextBatch = async (log: number, from: number, live: boolean, signal: AbortSignal) => {
+    // Armed before the read, so that no change between read and wait is missed.
+    const { changed, left, disarm } = watch.arm(log, signal)
+    try {
+      const reading = query((db) => eventsOf(db, log, from))
+      const next = await Promise.race([reading, left])
+      if (!next) {
+        // An abort does not wait for a slow database.
+        reading.catch(() => {})
+        return undefined
+      }
+      if (next.batch.length > 0) return next.batch
+      if (next.ended || !live) return undefined
+      await changed
+      return []
+    } finally {
+      disarm()
+    }
+  }
+
   return {
     async append(ref, runId, after, events, close = false) {
-      const key = checkRef(who, ref)
-      const run = checkId(who, 'runId', runId)
-      checkNumber(who, 'after', after)
+      const key = threadKey(who, ref)
+      checkAppend(who, runId, after, events)
       const rows = packed(who, after, events)
       const { log, last } = await write(async (tx) => {
         const [thread] = await lockThread(tx, key)
-        if (!thread) throw failure(who, 'NOT_FOUND', 'unknown thread', ref.threadId)
-        const logKey = { thread: thread.id, run }
-        // If another process begins the log at the same time, the second look finds it.
-        const log = (await lockLog(tx, logKey))[0] ?? (await begin(tx, logKey))[0] ?? (await lockLog(tx, logKey))[0]
-        if (!log || log.closed || after !== log.last_seq) {
-          const ended = log?.closed ? 'was closed' : 'ends'
-          throw failure(who, 'VERSION_CONFLICT', `the log ${ended} at ${log?.last_seq ?? 0}`, after)
-        }
+        if (!thread) throw threadNotFound(who, ref.threadId)
+        const { id, last_seq, closed } = await openLog(tx, { thread: thread.id, run: toColumn(runId) })
+        const conflict = logConflict(who, { last: last_seq, closed: closed === 1 }, after)
+        if (conflict) throw conflict
         const last = after + events.length
-        for (const some of statements(rows)) {
-          await add(
-            tx,
-            some.map((row) => ({ log: log.id, ...row })),
-          )
-        }
-        if (events.length > 0 || close) await change(tx, { id: log.id, last_seq: last, closed: close ? 1 : 0 })
-        await engine.announce?.(tx, [log.id])
-        return { log: log.id, last }
+        await appendRows(tx, id, rows)
+        if (events.length > 0 || close) await change(tx, { id, last_seq: last, closed: close ? 1 : 0 })
+        await engine.announce?.(tx, [id])
+        return { log: id, last }
       })
       watch.notify([log])
       return last
     },
 
-    async *follow(ref, runId, { after = 0, live = true, signal }) {
-      const key = checkRef(who, ref)
-      const run = checkId(who, 'runId', runId)
-      checkNumber(who, 'after', after)
-      const [found] = await query((db) => logOf(db, { ...key, run }))
-      if (!found) throw failure(who, 'NOT_FOUND', 'unknown run log', runId)
-      const log = found.id
-      let from = Math.min(Math.max(0, Math.floor(after)), Number.MAX_SAFE_INTEGER - EVENTS_PER_BATCH)
+    async *follow(ref, runId, options) {
+      const key = threadKey(who, ref)
+      const { after, live, signal } = checkFollow(who, runId, options)
+      const [log] = await query((db) => logOf(db, { ...key, run: toColumn(runId) }))
+      if (!log) throw logNotFound(who, runId)
+      let from = after
       while (!signal.aborted && !watch.closed) {
-        // Armed before the read, so that no change between read and wait is missed.
-        const { changed, left, disarm } = watch.arm(log, signal)
-        let batch: readonly { readonly seq: number; readonly event: Json }[]
-        try {
-          const looked = query((db) => eventsOf(db, log, from))
-          const next = await Promise.race([looked, left])
-          if (!next) {
-            // An abort does not wait for a slow database.
-            looked.catch(() => {})
-            return
-          }
-          batch = next.batch
-          if (batch.length === 0) {
-            if (next.ended || !live) return
-            await changed
-          }
-        } finally {
-          disarm()
-        }
+        const batch = await nextBatch(log.id, from, live, signal)
+        if (!batch) return
         if (batch.length === 0) continue
         if (signal.aborted) return
         from = batch.at(-1)?.seq ?? from
@@ -132,7 +145,7 @@ function eventReader() {
       .orderBy('e.first_seq'),
   )
   return async (db: Queries, log: number, from: number) => {
-    const rows = await read(db, { log, from, upTo: from + EVENTS_PER_BATCH })
+    const rows = await read(db, { log, from, upTo: Math.min(from + EVENTS_PER_BATCH, Number.MAX_SAFE_INTEGER) })
     const batch = rows.flatMap(({ first_seq, events }) =>
       events === null || first_seq === null
         ? []
@@ -152,7 +165,7 @@ function packed(who: string, after: number, events: readonly Json[]) {
     rows.push({
       first_seq: after + i + 1,
       last_seq: after + i + some.length,
-      events: toJson(some, who, 'events'),
+      events: jsonText(who, 'events', some),
     })
   }
   return rows

@@ -1,19 +1,20 @@
-import { checkId, checkNumber, failure, type Log, locate, type MemoryData, wake } from './memory-data.ts'
-import type { RunLogStore } from './store.ts'
+import { checkRef } from '../store/check-ref.ts'
+import { checkAppend, checkFollow } from '../store/check-run-log.ts'
+import { logConflict, logNotFound, threadNotFound } from '../store/refusals.ts'
+import type { RunLogStore } from '../store/store.ts'
+import { findThread, type Log, type MemoryData, WHO, wake } from './memory-data.ts'
 
 /** Run logs in memory. */
 export function memoryRunLog(data: MemoryData): RunLogStore {
   return {
     async append(ref, runId, after, events, close = false) {
-      const { row } = locate(data, ref)
-      checkId('runId', runId)
-      checkNumber('after', after)
-      if (!row) throw failure('NOT_FOUND', 'unknown thread', ref.threadId)
+      checkRef(WHO, ref)
+      checkAppend(WHO, runId, after, events)
+      const { row } = findThread(data, ref)
+      if (!row) throw threadNotFound(WHO, ref.threadId)
       const log: Log = row.logs.get(runId) ?? { events: [], closed: false, gone: false, waiting: new Set() }
-      const last = log.events.length
-      if (log.closed || after !== last) {
-        throw failure('VERSION_CONFLICT', `the log ${log.closed ? 'was closed' : 'ends'} at ${last}`, after)
-      }
+      const conflict = logConflict(WHO, { last: log.events.length, closed: log.closed }, after)
+      if (conflict) throw conflict
       for (const event of events) log.events.push(event)
       log.closed = close
       row.logs.set(runId, log)
@@ -21,13 +22,12 @@ export function memoryRunLog(data: MemoryData): RunLogStore {
       return log.events.length
     },
 
-    async *follow(ref, runId, { after = 0, live = true, signal }) {
-      const { row } = locate(data, ref)
-      checkId('runId', runId)
-      checkNumber('after', after)
-      const log = row?.logs.get(runId)
-      if (!log) throw failure('NOT_FOUND', 'unknown run log', runId)
-      let from = Math.max(0, Math.floor(after))
+    async *follow(ref, runId, options) {
+      checkRef(WHO, ref)
+      const { after, live, signal } = checkFollow(WHO, runId, options)
+      const log = findThread(data, ref).row?.logs.get(runId)
+      if (!log) throw logNotFound(WHO, runId)
+      let from = after
       while (!signal.aborted && !log.gone) {
         if (from < log.events.length) {
           const batch = log.events.slice(from).map((event, i) => ({ seq: from + i + 1, event }))

@@ -1,8 +1,12 @@
 import type { CancelMode } from '../context/context.ts'
-import { got, KernelError, type KernelErrorCode, type KernelErrorOptions } from '../data/error.ts'
 import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
-import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from './store.ts'
+import { isLive } from '../store/lease.ts'
+import { storeClosed } from '../store/refusals.ts'
+import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from '../store/store.ts'
+
+/** The name in error messages. */
+export const WHO = 'memoryStore'
 
 /** Everything one memory store holds. Contract: each port method changes it in one synchronous step, after all its checks. */
 export interface MemoryData {
@@ -10,6 +14,7 @@ export interface MemoryData {
   readonly owners: Map<string, OwnerData>
   /** The last lease token given; never restarts, so that an old token matches no later lease. */
   token: number
+  closed: boolean
 }
 
 /** The data of one app and user. */
@@ -55,65 +60,27 @@ export interface Log {
   readonly waiting: Set<() => void>
 }
 
-/** An error of this store. */
-export function failure(
-  code: KernelErrorCode,
-  what: string,
-  value: unknown,
-  options?: KernelErrorOptions,
-): KernelError {
-  return new KernelError(code, `memoryStore: ${what}, ${got(value)}`, options)
-}
-
-/** Throws `VALIDATION_FAILED` unless `ok`. */
-export function check(ok: boolean, what: string, value: unknown): void {
-  if (!ok) throw failure('VALIDATION_FAILED', `expected ${what}`, value)
-}
-
-/** Checks a name that must be a non-empty string. */
-export function checkId(what: string, value: string): void {
-  check(isId(value), `a non-empty ${what}`, value)
-}
-
-/** Checks a place in a sequence or a moment. */
-export function checkNumber(what: string, value: number): void {
-  check(Number.isFinite(value), `a number as ${what}`, value)
-}
-
-/** A non-empty string. */
-export function isId(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
 /** Finds the data of an owner; an unknown owner gets an empty record that is not stored yet. */
-export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
-  checkId('app', app)
-  checkId('user', user)
+export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
+  refuseClosed(data)
   const key = JSON.stringify([app, user])
   return data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), runIds: new Set() }
 }
 
-/** A thread's row and lease with its owner; `live` is the lease unless it has expired. */
-export interface ThreadEntry {
+/** Finds a thread's row and lease with its owner; `live` is the lease unless it has expired. */
+export function findThread(
+  data: MemoryData,
+  ref: ThreadRef,
+): {
   readonly owner: OwnerData
   readonly row: ThreadData | undefined
   readonly lease: Lease | undefined
   readonly live: Lease | undefined
-}
-
-/** Checks a ref and finds its thread. */
-export function locate(data: MemoryData, ref: ThreadRef): ThreadEntry {
-  const owner = ownerOf(data, ref)
-  checkId('threadId', ref.threadId)
+} {
+  const owner = findOwner(data, ref)
   const lease = owner.leases.get(ref.threadId)
-  const live = lease && lease.expiresAt > data.now() ? lease : undefined
+  const live = lease && isLive(lease, data.now()) ? lease : undefined
   return { owner, row: owner.threads.get(ref.threadId), lease, live }
-}
-
-/** The current lease, if `token` is its token; else throws `LEASE_LOST`. */
-export function held({ lease }: ThreadEntry, token: number): Lease {
-  if (lease?.token !== token) throw failure('LEASE_LOST', 'stale lease token', token)
-  return lease
 }
 
 /** All threads of all owners. */
@@ -121,11 +88,14 @@ export function allThreads(data: MemoryData): ThreadData[] {
   return [...data.owners.values()].flatMap(({ threads }) => [...threads.values()])
 }
 
+/** Throws `STORE_CLOSED` once the store was disposed. */
+export function refuseClosed({ closed }: MemoryData): void {
+  if (closed) throw storeClosed(WHO)
+}
+
 /** One page of rows in order of `seq`. */
-export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], page: Page = {}): T[] {
-  const { newestFirst = false, limit = 100, after = newestFirst ? Number.MAX_VALUE : 0 } = page
-  checkLimit(limit)
-  checkNumber('after', after)
+export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], page: Required<Page>): T[] {
+  const { newestFirst, limit, after } = page
   let low = 0
   for (let high = rows.length; low < high; ) {
     const middle = (low + high) >> 1
@@ -142,16 +112,10 @@ export function olderThan<Key extends string, T extends { readonly [key in Key]:
   key: Key,
   rows: T[],
 ): T[] {
-  checkNumber('before', before)
-  checkLimit(limit)
   return rows
     .filter((row) => row[key] < before)
     .sort((a, b) => a[key] - b[key])
     .slice(0, limit)
-}
-
-function checkLimit(limit: number): void {
-  check(Number.isInteger(limit) && limit >= 1 && limit <= 1000, 'a limit from 1 to 1000', limit)
 }
 
 /** Wakes the followers of a log. */

@@ -1,19 +1,28 @@
-import { type CancelMode, got, type LeaseStore } from '@troupe/kernel'
-import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import type { CancelMode, LeaseStore } from '@troupe/kernel'
+import {
+  checkCancel,
+  checkHolder,
+  checkTtl,
+  harderCancel,
+  isLive,
+  leaseLost,
+  lostCall,
+  lostRun,
+  threadBusy,
+} from '@troupe/kernel/store'
 import type { Transaction } from 'kysely'
-import { check, checkId, checkRef, checkTtl, failure, type ThreadKey } from './checks.ts'
+import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
-import { type Queries, type Session, statements } from './session.ts'
-import { fromColumn, toColumn } from './text.ts'
-
-/** From soft to hard. */
-const MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+import { statements } from './statements.ts'
+import { type ThreadKey, threadKey } from './thread-key.ts'
 
 /** Leases in SQL. */
-export function sqlLeases({ who, engine, now, query, write }: Session): LeaseStore {
-  const ownerKey = ownerKeys()
+export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): LeaseStore {
+  const ownerId = ownerKeys()
   const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
   const lockLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
     locked(
@@ -47,29 +56,28 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
   )
 
   return {
-    async acquire(ref, { runId, ttlMs }) {
-      const key = checkRef(who, ref)
-      const run_id = checkId(who, 'runId', runId)
-      checkTtl(who, ttlMs)
+    async acquire(ref, holder) {
+      const key = threadKey(who, ref)
+      checkHolder(who, holder)
       return write(async (tx) => {
-        const owner = await ownerKey(tx, key)
+        const owner = await ownerId(tx, key)
         // Lock the thread before the lease, as everywhere.
         const [thread] = await lockThread(tx, key)
         const take = async () => {
           const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
-          if (lease && lease.expires_at > now()) {
-            const details = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
-            throw failure(who, 'THREAD_BUSY', 'another run holds the thread', details.runId, {
-              retryable: true,
-              details,
-            })
-          }
           if (lease) {
-            if (thread) await failRuns(tx, thread.id, lease.run_id, now())
+            const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
+            if (isLive(former, now())) throw threadBusy(who, former)
+            if (thread) await failRuns(tx, thread.id, former.runId, now())
             await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
           }
-          const row = { owner, thread_id: key.threadId, run_id, expires_at: now() + ttlMs, cancel: null }
-          const [added] = await add(tx, row)
+          const [added] = await add(tx, {
+            owner,
+            thread_id: key.threadId,
+            run_id: toColumn(holder.runId),
+            expires_at: now() + holder.ttlMs,
+            cancel: null,
+          })
           return added
         }
         // If another process was faster, the next attempt finds its lease.
@@ -81,26 +89,28 @@ export function sqlLeases({ who, engine, now, query, write }: Session): LeaseSto
     },
 
     async renew(ref, token, ttlMs) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       checkTtl(who, ttlMs)
       const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: now() + ttlMs }))
-      if (!lease) throw failure(who, 'LEASE_LOST', 'stale lease token', token)
+      if (!lease) throw leaseLost(who, token)
       return lease.cancel === null ? {} : { cancel: lease.cancel as CancelMode }
     },
 
     async release(ref, token) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       await query((db) => remove(db, { ...key, token: wholeToken(token) }))
     },
 
-    async requestCancel(ref, { mode = 'now', runId }) {
-      const key = checkRef(who, ref)
-      check(who, MODES.includes(mode), `a cancel mode of ${MODES.join(', ')}`, mode)
+    async requestCancel(ref, request) {
+      const key = threadKey(who, ref)
+      const mode = checkCancel(who, request)
+      const { runId } = request
       return write(async (tx) => {
         const lease = await locked(engine, liveLease(tx, key, now())).executeTakeFirst()
         if (!lease || (runId !== undefined && toColumn(runId) !== lease.run_id)) return false
-        if (lease.cancel === null || MODES.indexOf(mode) > MODES.indexOf(lease.cancel as CancelMode)) {
-          await tx.updateTable('troupe_leases').set({ cancel: mode }).where('token', '=', lease.token).execute()
+        const cancel = harderCancel((lease.cancel ?? undefined) as CancelMode | undefined, mode)
+        if (cancel !== lease.cancel) {
+          await tx.updateTable('troupe_leases').set({ cancel }).where('token', '=', lease.token).execute()
         }
         return true
       })
@@ -123,8 +133,29 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
 
 /** Ends the records that the former holder left open: its run, nested runs, and their calls. */
 async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
-  const lost = new Set([holder])
-  for (let parents = [holder]; parents.length > 0; ) {
+  const [run, call] = [lostRun(holder, endedAt), lostCall(endedAt)]
+  for (const some of statements([...(await nestedRuns(tx, thread, toColumn(holder)))])) {
+    await tx
+      .updateTable('troupe_runs')
+      .set({ status: run.status, error: JSON.stringify(run.error), ended_at: run.endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'generating')
+      .execute()
+    await tx
+      .updateTable('troupe_tool_calls')
+      .set({ status: call.status, result: JSON.stringify(call.result), ended_at: call.endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'running')
+      .execute()
+  }
+}
+
+/** A run and the runs nested in it, at every depth. */
+async function nestedRuns(tx: Transaction<Tables>, thread: number, run: string): Promise<Set<string>> {
+  const found = new Set([run])
+  for (let parents = [run]; parents.length > 0; ) {
     const children: string[] = []
     for (const some of statements(parents)) {
       const rows = await tx
@@ -135,24 +166,8 @@ async function failRuns(tx: Transaction<Tables>, thread: number, holder: string,
         .execute()
       children.push(...rows.map(({ run_id }) => run_id))
     }
-    parents = children.filter((id) => !lost.has(id))
-    for (const id of parents) lost.add(id)
+    parents = children.filter((id) => !found.has(id))
+    for (const id of parents) found.add(id)
   }
-  const error = { code: 'LEASE_LOST', message: `lease: expired and taken over, ${got(fromColumn(holder))}` }
-  for (const some of statements([...lost])) {
-    await tx
-      .updateTable('troupe_runs')
-      .set({ status: 'failed', error: JSON.stringify(error), ended_at: endedAt })
-      .where('thread', '=', thread)
-      .where('run_id', 'in', some)
-      .where('status', '=', 'generating')
-      .execute()
-    await tx
-      .updateTable('troupe_tool_calls')
-      .set({ status: 'unknown', result: JSON.stringify({ content: UNKNOWN_RESULT }), ended_at: endedAt })
-      .where('thread', '=', thread)
-      .where('run_id', 'in', some)
-      .where('status', '=', 'running')
-      .execute()
-  }
+  return found
 }

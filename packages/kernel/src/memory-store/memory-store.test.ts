@@ -2,10 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { KernelError } from '../data/error.ts'
 import { memoryStore } from '../memory-store.ts'
+import type { ThreadRef } from '../store/store.ts'
 import type { MemoryData } from './memory-data.ts'
 import { memoryRunLog } from './memory-run-log.ts'
 import { memoryThreads } from './memory-threads.ts'
-import type { ThreadRef } from './store.ts'
 
 const ref: ThreadRef = { app: 'app', user: 'anna', threadId: 'thread-1' }
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)
@@ -130,7 +130,7 @@ describe('memoryStore', () => {
   })
 
   it('keeps nothing of readers that came and went', async () => {
-    const data: MemoryData = { now: () => 0, owners: new Map(), token: 0 }
+    const data: MemoryData = { now: () => 0, owners: new Map(), token: 0, closed: false }
     const [threads, log] = [memoryThreads(data), memoryRunLog(data)]
     await threads.get(ref)
     await threads.list(ref)

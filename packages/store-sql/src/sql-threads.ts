@@ -1,17 +1,20 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
+import { checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
 import type { Expression } from 'kysely'
-import { checkMaintenance, checkOwner, checkPage, checkRef, type ThreadKey } from './checks.ts'
+import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, threadOf } from './rows.ts'
-import { type Queries, type Session, statements } from './session.ts'
-import { fromColumn, fromJson, toColumn } from './text.ts'
+import { statements } from './statements.ts'
 import { threadCommit } from './thread-commit.ts'
+import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
 import { viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
-export function sqlThreads(session: Session): ThreadStore {
-  const { who, engine, now, query, write, transaction } = session
-  const ownerKey = ownerKeys()
+export function sqlThreads(database: SqlDatabase): ThreadStore {
+  const { who, engine, now, query, write, transaction } = database
+  const ownerId = ownerKeys()
 
   /** Threads as `viewOf` returns them. */
   const views = (db: Queries, now: number | Expression<number>) =>
@@ -44,7 +47,7 @@ export function sqlThreads(session: Session): ThreadStore {
     return db.insertInto('troupe_threads').values({ ...row, ...counters, ...empty })
   })
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {
-    const owner = await ownerKey(tx, key)
+    const owner = await ownerId(tx, key)
     // Calls that open a thread of this owner are serialised here.
     const { thread_seq: last } = sure(await lockOwner(tx, { owner }))
     const found = await find(tx, key)
@@ -68,19 +71,19 @@ export function sqlThreads(session: Session): ThreadStore {
 
   return {
     async get(ref) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       return query((db) => find(db, key))
     },
 
     async open(ref) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       return query(async (db) => (await find(db, key)) ?? transaction((tx) => create(tx, key)))
     },
 
-    commit: threadCommit(session),
+    commit: threadCommit(database),
 
     async messages(ref, page) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       const { after, limit, newestFirst } = checkPage(who, page)
       const read = newestFirst ? newestMessages : oldestMessages
       const rows = await query((db) => read(db, { ...key, after, limit }))
@@ -92,7 +95,8 @@ export function sqlThreads(session: Session): ThreadStore {
     },
 
     async processed(ref, ids) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
+      checkProcessed(who, ids)
       const columns = new Map([...new Set(ids)].filter((id) => typeof id === 'string').map((id) => [toColumn(id), id]))
       const done = await query(async (db) => {
         const done = new Set<string>()
@@ -110,7 +114,7 @@ export function sqlThreads(session: Session): ThreadStore {
     },
 
     async list(owner, page) {
-      const { app, user } = checkOwner(who, owner)
+      const { app, user } = ownerKey(who, owner)
       const { after, limit, newestFirst } = checkPage(who, page)
       const rows = await query((db) =>
         views(db, now())
@@ -125,7 +129,7 @@ export function sqlThreads(session: Session): ThreadStore {
     },
 
     async delete(ref) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       const logs = await write(async (tx) => {
         const thread = await locked(engine, threadOf(tx, key).select(['t.id', 't.owner'])).executeTakeFirst()
         if (!thread) return undefined
@@ -145,7 +149,8 @@ export function sqlThreads(session: Session): ThreadStore {
     },
 
     async idle(wanted) {
-      const { before, limit } = checkMaintenance(who, wanted)
+      checkMaintenance(who, wanted)
+      const { before, limit } = wanted
       const rows = await query((db) =>
         views(db, now())
           .where('t.updated_at', '<', before)

@@ -6,22 +6,25 @@ import {
   type ToolCallRecord,
   type Usage,
 } from '@troupe/kernel'
+import { checkId, checkMaintenance, checkPage } from '@troupe/kernel/store'
 import { type Selectable, sql } from 'kysely'
-import { checkId, checkMaintenance, checkPage, checkRef } from './checks.ts'
+import { fromColumn, fromJson, toColumn } from './column-text.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
 import { recordApply } from './record-apply.ts'
 import { threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
-import { type Queries, type Session, statements } from './session.ts'
-import { fromColumn, fromJson } from './text.ts'
+import { statements } from './statements.ts'
+import { threadKey } from './thread-key.ts'
 
 /** Runs, tool calls and usage in SQL. */
-export function sqlRecords(session: Session): RecordStore {
-  const { who, query } = session
+export function sqlRecords(database: SqlDatabase): RecordStore {
+  const { who, query } = database
   return {
-    apply: recordApply(session),
+    apply: recordApply(database),
 
     async runs(ref, page) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       const { after, limit, newestFirst } = checkPage(who, page)
       return query(async (db) => {
         const rows = await threadOf(db, key)
@@ -36,8 +39,9 @@ export function sqlRecords(session: Session): RecordStore {
     },
 
     async toolCalls(ref, runId) {
-      const key = checkRef(who, ref)
-      const run = checkId(who, 'runId', runId)
+      const key = threadKey(who, ref)
+      checkId(who, 'runId', runId)
+      const run = toColumn(runId)
       const rows = await query((db) =>
         threadOf(db, key)
           .innerJoin('troupe_tool_calls as c', 'c.thread', 't.id')
@@ -50,8 +54,9 @@ export function sqlRecords(session: Session): RecordStore {
     },
 
     async modelCalls(ref, runId) {
-      const key = checkRef(who, ref)
-      const run = checkId(who, 'runId', runId)
+      const key = threadKey(who, ref)
+      checkId(who, 'runId', runId)
+      const run = toColumn(runId)
       const rows = await query((db) =>
         threadOf(db, key)
           .innerJoin('troupe_usage as u', 'u.thread', 't.id')
@@ -64,7 +69,7 @@ export function sqlRecords(session: Session): RecordStore {
     },
 
     async usage(ref) {
-      const key = checkRef(who, ref)
+      const key = threadKey(who, ref)
       const sums = await query((db) =>
         threadOf(db, key)
           .innerJoin('troupe_usage as u', 'u.thread', 't.id')
@@ -87,7 +92,8 @@ export function sqlRecords(session: Session): RecordStore {
     },
 
     async open(wanted) {
-      const { before, limit } = checkMaintenance(who, wanted)
+      checkMaintenance(who, wanted)
+      const { before, limit } = wanted
       return query(async (db) => {
         const rows = await db
           .selectFrom('troupe_runs as r')
@@ -139,7 +145,7 @@ function modelCallOf(row: Selectable<Tables['troupe_usage']>): ModelCallRecord {
       ...(row.cached_input_tokens !== null && { cachedInputTokens: row.cached_input_tokens }),
     },
     ...(row.finish_reason !== null && {
-      finishReason: row.finish_reason as NonNullable<ModelCallRecord['finishReason']>,
+      finishReason: fromColumn(row.finish_reason) as NonNullable<ModelCallRecord['finishReason']>,
     }),
     ...(row.message_id !== null && { messageId: fromColumn(row.message_id) }),
     ...(row.request_id !== null && { requestId: fromColumn(row.request_id) }),
