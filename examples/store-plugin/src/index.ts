@@ -2,6 +2,7 @@ import { type FileHandle, open, readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Clock, checkOption, KernelError, type Store, systemClock } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
+import { jsonText, storeClosed } from '@troupe/kernel/store'
 
 /** Where everything is kept. */
 export interface JournalFileOptions {
@@ -65,7 +66,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     return opened
   }
   const refuseClosed = () => {
-    if (closed) throw failure('STORE_CLOSED', `the store of ${path} is closed`)
+    if (closed) throw storeClosed('journalFile')
   }
 
   /** Changes wait for each other, so that the lines stand in the order in which the changes were made. */
@@ -77,9 +78,11 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       const done = last.then(async () => {
         const journal = await file()
         const at = clock.now()
-        const result = await change(at, () => make(...args))
         const line: Line = { at, call, args: trimmed(args) }
-        await journal.appendFile(`${JSON.stringify(line)}\n`).catch((cause) => {
+        // Made first: a change that cannot be written is not made.
+        const text = jsonText('journalFile', 'a change', line)
+        const result = await change(at, () => make(...args))
+        await journal.appendFile(`${text}\n`).catch((cause) => {
           // Memory is ahead of the file now, so nothing more may be built on it.
           closed = true
           throw failure('STORE_FAILED', `${path} cannot be written; make room and open the store again`, cause)

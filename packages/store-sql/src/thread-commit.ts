@@ -42,16 +42,10 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       'share',
     ),
   )
-  const addProcessed = compiled((db, rows: Slots<readonly Tables['troupe_processed'][]>) =>
-    db
-      .insertInto('troupe_processed')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['thread', 'foreign_id']).doNothing()),
-  )
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
-  const addMessages = messageWriter()
+  const [addMessages, addProcessed] = [messageWriter(), processedWriter()]
 
   return async (ref, commit, token) => {
     const key = threadKey(who, ref)
@@ -73,12 +67,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         message_seq: await addMessages(tx, row.id, row.message_seq, messages),
         updated_at: now(),
       }
-      for (const ids of statements(processed)) {
-        await addProcessed(
-          tx,
-          ids.map((foreign_id) => ({ thread: row.id, foreign_id })),
-        )
-      }
+      await addProcessed(tx, row.id, processed)
       await change(tx, { id: row.id, ...changed })
       const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
       return viewOf({ ...changed, app: key.app, user_id: key.user, thread_id: key.threadId, seq: row.seq, run_id })
@@ -134,5 +123,23 @@ function messageWriter() {
       )
     }
     return seq
+  }
+}
+
+/** Adds the processed ids that a thread does not have yet. */
+function processedWriter() {
+  const add = compiled((db, rows: Slots<readonly Tables['troupe_processed'][]>) =>
+    db
+      .insertInto('troupe_processed')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['thread', 'foreign_id']).doNothing()),
+  )
+  return async (tx: Queries, thread: number, ids: readonly string[]): Promise<void> => {
+    for (const some of statements(ids)) {
+      await add(
+        tx,
+        some.map((foreign_id) => ({ thread, foreign_id })),
+      )
+    }
   }
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { KernelError } from '../data/error.ts'
 import { memoryStore } from '../memory-store.ts'
-import type { ThreadRef } from '../store/store.ts'
+import type { Store, ThreadRef } from '../store/store.ts'
 import type { MemoryData } from './memory-data.ts'
 import { memoryRunLog } from './memory-run-log.ts'
 import { memoryThreads } from './memory-threads.ts'
@@ -35,43 +35,16 @@ describe('memoryStore', () => {
     const steps = fc.array(fc.tuple(fc.nat({ max: 2 }), actions), { maxLength: 60 })
     await fc.assert(
       fc.asyncProperty(steps, async (order) => {
-        let now = 0
-        const { threads, leases } = memoryStore({ clock: { now: () => now } })
-        await threads.open(ref)
-        const tokens = [0, 0, 0]
-        let [current, given, expiresAt, version] = [0, 0, 0, 0]
-        const outcomes: Promise<[unknown, unknown]>[] = []
+        const writers = new Writers()
+        await writers.store.threads.open(ref)
         // Nothing is awaited in between: all calls of a case are under way at once.
-        const expectOutcome = (call: Promise<unknown>, code: string | undefined) =>
-          outcomes.push(call.then(() => undefined, codeOf).then((got) => [got, code]))
-        for (const [writer, action] of order) {
-          const token = tokens[writer] ?? 0
-          const held = token !== 0 && token === current
-          if (action === 'wait') now += 6
-          if (action === 'acquire') {
-            const busy = current !== 0 && expiresAt > now
-            expectOutcome(leases.acquire(ref, { runId: `run-${writer}`, ttlMs: 10 }), busy ? 'THREAD_BUSY' : undefined)
-            if (!busy) [tokens[writer], current, expiresAt] = [++given, given, now + 10]
-          }
-          if (action === 'commit') {
-            expectOutcome(
-              threads.commit(ref, { messages: [message(`m${version}`)] }, token),
-              held ? undefined : 'LEASE_LOST',
-            )
-            if (held) version++
-          }
-          if (action === 'renew') {
-            expectOutcome(leases.renew(ref, token, 10), held ? undefined : 'LEASE_LOST')
-            if (held) expiresAt = now + 10
-          }
-          if (action === 'release') {
-            expectOutcome(leases.release(ref, token), undefined)
-            if (held) current = 0
-          }
-        }
-        for (const [got, expected] of await Promise.all(outcomes)) expect(got).toBe(expected)
-        expect((await threads.get(ref))?.version).toBe(version)
-        expect((await threads.messages(ref)).map(({ seq }) => seq)).toEqual(upTo(version))
+        const outcomes = order.map(async ([writer, action]) => {
+          const { call, code } = writers[action](writer)
+          return [await call.then(() => undefined, codeOf), code]
+        })
+        for (const [got, code] of await Promise.all(outcomes)) expect(got).toBe(code)
+        expect((await writers.store.threads.get(ref))?.version).toBe(writers.version)
+        expect((await writers.store.threads.messages(ref)).map(({ seq }) => seq)).toEqual(upTo(writers.version))
       }),
     )
   })
@@ -89,23 +62,21 @@ describe('memoryStore', () => {
         const reads = logs.map((log) => [log.next()])
         const writes: Promise<number>[] = []
         let last = 0
+        const append = (count: number, close = false) => {
+          writes.push(runLog.append(ref, 'run-1', last, upTo(count), close))
+          last += count
+        }
+        const readOf = (follower: number) => reads[follower]?.push((logs[follower] as (typeof logs)[number]).next())
         for (const step of steps) {
-          if ('follower' in step) {
-            const next = logs[step.follower]?.next()
-            if (next) reads[step.follower]?.push(next)
-          } else {
-            writes.push(runLog.append(ref, 'run-1', last, upTo(step.count)))
-            last += step.count
-          }
+          if ('follower' in step) readOf(step.follower)
+          else append(step.count)
           // Lets a waiting follower run now and then, not always.
           if (last % 2) await Promise.resolve()
         }
-        writes.push(runLog.append(ref, 'run-1', last, [], true))
+        append(0, true)
         await Promise.all(writes)
         for (const [i, log] of logs.entries()) {
-          const results = await Promise.all(reads[i] ?? [])
-          for (let more = await log.next(); !more.done; more = await log.next()) results.push(more)
-          const batches = results.flatMap(({ done, value }) => (done ? [] : [value]))
+          const batches = [...batchesOf(await Promise.all(reads[i] ?? [])), ...(await rest(log))]
           expect(batches.flat().map(({ seq }) => seq)).toEqual(upTo(last))
           expect(batches.every(({ length }) => length > 0)).toBe(true)
         }
@@ -154,4 +125,71 @@ describe('memoryStore', () => {
 
 function codeOf(error: unknown): unknown {
   return KernelError.from(error).code
+}
+
+function batchesOf<T>(results: readonly IteratorResult<T>[]): T[] {
+  return results.flatMap(({ done, value }) => (done ? [] : [value]))
+}
+
+async function rest<T>(log: AsyncIterator<T>): Promise<T[]> {
+  return Array.fromAsync({ [Symbol.asyncIterator]: () => log })
+}
+
+/** A call, and the code of the error that it should fail with, if it should. */
+interface Expected {
+  readonly call: Promise<unknown>
+  readonly code: string | undefined
+}
+
+/** Three writers of one thread, with a model of who holds the lease. */
+class Writers {
+  #now = 0
+  readonly store: Store = memoryStore({ clock: { now: () => this.#now } })
+  readonly #tokens = [0, 0, 0]
+  #current = 0
+  #given = 0
+  #expiresAt = 0
+  version = 0
+
+  acquire(writer: number): Expected {
+    const call = this.store.leases.acquire(ref, { runId: `run-${writer}`, ttlMs: 10 })
+    if (this.#current !== 0 && this.#expiresAt > this.#now) return { call, code: 'THREAD_BUSY' }
+    this.#current = ++this.#given
+    this.#tokens[writer] = this.#given
+    this.#expiresAt = this.#now + 10
+    return { call, code: undefined }
+  }
+
+  commit(writer: number): Expected {
+    const call = this.store.threads.commit(ref, { messages: [message(`m${this.version}`)] }, this.#token(writer))
+    if (!this.#holds(writer)) return { call, code: 'LEASE_LOST' }
+    this.version++
+    return { call, code: undefined }
+  }
+
+  renew(writer: number): Expected {
+    const call = this.store.leases.renew(ref, this.#token(writer), 10)
+    if (!this.#holds(writer)) return { call, code: 'LEASE_LOST' }
+    this.#expiresAt = this.#now + 10
+    return { call, code: undefined }
+  }
+
+  release(writer: number): Expected {
+    const call = this.store.leases.release(ref, this.#token(writer))
+    if (this.#holds(writer)) this.#current = 0
+    return { call, code: undefined }
+  }
+
+  wait(): Expected {
+    this.#now += 6
+    return { call: Promise.resolve(), code: undefined }
+  }
+
+  #token(writer: number): number {
+    return this.#tokens[writer] ?? 0
+  }
+
+  #holds(writer: number): boolean {
+    return this.#token(writer) !== 0 && this.#token(writer) === this.#current
+  }
 }

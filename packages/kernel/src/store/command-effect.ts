@@ -17,19 +17,18 @@ interface Stored {
 export function commandEffect(command: RecordCommand, { run, call, hasSpan }: Stored): 'write' | 'ignore' | 'refuse' {
   if (run === 'elsewhere') return 'refuse'
   if (command.type === 'run-start') return run ? 'ignore' : 'write'
-  if (!run) return 'refuse'
+  if (!run || !isAllowed(command, run, call)) return 'refuse'
+  return command.type === 'usage' && hasSpan ? 'ignore' : 'write'
+}
+
+function isAllowed(
+  command: Exclude<RecordCommand, { readonly type: 'run-start' }>,
+  run: Exclude<Stored['run'], 'elsewhere' | undefined>,
+  call: Stored['call'],
+): boolean {
   const generating = run.status === 'generating'
-  switch (command.type) {
-    case 'tool-call':
-      return (generating ? mayChange : mayChangeLate)(call, command.call) ? 'write' : 'refuse'
-    case 'run-text':
-      return generating && command.offset <= run.textLength ? 'write' : 'refuse'
-    case 'run-finish':
-      return generating ? 'write' : 'refuse'
-    case 'usage':
-      if (!generating) return 'refuse'
-      return hasSpan ? 'ignore' : 'write'
-  }
+  if (command.type === 'tool-call') return (generating ? mayChange : mayChangeLate)(call, command.call)
+  return generating && (command.type !== 'run-text' || command.offset <= run.textLength)
 }
 
 const SETTLED: readonly string[] = ['complete', 'failed', 'unknown']

@@ -151,10 +151,8 @@ async function demandMalformed(calls: Iterable<Call>): Promise<void> {
     if (!/^VALIDATION_FAILED \(\S+: expected .+, got ./.test(outcome)) wrong.push(`${what} ${outcome}`)
   }
   const few = wrong.slice(0, SHOWN).join('; ')
-  demand(
-    wrong.length === 0,
-    `${wrong.length} malformed calls were not refused as VALIDATION_FAILED with a message of the form "who: expected what, got value": ${few}`,
-  )
+  const expected = 'with VALIDATION_FAILED and a message "who: expected what, got value"'
+  demand(wrong.length === 0, `The store did not refuse ${wrong.length} malformed calls ${expected}: ${few}`)
 }
 
 const SHOWN = 3

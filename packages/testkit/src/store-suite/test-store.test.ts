@@ -4,6 +4,7 @@ import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
+import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
@@ -69,7 +70,7 @@ describe('testStore', () => {
     ])
   })
 
-  for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants]) {
+  for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants, ...malformedMutants]) {
     it(`notices that ${wrong}`, async () => {
       const clauses = storeClauses((clock) => {
         const store = memoryStore({ clock })
