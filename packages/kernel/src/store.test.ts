@@ -42,7 +42,7 @@ describe('malformed input is VALIDATION_FAILED and says who, what was expected a
     ['a list of removed state keys, got "a"', commit({ removed: 'a' })],
     ['a message with its run, got null', commit({ messages: [null] })],
     ['a non-empty message id, got undefined', commit({ messages: [{ runId: 'r', message: {} }] })],
-    ['a name of an open call, got undefined', commit({ openCalls: [{ callId: 'c' }] })],
+    ['a text as name of an open call, got undefined', commit({ openCalls: [{ callId: 'c' }] })],
     ['a checkpoint of plain JSON, or null, got a function', commit({ checkpoint: () => 1 })],
     ['a list of record commands, got an object', () => checkCommands('store', {} as never)],
     ['a record command, got null', command(null)],

@@ -41,7 +41,7 @@ export function applyCommands(batch: Batch, commands: readonly RecordCommand[]):
 function applyOne(batch: Batch, runId: string, command: RecordCommand): Result {
   const run = batch.runs.get(runId)
   const effect = commandEffect(command, {
-    run: run && (run.elsewhere ? 'elsewhere' : { status: run.status, textLength: run.keep + run.tail.length }),
+    run: run && (run.elsewhere ? 'elsewhere' : { status: run.status, text: { length: run.keep + run.tail.length } }),
     call: command.type === 'tool-call' ? batch.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && batch.usage.has(command.spanId),
   })

@@ -75,7 +75,7 @@ type Result = Awaited<ReturnType<RecordStore['apply']>>[number]
 function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: RecordCommand): Result {
   const run = row.runs.get(runId)
   const effect = commandEffect(command, {
-    run: run ? { status: run.status, textLength: run.text.length } : owner.runIds.has(runId) ? 'elsewhere' : undefined,
+    run: run ?? (owner.runIds.has(runId) ? 'elsewhere' : undefined),
     call: command.type === 'tool-call' ? row.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && row.modelCalls.has(command.spanId),
   })
@@ -85,6 +85,7 @@ function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: Rec
   return { runId }
 }
 
+type Changeable<T> = { -readonly [Key in keyof T]: T[Key] }
 type Command<Type extends RecordCommand['type']> = Extract<RecordCommand, { readonly type: Type }>
 
 function addRun(owner: OwnerData, row: ThreadData, start: Command<'run-start'>['run']): number {
@@ -119,17 +120,10 @@ function finished(run: RunRecord, { status, usage, error, endedAt }: Command<'ru
 
 function copyOf(call: ToolCallRecord): ToolCallRecord {
   const { callId, runId, messageId, name, arguments: given, status, result, startedAt, endedAt } = call
-  return {
-    callId,
-    runId,
-    messageId,
-    name,
-    arguments: given,
-    status,
-    ...(result !== undefined && { result }),
-    startedAt,
-    ...(endedAt !== undefined && { endedAt }),
-  }
+  const copy: Changeable<ToolCallRecord> = { callId, runId, messageId, name, arguments: given, status, startedAt }
+  if (result !== undefined) copy.result = result
+  if (endedAt !== undefined) copy.endedAt = endedAt
+  return copy
 }
 
 function modelCallOf(command: Command<'usage'>): ModelCallRecord {

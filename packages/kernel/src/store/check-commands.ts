@@ -2,36 +2,41 @@ import type { Outcome } from '../data/event.ts'
 import type { Usage } from '../data/message.ts'
 import { checkId } from './check-id.ts'
 import { checkLength } from './json-text.ts'
-import { check, isRecord, isText, looksLikeJson, malformed } from './malformed.ts'
+import {
+  check,
+  checkCount,
+  checkList,
+  checkNumber,
+  checkText,
+  isRecord,
+  isText,
+  looksLikeJson,
+  malformed,
+} from './malformed.ts'
 import type { RecordCommand, ToolCallRecord } from './store.ts'
 
 type Command<Type extends RecordCommand['type']> = Extract<RecordCommand, { readonly type: Type }>
 
-const OUTCOMES: Record<Outcome, true> = { complete: true, failed: true, cancelled: true, interrupted: true }
-const CALL_STATUSES: Record<ToolCallRecord['status'], true> = {
+const OUTCOMES = namesOf<Outcome>({ complete: true, failed: true, cancelled: true, interrupted: true })
+const CALL_STATUSES = namesOf<ToolCallRecord['status']>({
   running: true,
   awaiting: true,
   interrupted: true,
   complete: true,
   failed: true,
   unknown: true,
-}
-const CHECKS: { readonly [Type in RecordCommand['type']]: (who: string, command: Command<Type>) => void } = {
-  'run-start': checkStart,
-  'run-text': checkText,
-  'run-finish': checkFinish,
-  'tool-call': checkCall,
-  usage: checkModelCall,
+})
+
+/** The names of a type; the compiler tells if one is missing. */
+function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): ReadonlySet<unknown> {
+  return new Set(Object.keys(names))
 }
 
 /** Checks record commands. Contract: a result is JSON by its type and is not walked. */
 export function checkCommands(who: string, commands: readonly RecordCommand[]): void {
-  check(who, Array.isArray(commands), 'a list of record commands', commands)
+  checkList(who, 'record commands', commands)
   for (const command of commands) {
     check(who, isRecord(command), 'a record command', command)
-    const { type } = command
-    check(who, isText(type) && Object.hasOwn(CHECKS, type), 'a record command of a known type', type)
-    const checkCommand = CHECKS[type] as (who: string, command: RecordCommand) => void
     checkCommand(who, command)
   }
 }
@@ -42,25 +47,47 @@ export function runIdOf(command: RecordCommand): string {
   return command.type === 'tool-call' ? command.call.runId : command.runId
 }
 
+function checkCommand(who: string, command: RecordCommand): void {
+  switch (command.type) {
+    case 'run-start':
+      checkStart(who, command)
+      break
+    case 'run-text':
+      checkRunText(who, command)
+      break
+    case 'run-finish':
+      checkFinish(who, command)
+      break
+    case 'tool-call':
+      checkCall(who, command)
+      break
+    case 'usage':
+      checkModelCall(who, command)
+      break
+    default:
+      throw malformed(who, 'a record command of a known type', (command as { readonly type?: unknown }).type)
+  }
+}
+
 function checkStart(who: string, { run }: Command<'run-start'>): void {
   check(who, isRecord(run), 'the run of a run-start', run)
   checkId(who, 'runId', run.runId)
   if (run.parentRunId !== undefined) checkId(who, 'parentRunId', run.parentRunId)
-  check(who, isText(run.agentName), 'a text as agentName', run.agentName)
-  check(who, Number.isFinite(run.startedAt), 'a number as startedAt', run.startedAt)
+  checkText(who, 'agentName', run.agentName)
+  checkNumber(who, 'startedAt', run.startedAt)
 }
 
-function checkText(who: string, { runId, offset, text }: Command<'run-text'>): void {
+function checkRunText(who: string, { runId, offset, text }: Command<'run-text'>): void {
   checkId(who, 'runId', runId)
-  check(who, isCount(offset), 'a whole number from 0 on as offset', offset)
-  check(who, isText(text), 'a text of a run', text)
+  checkCount(who, 'offset', offset)
+  checkText(who, 'text of a run', text)
   checkLength(who, 'a text', text)
 }
 
 function checkFinish(who: string, { runId, status, usage, error, endedAt }: Command<'run-finish'>): void {
   checkId(who, 'runId', runId)
-  check(who, isText(status) && Object.hasOwn(OUTCOMES, status), 'an outcome as status of a run', status)
-  check(who, Number.isFinite(endedAt), 'a number as endedAt', endedAt)
+  check(who, OUTCOMES.has(status), 'an outcome as status of a run', status)
+  checkNumber(who, 'endedAt', endedAt)
   if (usage !== undefined) checkUsage(who, usage)
   if (error === undefined) return
   check(who, isRecord(error) && isText(error.code) && isText(error.message), 'an error with code and message', error)
@@ -68,28 +95,28 @@ function checkFinish(who: string, { runId, status, usage, error, endedAt }: Comm
 
 function checkCall(who: string, { call }: Command<'tool-call'>): void {
   check(who, isRecord(call), 'the call of a tool-call', call)
+  const { status, result = null, endedAt = 0 } = call
   checkId(who, 'callId', call.callId)
   checkId(who, 'runId', call.runId)
-  check(who, isText(call.messageId), 'a text as messageId', call.messageId)
-  check(who, isText(call.name), 'a text as name of a tool', call.name)
-  check(who, isText(call.arguments), 'a text as arguments', call.arguments)
+  checkText(who, 'messageId', call.messageId)
+  checkText(who, 'name of a tool', call.name)
+  checkText(who, 'arguments', call.arguments)
   checkLength(who, 'arguments', call.arguments)
-  check(who, isText(call.status) && Object.hasOwn(CALL_STATUSES, call.status), 'a status of a tool call', call.status)
-  const { result = null, startedAt, endedAt = 0 } = call
+  check(who, CALL_STATUSES.has(status), 'a status of a tool call', status)
   check(who, looksLikeJson(result), 'a result of plain JSON', result)
-  check(who, Number.isFinite(startedAt), 'a number as startedAt', startedAt)
-  check(who, Number.isFinite(endedAt), 'a number as endedAt', endedAt)
+  checkNumber(who, 'startedAt', call.startedAt)
+  checkNumber(who, 'endedAt', endedAt)
 }
 
 function checkModelCall(who: string, command: Command<'usage'>): void {
+  const { finishReason = '', messageId = '', requestId = '' } = command
   checkId(who, 'spanId', command.spanId)
   checkId(who, 'runId', command.runId)
-  check(who, isText(command.model), 'a text as model', command.model)
+  checkText(who, 'model', command.model)
   checkUsage(who, command.usage)
-  const { finishReason = 'other', messageId = '', requestId = '' } = command
-  check(who, isText(finishReason), 'a text as finishReason', finishReason)
-  check(who, isText(messageId), 'a text as messageId', messageId)
-  check(who, isText(requestId), 'a text as requestId', requestId)
+  checkText(who, 'finishReason', finishReason)
+  checkText(who, 'messageId', messageId)
+  checkText(who, 'requestId', requestId)
 }
 
 function checkUsage(who: string, usage: Usage): void {
@@ -99,12 +126,4 @@ function checkUsage(who: string, usage: Usage): void {
   // An optional count may also be null, which some models give.
   checkCount(who, 'reasoningTokens', usage.reasoningTokens ?? 0)
   checkCount(who, 'cachedInputTokens', usage.cachedInputTokens ?? 0)
-}
-
-function checkCount(who: string, what: string, value: unknown): void {
-  if (!isCount(value)) throw malformed(who, `a whole number from 0 on as ${what}`, value)
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isInteger(value) && Number(value) >= 0
 }

@@ -2,7 +2,7 @@ import { isObject } from '../data/error.ts'
 import { notJson } from '../data/json.ts'
 import { checkId } from './check-id.ts'
 import { checkLength } from './json-text.ts'
-import { check, isRecord, isText, looksLikeJson, malformed } from './malformed.ts'
+import { check, checkList, checkText, isRecord, isText, looksLikeJson, malformed } from './malformed.ts'
 import type { ThreadCommit } from './store.ts'
 
 type Part<Name extends keyof ThreadCommit> = NonNullable<ThreadCommit[Name]>
@@ -56,11 +56,7 @@ function checkOpenCalls(who: string, openCalls: Part<'openCalls'>): void {
   for (const call of openCalls) {
     if (!isObject(call)) throw malformed(who, 'an open call', call)
     check(who, isText(call.callId) && call.callId !== '', 'a non-empty callId of an open call', call.callId)
-    check(who, isText(call.name), 'a name of an open call', call.name)
-    check(who, isText(call.agentName), 'an agentName of an open call', call.agentName)
+    checkText(who, 'name of an open call', call.name)
+    checkText(who, 'agentName of an open call', call.agentName)
   }
-}
-
-function checkList(who: string, what: string, value: unknown): void {
-  if (!Array.isArray(value)) throw malformed(who, `a list of ${what}`, value)
 }

@@ -2,7 +2,7 @@ import type { CancelMode, CancelRequest } from '../context/context.ts'
 import { isObject } from '../data/error.ts'
 import { checkId } from './check-id.ts'
 import { CANCEL_MODES } from './lease.ts'
-import { check, isText, malformed } from './malformed.ts'
+import { check, checkText, malformed } from './malformed.ts'
 import type { LeaseStore } from './store.ts'
 
 /** Checks who wants a lease, and for how long. */
@@ -22,6 +22,6 @@ export function checkCancel(who: string, request: CancelRequest): CancelMode {
   if (!isObject(request)) throw malformed(who, 'a cancel request', request)
   const { mode = 'now', runId = '' } = request
   check(who, CANCEL_MODES.includes(mode), `a cancel mode of ${CANCEL_MODES.join(', ')}`, mode)
-  check(who, isText(runId), 'a text as runId', runId)
+  checkText(who, 'runId', runId)
   return mode
 }

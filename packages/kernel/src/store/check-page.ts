@@ -1,5 +1,5 @@
 import { isObject } from '../data/error.ts'
-import { check, malformed } from './malformed.ts'
+import { check, checkList, checkNumber, malformed } from './malformed.ts'
 import type { Page, ThreadStore } from './store.ts'
 
 /** Checks a page request and completes it. Contract: `after` becomes a whole number that every database can compare with. */
@@ -21,12 +21,7 @@ export function checkMaintenance(who: string, query: Parameters<ThreadStore['idl
 
 /** Checks the ids of `threads.processed`. Contract: an id that is not text has not been processed, which is no error. */
 export function checkProcessed(who: string, ids: readonly string[]): void {
-  check(who, Array.isArray(ids), 'a list of processed ids', ids)
-}
-
-/** Checks a place in a sequence or a moment. */
-export function checkNumber(who: string, what: string, value: unknown): void {
-  if (!Number.isFinite(value)) throw malformed(who, `a number as ${what}`, value)
+  checkList(who, 'processed ids', ids)
 }
 
 function checkLimit(who: string, limit: number): void {

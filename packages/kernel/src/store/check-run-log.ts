@@ -1,8 +1,7 @@
 import { isObject } from '../data/error.ts'
 import type { Json } from '../data/json.ts'
 import { checkId } from './check-id.ts'
-import { checkNumber } from './check-page.ts'
-import { check, looksLikeJson, malformed } from './malformed.ts'
+import { check, checkList, checkNumber, looksLikeJson, malformed } from './malformed.ts'
 import type { RunLogStore } from './store.ts'
 
 type FollowOptions = Parameters<RunLogStore['follow']>[2]
@@ -11,8 +10,8 @@ type FollowOptions = Parameters<RunLogStore['follow']>[2]
 export function checkAppend(who: string, runId: string, after: number, events: readonly Json[]): void {
   checkId(who, 'runId', runId)
   checkNumber(who, 'after', after)
-  check(who, Array.isArray(events), 'a list of events', events)
-  for (const event of events) check(who, looksLikeJson(event), 'an event of plain JSON', event)
+  checkList(who, 'events', events)
+  for (const event of events) if (!looksLikeJson(event)) throw malformed(who, 'an event of plain JSON', event)
 }
 
 /** Checks the options of a follower and completes them. Contract: `after` becomes a whole number from 0 on. */

@@ -18,7 +18,7 @@ const call = (status: CallStatus, runId = 'r'): RecordCommand => ({
   type: 'tool-call',
   call: { callId: 'c', runId, messageId: 'm', name: 'n', arguments: '{}', status, startedAt: 1 },
 })
-const run = (status: RunRecord['status']) => ({ status, textLength: 3 })
+const run = (status: RunRecord['status']) => ({ status, text: 'abc' })
 
 describe('a command of a run', () => {
   it.each<[string, RecordCommand, Effect, Effect, Effect]>([

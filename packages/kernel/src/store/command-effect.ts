@@ -3,7 +3,7 @@ import type { RecordCommand, RunRecord, ToolCallRecord } from './store.ts'
 /** What a store has about a command. */
 interface Stored {
   /** The run of the command, or that another thread of the owner has it. */
-  readonly run: { readonly status: RunRecord['status']; readonly textLength: number } | 'elsewhere' | undefined
+  readonly run: (Pick<RunRecord, 'status'> & { readonly text: Pick<string, 'length'> }) | 'elsewhere' | undefined
   /** The call of a `tool-call`. */
   readonly call?: Pick<ToolCallRecord, 'runId' | 'status'> | undefined
   /** Whether the span of a `usage` was written before. */
@@ -12,7 +12,7 @@ interface Stored {
 
 /**
  * Decides what a store does with a record command: it writes it, ignores it because it was written before, or refuses it.
- * @example commandEffect({ type: 'run-finish', … }, { run: { status: 'complete', textLength: 0 } }) // 'refuse'
+ * @example commandEffect({ type: 'run-finish', … }, { run: { status: 'complete', text: '' } }) // 'refuse'
  */
 export function commandEffect(command: RecordCommand, { run, call, hasSpan }: Stored): 'write' | 'ignore' | 'refuse' {
   if (run === 'elsewhere') return 'refuse'
@@ -28,7 +28,7 @@ function isAllowed(
 ): boolean {
   const generating = run.status === 'generating'
   if (command.type === 'tool-call') return (generating ? mayChange : mayChangeLate)(call, command.call)
-  return generating && (command.type !== 'run-text' || command.offset <= run.textLength)
+  return generating && (command.type !== 'run-text' || command.offset <= run.text.length)
 }
 
 const SETTLED: readonly string[] = ['complete', 'failed', 'unknown']
