@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@troupe/kernel'
+import type { Clock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 
 /** The system's clock, which knows how many timers are set. */
 export class CountingClock implements Clock {

@@ -1,4 +1,5 @@
-import { type Agent, type AgentEvent, type Callback, type EventDraft, pipe, type Sink, stream } from '@troupe/kernel'
+import { type Agent, type AgentEvent, type Callback, type EventDraft, type Sink, stream } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { observe, startRun } from '@troupe/kernel/run'
 import type { Workload } from './measure.ts'
 

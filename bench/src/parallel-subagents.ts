@@ -1,7 +1,8 @@
 /** Runs one and a hundred sub-agents in one parent, on a model that takes 20 ms, and tells the time and what stays in memory; started with --expose-gc by main.ts. */
 import { getEventListeners } from 'node:events'
 import { chatModelAgent } from '@troupe/chat-model'
-import { type ChatModel, type ModelPart, pipe, stream } from '@troupe/kernel'
+import { type ChatModel, type ModelPart, stream } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { startRun } from '@troupe/kernel/run'
 import { AgentRegistry } from '@troupe/subagent'
 import { finder, handsIn } from './subagent.ts'

@@ -1,5 +1,6 @@
 import { describe } from '@troupe/flow'
-import { KernelError, type Outcome, systemClock, type ThreadRef } from '@troupe/kernel'
+import { KernelError, type Outcome, type ThreadRef } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { reconcile } from '@troupe/persistence'
 import type { App } from './app.ts'
 import { readConfig, USAGE } from './config.ts'

@@ -1,4 +1,5 @@
-import { type ChatModel, KernelError, type ModelPart, pipe, stream } from '@troupe/kernel'
+import { type ChatModel, KernelError, type ModelPart, stream } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { aiSdkModel } from '@troupe/model-ai-sdk'
 import { type VendorChoice, variableOf } from './vendor.ts'
 

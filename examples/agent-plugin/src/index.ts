@@ -1,4 +1,5 @@
-import { type Agent, checkOption, type Message, say, textOf } from '@troupe/kernel'
+import { type Agent, type Message, say, textOf } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 
 /** What the agent knows, and what it says if nobody does. */
 export interface FrontDeskOptions {

@@ -1,4 +1,5 @@
-import { addUsage, type Callback, checkOption, NO_USAGE, type RunInfo, type Usage } from '@troupe/kernel'
+import type { Callback, RunInfo, Usage } from '@troupe/kernel'
+import { addUsage, checkOption, NO_USAGE } from '@troupe/kernel/kit'
 
 /** What a run has used, all runs inside it included. */
 export interface RunBill {

@@ -1,4 +1,5 @@
-import { type AgentHandler, checkOptionNames } from '@troupe/kernel'
+import type { AgentHandler } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 
 /** How loud it gets. */
 export interface ShoutOptions {

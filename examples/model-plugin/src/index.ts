@@ -1,6 +1,5 @@
 import {
   type ChatModel,
-  checkOption,
   type FinishReason,
   KernelError,
   type Message,
@@ -8,6 +7,7 @@ import {
   type ModelRequest,
   textOf,
 } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 
 /** Which model, and where it is served. */
 export interface ChatCompletionsOptions {

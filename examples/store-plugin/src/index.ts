@@ -1,6 +1,7 @@
 import { type FileHandle, open, readFile, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type Clock, checkOption, KernelError, type Store, systemClock } from '@troupe/kernel'
+import { type Clock, KernelError, type Store } from '@troupe/kernel'
+import { checkOption, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { jsonText, storeClosed } from '@troupe/kernel/store'
 

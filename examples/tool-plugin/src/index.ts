@@ -1,4 +1,5 @@
-import { checkOption, defineTool, KernelError, type Tool } from '@troupe/kernel'
+import { defineTool, KernelError, type Tool } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 
 /** What may be read, and how much of it. */
 export interface WebPageOptions {

@@ -1,4 +1,5 @@
-import { type AgentHandler, mapStream } from '@troupe/kernel'
+import type { AgentHandler } from '@troupe/kernel'
+import { mapStream } from '@troupe/kernel/kit'
 import { scriptedModel, testAgent } from '@troupe/testkit'
 import { z } from 'zod'
 import { calling, streaming, tool } from './chat-model.fixture.ts'

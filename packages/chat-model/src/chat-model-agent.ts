@@ -3,24 +3,26 @@ import {
   type AgentHandler,
   type AgentInput,
   type ChatModel,
-  checkHandler,
-  checkModel,
-  checkModelOptions,
-  checkOption,
-  checkOptionNames,
   type EventDraft,
   type Infer,
-  type JsonSchemaValidator,
   type ModelOptions,
-  type OptionNames,
   type ResumeInfo,
   type RunContext,
   type Schema,
   stream,
   type Tool,
   type ToolMeta,
-  toolMetas,
 } from '@troupe/kernel'
+import {
+  checkHandler,
+  checkModel,
+  checkModelOptions,
+  checkOption,
+  checkOptionNames,
+  type JsonSchemaValidator,
+  type OptionNames,
+  toolMetas,
+} from '@troupe/kernel/kit'
 import { type AgentMiddleware, isMiddleware, middlewareHandler } from './handlers/agent-middleware.ts'
 import { HandlerChain } from './handlers/handler-chain.ts'
 import { Loop } from './loop.ts'
@@ -77,7 +79,7 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
 /**
  * An agent that asks a model, runs the tools it calls, and asks again until there is an answer.
  * @example
- * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [getWeather] })
+ * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [weather] })
  * const { text } = await startRun(agent, 'How is the weather in Beijing?')
  */
 export function chatModelAgent<const S extends Schema = never>(

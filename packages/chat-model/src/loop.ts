@@ -9,16 +9,15 @@ import {
   type Json,
   KernelError,
   type Message,
-  NO_USAGE,
   type ResumeInfo,
   type RunContext,
   type RunResult,
   type Sink,
-  sinkTo,
   type ToolCall,
   textOf,
 } from '@troupe/kernel'
 import { messageOf, openCalls, repairHistory } from '@troupe/kernel/history'
+import { NO_USAGE, sinkTo } from '@troupe/kernel/kit'
 import { cancelled, Dialogue, type Setup } from './model/dialogue.ts'
 import type { Plan } from './plan.ts'
 import { abortError } from './time-limit.ts'

@@ -1,4 +1,5 @@
-import type { ChatModel, JsonSchemaValidator, ModelOptions } from '@troupe/kernel'
+import type { ChatModel, ModelOptions } from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 import type { HandlerChain } from './handlers/handler-chain.ts'
 import type { StructuredOutput } from './model/structured-output.ts'
 import type { Toolbox } from './tools/toolbox.ts'

@@ -1,4 +1,5 @@
-import { type Awaitable, abortScope, KernelError, type RunContext } from '@troupe/kernel'
+import { type Awaitable, KernelError, type RunContext } from '@troupe/kernel'
+import { abortScope } from '@troupe/kernel/kit'
 
 /**
  * Runs work under a time limit.

@@ -1,4 +1,5 @@
-import { type Agent, type AgentAction, type JsonSchema, KernelError, say, toJsonSchema } from '@troupe/kernel'
+import { type Agent, type AgentAction, type JsonSchema, KernelError, say } from '@troupe/kernel'
+import { toJsonSchema } from '@troupe/kernel/kit'
 import { testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {

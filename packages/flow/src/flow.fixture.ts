@@ -9,8 +9,6 @@ import {
   type Message,
   type ResumeInfo,
   type RunContext,
-  type RunHost,
-  type RunSettings,
   say,
   stream,
   type Tool,
@@ -19,7 +17,7 @@ import {
   type UserMessage,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import { type Recording, record } from '@troupe/testkit'
 
 /** Makes an agent from one function. */
@@ -107,9 +105,10 @@ export interface RecordedRun extends Recording {
 export async function runToEnd(
   agent: Agent,
   input: AgentInput | ResumeInfo = hello,
-  settings: RunSettings & RunHost = {},
+  { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'> = {},
 ): Promise<RecordedRun> {
-  const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }))
+  const host = cancelling && { cancelling }
+  const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }, host))
   const own = recording.events.filter((event) => event.parentCallId === undefined)
   const history = [...input.messages, ...own.flatMap((event) => messageOf(event) ?? [])]
   const actions = own.flatMap((event) => (event.type === 'action' ? [event.action] : []))

@@ -1,4 +1,5 @@
-import { type Agent, type RunInput, systemClock } from '@troupe/kernel'
+import type { Agent, RunInput } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { testOptions } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
@@ -90,6 +91,7 @@ const session = { app: 'app', user: 'ann', threadId: 't1' }
 const request = (): Required<FlowRequest> => ({
   session,
   runId: 'r1',
+  timeoutMs: 60_000,
   signal: new AbortController().signal,
   pending: 'drop',
   prepare: (ctx) => ctx,

@@ -8,8 +8,6 @@ import {
   type Interrupt,
   type Json,
   type Message,
-  parseArguments,
-  pipe,
   type ResumeInfo,
   type RunContext,
   type Sink,
@@ -18,15 +16,15 @@ import {
   type Tool,
   type ToolCall,
   type ToolMeta,
-  toolResult,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
+import { parseArguments, pipe, toolResult } from '@troupe/kernel/kit'
 import { jsonSchemaValidator } from '@troupe/testkit'
 
 /** One step of a scripted agent: say something, call tools, or fail. */
-export type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
+type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
 /** A call with arguments. */
-export interface CallWithArgs {
+interface CallWithArgs {
   readonly name: string
   readonly args: Json
 }

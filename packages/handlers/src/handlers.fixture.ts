@@ -1,18 +1,17 @@
-import {
-  type AgentHandler,
-  type AssistantMessage,
-  type Content,
-  hookOf,
-  type InvokeTool,
-  type Message,
-  type Part,
-  pipe,
-  type RunContext,
-  type Tool,
-  type ToolCallInput,
-  type ToolCallResult,
-  type ToolMessage,
+import type {
+  AgentHandler,
+  AssistantMessage,
+  Content,
+  InvokeTool,
+  Message,
+  Part,
+  RunContext,
+  Tool,
+  ToolCallInput,
+  ToolCallResult,
+  ToolMessage,
 } from '@troupe/kernel'
+import { hookOf, pipe } from '@troupe/kernel/kit'
 import { createRunContext } from '@troupe/kernel/run'
 import { fakeClock } from '@troupe/testkit'
 

@@ -1,4 +1,5 @@
-import { type AgentConfig, type Message, type RunContext, toolMetas } from '@troupe/kernel'
+import type { AgentConfig, Message, RunContext } from '@troupe/kernel'
+import { toolMetas } from '@troupe/kernel/kit'
 import { createRunContext } from '@troupe/kernel/run'
 import { testHandler } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'

@@ -1,12 +1,5 @@
-import {
-  type AgentHandler,
-  checkOption,
-  checkOptionNames,
-  contextKey,
-  KernelError,
-  type Message,
-  type ToolCallResult,
-} from '@troupe/kernel'
+import { type AgentHandler, contextKey, KernelError, type Message, type ToolCallResult } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from './is-whole.ts'
 
 /** Options of `toolCallLimit`; at least one limit is required. */

@@ -1,4 +1,5 @@
-import { type AgentHandler, type Content, checkOption, checkOptionNames, type Part, textOf } from '@troupe/kernel'
+import { type AgentHandler, type Content, type Part, textOf } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from './is-whole.ts'
 
 /** Options of `truncateResults`. */

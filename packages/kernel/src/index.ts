@@ -1,8 +1,9 @@
-export type { Additions, Agent, AgentFactory, AgentInput, AgentSpec, ResumeInfo, RunOptions } from './agent/agent.ts'
-export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite, HookName } from './agent/handler.ts'
-export { BaseAgentHandler, checkHandler, hookOf } from './agent/handler.ts'
+export type { Additions, Agent, AgentInput, ResumeInfo, RunOptions } from './agent/agent.ts'
+export type { AgentFactory, AgentSpec } from './agent/agent-factory.ts'
+export { defineTool } from './agent/define-tool.ts'
+export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite } from './agent/handler.ts'
+export { BaseAgentHandler } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
-export { checkModel, checkModelOptions } from './agent/model.ts'
 export { say } from './agent/say.ts'
 export type { NewMessage, StartInput } from './agent/start-input.ts'
 export type {
@@ -18,8 +19,6 @@ export type {
   ToolMeta,
   ToolOutput,
 } from './agent/tool.ts'
-export { defineTool, parseArguments, toolMetas } from './agent/tool.ts'
-export { isContent, toolResult } from './agent/tool-output.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,
@@ -32,51 +31,17 @@ export {
   withTools,
   withToolsFunc,
 } from './agent/with.ts'
+export type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback/callback.ts'
 export type { Clock } from './context/clock.ts'
-export { systemClock } from './context/clock.ts'
-export type {
-  CallScope,
-  CancelMode,
-  CancelRequest,
-  ContextKey,
-  ContextPatch,
-  Ids,
-  RunContext,
-} from './context/context.ts'
+export type { CallScope, ContextKey, ContextPatch, Ids, RunContext } from './context/context.ts'
 export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
-export { APPROVAL_SCHEMA } from './data/action.ts'
-export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
-export { got, KernelError } from './data/error.ts'
-export type {
-  ActionEvent,
-  AgentEnd,
-  AgentEvent,
-  AgentStart,
-  CustomEvent,
-  ErrorEvent,
-  EventDraft,
-  EventStamp,
-  FinishReason,
-  MessageEnd,
-  MessageStart,
-  Outcome,
-  ReasoningDelta,
-  RunEnd,
-  RunResult,
-  RunStart,
-  StateDelta,
-  TextDelta,
-  ToolCallDelta,
-  ToolCallEnd,
-  ToolCallStart,
-  ToolDelta,
-  ToolEnd,
-  ToolStart,
-} from './data/event.ts'
+export type { CancelMode, CancelRequest } from './data/cancel.ts'
+export type { AgentEvent, EventDraft, EventOf, EventStamp, FinishReason, Outcome, RunResult } from './data/event.ts'
 export type { Awaitable, Json, JsonObject } from './data/json.ts'
-export { isPromise, notJson } from './data/json.ts'
+export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/kernel-error.ts'
+export { KernelError } from './data/kernel-error.ts'
 export type {
   AssistantMessage,
   Content,
@@ -92,28 +57,15 @@ export type {
   Usage,
   UserMessage,
 } from './data/message.ts'
-export { addUsage, NO_USAGE, textOf } from './data/message.ts'
-export type { OptionAliases, OptionNames } from './data/option.ts'
-export { checkOption, checkOptionNames, nearest, suggestion } from './data/option.ts'
-export type {
-  FromJsonSchema,
-  Infer,
-  JsonSchema,
-  JsonSchemaValidator,
-  Schema,
-  SchemaIssue,
-  StandardSchema,
-} from './data/schema.ts'
-export { toJsonSchema, validate } from './data/schema.ts'
-export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
-export type { Run, RunControl, RunHost, RunInput, Runner, RunRequest, RunSettings } from './run/run.ts'
-export type { NestedOptions } from './run/run-nested.ts'
+export { textOf } from './data/message.ts'
+export type { FromJsonSchema, Infer, JsonSchema, Schema, SchemaIssue, StandardSchema } from './data/schema.ts'
+export type { Owner, ThreadRef } from './data/thread-ref.ts'
+export type { Run, RunInput, Runner, RunRequest } from './run/run.ts'
 export type {
   Checkpoint,
   LeaseStore,
   Memory,
   ModelCallRecord,
-  Owner,
   Page,
   RecordCommand,
   RecordStore,
@@ -122,11 +74,10 @@ export type {
   Store,
   Thread,
   ThreadCommit,
-  ThreadRef,
   ThreadStore,
   ToolCallRecord,
 } from './store/store.ts'
-export type { AbortScope } from './stream/abort-scope.ts'
-export { abortScope } from './stream/abort-scope.ts'
-export type { PipeStream, Sink } from './stream/stream.ts'
-export { mapStream, PIPE, pipe, sinkTo, stream } from './stream/stream.ts'
+export type { StreamOptions } from './stream/channel.ts'
+export type { Sink } from './stream/sink.ts'
+export type { PipeStream } from './stream/stream.ts'
+export { stream } from './stream/stream.ts'

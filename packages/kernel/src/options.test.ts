@@ -1,15 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import {
-  defineTool,
-  type NestedOptions,
-  type RunSettings,
-  systemClock,
-  type ToolDefinition,
-  toolMetas,
-} from './index.ts'
+import { defineTool, type ToolDefinition } from './index.ts'
+import { systemClock, toolMetas } from './kit.ts'
 import { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 import { agentOf, input } from './run/run.fixture.ts'
-import { createRunContext, runNested, startRun } from './run.ts'
+import { createRunContext, type NestedOptions, type RunSettings, runNested, startRun } from './run.ts'
 
 const agent = agentOf('a', async function* () {})
 const settings: Required<RunSettings> = {
@@ -83,7 +77,7 @@ test.each([
 
 test('a host keeps what it needs beside its members', async () => {
   const host = { mode: 'now' as const, seen: 0, cancelling: () => undefined }
-  await expect(startRun(agent, input, host)).resolves.toMatchObject({ outcome: 'complete' })
+  await expect(startRun(agent, input, {}, host)).resolves.toMatchObject({ outcome: 'complete' })
   class Host {
     readonly mode = 'now'
     readonly callbacks = []

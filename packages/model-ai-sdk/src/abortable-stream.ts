@@ -1,4 +1,5 @@
-import { type AbortScope, abortScope, KernelError, PIPE, type PipeStream, type Sink, stream } from '@troupe/kernel'
+import { KernelError, type PipeStream, type Sink, stream } from '@troupe/kernel'
+import { type AbortScope, abortScope, PIPE } from '@troupe/kernel/kit'
 
 /**
  * A stream whose producer has an abort scope of its own.

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { KernelError, type Message, type ModelPart, PIPE, pipe } from '@troupe/kernel'
+import { KernelError, type Message, type ModelPart } from '@troupe/kernel'
+import { PIPE, pipe } from '@troupe/kernel/kit'
 import { testModel } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { ask, request, user } from './ask.fixture.ts'

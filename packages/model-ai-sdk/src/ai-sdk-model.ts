@@ -1,14 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
-import {
-  type AbortScope,
-  type ChatModel,
-  type Clock,
-  checkOptionNames,
-  KernelError,
-  type ModelPart,
-  type Sink,
-  systemClock,
-} from '@troupe/kernel'
+import { type ChatModel, type Clock, KernelError, type ModelPart, type Sink } from '@troupe/kernel'
+import { type AbortScope, checkOptionNames, systemClock } from '@troupe/kernel/kit'
 import { abortableStream } from './abortable-stream.ts'
 import { AnswerTranslator } from './answer-translator.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'

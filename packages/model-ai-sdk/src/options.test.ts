@@ -1,4 +1,4 @@
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { scriptedModel, testOptions } from '@troupe/testkit'
 import { expect, test } from 'vitest'
 import { fakeModel } from './fake-model.fixture.ts'

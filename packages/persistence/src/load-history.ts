@@ -1,5 +1,6 @@
-import { checkOption, checkOptionNames, type Message, type Store, type ThreadRef } from '@troupe/kernel'
+import type { Message, Store, ThreadRef } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 
 /** The options of reading a history. */
 export interface HistoryOptions {

@@ -1,4 +1,4 @@
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { testOptions } from '@troupe/testkit'
 import {

@@ -1,4 +1,5 @@
-import { type Callback, NO_USAGE, type Outcome, type RunInfo, type ThreadRef } from '@troupe/kernel'
+import type { Callback, Outcome, RunInfo, ThreadRef } from '@troupe/kernel'
+import { NO_USAGE } from '@troupe/kernel/kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ANN, calm, type Fault, input, stage } from './persistence.fixture.ts'

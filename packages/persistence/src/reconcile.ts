@@ -1,17 +1,15 @@
 import {
   type Clock,
-  checkOption,
-  checkOptionNames,
   KernelError,
   type RecordCommand,
   type RunRecord,
   type Store,
-  systemClock,
   type Thread,
   type ThreadRef,
   type ToolCallRecord,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { checkOption, checkOptionNames, systemClock } from '@troupe/kernel/kit'
 
 /** The options of `reconcile`. */
 export interface ReconcileOptions {

@@ -1,15 +1,5 @@
-import {
-  type Awaitable,
-  type Clock,
-  checkOption,
-  checkOptionNames,
-  KernelError,
-  type OptionNames,
-  type RunRecord,
-  type Store,
-  systemClock,
-  type ThreadRef,
-} from '@troupe/kernel'
+import { type Awaitable, type Clock, KernelError, type RunRecord, type Store, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { Publisher } from './publisher.ts'
 import { endOf, type Notification, notificationOf } from './record/notification.ts'
 import type { RecordedRun } from './record/recorded-run.ts'

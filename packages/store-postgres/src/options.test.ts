@@ -1,4 +1,4 @@
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { testOptions } from '@troupe/testkit'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { Client, type ClientConfig } from 'pg'
 
 /** The options of a listener. */

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '@troupe/kernel'
+import type { Clock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { takeTurns } from '@troupe/store-sql/take-turns'
 import { testStore } from '@troupe/testkit'
 import type { Pool } from 'pg'

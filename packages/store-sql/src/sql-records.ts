@@ -1,11 +1,5 @@
-import {
-  type ModelCallRecord,
-  NO_USAGE,
-  type RecordStore,
-  type RunRecord,
-  type ToolCallRecord,
-  type Usage,
-} from '@troupe/kernel'
+import type { ModelCallRecord, RecordStore, RunRecord, ToolCallRecord, Usage } from '@troupe/kernel'
+import { NO_USAGE } from '@troupe/kernel/kit'
 import { checkId, checkMaintenance, checkPage } from '@troupe/kernel/store'
 import { type Selectable, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'

@@ -1,4 +1,4 @@
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { testOptions } from '@troupe/testkit'
 import { expect, test } from 'vitest'
 import { type SqliteStoreOptions, sqliteStore } from './index.ts'

@@ -1,4 +1,5 @@
-import { type Clock, checkOption, checkOptionNames, type OptionNames, type Store, systemClock } from '@troupe/kernel'
+import type { Clock, Store } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { Kysely } from 'kysely'
 import { SqliteDialect } from './sqlite-dialect.ts'

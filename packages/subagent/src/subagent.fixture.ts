@@ -7,7 +7,6 @@ import {
   type AgentSpec,
   type Answers,
   type AssistantMessage,
-  addUsage,
   defineTool,
   type EventDraft,
   type Interrupt,
@@ -15,8 +14,6 @@ import {
   type Json,
   KernelError,
   type Message,
-  NO_USAGE,
-  parseArguments,
   type ResumeInfo,
   type RunContext,
   type Sink,
@@ -24,10 +21,9 @@ import {
   type Tool,
   type ToolCall,
   type ToolCallResult,
-  toJsonSchema,
-  toolResult,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
+import { addUsage, NO_USAGE, parseArguments, toJsonSchema, toolResult } from '@troupe/kernel/kit'
 import { jsonSchemaValidator } from '@troupe/testkit'
 
 /** A small agent with the hooks that this package uses, as a third party's AgentFactory may make it. */

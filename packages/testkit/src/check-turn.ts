@@ -1,4 +1,4 @@
-import { checkOption, checkOptionNames } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import type { Moment, ScriptedCall, ScriptedTurn } from './scripted-model.ts'
 
 /**

@@ -1,7 +1,5 @@
 import {
   type ChatModel,
-  checkOption,
-  checkOptionNames,
   type FinishReason,
   type Json,
   KernelError,
@@ -9,6 +7,7 @@ import {
   type ModelRequest,
   type Usage,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { checkTurn } from './check-turn.ts'
 
 /** Where in an answer something goes wrong: before its first part, after half of them, or after `finish`. */

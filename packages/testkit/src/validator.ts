@@ -1,5 +1,5 @@
 import { Validator } from '@cfworker/json-schema'
-import type { JsonSchemaValidator } from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 
 /**
  * Validates against plain JSON Schema, as the packages that run tools do.

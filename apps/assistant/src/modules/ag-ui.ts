@@ -1,5 +1,5 @@
 import { AgUiAgent, agUiHandler } from '@troupe/ag-ui'
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { asValue } from 'awilix'
 import { type Registrations, singleton } from '../app.ts'
 import { timedAgent } from '../server/timed-agent.ts'

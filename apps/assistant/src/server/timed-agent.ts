@@ -1,5 +1,6 @@
 import type { AgUiEvent, ServedAgent } from '@troupe/ag-ui'
-import { type Clock, mapStream } from '@troupe/kernel'
+import type { Clock } from '@troupe/kernel'
+import { mapStream } from '@troupe/kernel/kit'
 
 /** An agent whose events say when they happened, also when they are read again later. */
 export function timedAgent(agent: ServedAgent, clock: Pick<Clock, 'now'>): ServedAgent {

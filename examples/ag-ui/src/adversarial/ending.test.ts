@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type AgUiEvent, agUiHandler, type ServedAgent } from '@troupe/ag-ui'
-import { type Clock, systemClock } from '@troupe/kernel'
+import type { Clock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import { scripted } from '../stage.fixture.ts'

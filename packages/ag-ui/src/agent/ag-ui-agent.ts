@@ -2,18 +2,15 @@ import type { RunAgentInput } from '@ag-ui/core'
 import {
   type Awaitable,
   type Clock,
-  checkOption,
-  checkOptionNames,
   KernelError,
-  type OptionNames,
   type Owner,
   type PipeStream,
   type Runner,
   type RunOptions,
   type Store,
-  systemClock,
   type ThreadRef,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import type { AgUiEvent } from '../protocol.ts'
@@ -108,8 +105,8 @@ export interface AgUiAgentParts {
 /**
  * Runs agents as AG-UI agents, without HTTP: for tests and for embedding.
  * @example
- * const agent = new AgUiAgent({ runner, store, userId: 'ann' })
- * for await (const event of agent.run(input)) console.log(event.type)
+ * const agUiAgent = new AgUiAgent({ runner: runner({ agent, store }), store, userId: 'ann' })
+ * for await (const event of agUiAgent.run(input)) console.log(event.type)
  */
 export class AgUiAgent {
   readonly sessions: SessionManager

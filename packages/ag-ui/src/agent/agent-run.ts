@@ -1,17 +1,15 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import {
   type AgentEvent,
-  got,
   type JsonObject,
   KernelError,
   type Owner,
-  pipe,
   type Runner,
   type Sink,
-  sinkTo,
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
+import { got, pipe, sinkTo } from '@troupe/kernel/kit'
 import { parseRunAgentInput } from '../input/parse-run-input.ts'
 import type { AgUiEvent, Translator } from '../protocol.ts'
 import { pastHolds, runningIn } from '../session/thread-hold.ts'

@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { NO_USAGE, type Outcome, type Thread } from '@troupe/kernel'
+import type { Outcome, Thread } from '@troupe/kernel'
+import { NO_USAGE } from '@troupe/kernel/kit'
 import type { AgUiEvent, Translator } from '../protocol.ts'
 import { openInterrupts } from './resume-answers.ts'
 

@@ -1,4 +1,5 @@
-import { abortScope, type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
+import { type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
+import { abortScope } from '@troupe/kernel/kit'
 
 /** A running request with its abort signal and time limits. */
 export class ExecutionState implements Disposable {

@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { got, KernelError, type Owner } from '@troupe/kernel'
+import { KernelError, type Owner } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import type { AgUiAgentOptions } from './ag-ui-agent.ts'
 
 /** The owner of a request, from the options of an embedded agent. Contract: throws `CONFIG_INVALID` if app or user is missing. */

@@ -1,4 +1,5 @@
-import { PIPE, type Sink } from '@troupe/kernel'
+import type { Sink } from '@troupe/kernel'
+import { PIPE } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
 import { calm } from './agent.fixture.ts'
 import { pullStream } from './pull-stream.ts'

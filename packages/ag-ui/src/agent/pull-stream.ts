@@ -1,4 +1,5 @@
-import { KernelError, PIPE, type PipeStream, type Sink } from '@troupe/kernel'
+import { KernelError, type PipeStream, type Sink } from '@troupe/kernel'
+import { PIPE } from '@troupe/kernel/kit'
 
 /** A stream of the values that `produce` writes. Contract: starts when it is read, and can be read once; calls `onLeave` at once when the reader leaves early. */
 export function pullStream<T>(produce: (sink: Sink<T>) => Promise<void>, onLeave: () => void): PipeStream<T> {

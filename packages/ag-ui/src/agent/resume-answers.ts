@@ -1,5 +1,6 @@
 import type { ResumeEntry } from '@ag-ui/core'
-import { type Answers, got, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import { type Answers, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 
 /** The id under which a taken answer is stored among the processed messages. */
 export function answerMark(interruptId: string): string {

@@ -1,5 +1,6 @@
 import { EventType } from '@ag-ui/core'
-import { type AgentEvent, KernelError, PIPE, type Run, type Runner, type Sink, say } from '@troupe/kernel'
+import { type AgentEvent, KernelError, type Run, type Runner, type Sink, say } from '@troupe/kernel'
+import { PIPE } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
 import type { AgUiEvent } from '../protocol.ts'
 import { agentOf, calm, collect, echo, endOf, request, stage, textIn, user } from './agent.fixture.ts'

@@ -1,5 +1,6 @@
 import type { Tool } from '@ag-ui/core'
-import { got, KernelError, toJsonSchema } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { got, toJsonSchema } from '@troupe/kernel/kit'
 import { invalidInput, pathOf } from '../input/check-json.ts'
 import { parametersOf } from './client-proxy-tool.ts'
 

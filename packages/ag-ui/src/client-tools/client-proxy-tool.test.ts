@@ -1,4 +1,5 @@
-import { KernelError, toJsonSchema, validate } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { toJsonSchema, validate } from '@troupe/kernel/kit'
 import { jsonSchemaValidator } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { clientProxyTool } from './client-proxy-tool.ts'

@@ -1,13 +1,6 @@
 import type { Tool as AgUiTool } from '@ag-ui/core'
-import {
-  type Awaitable,
-  got,
-  type JsonObject,
-  type JsonSchema,
-  type SchemaIssue,
-  type StandardSchema,
-  type Tool,
-} from '@troupe/kernel'
+import type { Awaitable, JsonObject, JsonSchema, SchemaIssue, StandardSchema, Tool } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 
 /**
  * A tool that the client runs, as a tool of an agent.

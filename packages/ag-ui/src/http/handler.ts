@@ -1,15 +1,6 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import {
-  type Awaitable,
-  checkOption,
-  checkOptionNames,
-  KernelError,
-  type OptionNames,
-  type Owner,
-  type Store,
-  systemClock,
-  type ThreadRef,
-} from '@troupe/kernel'
+import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { AGENT_OPTIONS, AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
 import { LiveRuns } from '../log/live-runs.ts'
@@ -72,7 +63,7 @@ export interface AgUiHandler extends AsyncDisposable {
 
 /**
  * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for anything that speaks fetch.
- * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
+ * @example const handler = agUiHandler({ runner: runner({ agent, store }), store, authenticate: (request) => userOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)

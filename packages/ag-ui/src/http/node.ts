@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { type Awaitable, checkOption, KernelError } from '@troupe/kernel'
+import { type Awaitable, KernelError } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 import type { AgUiHandler } from './handler.ts'
 import { refuse } from './reply.ts'
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { checkOptionNames, KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import type { AgUiHandler } from './handler.ts'
 import { checkServed, toNodeListener } from './node.ts'
 

@@ -1,4 +1,5 @@
-import { got, KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 
 const INTERNALS = new Set(['__proto__', 'constructor', 'prototype'])
 const LONGEST_PATH = 200

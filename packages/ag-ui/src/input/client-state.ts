@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { got, type Json, type JsonObject, notJson, type RunInput } from '@troupe/kernel'
+import type { Json, JsonObject, RunInput } from '@troupe/kernel'
+import { got, notJson } from '@troupe/kernel/kit'
 import { equal } from '../translate/json-patch.ts'
 import { invalidInput, pathOf } from './check-json.ts'
 

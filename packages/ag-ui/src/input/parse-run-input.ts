@@ -1,6 +1,6 @@
 import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
-import { got, type OptionNames } from '@troupe/kernel'
+import { got, type OptionNames } from '@troupe/kernel/kit'
 import { checkTools } from '../client-tools/check-tools.ts'
 import { isHold } from '../session/thread-hold.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
@@ -41,7 +41,7 @@ const DEFAULTS: Required<InputLimits> = {
 /**
  * Parses the run input of any client, older ones included.
  * Contract: throws only `VALIDATION_FAILED`, which names the field in `details.issues`; does not change the value.
- * @example const input = parseRunAgentInput(await request.json())
+ * @example const input = parseRunAgentInput(JSON.parse(body))
  */
 export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): RunAgentInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,4 +1,5 @@
-import { abortScope, type Clock, type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { type Clock, type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { abortScope } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
 import type { LiveRuns } from './live-runs.ts'

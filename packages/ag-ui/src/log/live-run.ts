@@ -1,5 +1,6 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
-import { type Clock, type Json, KernelError, pipe, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
+import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { isTerminal } from '../write/open-kind.ts'

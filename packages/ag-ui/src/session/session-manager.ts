@@ -1,20 +1,16 @@
 import {
   type Clock,
-  checkOption,
-  checkOptionNames,
-  got,
   type Json,
   type JsonObject,
   KernelError,
   type Memory,
-  type OptionNames,
   type Owner,
   type Store,
-  systemClock,
   type Thread,
   type ThreadCommit,
   type ThreadRef,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { isTemporary } from '../input/client-state.ts'
 import { isolated } from '../report.ts'
 import { forget } from './forget.ts'

@@ -1,11 +1,5 @@
-import {
-  type AgentEvent,
-  type AssistantMessage,
-  type EventDraft,
-  type EventStamp,
-  NO_USAGE,
-  type RunResult,
-} from '@troupe/kernel'
+import type { AgentEvent, AssistantMessage, EventDraft, EventStamp, RunResult } from '@troupe/kernel'
+import { NO_USAGE } from '@troupe/kernel/kit'
 import { follower, type Wire } from '../pipeline.fixture.ts'
 import type { TranslatorOptions } from './event-translator.ts'
 

@@ -1,5 +1,6 @@
 import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui/core'
-import { checkOptionNames, type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
+import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import type { AgUiMessage } from '../protocol.ts'
 import { contentOf, filesOf, resultOf, segmentId, segmentsOf } from './content.ts'
 

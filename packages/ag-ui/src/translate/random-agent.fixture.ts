@@ -8,15 +8,14 @@ import {
   type Json,
   KernelError,
   type Part,
-  pipe,
   type ResumeInfo,
   type RunContext,
   type Sink,
-  sinkTo,
   stream,
   type ToolCall,
 } from '@troupe/kernel'
 import { unanswered } from '@troupe/kernel/history'
+import { pipe, sinkTo } from '@troupe/kernel/kit'
 import { observe, runNested } from '@troupe/kernel/run'
 import type { Random } from './random.fixture.ts'
 import { wrongEvents } from './wrong-events.fixture.ts'

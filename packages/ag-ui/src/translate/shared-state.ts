@@ -1,4 +1,5 @@
-import { type Json, type JsonObject, notJson } from '@troupe/kernel'
+import type { Json, JsonObject } from '@troupe/kernel'
+import { notJson } from '@troupe/kernel/kit'
 import { diff, escapeKey, isPatchable, type PatchOperation } from './json-patch.ts'
 
 /** A deep copy, or undefined if the value is not JSON. */

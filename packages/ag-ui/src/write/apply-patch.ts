@@ -1,5 +1,6 @@
 import type { JsonPatchOperation } from '@ag-ui/core'
-import { got, type Json, KernelError } from '@troupe/kernel'
+import { type Json, KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import { isJsonObject, isPatchable } from '../translate/json-patch.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import { checkOptionNames } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, RunWriter } from '../protocol.ts'
 import { OpenEntities } from './open-entities.ts'
 import { isTerminal, type Terminal } from './open-kind.ts'

@@ -1,5 +1,6 @@
 import { EventType } from '@ag-ui/core'
-import { checkOptionNames, got, type Json, KernelError } from '@troupe/kernel'
+import { type Json, KernelError } from '@troupe/kernel'
+import { checkOptionNames, got } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { equal } from '../translate/json-patch.ts'
 import { applyPatch } from './apply-patch.ts'
@@ -23,7 +24,7 @@ export interface StrictVerifierOptions {
  * known call, calls without one named as pending, patches that apply, and snapshots that equal the sum of the events before.
  * @example
  * const verifier = strictVerifier()
- * for (const event of events) verifier.see(event)
+ * for await (const event of agUiAgent.run(input)) verifier.see(event)
  * verifier.end()
  */
 export function strictVerifier(options: StrictVerifierOptions = {}): StrictVerifier {

@@ -1,17 +1,5 @@
-import {
-  type AgentHandler,
-  type Awaitable,
-  checkOption,
-  checkOptionNames,
-  type InvokeTool,
-  type Message,
-  nearest,
-  type OptionNames,
-  type RunContext,
-  type StreamTool,
-  type Tool,
-  toolMetas,
-} from '@troupe/kernel'
+import type { AgentHandler, Awaitable, InvokeTool, Message, RunContext, StreamTool, Tool } from '@troupe/kernel'
+import { checkOption, checkOptionNames, nearest, type OptionNames, toolMetas } from '@troupe/kernel/kit'
 
 /** The state that the model hooks of a middleware may change. */
 export interface ChatModelAgentState {

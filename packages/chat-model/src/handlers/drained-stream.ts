@@ -2,12 +2,12 @@ import {
   contextKey,
   type Part,
   type PipeStream,
-  pipe,
   type RunContext,
   type Sink,
   type StreamTool,
   stream,
 } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { isHandlerError } from '../error-origin.ts'
 
 type Chunk = string | Part

@@ -3,22 +3,18 @@ import {
   type AgentHandler,
   type CallModel,
   type HistoryRewrite,
-  type HookName,
-  hookOf,
   type InvokeTool,
-  isPromise,
   KernelError,
   type Message,
   type ModelPart,
   type PipeStream,
-  pipe,
   type RunContext,
   type RunResult,
   type StreamTool,
-  sinkTo,
   stream,
   type ToolCallResult,
 } from '@troupe/kernel'
+import { type HookName, hookOf, isPromise, pipe, sinkTo } from '@troupe/kernel/kit'
 import { isHandlerError, isModelError, markHandlerError } from '../error-origin.ts'
 import { isStop } from '../is-stop.ts'
 import { resultProblem } from '../tools/result-problem.ts'

@@ -1,7 +1,6 @@
 import {
   type AgentHandler,
   type AgentInput,
-  type HookName,
   KernelError,
   type RunContext,
   type RunResult,
@@ -9,6 +8,7 @@ import {
   withBeforeAgent,
   withInvokableToolWrapper,
 } from '@troupe/kernel'
+import type { HookName } from '@troupe/kernel/kit'
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,5 @@
-import { type AgentHandler, type HookName, type Tool, withBeforeAgent, withTools, withToolsFunc } from '@troupe/kernel'
+import { type AgentHandler, type Tool, withBeforeAgent, withTools, withToolsFunc } from '@troupe/kernel'
+import type { HookName } from '@troupe/kernel/kit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   calling,

@@ -3,13 +3,13 @@ import {
   BaseAgentHandler,
   type InvokeTool,
   type ModelPart,
-  mapStream,
   type RunContext,
   type StreamTool,
   type ToolCallInput,
   withInvokableToolWrapper,
   withStreamableToolWrapper,
 } from '@troupe/kernel'
+import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
 import { brief, calling, expectSound, hello, play, streaming, tool } from '../chat-model.fixture.ts'
 import type { AgentMiddleware } from '../index.ts'

@@ -1,12 +1,5 @@
-import {
-  type AgentHandler,
-  isPromise,
-  type Part,
-  pipe,
-  type StreamToolCallResult,
-  stream,
-  type ToolCallResult,
-} from '@troupe/kernel'
+import { type AgentHandler, type Part, type StreamToolCallResult, stream, type ToolCallResult } from '@troupe/kernel'
+import { isPromise, pipe } from '@troupe/kernel/kit'
 
 type InvokableWrap = NonNullable<AgentHandler['wrapInvokableToolCall']>
 type StreamableWrap = NonNullable<AgentHandler['wrapStreamableToolCall']>

@@ -1,21 +1,18 @@
 import {
   type AgentConfig,
   type AssistantMessage,
-  addUsage,
-  checkOption,
   type EventDraft,
   type EventStamp,
   KernelError,
   type Message,
   type ModelRequest,
-  NO_USAGE,
-  pipe,
   type RunContext,
   type Sink,
   textOf,
   type Usage,
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
+import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import type { Plan } from '../plan.ts'
 import type { Toolbox } from '../tools/toolbox.ts'

@@ -1,4 +1,5 @@
-import { type AgentHandler, type Callback, type ModelPart, mapStream } from '@troupe/kernel'
+import type { AgentHandler, Callback, ModelPart } from '@troupe/kernel'
+import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
 import { calling, hello, play, tool, user } from '../chat-model.fixture.ts'
 

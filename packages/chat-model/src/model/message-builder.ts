@@ -3,7 +3,6 @@ import {
   type EventDraft,
   type EventStamp,
   type FinishReason,
-  got,
   KernelError,
   type ModelPart,
   type Part,
@@ -12,6 +11,7 @@ import {
   type ToolCall,
   type Usage,
 } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import { markModelError } from '../error-origin.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }

@@ -4,11 +4,11 @@ import {
   KernelError,
   type ModelPart,
   type ModelRequest,
-  pipe,
   type RunContext,
   type Sink,
   stream,
 } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { isModelError, markModelError } from '../error-origin.ts'
 import { withinLimit } from '../time-limit.ts'
 import { pauseOf, type RetryPolicy } from './retry.ts'

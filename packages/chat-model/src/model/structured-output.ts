@@ -1,12 +1,5 @@
-import {
-  type Json,
-  type JsonSchema,
-  type JsonSchemaValidator,
-  KernelError,
-  type Schema,
-  toJsonSchema,
-  validate,
-} from '@troupe/kernel'
+import { type Json, type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
+import { type JsonSchemaValidator, toJsonSchema, validate } from '@troupe/kernel/kit'
 
 /** A final answer after validation: its value, or its problem in words for the model. */
 export type OutputCheck = { readonly value: Json } | { readonly problem: string }

@@ -1,11 +1,5 @@
-import {
-  APPROVAL_SCHEMA,
-  type InterruptRequest,
-  type JsonSchemaValidator,
-  parseArguments,
-  type RunContext,
-  type Tool,
-} from '@troupe/kernel'
+import type { InterruptRequest, RunContext, Tool } from '@troupe/kernel'
+import { APPROVAL_SCHEMA, type JsonSchemaValidator, parseArguments } from '@troupe/kernel/kit'
 
 /** Whether a call needs the approval of a person. Contract: false for invalid arguments, which are answered when the call runs. */
 export async function needsApproval(

@@ -1,4 +1,5 @@
-import { got, isContent, notJson, type ToolCallResult } from '@troupe/kernel'
+import type { ToolCallResult } from '@troupe/kernel'
+import { got, isContent, notJson } from '@troupe/kernel/kit'
 
 /** Values of result properties that are JSON all through. */
 const JSON_VALUES = new WeakSet<object>()

@@ -7,7 +7,6 @@ import {
   type Json,
   KernelError,
   type Part,
-  pipe,
   type RunContext,
   type Tool,
   type ToolCall,
@@ -15,6 +14,7 @@ import {
   type ToolCallResult,
   type ToolMessage,
 } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../error-origin.ts'
 import { approvalRequest, needsApproval } from './approval.ts'

@@ -1,15 +1,9 @@
 import {
   type Awaitable,
   type Content,
-  got,
   type InvokeTool,
-  isContent,
-  isPromise,
-  type JsonSchemaValidator,
   KernelError,
-  notJson,
   type Part,
-  parseArguments,
   type RunContext,
   type StreamTool,
   stream,
@@ -17,8 +11,16 @@ import {
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
-  toolResult,
 } from '@troupe/kernel'
+import {
+  got,
+  isContent,
+  isPromise,
+  type JsonSchemaValidator,
+  notJson,
+  parseArguments,
+  toolResult,
+} from '@troupe/kernel/kit'
 import { isStop } from '../is-stop.ts'
 import { abortError, withinLimit } from '../time-limit.ts'
 import { markChecked } from './result-problem.ts'

@@ -5,13 +5,13 @@ import type {
   EventStamp,
   Interrupt,
   Json,
-  JsonSchemaValidator,
   KernelError,
   RunContext,
   Sink,
   ToolCall,
   ToolMessage,
 } from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 import type { HandlerChain } from '../handlers/handler-chain.ts'
 import type { KeptAction } from './kept-action.ts'
 import { RunningCall } from './running-call.ts'

@@ -1,4 +1,5 @@
-import { KernelError, type Tool, type ToolMeta, type ToolSpec, toJsonSchema, toolMetas } from '@troupe/kernel'
+import { KernelError, type Tool, type ToolMeta, type ToolSpec } from '@troupe/kernel'
+import { toJsonSchema, toolMetas } from '@troupe/kernel/kit'
 
 const SPECS = new WeakMap<Tool, ToolSpec>()
 

@@ -1,5 +1,6 @@
 import { Validator } from '@cfworker/json-schema'
-import type { JsonSchema, JsonSchemaValidator } from '@troupe/kernel'
+import type { JsonSchema } from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 import { quickCheck } from './quick-check.ts'
 
 interface Compiled {

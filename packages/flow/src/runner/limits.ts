@@ -1,4 +1,4 @@
-import { checkOption, checkOptionNames } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { TRANSFERS } from '../flow-context.ts'
 
 /** Limits of every run of a runner. */

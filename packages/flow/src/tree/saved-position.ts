@@ -1,4 +1,5 @@
-import { type Answers, got, type Json, KernelError } from '@troupe/kernel'
+import { type Answers, type Json, KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 
 /** The position of a flow in its tree. Contract: JSON, stored in checkpoints. */
 export type SavedPosition = {

@@ -1,4 +1,5 @@
-import { type Agent, contextKey, pipe, say, stream } from '@troupe/kernel'
+import { type Agent, contextKey, say, stream } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
 import { observe } from '@troupe/kernel/run'
 import { describe, expect, test } from 'vitest'
 import { runToEnd, talker, thrownBy, transferring } from '../flow.fixture.ts'

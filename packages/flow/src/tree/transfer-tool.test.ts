@@ -1,4 +1,5 @@
-import { type AgentAction, parseArguments, type ToolMeta, toJsonSchema } from '@troupe/kernel'
+import type { AgentAction, ToolMeta } from '@troupe/kernel'
+import { parseArguments, toJsonSchema } from '@troupe/kernel/kit'
 import { createRunContext } from '@troupe/kernel/run'
 import { jsonSchemaValidator, testTool } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'

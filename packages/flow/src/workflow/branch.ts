@@ -1,17 +1,15 @@
 import {
-  type AbortScope,
   type AgentEvent,
-  abortScope,
   type ErrorInfo,
   type Interrupt,
   type Json,
   KernelError,
   type Message,
   type Sink,
-  sinkTo,
   type ToolMessage,
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
+import { type AbortScope, abortScope, sinkTo } from '@troupe/kernel/kit'
 import type { ThreadLog } from '../thread-log.ts'
 import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'

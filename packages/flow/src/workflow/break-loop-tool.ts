@@ -1,4 +1,5 @@
-import { checkOptionNames, defineTool, type Tool } from '@troupe/kernel'
+import { defineTool, type Tool } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 
 /** Options of `breakLoopTool`. */
 export interface BreakLoopToolOptions {
@@ -10,7 +11,7 @@ export interface BreakLoopToolOptions {
 
 /**
  * Makes a tool with which a model ends the loop around it and gives the final response.
- * @example chatModelAgent({ name: 'critic', tools: [breakLoopTool()], … })
+ * @example chatModelAgent({ name: 'critic', model, tools: [breakLoopTool()] })
  */
 export function breakLoopTool(options: BreakLoopToolOptions = {}): Tool<{ response: string }> {
   checkOptionNames('breakLoopTool', options, { name: true, description: true })

@@ -1,4 +1,5 @@
-import { type Agent, got, KernelError } from '@troupe/kernel'
+import { type Agent, KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'

@@ -1,4 +1,5 @@
-import { type Agent, checkOptionNames } from '@troupe/kernel'
+import type { Agent } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { loop } from './loop.ts'
 import { sequential } from './sequential.ts'
 

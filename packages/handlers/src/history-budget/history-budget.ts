@@ -1,13 +1,12 @@
 import {
   type AgentHandler,
   type Awaitable,
-  checkOption,
-  checkOptionNames,
   contextKey,
   type HistoryRewrite,
   type Message,
   type RunContext,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from '../is-whole.ts'
 import { estimateTokens } from './estimate-tokens.ts'
 import { type SplitHistory, splitHistory } from './split-history.ts'

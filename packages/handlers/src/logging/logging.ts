@@ -1,15 +1,13 @@
 import {
   type AgentHandler,
-  checkOption,
-  checkOptionNames,
   contextKey,
   KernelError,
   type ModelPart,
-  pipe,
   type RunContext,
   stream,
   textOf,
 } from '@troupe/kernel'
+import { checkOption, checkOptionNames, pipe } from '@troupe/kernel/kit'
 import { type LogFields, type LogLevel, type LogLine, logError } from './log-line.ts'
 
 /** Options of `logging`. */

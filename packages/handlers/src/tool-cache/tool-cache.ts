@@ -1,14 +1,5 @@
-import {
-  type AgentHandler,
-  type Clock,
-  checkOption,
-  checkOptionNames,
-  type RunContext,
-  type Tool,
-  type ToolCallInput,
-  type ToolCallResult,
-  type ToolMeta,
-} from '@troupe/kernel'
+import type { AgentHandler, Clock, RunContext, Tool, ToolCallInput, ToolCallResult, ToolMeta } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from '../is-whole.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { LruMap } from './lru-map.ts'

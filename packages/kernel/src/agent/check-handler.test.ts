@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { type AgentHandler, BaseAgentHandler, checkHandler } from '../index.ts'
+import { type AgentHandler, BaseAgentHandler } from '../index.ts'
+import { checkHandler } from '../kit.ts'
 
 const fine = () => undefined
 const handler = (members: object): AgentHandler => ({ name: 'shout', ...members })

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { checkModel, checkModelOptions, defineTool, type Tool, toolMetas } from '../index.ts'
+import { defineTool, type Tool } from '../index.ts'
+import { checkModel, checkModelOptions, toolMetas } from '../kit.ts'
 
 const WRAP = 'agent weather: model is an AI SDK model; wrap it: aiSdkModel(model) from @troupe/model-ai-sdk'
 

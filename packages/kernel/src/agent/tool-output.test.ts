@@ -1,7 +1,7 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { toolResult } from '../index.ts'
+import { toolResult } from '../kit.ts'
 
 describe('a tool may return', () => {
   test.each<[string, unknown, object]>([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../index.ts'
+import { systemClock } from '../kit.ts'
 
 test('a limit of more than 24 days does not run out at once', async () => {
   const warnings: string[] = []

@@ -1,5 +1,5 @@
-import { got, KernelError } from '../data/error.ts'
-import { type Json, notJson } from '../data/json.ts'
+import { isForbiddenKey, type Json, notJson } from '../data/json.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 
 /** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events automatically. */
 export interface State {
@@ -10,9 +10,7 @@ export interface State {
 }
 
 /** The changes since the last `take`. */
-export type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
-
-const FORBIDDEN = ['__proto__', 'constructor', 'prototype']
+type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
 
 /** A state that remembers its changes until `take` is called. */
 export class TrackedState implements State {
@@ -72,7 +70,7 @@ export class TrackedState implements State {
 }
 
 function checkKey(key: string): void {
-  if (typeof key === 'string' && key !== '' && !FORBIDDEN.includes(key)) return
+  if (typeof key === 'string' && key !== '' && !isForbiddenKey(key)) return
   throw new KernelError(
     'VALIDATION_FAILED',
     `state.set: a key must be a non-empty string and not the name of an object internal, ${got(key)}`,

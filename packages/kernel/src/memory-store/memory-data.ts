@@ -1,9 +1,10 @@
-import type { CancelMode } from '../context/context.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
+import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 import { isLive } from '../store/lease.ts'
 import { storeClosed } from '../store/refusals.ts'
-import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from '../store/store.ts'
+import type { ModelCallRecord, Page, RunRecord, Thread, ToolCallRecord } from '../store/store.ts'
 
 /** The name in error messages. */
 export const WHO = 'memoryStore'

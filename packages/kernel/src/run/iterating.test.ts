@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Agent, AgentEvent, Message, Run, RunSettings } from '../index.ts'
-import { KernelError, pipe, say } from '../index.ts'
+import type { Agent, AgentEvent, Message, Run } from '../index.ts'
+import { KernelError, say } from '../index.ts'
+import { pipe } from '../kit.ts'
+import type { RunSettings } from '../run.ts'
 import { startRun } from '../run.ts'
 import { idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { agentOf, boom, callOf, input, quiet, talker } from './run.fixture.ts'
@@ -92,11 +94,11 @@ describe.each([
 
   test('that never began throws why; its events alone are none, and awaiting it says why', async () => {
     const open = () => Promise.reject(new KernelError('THREAD_BUSY', 'busy'))
-    expect(await reading(startRun(talker('a'), input, { open }))).toMatchObject({
+    expect(await reading(startRun(talker('a'), input, {}, { open }))).toMatchObject({
       types: [],
       thrown: { code: 'THREAD_BUSY' },
     })
-    const run = startRun(talker('a'), input, { open })
+    const run = startRun(talker('a'), input, {}, { open })
     expect(await reading(run.eventsWithoutThrowing())).toEqual({ types: [] })
     await expect(run).rejects.toMatchObject({ code: 'THREAD_BUSY' })
   })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Agent, AgentEvent, RunContext, RunSettings } from '../index.ts'
+import type { Agent, AgentEvent, RunContext } from '../index.ts'
 import { contextKey, KernelError, say } from '../index.ts'
+import type { RunSettings } from '../run.ts'
 import { createRunContext, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { agentOf, brief, caller, callOf, fakeClock, input, quiet, settled, talker, toolStart } from './run.fixture.ts'

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Agent, AgentEvent, EventDraft, RunContext } from '../index.ts'
-import { abortScope, KernelError, pipe, say } from '../index.ts'
+import { KernelError, say } from '../index.ts'
+import { abortScope, pipe } from '../kit.ts'
 import { createRunContext, observe, openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { agentOf, answer, brief, callOf, input, quiet, request, talker, typesOf } from './run.fixture.ts'
@@ -97,16 +98,22 @@ describe('an observed agent', () => {
     expect(seen).toEqual(['agent-start', 'state-delta', 'agent-end'])
   })
 
+  const rebuilt = (event: AgentEvent) => KernelError.from('error' in event ? event.error : undefined)
   test.each([
-    ['the same error', 'first', 1],
-    ['another error of the same code', 'second', 2],
-  ])('that failed and whose parent then throws %s is reported once each', async (_, message, times) => {
+    ['the same error', (event: AgentEvent) => rebuilt(event), 'first', 1],
+    ['a fresh error with the same text', () => new KernelError('MINE', 'first'), 'first', 2],
+    ['another error of the same code', () => new KernelError('MINE', 'second'), 'second', 2],
+  ])('that failed and whose parent then throws %s is reported once each', async (_, made, message, times) => {
     const child = quiet('child', async () => {
       throw new KernelError('MINE', 'first')
     })
     const parent = agentOf('parent', async function* (ctx) {
-      yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
-      throw new KernelError('MINE', message)
+      let last: AgentEvent | undefined
+      for await (const event of observe(child, input, ctx.derive({ step: 'branch:0' }))) {
+        last = event
+        yield event
+      }
+      throw made(last ?? expect.fail('no event'))
     })
     const events = await collect(startRun(parent, input))
     expect(events.filter(({ type }) => type === 'error')).toHaveLength(times)
@@ -147,7 +154,14 @@ describe('an event', () => {
     return rest
   }
   const own = { runId: 'R', agentName: 'inner', runPath: [] }
-  const nested = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['outer'], parentCallId: 'outer-0' }
+  const nested = {
+    runId: 'R/tool:0:0',
+    agentName: 'inner',
+    runPath: ['outer'],
+    parentRunId: 'R',
+    parentCallId: 'outer-0',
+    origin: 'outer-0',
+  }
 
   test.each([
     {},

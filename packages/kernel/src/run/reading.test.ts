@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { EventDraft, RunContext } from '../index.ts'
-import { pipe, say, stream } from '../index.ts'
+import { say, stream } from '../index.ts'
+import { pipe } from '../kit.ts'
 import { startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
 import { action, agentOf, CLEAN, input, talker, toolStart, watched } from './run.fixture.ts'

@@ -44,7 +44,9 @@ describe('an agent that observes itself', () => {
   test('and throws has failed, with or without a host', async () => {
     const failing = self(() => raise(new KernelError('MINE', 'mine: no')))
     await expect(startRun(failing, input)).rejects.toMatchObject({ code: 'MINE' })
-    await expect(startRun(failing, input, { around: (_, next) => next(input) })).rejects.toMatchObject({ code: 'MINE' })
+    await expect(startRun(failing, input, {}, { around: (_, next) => next(input) })).rejects.toMatchObject({
+      code: 'MINE',
+    })
   })
 
   test('writes its last state change, even without a later event', async () => {
@@ -69,7 +71,14 @@ describe('an agent that observes itself', () => {
       await runNested(inner, input, call).catch((error: KernelError) => codes.push(error.code))
     })
     const events = await collect(startRun(root, input, { runId: 'R' }))
-    const stamp = { runId: 'R/tool:0:0', agentName: 'inner', runPath: ['root'], parentCallId: 'root-0' }
+    const stamp = {
+      runId: 'R/tool:0:0',
+      agentName: 'inner',
+      runPath: ['root'],
+      parentRunId: 'R',
+      parentCallId: 'root-0',
+      origin: 'root-0',
+    }
     expect(events.filter(({ type }) => type === 'custom')).toStrictEqual([
       { type: 'custom', ...stamp, name: 'hop', data: 'inner' },
     ])

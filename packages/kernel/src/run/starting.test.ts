@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AgentInput } from '../index.ts'
-import { notJson } from '../index.ts'
+import { notJson } from '../kit.ts'
 import { createRunContext, observe, runNested, startRun } from '../run.ts'
 import { collect, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
 import { action, agentOf, callOf, input, talker, toolStart } from './run.fixture.ts'

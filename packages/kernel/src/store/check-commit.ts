@@ -1,5 +1,5 @@
-import { isObject } from '../data/error.ts'
-import { notJson } from '../data/json.ts'
+import { isForbiddenKey, notJson } from '../data/json.ts'
+import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
 import { checkLength } from './json-text.ts'
 import { check, checkList, checkText, isRecord, isText, looksLikeJson, malformed } from './malformed.ts'
@@ -22,11 +22,8 @@ export function checkCommit(who: string, commit: ThreadCommit): void {
   }
 }
 
-/** Keys that lead to a prototype. */
-const INTERNALS: readonly string[] = ['__proto__', 'constructor', 'prototype']
-
 function checkKey(who: string, key: string): void {
-  check(who, isText(key) && !INTERNALS.includes(key), 'a state key that is not an object internal', key)
+  check(who, isText(key) && !isForbiddenKey(key), 'a state key that is not an object internal', key)
 }
 
 function checkState(who: string, set: Part<'set'>): void {

@@ -1,5 +1,5 @@
-import type { CancelMode, CancelRequest } from '../context/context.ts'
-import { isObject } from '../data/error.ts'
+import type { CancelMode, CancelRequest } from '../data/cancel.ts'
+import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
 import { CANCEL_MODES } from './lease.ts'
 import { check, checkText, malformed } from './malformed.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../data/error.ts'
+import { isObject } from '../data/kernel-error.ts'
 import { check, checkList, checkNumber, malformed } from './malformed.ts'
 import type { Page, ThreadStore } from './store.ts'
 

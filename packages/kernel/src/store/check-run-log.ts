@@ -1,5 +1,5 @@
-import { isObject } from '../data/error.ts'
 import type { Json } from '../data/json.ts'
+import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
 import { check, checkList, checkNumber, looksLikeJson, malformed } from './malformed.ts'
 import type { RunLogStore } from './store.ts'

@@ -12,7 +12,7 @@ interface Stored {
 
 /**
  * Decides what a store does with a record command: it writes it, ignores it because it was written before, or refuses it.
- * @example commandEffect({ type: 'run-finish', … }, { run: { status: 'complete', text: '' } }) // 'refuse'
+ * @example commandEffect({ type: 'run-text', runId: 'r', offset: 0, text: 'Hi' }, { run: { status: 'complete', text: '' } }) // 'refuse'
  */
 export function commandEffect(command: RecordCommand, { run, call, hasSpan }: Stored): 'write' | 'ignore' | 'refuse' {
   if (run === 'elsewhere') return 'refuse'

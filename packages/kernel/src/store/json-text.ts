@@ -1,4 +1,4 @@
-import { got, KernelError } from '../data/error.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 import { check } from './malformed.ts'
 
 /** Far more than a model can read, far less than a database or its driver can hold. */

@@ -1,5 +1,5 @@
-import type { CancelMode } from '../context/context.ts'
-import { got } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
+import { got } from '../data/kernel-error.ts'
 import { UNKNOWN_RESULT } from '../history.ts'
 import type { RunRecord, ToolCallRecord } from './store.ts'
 

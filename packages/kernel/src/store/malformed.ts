@@ -1,4 +1,4 @@
-import { got, isObject, KernelError } from '../data/error.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 
 /** The error for an argument that a store cannot take. */
 export function malformed(who: string, expected: string, value: unknown): KernelError {

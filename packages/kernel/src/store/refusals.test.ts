@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { KernelError } from '../data/error.ts'
+import type { KernelError } from '../data/kernel-error.ts'
 import { leaseLost, logConflict, logNotFound, storeClosed, threadBusy, threadNotFound } from './refusals.ts'
 
 it.each<[KernelError | undefined, string, string]>([

@@ -1,4 +1,4 @@
-import { got, KernelError } from '../data/error.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 
 /** The error of a lease that another run holds. */
 export function threadBusy(who: string, holder: { readonly runId: string; readonly expiresAt: number }): KernelError {

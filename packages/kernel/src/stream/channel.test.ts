@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
 import type { Sink } from '../index.ts'
 import { KernelError, stream } from '../index.ts'
-import { Channel } from './channel.ts'
 import { collect, count, idle, noUnhandledRejection, raise } from './stream.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -269,15 +268,13 @@ test('a gated write waits until its value was taken and the consumer is back, wh
 test('the owner of a channel is notified once that its consumer has left, and the consumer waits for it', async () => {
   let seen = 0
   const gate = Promise.withResolvers<void>()
-  const channel = new Channel<number>(
-    () => gate.promise,
-    () => {
-      seen++
-      return gate.promise
-    },
-  )
+  const onLeave = () => {
+    seen++
+    return gate.promise
+  }
+  const channel = stream<number>(() => gate.promise, { onLeave })[Symbol.asyncIterator]()
   void channel.next()
-  const left = [watch(channel.return()), watch(channel.return())]
+  const left = [watch(channel.return?.()), watch(channel.return?.())]
   await idle()
   expect([seen, left[0]?.state]).toEqual([1, 'pending'])
   gate.resolve()
@@ -295,4 +292,25 @@ test('a gated write goes through at once where the consumer has asked for more a
   await idle()
   expect(wait.state).toBe('pending')
   void iterator.return?.()
+})
+
+test('the gate of a stream decides which writes wait until the consumer comes back', async () => {
+  const written: string[] = []
+  const source = stream<string>(
+    async (sink) => {
+      for (const value of ['plain', 'gated', 'last']) {
+        const wait = sink.write(value)
+        if (wait) await wait
+        written.push(value)
+      }
+    },
+    { gate: (value) => value === 'gated' },
+  )[Symbol.asyncIterator]()
+  await source.next()
+  await source.next()
+  await idle()
+  expect(written).toEqual(['plain'])
+  await source.next()
+  await idle()
+  expect(written).toEqual(['plain', 'gated', 'last'])
 })

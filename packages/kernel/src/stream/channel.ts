@@ -1,5 +1,5 @@
-import { KernelError } from '../data/error.ts'
-import type { Sink } from './stream.ts'
+import { KernelError } from '../data/kernel-error.ts'
+import type { Sink } from './sink.ts'
 
 interface Parked<T> {
   readonly value: T
@@ -13,10 +13,19 @@ type Pull<T> = { resolve(result: IteratorResult<T, undefined>): void; reject(err
 
 const DONE: IteratorResult<never, undefined> = Object.freeze({ value: undefined, done: true })
 
+/** Options of `stream`, for streams that own what they read from. */
+export interface StreamOptions<T> {
+  /** Called once if a consumer leaves its loop; what it returns is awaited before the loop goes on. */
+  readonly onLeave?: () => Promise<void>
+  /** Whether the producer waits until the consumer has come back for more, so that no side effect begins after a consumer has left. @default the events `tool-start` and `action` */
+  readonly gate?: (value: T) => boolean
+}
+
 /** Connects a producer that pushes to a consumer that pulls: one value is buffered, further writes wait. */
 export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> {
   readonly #produce: (sink: Sink<T>) => Promise<void>
   readonly #onLeave: (() => Promise<void>) | undefined
+  readonly #gates: (value: T) => boolean
   #started = false
   #ended = false
   #left = false
@@ -30,9 +39,10 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
   #shown: Parked<T> | undefined
   readonly #parked: Parked<T>[] = []
 
-  constructor(produce: (sink: Sink<T>) => Promise<void>, onLeave?: () => Promise<void>) {
+  constructor(produce: (sink: Sink<T>) => Promise<void>, { onLeave, gate = isGated }: StreamOptions<T> = {}) {
     this.#produce = produce
     this.#onLeave = onLeave
+    this.#gates = gate
   }
 
   get closed(): boolean {
@@ -45,7 +55,7 @@ export class Channel<T> implements Sink<T>, AsyncIterableIterator<T, undefined> 
 
   write(value: T): void | Promise<void> {
     if (this.#ended) return refused(leftError())
-    const gated = isGated(value)
+    const gated = this.#gates(value)
     const pull = this.#pulls.shift()
     if (pull) {
       pull.resolve({ value, done: false })

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { PipeStream, Sink } from '../index.ts'
-import { mapStream, PIPE, pipe, sinkTo, stream } from '../index.ts'
+import { stream } from '../index.ts'
+import { mapStream, PIPE, pipe, sinkTo } from '../kit.ts'
 import { collect, count, idle, noUnhandledRejection, raise } from './stream.fixture.ts'
 
 beforeEach(noUnhandledRejection)

@@ -1,12 +1,6 @@
-import { KernelError } from '../data/error.ts'
-import { Channel } from './channel.ts'
-
-/** Receives the values of a producer. Contract: `if (wait) await wait` after each write; a write after the consumer left rejects with `ABORTED`. */
-export interface Sink<T> {
-  write(value: T): void | Promise<void>
-  /** Whether values are no longer taken. */
-  readonly closed?: boolean
-}
+import { KernelError } from '../data/kernel-error.ts'
+import { Channel, type StreamOptions } from './channel.ts'
+import { type Sink, sinkTo } from './sink.ts'
 
 /** The symbol of the pipe method, the same in every copy of the kernel. */
 export const PIPE: unique symbol = Symbol.for('troupe.pipe') as never
@@ -22,15 +16,17 @@ export interface PipeStream<T> extends AsyncIterable<T> {
  * Contract: lazy; iterating owns a channel of capacity 1; leaving rejects parked writes, and a run's own iterator aborts the run first, even while the model is silent.
  * @example stream<string>(async (sink) => { const wait = sink.write('hello'); if (wait) await wait })
  */
-export function stream<T>(produce: (sink: Sink<T>) => Promise<void>): PipeStream<T> {
-  return new Producer(produce)
+export function stream<T>(produce: (sink: Sink<T>) => Promise<void>, options?: StreamOptions<T>): PipeStream<T> {
+  return new Producer(produce, options)
 }
 
 class Producer<T> implements PipeStream<T> {
   #produce: ((sink: Sink<T>) => Promise<void>) | undefined
+  readonly #options: StreamOptions<T> | undefined
 
-  constructor(produce: (sink: Sink<T>) => Promise<void>) {
+  constructor(produce: (sink: Sink<T>) => Promise<void>, options: StreamOptions<T> | undefined) {
     this.#produce = produce
+    this.#options = options
   }
 
   [PIPE](sink: Sink<T>): Promise<void> {
@@ -42,7 +38,7 @@ class Producer<T> implements PipeStream<T> {
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
-    return new Channel(this.#take())
+    return new Channel(this.#take(), this.#options)
   }
 
   #take(): (sink: Sink<T>) => Promise<void> {
@@ -55,7 +51,7 @@ class Producer<T> implements PipeStream<T> {
 
 /**
  * Passes a stream on to a sink: by its pipe if it has one, otherwise by `for await`.
- * @example await pipe(model.stream(request, { signal }), sink)
+ * @example await pipe(model.stream(request, { signal }), parts)
  */
 export function pipe<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
   return PIPE in source ? (source as PipeStream<T>)[PIPE](sink) : pull(source, sink)
@@ -82,27 +78,4 @@ export function mapStream<T, U>(source: AsyncIterable<T>, map: (value: T) => U |
       }),
     ),
   )
-}
-
-/**
- * A sink in front of another one, closed when that one is.
- * @example pipe(source, sinkTo(sink, (event) => (event.type === 'custom' ? undefined : sink.write(event))))
- */
-export function sinkTo<T>(next: Sink<never>, write: (value: T) => void | Promise<void>): Sink<T> {
-  return new FrontSink(next, write)
-}
-
-/** A class, because an object literal with a getter has a hidden class of its own each time, and that keeps a whole run in memory until the next full collection. */
-class FrontSink<T> implements Sink<T> {
-  readonly write: (value: T) => void | Promise<void>
-  readonly #next: Sink<never>
-
-  constructor(next: Sink<never>, write: (value: T) => void | Promise<void>) {
-    this.#next = next
-    this.write = write
-  }
-
-  get closed(): boolean {
-    return this.#next.closed ?? false
-  }
 }

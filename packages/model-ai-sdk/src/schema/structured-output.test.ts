@@ -1,4 +1,5 @@
-import { type JsonSchema, KernelError, type Schema, toJsonSchema, validate } from '@troupe/kernel'
+import { type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
+import { toJsonSchema, validate } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { ask, messageOf, request, WEATHER } from '../ask.fixture.ts'

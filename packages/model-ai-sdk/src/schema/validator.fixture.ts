@@ -1,5 +1,5 @@
 import { Validator } from '@cfworker/json-schema'
-import type { JsonSchemaValidator } from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 
 /** Validates as the agents do. */
 export const validateWithLibrary: JsonSchemaValidator = (schema, value) =>

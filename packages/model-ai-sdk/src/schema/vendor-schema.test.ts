@@ -1,4 +1,4 @@
-import { toJsonSchema } from '@troupe/kernel'
+import { toJsonSchema } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { responseFormat } from './response-format.ts'

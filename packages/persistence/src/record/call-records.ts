@@ -1,17 +1,17 @@
-import {
-  type AgentEvent,
-  type AgentInput,
-  type Json,
-  type KernelError,
-  type Message,
-  notJson,
-  type RunInfo,
-  type ToolCallInput,
-  type ToolCallRecord,
-  type ToolCallResult,
-  type ToolEnd,
+import type {
+  AgentEvent,
+  AgentInput,
+  EventOf,
+  Json,
+  KernelError,
+  Message,
+  RunInfo,
+  ToolCallInput,
+  ToolCallRecord,
+  ToolCallResult,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { notJson } from '@troupe/kernel/kit'
 import type { KnownCall, RecordedRun } from './recorded-run.ts'
 import { type CommandSink, identityOf, type RunRecords } from './run-records.ts'
 
@@ -116,7 +116,7 @@ export class CallRecords {
   }
 
   /** Records the end of a call that had no span, for example because it was refused before it ran. */
-  #endFromHistory(run: RecordedRun, event: ToolEnd): void {
+  #endFromHistory(run: RecordedRun, event: EventOf<'tool-end'>): void {
     const { callId, name, status } = event
     if (status === 'dropped' || run.calls.get(callId)?.settled) return
     this.#write(run, callId, name, status, resultOf(event))

@@ -1,15 +1,14 @@
-import {
-  type AgentEvent,
-  addUsage,
-  type ErrorInfo,
-  type Message,
-  type ModelCallRecord,
-  NO_USAGE,
-  type Outcome,
-  type ThreadRef,
-  type ToolCallRecord,
-  type Usage,
+import type {
+  AgentEvent,
+  ErrorInfo,
+  Message,
+  ModelCallRecord,
+  Outcome,
+  ThreadRef,
+  ToolCallRecord,
+  Usage,
 } from '@troupe/kernel'
+import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
 import type { Lane } from '../write/lane.ts'
 import { RunText } from './run-text.ts'
 

@@ -1,13 +1,5 @@
-import {
-  type Clock,
-  checkOption,
-  checkOptionNames,
-  KernelError,
-  type OptionNames,
-  type RecordCommand,
-  type RecordStore,
-  type ThreadRef,
-} from '@troupe/kernel'
+import { type Clock, KernelError, type RecordCommand, type RecordStore, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { RecordedRun } from '../record/recorded-run.ts'
 import type { CommandSink } from '../record/run-records.ts'
 import { type Entry, Lane, type LaneHost, type Settled } from './lane.ts'

@@ -1,5 +1,5 @@
 import type { Tool } from '@troupe/kernel'
-import { systemClock } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { fakeClock } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'

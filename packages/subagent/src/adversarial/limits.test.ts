@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events'
-import { KernelError, systemClock } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { systemClock } from '@troupe/kernel/kit'
 import { createRunContext } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'

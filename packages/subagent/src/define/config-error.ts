@@ -1,4 +1,5 @@
-import { got, type JsonObject, KernelError, suggestion } from '@troupe/kernel'
+import { type JsonObject, KernelError } from '@troupe/kernel'
+import { got, suggestion } from '@troupe/kernel/kit'
 
 /** The path of an option in a definition: `['limits', 'maxTurns']`. */
 export type OptionPath = readonly string[]

@@ -1,4 +1,5 @@
-import { type KernelError, toJsonSchema } from '@troupe/kernel'
+import type { KernelError } from '@troupe/kernel'
+import { toJsonSchema } from '@troupe/kernel/kit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { agent } from '../lead.fixture.ts'

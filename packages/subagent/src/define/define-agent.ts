@@ -1,13 +1,5 @@
-import {
-  type ChatModel,
-  checkModel,
-  type Infer,
-  type JsonObject,
-  type JsonSchema,
-  KernelError,
-  type Schema,
-  toJsonSchema,
-} from '@troupe/kernel'
+import { type ChatModel, type Infer, type JsonObject, type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
+import { checkModel, toJsonSchema } from '@troupe/kernel/kit'
 import { checkKeys, configError } from './config-error.ts'
 import {
   type AgentInputForm,

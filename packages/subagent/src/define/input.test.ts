@@ -1,4 +1,5 @@
-import { type KernelError, parseArguments, toJsonSchema } from '@troupe/kernel'
+import type { KernelError } from '@troupe/kernel'
+import { parseArguments, toJsonSchema } from '@troupe/kernel/kit'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { tool } from '../subagent.fixture.ts'

@@ -1,4 +1,5 @@
-import { got, type Infer, type JsonObject, type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
+import { type Infer, type JsonObject, type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import { checkKeys, configError, isPlain } from './config-error.ts'
 
 /** The type of an agent's parameter. */

@@ -1,15 +1,14 @@
 import {
-  addUsage,
   contextKey,
   type Json,
   type JsonObject,
   KernelError,
   type Message,
-  NO_USAGE,
   type RunContext,
   type Usage,
 } from '@troupe/kernel'
 import { unanswered } from '@troupe/kernel/history'
+import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
 import type { AgentLimits } from '../define/limits.ts'
 import { Stopwatch } from './stopwatch.ts'

@@ -7,13 +7,12 @@ import {
   type Json,
   type JsonObject,
   type PipeStream,
-  pipe,
   type ResumeInfo,
   type RunContext,
-  sinkTo,
   stream,
 } from '@troupe/kernel'
 import { messageOf, unanswered } from '@troupe/kernel/history'
+import { pipe, sinkTo } from '@troupe/kernel/kit'
 import { type Budget, budgetOf, type Spent } from './budget.ts'
 
 /** The saved state of an agent that waits: its use so far, and its own state unless it only waits for results of long-running calls. */

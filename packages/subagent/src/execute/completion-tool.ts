@@ -3,12 +3,11 @@ import {
   type Json,
   type JsonSchema,
   KernelError,
-  notJson,
   type Schema,
   type StandardSchema,
   type Tool,
-  toJsonSchema,
 } from '@troupe/kernel'
+import { notJson, toJsonSchema } from '@troupe/kernel/kit'
 import { type AgentDefinition, COMPLETE_TASK } from '../define/define-agent.ts'
 import { BUDGET } from './budget.ts'
 

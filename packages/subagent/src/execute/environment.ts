@@ -1,14 +1,5 @@
-import {
-  type AgentFactory,
-  type ChatModel,
-  checkModel,
-  checkOption,
-  checkOptionNames,
-  KernelError,
-  type OptionNames,
-  type Tool,
-  toolMetas,
-} from '@troupe/kernel'
+import { type AgentFactory, type ChatModel, KernelError, type Tool } from '@troupe/kernel'
+import { checkModel, checkOption, checkOptionNames, type OptionNames, toolMetas } from '@troupe/kernel/kit'
 import { type AgentDefinition, isDefinition, isReserved } from '../define/define-agent.ts'
 import { type AgentLimits, checkLimits } from '../define/limits.ts'
 

@@ -1,13 +1,6 @@
-import {
-  type Agent,
-  type AgentInput,
-  abortScope,
-  type Json,
-  KernelError,
-  type RunContext,
-  textOf,
-} from '@troupe/kernel'
+import { type Agent, type AgentInput, type Json, KernelError, type RunContext, textOf } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
+import { abortScope } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
 import { configError } from '../define/config-error.ts'
 import { type AgentDefinition, COMPLETE_TASK, isDefinition } from '../define/define-agent.ts'

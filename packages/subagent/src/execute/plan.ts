@@ -1,4 +1,5 @@
-import { type Agent, checkOption, KernelError, type Tool, type ToolMeta } from '@troupe/kernel'
+import { type Agent, KernelError, type Tool, type ToolMeta } from '@troupe/kernel'
+import { checkOption } from '@troupe/kernel/kit'
 import { checkAgent } from '@troupe/kernel/run'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
 import type { AgentLimits } from '../define/limits.ts'

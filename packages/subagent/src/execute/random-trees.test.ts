@@ -1,4 +1,5 @@
-import { type AgentEvent, addUsage, type Json, type ModelRequest, NO_USAGE, notJson, type Usage } from '@troupe/kernel'
+import type { AgentEvent, Json, ModelRequest, Usage } from '@troupe/kernel'
+import { addUsage, NO_USAGE, notJson } from '@troupe/kernel/kit'
 import type { ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

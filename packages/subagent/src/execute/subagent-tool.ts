@@ -1,12 +1,5 @@
-import {
-  type RunContext,
-  type Schema,
-  type Tool,
-  type ToolCallResult,
-  type ToolEffect,
-  type ToolKind,
-  validate,
-} from '@troupe/kernel'
+import type { RunContext, Schema, Tool, ToolCallResult, ToolEffect, ToolKind } from '@troupe/kernel'
+import { validate } from '@troupe/kernel/kit'
 import type { AgentDefinition } from '../define/define-agent.ts'
 import { validateJsonSchema } from '../define/validator.ts'
 import type { AgentExecutor } from './executor.ts'

@@ -1,4 +1,5 @@
-import { got, KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import { compileGlob } from '../glob.ts'
 
 const WRITTEN: Record<string, string> = { '%': '%25', '/': '%2F', '*': '%2A' }

@@ -1,7 +1,6 @@
 import {
   type Agent,
   type AgentInput,
-  APPROVAL_SCHEMA,
   type ApprovalAnswer,
   type EventDraft,
   type Json,
@@ -9,6 +8,7 @@ import {
   type ResumeInfo,
   type RunContext,
 } from '@troupe/kernel'
+import { APPROVAL_SCHEMA } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
 import { readAnswer } from './live-approval.ts'
 

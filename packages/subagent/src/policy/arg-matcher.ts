@@ -1,4 +1,5 @@
-import { got, type Json, notJson } from '@troupe/kernel'
+import type { Json } from '@troupe/kernel'
+import { got, notJson } from '@troupe/kernel/kit'
 import { compileGlob, LONGEST_PATTERN } from '../glob.ts'
 import type { MakeError } from './agent-path.ts'
 

@@ -1,4 +1,5 @@
-import { type Json, notJson } from '@troupe/kernel'
+import type { Json } from '@troupe/kernel'
+import { notJson } from '@troupe/kernel/kit'
 
 /** Copies JSON arguments; returns anything else, which a schema's transform has made, as it is. */
 export function copyOf(args: unknown): unknown {

@@ -1,4 +1,5 @@
-import { notJson, type Tool } from '@troupe/kernel'
+import type { Tool } from '@troupe/kernel'
+import { notJson } from '@troupe/kernel/kit'
 import { fakeClock } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { AuditEvent } from './audit.ts'

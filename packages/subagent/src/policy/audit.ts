@@ -5,8 +5,8 @@ import {
   type ToolCallInput,
   type ToolKind,
   type ToolOutput,
-  toolResult,
 } from '@troupe/kernel'
+import { toolResult } from '@troupe/kernel/kit'
 import { jsonOf } from './arguments.ts'
 import type { MessageBus } from './bus.ts'
 import type { PolicyEffect } from './rule.ts'

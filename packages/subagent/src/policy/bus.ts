@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, Awaitable, Json, ToolKind } from '@troupe/kernel'
-import { checkOption, checkOptionNames, got, KernelError } from '@troupe/kernel'
+import { KernelError } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
 import { checkPath, identityOf } from './agent-path.ts'
 import { jsonOf } from './arguments.ts'
 import type { AuditEvent } from './audit.ts'

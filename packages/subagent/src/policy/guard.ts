@@ -1,13 +1,13 @@
 import {
   KernelError,
   type Part,
-  parseArguments,
   type RunContext,
   type Tool,
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
 } from '@troupe/kernel'
+import { parseArguments } from '@troupe/kernel/kit'
 import { validateJsonSchema } from '../define/validator.ts'
 import { pauseLimits } from '../execute/budget.ts'
 import { askApproval, type SourcedAnswer } from './approval.ts'

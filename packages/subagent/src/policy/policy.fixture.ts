@@ -6,17 +6,15 @@ import {
   type Json,
   KernelError,
   type Part,
-  parseArguments,
   type RunContext,
-  type RunSettings,
   say,
   type Tool,
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
-  toolResult,
 } from '@troupe/kernel'
-import { startRun } from '@troupe/kernel/run'
+import { parseArguments, toolResult } from '@troupe/kernel/kit'
+import { type RunSettings, startRun } from '@troupe/kernel/run'
 import { jsonSchemaValidator } from '@troupe/testkit'
 import { expect } from 'vitest'
 

@@ -1,4 +1,5 @@
-import { checkOption, checkOptionNames, type Tool } from '@troupe/kernel'
+import type { Tool } from '@troupe/kernel'
+import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { checkPath, identityOf } from './agent-path.ts'
 import { type Bus, type BusMessages, checkBus } from './bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'

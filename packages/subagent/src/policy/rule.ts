@@ -1,4 +1,5 @@
-import { got, KernelError, suggestion, type ToolKind } from '@troupe/kernel'
+import { KernelError, type ToolKind } from '@troupe/kernel'
+import { got, suggestion } from '@troupe/kernel/kit'
 import { compileName, compilePath, type MakeError } from './agent-path.ts'
 import { type ArgMatcher, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
 

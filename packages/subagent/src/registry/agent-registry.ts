@@ -1,4 +1,5 @@
-import { checkOption, checkOptionNames, got, KernelError, type OptionNames, type Tool } from '@troupe/kernel'
+import { KernelError, type Tool } from '@troupe/kernel'
+import { checkOption, checkOptionNames, got, type OptionNames } from '@troupe/kernel/kit'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from '../define/define-agent.ts'
 import { checkPatterns } from '../define/tool-selection.ts'
 import { ENVIRONMENT, Environment, type SubagentEnvironment } from '../execute/environment.ts'

@@ -6,8 +6,8 @@ import {
   KernelError,
   type Tool,
   type ToolCallResult,
-  toJsonSchema,
 } from '@troupe/kernel'
+import { toJsonSchema } from '@troupe/kernel/kit'
 import { INVOKE_AGENT } from '../define/define-agent.ts'
 import type { SubagentTool } from '../execute/subagent-tool.ts'
 

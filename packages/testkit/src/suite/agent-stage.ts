@@ -11,10 +11,9 @@ import {
   type ResumeInfo,
   type Run,
   type RunContext,
-  type RunSettings,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
+import { type RunSettings, startRun } from '@troupe/kernel/run'
 import { demand, demandEqual, errorText, Fault, MAKE_A_COPY, tellsOfFrozen } from '../fault.ts'
 
 /** One run of an agent, seen by a consumer and by a callback. */

@@ -1,4 +1,5 @@
-import { type AgentConfig, type AgentHandler, hookOf, type RunContext, type Tool, type ToolMeta } from '@troupe/kernel'
+import type { AgentConfig, AgentHandler, RunContext, Tool, ToolMeta } from '@troupe/kernel'
+import { hookOf } from '@troupe/kernel/kit'
 import type { Clause } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { demand, demandEqual } from '../fault.ts'

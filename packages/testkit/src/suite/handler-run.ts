@@ -2,13 +2,13 @@ import {
   type AgentConfig,
   type AgentHandler,
   type HistoryRewrite,
-  hookOf,
   KernelError,
   type Message,
   type ModelPart,
   type RunContext,
   type ToolMeta,
 } from '@troupe/kernel'
+import { hookOf } from '@troupe/kernel/kit'
 import { fakeClock } from '../fake-clock.ts'
 import { answer, callOf, REQUEST, streamOf } from './handler-stage.ts'
 import { callContext, frozen, promptly } from './patience.ts'

@@ -1,5 +1,6 @@
-import { type AgentAction, notJson, type RunContext, type RunSettings } from '@troupe/kernel'
-import { createRunContext } from '@troupe/kernel/run'
+import type { AgentAction, RunContext } from '@troupe/kernel'
+import { notJson } from '@troupe/kernel/kit'
+import { createRunContext, type RunSettings } from '@troupe/kernel/run'
 import { demand, Fault, shown } from '../fault.ts'
 
 /** How long a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */

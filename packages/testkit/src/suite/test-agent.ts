@@ -1,11 +1,6 @@
-import {
-  type Agent,
-  type AgentInput,
-  type Answers,
-  checkOptionNames,
-  type Interrupt,
-  type RunSettings,
-} from '@troupe/kernel'
+import type { Agent, AgentInput, Answers, Interrupt } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
+import type { RunSettings } from '@troupe/kernel/run'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, shown } from '../fault.ts'
 import { AgentStage } from './agent-stage.ts'

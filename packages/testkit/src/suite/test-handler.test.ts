@@ -4,7 +4,6 @@ import {
   KernelError,
   type Message,
   type ModelPart,
-  mapStream,
   type RunContext,
   type ToolCallInput,
   type ToolCallResult,
@@ -12,6 +11,7 @@ import {
   withInstruction,
   withInvokableToolWrapper,
 } from '@troupe/kernel'
+import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
 import { broken, expectBroken } from './broken.ts'
 import type { HandlerMutants } from './handler-mutant.ts'

@@ -1,10 +1,7 @@
 import {
   type AgentConfig,
   type AgentHandler,
-  checkHandler,
-  checkOptionNames,
   type HistoryRewrite,
-  hookOf,
   KernelError,
   type Message,
   type ModelPart,
@@ -13,9 +10,9 @@ import {
   stream,
   type Tool,
   type ToolMeta,
-  toolMetas,
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
+import { checkHandler, checkOptionNames, hookOf, toolMetas } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, errorText, shown } from '../fault.ts'
 import { answeredHistories, soundHistories } from './handler-histories.ts'

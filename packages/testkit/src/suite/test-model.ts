@@ -1,4 +1,5 @@
-import { type ChatModel, checkOptionNames, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, errorText, firstCause, shown } from '../fault.ts'
 import { demandNoListeners } from './listeners.ts'
@@ -15,7 +16,7 @@ export interface TestModelOptions {
 
 /**
  * The contract of `ChatModel` as tests.
- * @example testModel('openai', () => aiSdkModel(openai('gpt-5')))
+ * @example testModel('myModel', () => myModel())
  */
 export function testModel(name: string, make: () => ChatModel, options: TestModelOptions = {}): void {
   checkOptionNames('testModel', options, { request: true, failing: true })

@@ -1,4 +1,4 @@
-import { checkOptionNames } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
 import { optionClauses, testOptions } from './test-options.ts'
 

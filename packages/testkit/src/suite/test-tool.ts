@@ -1,19 +1,15 @@
 import {
   type AgentAction,
-  checkOptionNames,
   type Json,
   KernelError,
   type Part,
-  parseArguments,
   type RunContext,
   type Tool,
   type ToolCallInput,
   type ToolCallResult,
   type ToolOutput,
-  toJsonSchema,
-  toolMetas,
-  toolResult,
 } from '@troupe/kernel'
+import { checkOptionNames, parseArguments, toJsonSchema, toolMetas, toolResult } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, firstCause, shown } from '../fault.ts'
 import { jsonSchemaValidator } from '../validator.ts'
@@ -33,7 +29,7 @@ export interface TestToolOptions {
 
 /**
  * The contract of `Tool` as tests.
- * @example testTool('weather', () => weatherTool(), { args: { city: 'Beijing' } })
+ * @example testTool('weather', () => weather, { args: { city: 'Beijing' } })
  */
 export function testTool(name: string, make: () => Tool, options: TestToolOptions): void {
   checkOptionNames('testTool', options, { args: true, invalid: true, prepare: true }, { arguments: 'args' })
