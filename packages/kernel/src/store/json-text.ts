@@ -14,7 +14,7 @@ export function checkLength(who: string, what: string, text: string): void {
 /**
  * Writes a value as JSON, for stores that keep text.
  * Contract: throws `VALIDATION_FAILED` for a value that JSON cannot hold and for one that is too large.
- * @example jsonText('sqliteStore', 'a message', message)
+ * @example jsonText('sqliteStore', 'a result', value)
  */
 export function jsonText(who: string, what: string, value: unknown): string {
   let text: string | undefined
