@@ -128,8 +128,8 @@ async function outcomeOf(store: Store, name: string, args: readonly unknown[]): 
   try {
     if (method !== 'follow') return { value: await ports[port]?.[method]?.(...args) }
     const [thread, runId, options] = args
-    const ending = typeof options === 'object' && options !== null ? { ...options, live: false } : options
-    return { value: await Array.fromAsync(store.runLog.follow(thread as never, runId as never, ending as never)) }
+    const finite = typeof options === 'object' && options !== null ? { ...options, live: false } : options
+    return { value: await Array.fromAsync(store.runLog.follow(thread as never, runId as never, finite as never)) }
   } catch (error) {
     if (!KernelError.is(error)) throw error
     return { code: error.code, message: error.message.replace(/^\w+: /, '') }

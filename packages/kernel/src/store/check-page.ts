@@ -19,7 +19,7 @@ export function checkMaintenance(who: string, query: Parameters<ThreadStore['idl
   checkLimit(who, query.limit)
 }
 
-/** Checks the ids of `threads.processed`. Contract: an id that is not text has not been processed, which is no error. */
+/** Checks the ids of `threads.processed`. Contract: an id that is not text has not been processed and is not an error. */
 export function checkProcessed(who: string, ids: readonly string[]): void {
   checkList(who, 'processed ids', ids)
 }

@@ -28,7 +28,7 @@ export const listClauses: StoreClauses = {
         expect(await seqs({ after: 4, limit: 2 })).toEqual([3, 2])
         expect(await seqs({ after: 1 })).toEqual([])
       },
-      'a page with a limit outside 1 to 1000 or a cursor that is no number is VALIDATION_FAILED': async ({
+      'a page with a limit outside 1 to 1000 or a cursor that is not a number is VALIDATION_FAILED': async ({
         store,
         ref,
       }) => {

@@ -78,7 +78,7 @@ export const malformedClauses: StoreClauses = {
     },
   }),
   ...advised('Compare tokens only with a lease that is there: `holdsLease` of @troupe/kernel/store does it.', {
-    'a token that is none is LEASE_LOST, also where there is no lease': async ({ store, ref }) => {
+    'a value that is not a token is LEASE_LOST, with a lease and without': async ({ store, ref }) => {
       await store.threads.open(ref)
       for (const held of [false, true]) {
         if (held) await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })

@@ -118,7 +118,7 @@ export const malformedMutants: readonly StoreMutant[] = [
   },
   {
     wrong: 'no token is the token of no lease',
-    caught: ['a token that is none is LEASE_LOST, also where there is no lease'],
+    caught: ['a value that is not a token is LEASE_LOST, with a lease and without'],
     ports: ({ threads, leases }) => ({
       threads: {
         ...threads,

@@ -19,7 +19,7 @@ export function anna(threadId = 'thread-1'): ThreadRef {
   return { app: 'app', user: 'anna', threadId }
 }
 
-/** A thread of ben's, with the same id as anna's unless told. */
+/** A thread of ben's, with the same id as anna's by default. */
 export function ben(threadId = 'thread-1'): ThreadRef {
   return { app: 'app', user: 'ben', threadId }
 }
@@ -72,7 +72,7 @@ export function call(
   return { type: 'tool-call', call: { callId, ...fixed, status, ...more } }
 }
 
-/** The command that counts 10 tokens in and 1 out, unless told. */
+/** The command that counts 10 tokens in and 1 out by default. */
 export function used(spanId: string, usage: Partial<Usage> = {}, runId = 'run-1'): RecordCommand {
   return { type: 'usage', runId, spanId, model: 'model', usage: { inputTokens: 10, outputTokens: 1, ...usage } }
 }
