@@ -1,6 +1,7 @@
 import type { Message, Store, ThreadRef } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { checkOption, checkOptionNames, pages } from '@troupe/kernel/kit'
+import { awaitedCalls } from './awaited-calls.ts'
 
 /** The options of reading a history. */
 export interface HistoryOptions {
@@ -84,9 +85,8 @@ class Exchange {
 }
 
 async function awaited({ threads }: Pick<Store, 'threads'>, ref: ThreadRef): Promise<readonly string[]> {
-  const { openCalls = [], checkpoint } = (await threads.get(ref)) ?? {}
-  const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
-  return [...openCalls.map(({ callId }) => callId), ...asked]
+  const thread = await threads.get(ref)
+  return thread ? awaitedCalls(thread) : []
 }
 
 /** Reads the latest messages. Contract: does not begin with a result, but with the message that has its call. */

@@ -10,6 +10,7 @@ import {
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { checkOption, checkOptionNames, pages, systemClock } from '@troupe/kernel/kit'
+import { awaitedCalls } from './awaited-calls.ts'
 import { runKey } from './record/thread-key.ts'
 
 /** The options of `reconcile`. */
@@ -153,10 +154,10 @@ function isRunning({ status }: ToolCallRecord): boolean {
 }
 
 /** Makes the check whether a thread waits for a call or one nested in it; a thread that has just changed counts as waiting. */
-function waiting({ updatedAt, openCalls, checkpoint }: Thread, before: number): (callId: string) => boolean {
-  if (updatedAt >= before) return () => true
-  const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
-  const ids = [...openCalls.map(({ callId }) => callId), ...asked]
+function waiting(thread: Thread, before: number): (callId: string) => boolean {
+  if (thread.updatedAt >= before) return () => true
+  const ids = awaitedCalls(thread)
+  // The id of a nested call begins with the id of the call around it.
   return (callId) => ids.some((id) => callId === id || callId.startsWith(`${id}/`))
 }
 
