@@ -9,13 +9,11 @@ import {
 } from '@troupe/kernel'
 import { unanswered } from '@troupe/kernel/history'
 import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
+import type { AgentLimits } from '../define/agent-limits.ts'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
-import type { AgentLimits } from '../define/limits.ts'
 import { Stopwatch } from './stopwatch.ts'
+import type { SubagentReason } from './subagent-status.ts'
 import { soundUsage, tokensOf, usageBetween } from './tokens.ts'
-
-/** A limit that can end an agent's work. */
-export type LimitReason = 'max-turns' | 'timeout' | 'max-tokens' | 'max-tool-calls' | 'depth'
 
 /** The use of an agent so far, saved while it waits for a person. */
 export type Spent = {
@@ -62,7 +60,7 @@ export class Budget {
   /** Set as soon as a result is accepted in this attempt, before it is in the history. */
   completed = false
   /** The first limit that was reached; `own` is false for the limit of an agent above. */
-  stopped: { readonly reason: LimitReason; readonly error: KernelError; readonly own: boolean } | undefined
+  stopped: { readonly reason: SubagentReason; readonly error: KernelError; readonly own: boolean } | undefined
   #toolCalls = 0
   #childrenToolCalls = 0
   #refused = false
@@ -204,7 +202,7 @@ export class Budget {
     return limit(`${this.who}: made ${this.limits.maxToolCalls} tool calls`)
   }
 
-  #stop(reason: LimitReason, error: KernelError, whose: Budget): KernelError {
+  #stop(reason: SubagentReason, error: KernelError, whose: Budget): KernelError {
     this.stopped ??= { reason, error, own: whose === this }
     this.#abort?.(error)
     return error

@@ -3,10 +3,10 @@ import { addUsage, NO_USAGE, notJson } from '@troupe/kernel/kit'
 import type { ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AgentLimits } from '../define/limits.ts'
+import type { AgentLimits } from '../define/agent-limits.ts'
 import { agent, calling, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
-import type { SubagentStatus } from './status.ts'
+import type { SubagentStatus } from './subagent-status.ts'
 
 const AGENTS = ['a', 'b', 'c']
 const TOOLS = ['look', 'ask', 'fail']

@@ -1,12 +1,6 @@
-import { type ApprovalAnswer, type Clock, KernelError } from '@troupe/kernel'
-import type { ApprovalListener, ApprovalRequest, MessageBus, Subscription } from './bus.ts'
-
-/** The limits on waiting for an answer. */
-export interface AskOptions {
-  readonly signal: AbortSignal
-  readonly clock: Clock
-  readonly timeoutMs: number
-}
+import { type ApprovalAnswer, KernelError, type RunContext } from '@troupe/kernel'
+import type { ApprovalListener, ApprovalRequest } from './bus.ts'
+import type { MessageBus, Subscription } from './message-bus.ts'
 
 /**
  * Asks all listeners at the same time; the first answer counts.
@@ -15,7 +9,8 @@ export interface AskOptions {
 export async function askLive(
   bus: MessageBus,
   question: Omit<ApprovalRequest, 'signal'>,
-  { signal, clock, timeoutMs }: AskOptions,
+  { signal, clock }: Pick<RunContext, 'signal' | 'clock'>,
+  timeoutMs: number,
 ): Promise<ApprovalAnswer | undefined> {
   signal.throwIfAborted()
   const asked = bus.subscriptions('approval')
