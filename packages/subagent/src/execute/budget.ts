@@ -15,8 +15,8 @@ import { Stopwatch } from './stopwatch.ts'
 import type { SubagentReason } from './subagent-status.ts'
 import { soundUsage, tokensOf, usageBetween } from './tokens.ts'
 
-/** The use of an agent so far, saved while it waits for a person. */
-export type Spent = {
+/** The use of an agent so far. */
+type Spent = {
   readonly turns: number
   readonly toolCalls: number
   readonly elapsedMs: number
@@ -91,10 +91,10 @@ export class Budget {
   }
 
   /** Starts counting, or continues from the use before a resume. */
-  begin(runId: string, messages: readonly Message[], resumed?: { readonly spent: Spent | undefined }): void {
+  begin(runId: string, messages: readonly Message[], resumed?: { readonly spent: Json | undefined }): void {
     this.runId = runId
     this.history = messages.slice()
-    if (resumed) this.#restore(messages, resumed.spent)
+    if (resumed) this.#restore(messages, resumed.spent as Spent | undefined)
     this.completed = this.output !== undefined
     this.#usageAtStart = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
@@ -116,8 +116,9 @@ export class Budget {
     return this.#toolCalls
   }
 
-  get spent(): Spent {
-    return {
+  /** The use so far, saved while the agent waits for a person. */
+  get spent(): Json {
+    const spent: Spent = {
       turns: this.turns,
       toolCalls: this.#toolCalls,
       elapsedMs: this.watch.elapsedMs,
@@ -127,6 +128,7 @@ export class Budget {
       refused: this.#refused,
       waiting: unanswered(this.history).flatMap(({ id }) => (this.#counted.has(id) ? [id] : [])),
     }
+    return spent
   }
 
   /** Adds a message of the agent's own run. */

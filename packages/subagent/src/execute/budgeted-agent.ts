@@ -13,10 +13,10 @@ import {
 } from '@troupe/kernel'
 import { messageOf, unanswered } from '@troupe/kernel/history'
 import { pipe, sinkTo } from '@troupe/kernel/kit'
-import { type Budget, budgetOf, type Spent } from './budget.ts'
+import { type Budget, budgetOf } from './budget.ts'
 
 /** The saved state of an agent that waits: its use so far, and its own state unless it only waits for results of long-running calls. */
-type Saved = { readonly format: 1; readonly spent: Spent; readonly inner?: Json }
+type Saved = { readonly format: 1; readonly spent: Json; readonly inner?: Json }
 
 /** Wraps an agent so that its use counts towards its budget, also after a resume in another process. */
 export function budgetedAgent(inner: Agent): Agent {

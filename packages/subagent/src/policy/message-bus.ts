@@ -7,7 +7,7 @@ import { jsonOf } from './json-copy.ts'
 type AnyListener = (message: never) => unknown
 
 /** One listener, and the functions that end the waits for its answer. */
-export interface Subscription {
+interface Subscription {
   readonly listener: AnyListener
   readonly waiting: Set<() => void>
   failed: boolean
@@ -66,23 +66,60 @@ export class MessageBus implements Bus {
     return handleOf(this, [name])
   }
 
-  subscriptions(type: string): readonly Subscription[] {
-    return [...(this.#subscriptions.get(type) ?? [])]
-  }
-
   /** Calls all listeners of a type. Contract: never throws; failures are reported. */
   publish(type: string, message: unknown): void {
-    for (const subscription of this.subscriptions(type)) {
+    for (const subscription of this.#listening(type)) {
       try {
         const returned: unknown = subscription.listener(message as never)
-        if (returned) Promise.resolve(returned).catch((error: unknown) => this.failed(type, subscription, error))
+        if (returned) Promise.resolve(returned).catch((error: unknown) => this.#failed(type, subscription, error))
       } catch (error) {
-        this.failed(type, subscription, error)
+        this.#failed(type, subscription, error)
       }
     }
   }
 
-  failed(type: string, subscription: Subscription, cause: unknown): void {
+  /**
+   * Asks all listeners of a type at the same time.
+   * Contract: gives a promise for each, which never rejects; it is `undefined` if the listener does not answer, fails or is removed, or if the message's signal aborts first.
+   */
+  ask<Answer>(
+    type: string,
+    message: { readonly signal: AbortSignal },
+    read: (answer: unknown) => Answer,
+  ): readonly Promise<Answer | undefined>[] {
+    return this.#listening(type).map(async (subscription) => {
+      const stopped = Promise.withResolvers<undefined>()
+      const stopWaiting = () => stopped.resolve(undefined)
+      subscription.waiting.add(stopWaiting)
+      message.signal.addEventListener('abort', stopWaiting, { once: true })
+      const answer = await Promise.race([this.#answer(type, subscription, message, read), stopped.promise])
+      subscription.waiting.delete(stopWaiting)
+      message.signal.removeEventListener('abort', stopWaiting)
+      return answer
+    })
+  }
+
+  async #answer<Answer>(
+    type: string,
+    subscription: Subscription,
+    message: { readonly signal: AbortSignal },
+    read: (answer: unknown) => Answer,
+  ): Promise<Answer | undefined> {
+    try {
+      const answer: unknown = await subscription.listener(message as never)
+      return answer === undefined ? undefined : read(answer)
+    } catch (error) {
+      // A listener that gives up because no answer is needed any more has not failed.
+      if (!message.signal.aborted) this.#failed(type, subscription, error)
+      return undefined
+    }
+  }
+
+  #listening(type: string): readonly Subscription[] {
+    return [...(this.#subscriptions.get(type) ?? [])]
+  }
+
+  #failed(type: string, subscription: Subscription, cause: unknown): void {
     if (subscription.failed) return
     subscription.failed = true
     this.#report(KernelError.within(`bus: a listener of ${type} failed, `, cause, 'LISTENER_FAILED', { event: type }))
