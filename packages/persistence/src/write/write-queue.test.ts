@@ -343,7 +343,7 @@ describe('WriteQueue', () => {
     expect(texts(store)).toHaveLength(1)
   })
 
-  it('a message that begins while the text of the one before waits takes its place', async () => {
+  it('a message that begins while the text of the one before waits replaces it', async () => {
     const { store, messages } = await recordsHarness()
     const stamp = { runId: 'a', agentName: 'agent', runPath: [] }
     const info: RunInfo = { component: 'run', name: 'agent', runId: 'a', spanId: 'a/run', session: ANN }

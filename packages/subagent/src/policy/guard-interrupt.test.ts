@@ -44,8 +44,8 @@ describe('ask without a live listener', () => {
     })
     const first = await s.run()
     const { events } = await s.resume({ [first.asked[0] ?? '']: { approved: true } })
-    const speakers = new Set([...first.events, ...events].map(({ agentName }) => agentName))
-    expect([...speakers].toSorted()).toEqual(['a', 'lead'])
+    const agents = new Set([...first.events, ...events].map(({ agentName }) => agentName))
+    expect([...agents].toSorted()).toEqual(['a', 'lead'])
     expect(first.end?.interrupts).toMatchObject([{ agentName: 'a', reason: 'approval' }])
   })
 

@@ -50,7 +50,7 @@ const situation = fc.record({
   canInterrupt: fc.boolean(),
   answer: fc.option(fc.constantFrom(...Object.keys(ANSWERS)), { nil: undefined }),
   audit: fc.boolean(),
-  handedDown: fc.boolean(),
+  passedDown: fc.boolean(),
 })
 
 type Situation = typeof situation extends fc.Arbitrary<infer S> ? S : never
@@ -73,13 +73,13 @@ function toolOf({ kind, way, needs }: Situation, log: unknown[]): Tool {
 }
 
 function guarded(list: readonly PolicyRule[], given: Situation, log: unknown[]): Tool {
-  const { listener, audit, path, handedDown } = given
+  const { listener, audit, path, passedDown } = given
   const bus = createBus({ report: () => {} })
   if (listener !== undefined) bus.on('approval', LISTENERS[listener] as ApprovalListener)
   if (audit) bus.on('audit', () => {})
   const policy = createPolicy({ rules: list, bus })
   const tool = toolOf(given, log)
-  return policy.guard(handedDown ? policy.guard(tool, { path: path.slice(0, -1) }) : tool, { path })
+  return policy.guard(passedDown ? policy.guard(tool, { path: path.slice(0, -1) }) : tool, { path })
 }
 
 function effectOf(list: readonly PolicyRule[], { path, kind, n, needs }: Situation): PolicyEffect {
