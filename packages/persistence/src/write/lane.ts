@@ -4,7 +4,7 @@ import type { RecordedRun } from '../record/recorded-run.ts'
 type TextCommand = Extract<RecordCommand, { readonly type: 'run-text' }>
 
 /** A queued command. */
-interface Entry {
+interface QueuedCommand {
   readonly run: RecordedRun
   readonly command: RecordCommand
   /** Repeats a command whose result is already known. */
@@ -41,9 +41,9 @@ export class Lane {
   /** The number of active runs. */
   runs = 0
   readonly #host: LaneHost
-  #entries: Entry[] = []
+  #entries: QueuedCommand[] = []
   #dirty: RecordedRun[] = []
-  #sending: readonly Entry[] | undefined
+  #sending: readonly QueuedCommand[] | undefined
   /** How many of the next entries are sent one by one, to find the one that cannot be written. */
   #alone = 0
   #failures = 0
@@ -140,7 +140,7 @@ export class Lane {
   }
 
   /** Contract: false if the lane has stopped, or pauses before it sends the batch again. */
-  async #write(batch: readonly Entry[]): Promise<boolean> {
+  async #write(batch: readonly QueuedCommand[]): Promise<boolean> {
     const sent = batch.filter(({ run }) => !run.refused)
     let results: readonly WriteResult[]
     try {
@@ -154,7 +154,11 @@ export class Lane {
   }
 
   /** Contract: false if the lane pauses. */
-  async #recover(batch: readonly Entry[], sent: readonly Entry[], error: KernelError): Promise<boolean> {
+  async #recover(
+    batch: readonly QueuedCommand[],
+    sent: readonly QueuedCommand[],
+    error: KernelError,
+  ): Promise<boolean> {
     if (error.code !== 'VALIDATION_FAILED') {
       this.#retry(batch, error)
       return false
@@ -164,7 +168,7 @@ export class Lane {
     return true
   }
 
-  async #send(entries: readonly Entry[]): Promise<readonly WriteResult[]> {
+  async #send(entries: readonly QueuedCommand[]): Promise<readonly WriteResult[]> {
     const commands = entries.map(({ command }) => command)
     const results = await this.#host.apply(this.ref, commands)
     this.#failures = 0
@@ -173,7 +177,7 @@ export class Lane {
   }
 
   /** Sends the entries of a batch one by one, so that a malformed one does not hold up the rest. */
-  #separate(batch: readonly Entry[]): void {
+  #separate(batch: readonly QueuedCommand[]): void {
     const entries = batch.filter(({ silent }) => !silent)
     this.#sending = undefined
     this.#entries = [...entries, ...this.#entries]
@@ -181,7 +185,7 @@ export class Lane {
     this.#due = true
   }
 
-  #retry(batch: readonly Entry[], error: KernelError): void {
+  #retry(batch: readonly QueuedCommand[], error: KernelError): void {
     this.#busy = false
     this.#failures++
     if (error.code === 'TIMEOUT') for (const { run } of batch) run.suspect = true
@@ -192,7 +196,7 @@ export class Lane {
     })
   }
 
-  #take(): readonly Entry[] {
+  #take(): readonly QueuedCommand[] {
     if (this.#sending) return this.#sending
     if (!this.#due) return []
     this.#cutAll()
@@ -223,13 +227,17 @@ export class Lane {
     } else this.#push({ run, command: textCommand(run, offset, text) })
   }
 
-  #push(entry: Entry): void {
+  #push(entry: QueuedCommand): void {
     this.#entries.push(entry)
     this.#added++
     this.#host.added()
   }
 
-  async #settle(batch: readonly Entry[], sent: readonly Entry[], results: readonly WriteResult[]): Promise<void> {
+  async #settle(
+    batch: readonly QueuedCommand[],
+    sent: readonly QueuedCommand[],
+    results: readonly WriteResult[],
+  ): Promise<void> {
     this.#sending = undefined
     const bySent = new Map(sent.map((entry, i) => [entry, results[i] ?? {}]))
     for (const entry of batch) {
@@ -241,7 +249,7 @@ export class Lane {
     }
   }
 
-  #report({ run, command }: Entry, { seq, refused, cause }: WriteResult): void | Promise<void> {
+  #report({ run, command }: QueuedCommand, { seq, refused, cause }: WriteResult): void | Promise<void> {
     if (command.type === 'run-start' && seq !== undefined) run.seq = seq
     return refused ? this.#host.refused(run, command, cause) : this.#host.written(run, command)
   }
@@ -260,11 +268,11 @@ function withText(before: TextCommand, offset: number, text: string): TextComman
 }
 
 /** Whether a write that timed out may still overwrite later text; then the last write repeats the whole text. */
-function isDoubtful({ run, command }: Entry): boolean {
+function isDoubtful({ run, command }: QueuedCommand): boolean {
   return run.suspect && command.type === 'run-finish'
 }
 
-function withWholeText(entry: Entry): readonly Entry[] {
+function withWholeText(entry: QueuedCommand): readonly QueuedCommand[] {
   if (!isDoubtful(entry)) return [entry]
   const { run } = entry
   return [{ run, command: textCommand(run, 0, run.text.whole), silent: true }, entry]
