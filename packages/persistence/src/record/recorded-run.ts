@@ -1,4 +1,4 @@
-import type { AgentEvent, ErrorInfo, MessageEnd, RunEnd, RunRecord, ThreadRef, Usage } from '@troupe/kernel'
+import type { AgentEvent, ErrorInfo, EventOf, RunRecord, ThreadRef, Usage } from '@troupe/kernel'
 import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
 import { RunCalls } from './run-calls.ts'
 import { RunText } from './run-text.ts'
@@ -29,12 +29,12 @@ export class RecordedRun implements RunIdentity {
   error: ErrorInfo | undefined
   endedAt: number | undefined
   /** Its last event, which has the outcome even if a span fails after it. */
-  lastEvent: RunEnd | undefined
+  lastEvent: EventOf<'run-end'> | undefined
 
   /** Ids of messages whose tokens are counted. */
   readonly counted: Set<string> = new Set()
   /** By message id: messages that ended while a model call was open, which may count their tokens. */
-  readonly unclaimed: Map<string, MessageEnd> = new Map()
+  readonly unclaimed: Map<string, EventOf<'message-end'>> = new Map()
   openModels = 0
 
   readonly calls: RunCalls = new RunCalls()

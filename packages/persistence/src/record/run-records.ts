@@ -2,8 +2,8 @@ import {
   type AgentEvent,
   type AgentInput,
   type ErrorInfo,
+  type EventOf,
   type KernelError,
-  type MessageEnd,
   type ModelCallRecord,
   type ModelResult,
   type Outcome,
@@ -159,7 +159,7 @@ export class RunRecords {
     this.#sink.add(run, { type: 'tool-call', call })
   }
 
-  #count(run: RecordedRun, event: MessageEnd): void {
+  #count(run: RecordedRun, event: EventOf<'message-end'>): void {
     const { id } = event.message
     if (!event.usage || run.counted.has(id)) return
     if (run.openModels > 0) run.unclaimed.set(id, event)
@@ -167,7 +167,7 @@ export class RunRecords {
   }
 
   /** Counts the tokens of a message that has no model call. */
-  #countMessage(run: RecordedRun, { message: { id }, usage, finishReason }: MessageEnd): void {
+  #countMessage(run: RecordedRun, { message: { id }, usage, finishReason }: EventOf<'message-end'>): void {
     if (!usage) return
     run.counted.add(id)
     this.usage(run, { spanId: id, model: '', messageId: id, usage, ...(finishReason && { finishReason }) })
