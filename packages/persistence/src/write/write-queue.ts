@@ -23,7 +23,8 @@ export class WriteQueue implements AsyncDisposable {
   readonly #parts: WriteQueueParts
   readonly #options: Required<WriteOptions>
   readonly #lanes: Map<string, Lane> = new Map()
-  readonly #laneOf: WeakMap<RecordedRun, Lane> = new WeakMap()
+  /** The lanes of the runs that have not ended. */
+  readonly #laneOf: Map<RecordedRun, Lane> = new Map()
   /** Lanes whose commands wait for the next tick. */
   readonly #due: Set<Lane> = new Set()
   readonly #down: Set<Lane> = new Set()
@@ -60,7 +61,10 @@ export class WriteQueue implements AsyncDisposable {
     const lane = this.#laneOf.get(run)
     if (!lane || this.#closed) return
     lane.add(run, command)
-    if (command.type === 'run-finish') lane.runs--
+    if (command.type === 'run-finish') {
+      lane.runs--
+      this.#laneOf.delete(run)
+    }
     if (command.type === 'run-start' || command.type === 'run-finish' || lane.pending >= this.maxCommands) lane.soon()
     else this.#wait(lane)
   }
@@ -100,6 +104,7 @@ export class WriteQueue implements AsyncDisposable {
       const error = this.#stillPending(lanes)
       for (const lane of lanes) lane.giveUp(error)
       this.#lanes.clear()
+      this.#laneOf.clear()
       for (const cancel of this.#limits) cancel()
     }
   }
