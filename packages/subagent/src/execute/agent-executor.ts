@@ -2,14 +2,14 @@ import { type Agent, type AgentInput, type Json, KernelError, type RunContext, t
 import { repairHistory } from '@troupe/kernel/history'
 import { abortScope } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
+import { type AgentLimits, resolveLimits } from '../define/agent-limits.ts'
 import { configError } from '../define/config-error.ts'
 import { type AgentDefinition, COMPLETE_TASK, isDefinition } from '../define/define-agent.ts'
-import { type AgentLimits, resolveLimits } from '../define/limits.ts'
+import { AgentPlan } from './agent-plan.ts'
 import { BUDGET, Budget } from './budget.ts'
 import type { AgentPosition } from './child-tools.ts'
 import { Environment, type SubagentEnvironment } from './environment.ts'
-import { AgentPlan } from './plan.ts'
-import type { SubagentReason, SubagentStatus } from './status.ts'
+import type { SubagentReason, SubagentStatus } from './subagent-status.ts'
 import { SubagentTool } from './subagent-tool.ts'
 
 interface AttemptOutcome {
@@ -45,12 +45,8 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     const env = Environment.of(environment)
     this.#env = env
     this.#limits = resolveLimits(definition.limits, env.limits)
-    this.#plan = new AgentPlan(
-      definition,
-      env,
-      position,
-      this.#limits,
-      (child, below) => new SubagentTool(new AgentExecutor(child, env, below)),
+    this.#plan = new AgentPlan(definition, env, position, this.#limits, (child, below) =>
+      subagentTool(child, env, below),
     )
     this.#position = position
   }
@@ -136,6 +132,19 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     const message = `${budget.who}: ended without ${COMPLETE_TASK}`
     return { reason: 'error', error: new KernelError('SUBAGENT_INCOMPLETE', message), grace: true }
   }
+}
+
+/**
+ * Makes a tool of an agent.
+ * @example chatModelAgent({ name: 'lead', model, tools: [subagentTool(investigator, { factory: chatModelAgent, model })] })
+ */
+export function subagentTool<Inputs, Output>(
+  definition: AgentDefinition<Inputs, Output>,
+  environment: SubagentEnvironment | Environment,
+  position?: AgentPosition,
+): SubagentTool<Inputs, Output> {
+  const executor = new AgentExecutor(definition, environment, position)
+  return new SubagentTool(definition, (inputs, ctx) => executor.run(inputs, ctx))
 }
 
 const WARNINGS: { readonly [reason in SubagentReason]?: string } = {

@@ -10,10 +10,10 @@ import {
 } from '@troupe/kernel'
 import { APPROVAL_SCHEMA } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
-import { readAnswer } from './live-approval.ts'
+import { readAnswer } from './ask-live.ts'
 
 /** The call to approve, and a way to ask the live listeners. */
-export interface ApprovalQuestion {
+interface ApprovalQuestion {
   readonly id: string
   readonly tool: string
   /** The text of the arguments: an approval holds for these and no others. */

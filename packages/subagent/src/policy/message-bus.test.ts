@@ -1,6 +1,7 @@
 import type { KernelError } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type BusHandle, createBus } from './bus.ts'
+import type { BusHandle } from './bus.ts'
+import { createBus } from './message-bus.ts'
 import { idle, noUnhandledRejection } from './policy.fixture.ts'
 
 beforeEach(noUnhandledRejection)

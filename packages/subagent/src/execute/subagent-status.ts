@@ -1,10 +1,16 @@
 import type { ErrorInfo, Json, ToolCallResult, Usage } from '@troupe/kernel'
 import type { AgentDefinition } from '../define/define-agent.ts'
-import type { LimitReason } from './budget.ts'
-import { textOfOutput } from './completion-tool.ts'
 
 /** Why an agent stopped. */
-export type SubagentReason = 'goal' | LimitReason | 'aborted' | 'error'
+export type SubagentReason =
+  | 'goal'
+  | 'max-turns'
+  | 'timeout'
+  | 'max-tokens'
+  | 'max-tool-calls'
+  | 'depth'
+  | 'aborted'
+  | 'error'
 
 /** The outcome of a call of an agent: the `data` of its result. Contract: plain JSON. */
 export type SubagentStatus<Output = Json> = {
@@ -29,12 +35,17 @@ export type SubagentStatus<Output = Json> = {
   readonly lastWords?: string
 }
 
-const LIMITS: { readonly [reason in LimitReason]: string } = {
+const LIMITS: { readonly [reason in SubagentReason]?: string } = {
   'max-turns': 'its limit of turns',
   timeout: 'its limit of time',
   'max-tokens': 'its limit of tokens',
   'max-tool-calls': 'its limit of tool calls',
   depth: 'the limit of depth',
+}
+
+/** Gives an output as text. */
+export function textOfOutput(output: Json): string {
+  return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
 /** Makes the result of a call: for the model, for a person, for a program. */
@@ -62,8 +73,8 @@ export function resultOf({ name, displayName = name }: AgentDefinition, status: 
 }
 
 function noteOf({ reason, recovered }: SubagentStatus): string {
-  if (!recovered || !Object.hasOwn(LIMITS, reason)) return ''
-  return `The agent stopped at ${LIMITS[reason as LimitReason]}; this is what it had.`
+  const limit = LIMITS[reason]
+  return recovered && limit !== undefined ? `The agent stopped at ${limit}; this is what it had.` : ''
 }
 
 function facts({ reason, turns, durationMs }: SubagentStatus): string {

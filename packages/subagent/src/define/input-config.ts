@@ -28,10 +28,10 @@ export type AgentInputs<Form = unknown> = Form extends InputConfig
   : Infer<Form>
 
 type FromInputs<P extends InputConfig['inputs']> = {
-  [K in keyof P as P[K] extends { readonly required: true } ? K : never]: Values[P[K]['type']]
-} & { [K in keyof P as P[K] extends { readonly required: true } ? never : K]?: Values[P[K]['type']] }
+  [K in keyof P as P[K] extends { readonly required: true } ? K : never]: InputValues[P[K]['type']]
+} & { [K in keyof P as P[K] extends { readonly required: true } ? never : K]?: InputValues[P[K]['type']] }
 
-interface Values {
+interface InputValues {
   readonly string: string
   readonly number: number
   readonly integer: number

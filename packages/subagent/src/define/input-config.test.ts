@@ -3,8 +3,8 @@ import { parseArguments, toJsonSchema } from '@troupe/kernel/kit'
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { tool } from '../subagent.fixture.ts'
-import { type AgentInputs, convertInputConfigToJsonSchema, type InputConfig, type InputType } from './input.ts'
-import { validateJsonSchema } from './validator.ts'
+import { type AgentInputs, convertInputConfigToJsonSchema, type InputConfig, type InputType } from './input-config.ts'
+import { validateJsonSchema } from './validate-json-schema.ts'
 
 const thrownBy = (work: () => unknown): KernelError => {
   try {

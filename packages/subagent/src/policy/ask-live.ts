@@ -1,12 +1,6 @@
-import { type ApprovalAnswer, type Clock, KernelError } from '@troupe/kernel'
-import type { ApprovalListener, ApprovalRequest, MessageBus, Subscription } from './bus.ts'
-
-/** The limits on waiting for an answer. */
-export interface AskOptions {
-  readonly signal: AbortSignal
-  readonly clock: Clock
-  readonly timeoutMs: number
-}
+import { type ApprovalAnswer, KernelError, type RunContext } from '@troupe/kernel'
+import type { ApprovalRequest } from './bus.ts'
+import type { MessageBus } from './message-bus.ts'
 
 /**
  * Asks all listeners at the same time; the first answer counts.
@@ -15,49 +9,26 @@ export interface AskOptions {
 export async function askLive(
   bus: MessageBus,
   question: Omit<ApprovalRequest, 'signal'>,
-  { signal, clock, timeoutMs }: AskOptions,
+  { signal, clock }: Pick<RunContext, 'signal' | 'clock'>,
+  timeoutMs: number,
 ): Promise<ApprovalAnswer | undefined> {
   signal.throwIfAborted()
-  const asked = bus.subscriptions('approval')
   const closed = new AbortController()
-  const request = Object.freeze({ ...question, signal: closed.signal })
+  const request: ApprovalRequest = Object.freeze({ ...question, signal: closed.signal })
   const { promise, resolve, reject } = Promise.withResolvers<ApprovalAnswer | undefined>()
+  // Set up before the listeners are called, because one of them may abort the run at once.
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort)
   const cancel = clock.after(timeoutMs, () => resolve(undefined))
-  const cleanups: (() => void)[] = []
   try {
-    const answers = asked.map(async (subscription) => {
-      const stopped = Promise.withResolvers<undefined>()
-      const stopWaiting = () => stopped.resolve(undefined)
-      subscription.waiting.add(stopWaiting)
-      cleanups.push(() => subscription.waiting.delete(stopWaiting))
-      const answer = await Promise.race([answerOf(bus, subscription, request), stopped.promise])
-      if (answer) resolve(answer)
-    })
+    const answers = bus.ask('approval', request, readListenerAnswer)
+    for (const each of answers) each.then((answer) => answer && resolve(answer))
     Promise.all(answers).then(() => resolve(undefined))
     return await promise
   } finally {
     cancel()
     signal.removeEventListener('abort', abort)
-    for (const cleanup of cleanups) cleanup()
     closed.abort(new KernelError('ABORTED', `approval ${question.id}: the question is closed`))
-  }
-}
-
-/** Asks one listener; a failure is reported and counts as not answered. */
-async function answerOf(
-  bus: MessageBus,
-  subscription: Subscription,
-  request: ApprovalRequest,
-): Promise<ApprovalAnswer | undefined> {
-  try {
-    const answer: unknown = await (subscription.listener as ApprovalListener)(request)
-    return answer === undefined ? undefined : readListenerAnswer(answer)
-  } catch (error) {
-    // A listener that gives up because the question was closed has not failed.
-    if (!request.signal.aborted) bus.failed('approval', subscription, error)
-    return undefined
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Agent, KernelError, type Tool, type ToolMeta } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
 import { checkAgent } from '@troupe/kernel/run'
+import type { AgentLimits } from '../define/agent-limits.ts'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
-import type { AgentLimits } from '../define/limits.ts'
 import { compileTemplate, type Template } from '../define/template.ts'
 import { budgetedAgent } from './budgeted-agent.ts'
 import { type AgentPosition, childTools, unresolvedTools } from './child-tools.ts'
@@ -11,7 +11,7 @@ import type { Environment } from './environment.ts'
 import { limitHandler, promptHandler } from './limit-handler.ts'
 
 /** Makes the tool of an agent that another one may call. */
-export type ChildTool = (definition: AgentDefinition, position: AgentPosition) => Tool
+type ChildTool = (definition: AgentDefinition, position: AgentPosition) => Tool
 
 /** Builds the inner agent for one position in the tree, once, when it is first needed. */
 export class AgentPlan {
