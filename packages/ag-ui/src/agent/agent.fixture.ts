@@ -3,8 +3,10 @@ import { type Agent, type KernelError, type Store, say, type ThreadRef } from '@
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import type { AgUiEvent } from '../protocol.ts'
+import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { strictVerifier } from '../verify.ts'
-import { AgUiAgent, type AgUiAgentOptions, type AgUiRunOptions } from './ag-ui-agent.ts'
+import { AgUiAgent } from './ag-ui-agent.ts'
+import type { AgUiAgentOptions } from './agent-settings.ts'
 import { smallRunner } from './small-runner.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't1' }

@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import { type Agent, KernelError, say } from '@troupe/kernel'
+import { type Agent, KernelError, type RunContext, say } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BAD_INPUTS } from '../input/bad-input.fixture.ts'
@@ -160,11 +160,12 @@ describe('执行超时: a run that takes too long', () => {
     await calm()
     clock.advance(2_000)
     await served
-    expect(reason).toMatchObject({ code: 'EXECUTION_TIMEOUT' })
+    expect(reason).toMatchObject({ code: 'TIMEOUT' })
   })
 })
 
 describe('工具调用超时: a tool that takes too long', () => {
+  const inside = ({ runId }: RunContext) => ({ runId: `${runId}/tool:0:0`, parentRunId: runId, parentCallId: 'c1' })
   const tool = (name: string, { nested = false, own = false } = {}) =>
     agentOf(async function* ({ additions }, ctx) {
       const call = { id: 'c1', name, arguments: '{}' }
@@ -187,7 +188,7 @@ describe('工具调用超时: a tool that takes too long', () => {
           ctx.clock.after(200_000, resolve)
         })
         ctx.throwIfAborted()
-        if (nested) yield { type: 'custom', name: 'alive', data: i, runId: `${ctx.runId}/tool:0:0`, parentCallId: 'c1' }
+        if (nested) yield { type: 'custom', name: 'alive', data: i, ...inside(ctx) }
       }
       yield { type: 'tool-end', callId: 'c1', messageId: 'm2', name, status: 'complete', content: 'done' }
     })

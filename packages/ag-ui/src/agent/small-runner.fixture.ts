@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentEvent,
   type AgentInput,
   type Answers,
   type Checkpoint,
@@ -30,6 +31,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
     let token = 0
     let thread: Thread | undefined
     return startRun(agent, intent, {
+      timeoutMs: 600_000,
       ...request,
       runId,
       session: ref,
@@ -59,10 +61,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
             for await (const event of next(beginning(intent, history, thread))) {
               const message = messageOf(event)
               if (message && event.runId === runId) said.push(message)
-              if (event.type === 'action' && event.action.type === 'interrupt') {
-                const { interrupts, state = null } = event.action
-                checkpoint = { format: 1, runId, agentName: agent.name, interrupts, state }
-              }
+              checkpoint = checkpointOf(event, runId, agent) ?? checkpoint
               await sink.write(event)
             }
           } finally {
@@ -78,6 +77,12 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
       start({ messages: [], answers, ...(additions && { additions }), ...(options && { options }) }, request),
     cancel: (ref, request = {}) => store.leases.requestCancel(ref, request),
   }
+}
+
+function checkpointOf(event: AgentEvent, runId: string, { name }: Agent): Checkpoint | undefined {
+  if (event.type !== 'action' || event.action.type !== 'interrupt') return undefined
+  const { interrupts, state = null } = event.action
+  return { format: 1, runId, agentName: name, interrupts, state }
 }
 
 function refuse(thread: Thread | undefined, { messages, answers }: RunIntent): void {

@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
 import { type AgentEvent, KernelError, type Run, type Runner, type Sink, say } from '@troupe/kernel'
 import { PIPE } from '@troupe/kernel/kit'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { AgUiEvent } from '../protocol.ts'
 import { agentOf, calm, collect, echo, endOf, request, stage, textIn, user } from './agent.fixture.ts'
 
@@ -69,7 +69,8 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
     expect(events.at(-1)?.type).toMatch(/RUN_FINISHED|RUN_ERROR/)
   })
 
-  test('the report function may throw too', async () => {
+  test('the report function may throw too, and then the console gets the error', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue()
     const { agent } = stage(echo, {
       resolveRunner: () => Promise.reject(new Error('x')),
       report: () => {
@@ -77,6 +78,8 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
       },
     })
     expect(endOf(await collect(agent.run(request({ messages: [user('a')] }))))).toBe('AGENT_ERROR')
+    expect(log).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'AGENT_ERROR' }))
+    log.mockRestore()
   })
 })
 

@@ -1,9 +1,10 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import type { Message, Thread } from '@troupe/kernel'
+import { pages } from '@troupe/kernel/kit'
 import { openInterrupts } from '../agent/resume-answers.ts'
-import { hasLog } from '../log/has-log.ts'
-import type { Logged } from '../log/tail.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import { hasLog } from '../run/has-log.ts'
+import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-hold.ts'
 import { toAgUiMessages } from '../translate/messages.ts'
 import { interruptOf } from '../translate/outcome.ts'
@@ -76,11 +77,6 @@ function idleThreadEvents(
 
 async function history({ store }: HandlerParts, { ref }: Thread) {
   const rows: { readonly seq: number; readonly runId: string; readonly message: Message }[] = []
-  for (let after = 0; ; ) {
-    const page = await store.threads.messages(ref, { after, limit: PAGE })
-    rows.push(...page)
-    const last = page.at(-1)
-    if (page.length < PAGE || !last) return rows
-    after = last.seq
-  }
+  for await (const page of pages(PAGE, (query) => store.threads.messages(ref, query))) rows.push(...page)
+  return rows
 }

@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
 import { KernelError } from '@troupe/kernel'
-import type { Logged } from '../log/tail.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import type { Logged } from '../run/tail.ts'
 import { gate } from '../write/gate.ts'
 import { PROTOBUF, SSE } from './negotiate.ts'
 
@@ -10,7 +10,7 @@ export interface Encoding {
   /** Contract: sent exactly like this; clients recognise protobuf by the whole value. */
   readonly contentType: string
   /** Sent while nothing happens; undefined if clients of this encoding would not understand it. */
-  readonly keepAlive?: Uint8Array
+  readonly keepAlive?: Uint8Array<ArrayBuffer>
   /** Contract: undefined for an event that this reader must not see. */
   encode(logged: Logged): string | Uint8Array | undefined
   /** Encodes an event of this connection alone, which is not in the log. */

@@ -1,11 +1,12 @@
 import type { AgentCapabilities } from '@ag-ui/core'
 import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
-import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
-import { AGENT_OPTIONS, AgUiAgent, type AgUiAgentOptions } from '../agent/ag-ui-agent.ts'
+import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
+import { AgUiAgent } from '../agent/ag-ui-agent.ts'
+import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-input.ts'
-import { LiveRuns } from '../log/live-runs.ts'
-import type { ServedAgent } from '../log/served-agent.ts'
-import { isolated, reportToConsole } from '../report.ts'
+import { reportToConsole } from '../report.ts'
+import { Executions } from '../run/executions.ts'
+import type { ServedAgent } from '../run/served-agent.ts'
 import { refusalOf, refuse } from './reply.ts'
 import { findRoute, type Route, type RouteContext } from './routes.ts'
 import { runRoutes } from './run-routes.ts'
@@ -70,14 +71,14 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
   const { capabilities = {}, runner } = options
-  const report = isolated(options.report ?? reportToConsole)
+  const report = safeReport(options.report ?? reportToConsole)
   const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
   const { appName = runner?.agent.name ?? 'agent' } = options
   check(options, { bodyBytes, keepAliveMs, drainMs, lookMs })
   const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
   const hidden = (key: string) => agent.hidden?.(key) === true
-  const runs = new LiveRuns({ agent, store, clock, report: (error) => report(error, {}) })
-  const parts: HandlerParts = { runs, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
+  const executions = agent.executions ?? new Executions(clock)
+  const parts: HandlerParts = { agent, executions, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
   const deleteThread = async (ref: ThreadRef) => {
     if (agent.sessions) return agent.sessions.deleteSession(ref)
     if ((await store.threads.get(ref))?.runId !== undefined)
@@ -115,7 +116,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     response.headers.set('x-request-id', requestId)
     return response
   }
-  const stop = (graceMs = 5_000) => runs.stop(graceMs)
+  const stop = (graceMs = 5_000) => executions.stopAll(graceMs)
   return Object.assign(handle, {
     routes,
     authenticates: authenticate !== undefined,

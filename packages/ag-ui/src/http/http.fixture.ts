@@ -2,8 +2,8 @@ import { EventType, type RunAgentInput } from '@ag-ui/core'
 import { KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { parseRunAgentInput } from '../input/parse-run-input.ts'
-import type { ServedAgent, ServedRunOptions } from '../log/served-agent.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import type { AgUiRunOptions, ServedAgent } from '../run/served-agent.ts'
 import { runError } from '../translate/run-error.ts'
 import { type AgUiHandler, type AgUiHandlerOptions, agUiHandler } from './handler.ts'
 
@@ -29,7 +29,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
 export function speaker(store: Store, speech: Speech): ServedAgent & { readonly started: string[] } {
   const started: string[] = []
   const local = new Map<string, AbortController>()
-  async function* run(value: RunAgentInput, { owner = ANN, requestId, signal }: ServedRunOptions = {}) {
+  async function* run(value: RunAgentInput, { owner = ANN, requestId, signal }: AgUiRunOptions = {}) {
     let input: RunAgentInput
     try {
       input = parseRunAgentInput(value)

@@ -47,7 +47,7 @@ export function json(status: number, body: unknown, headers: Record<string, stri
 }
 
 /** An error as the client gets it. */
-export interface Refusal {
+interface Refusal {
   readonly code: string
   readonly message: string
   /** More fields, for example the run that holds a busy thread. */

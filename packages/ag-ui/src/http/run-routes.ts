@@ -1,7 +1,9 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
-import { hasLog } from '../log/has-log.ts'
+import { sleep, withinTime } from '@troupe/kernel/kit'
 import type { RunAgentInput } from '../protocol.ts'
+import { hasLog } from '../run/has-log.ts'
+import { startServedRun } from '../run/start-served-run.ts'
 import { runningIn } from '../session/thread-hold.ts'
 import { readJson } from './body.ts'
 import { json, refuse, statusOf } from './reply.ts'
@@ -13,7 +15,7 @@ const ELSEWHERE_MS = 5_000
 
 /** The routes of runs: start, follow, cancel. */
 export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
-  const { runs, onDisconnect } = parts
+  const { agent, executions, onDisconnect } = parts
   return [
     {
       name: 'run',
@@ -23,14 +25,14 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const type = acceptedBy(request)
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
-        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
-        const starting = runs.start(input, owner, requestId)
+        if (executions.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
+        const starting = startServedRun(parts, input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
         const version: unknown = input?.protocolVersion
         const reader = { type, protocolVersion: typeof version === 'string' ? version : undefined, requestId }
         if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, reader)
-        if (onDisconnect === 'cancel' && request.signal.aborted) run.cancel()
+        if (onDisconnect === 'cancel' && request.signal.aborted) run.stop()
         return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, reader)
       },
     },
@@ -57,9 +59,11 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const { threadId, runId } = params as { threadId: string; runId: string }
         const ref = { ...owner, threadId }
         await checkRun(parts, ref, runId)
-        const here = await runs.cancel(ref, runId)
-        const ended = here === false ? await endsElsewhere(parts, ref, runId) : true
-        return json(ended ? 200 : 202, { cancelled: here !== undefined, ended })
+        const local = executions.find(ref, runId)
+        local?.stop()
+        const cancelled = local !== undefined || (await agent.cancel(ref, runId))
+        const ended = local ? await executions.endsSoon(local) : !cancelled || (await endsElsewhere(parts, ref, runId))
+        return json(ended ? 200 : 202, { cancelled, ended })
       },
     },
   ]
@@ -118,16 +122,20 @@ async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Pro
 }
 
 /** Whether a run of another process closes its log and releases the thread within a few seconds. */
-async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
+async function endsElsewhere({ store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
   const controller = new AbortController()
-  const closed = (async () => {
+  const closed = async () => {
     const after = Number.MAX_SAFE_INTEGER
     for await (const _ of store.runLog.follow(ref, runId, { after, signal: controller.signal }));
     while (!controller.signal.aborted && (await store.threads.get(ref))?.runId === runId) {
-      await new Promise<void>((resolve) => void clock.after(50, resolve))
+      await sleep(clock, 50)
     }
-  })()
-  const ended = await runs.within(ELSEWHERE_MS, closed)
+  }
+  const done = closed().then(
+    () => true,
+    () => true,
+  )
+  const ended = await withinTime(clock, ELSEWHERE_MS, done, () => false)
   controller.abort()
   return ended
 }

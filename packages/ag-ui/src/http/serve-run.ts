@@ -1,15 +1,18 @@
 import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import { follow } from '../log/follow.ts'
-import type { LiveRuns } from '../log/live-runs.ts'
-import type { Logged } from '../log/tail.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import type { Executions } from '../run/executions.ts'
+import { follow } from '../run/follow.ts'
+import type { ServedAgent } from '../run/served-agent.ts'
+import type { Logged } from '../run/tail.ts'
 import { encodingFor } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
 import { negotiate } from './negotiate.ts'
 
 /** The parts that all routes share. */
 export interface HandlerParts {
-  readonly runs: LiveRuns
+  readonly agent: ServedAgent
+  /** The runs of this process. */
+  readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly keepAliveMs: number
@@ -34,7 +37,7 @@ export function acceptedBy(request: Request): Reader['type'] {
 }
 
 /** The run to read, and from where; `map` changes the events of the log for this reader. */
-export interface Reading {
+interface Reading {
   readonly ref: ThreadRef
   readonly runId: string
   readonly after: number
@@ -43,24 +46,25 @@ export interface Reading {
 
 /** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
 export async function serveRun(parts: HandlerParts, reading: Reading, reader: Reader): Promise<Response> {
-  const { runs, store, clock, lookMs, onDisconnect, report } = parts
+  const { executions, store, clock, lookMs, onDisconnect, report } = parts
   const { ref, runId } = reading
   const { requestId, protocolVersion } = reader
   const encoding = await encodingFor(reader.type, runId, protocolVersion)
-  const run = runs.get(ref, runId)
-  if (run) run.readers++
+  const execution = executions.find(ref, runId)
+  const log = execution?.log
+  if (log) log.readers++
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) => mapped(follow({ runs, store, clock, ref, runId, after, signal, lookMs }), reading),
+    follow: (after, signal) => mapped(follow({ executions, store, clock, ref, runId, after, signal, lookMs }), reading),
     encoding,
     clock,
     requestId,
     keepAliveMs: parts.keepAliveMs,
     drainMs: parts.drainMs,
     onEnd(gone) {
-      if (!run) return
-      run.readers--
-      if (gone && onDisconnect === 'cancel' && run.readers === 0) run.cancel()
+      if (!log) return
+      log.readers--
+      if (gone && onDisconnect === 'cancel' && log.readers === 0) execution.stop()
     },
     report: (error) => report(error, { requestId }),
   })

@@ -12,7 +12,7 @@ import type { Route, RouteContext } from './routes.ts'
 import { acceptedBy, type HandlerParts } from './serve-run.ts'
 
 /** The options of the thread routes. */
-export interface ThreadRoutesOptions {
+interface ThreadRoutesOptions {
   readonly capabilities: AgentCapabilities
   /** State that clients do not see. */
   readonly hidden: (key: string) => boolean

@@ -2,6 +2,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { Json, JsonObject, RunInput } from '@troupe/kernel'
 import { got, notJson } from '@troupe/kernel/kit'
 import { equal } from '../translate/json-patch.ts'
+import { isTemporary } from '../translate/shared-state.ts'
 import { invalidInput, pathOf } from './check-json.ts'
 
 /** Checks a client's state. Contract: throws `VALIDATION_FAILED` if it is not an object, not JSON or too large; nesting has been checked before. */
@@ -22,14 +23,6 @@ export function checkClientState(state: unknown, bytes: number): void {
   if (size > bytes) throw invalidInput('state', `expected at most ${bytes} bytes, got ${size}`)
 }
 
-/** Whether a key lives for one run only and is not shown. */
-export function isTemporary(key: string): boolean {
-  return key.startsWith('temp:')
-}
-
-/** The change that a client's state makes to a thread. */
-export type StateChange = Required<NonNullable<RunInput['state']>>
-
 /**
  * The change that a client's state makes to a thread: the run starts from the client's state, so a key that it lacks is removed.
  * Contract: a missing or empty state leaves the thread's state as it is (a page that was just loaded has an empty one); setting a hidden key is `VALIDATION_FAILED`.
@@ -38,7 +31,7 @@ export function stateChange(
   { state }: Pick<RunAgentInput, 'state'>,
   stored: JsonObject,
   hidden: (key: string) => boolean,
-): StateChange | undefined {
+): RunInput['state'] {
   const entries = Object.entries((state ?? {}) as JsonObject)
   if (entries.length === 0) return undefined
   const set: Record<string, Json> = {}

@@ -2,7 +2,8 @@ import { KernelError, type Message, type Store, type ThreadRef } from '@troupe/k
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { SessionManager, type SessionManagerOptions } from './session-manager.ts'
+import { SessionManager } from './session-manager.ts'
+import type { SessionManagerOptions } from './session-settings.ts'
 
 const ANN: ThreadRef = { app: 'app', user: 'ann', threadId: 't1' }
 const BOB: ThreadRef = { ...ANN, user: 'bob' }

@@ -1,4 +1,5 @@
 import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import { sleep } from '@troupe/kernel/kit'
 import { threadKey } from './thread-key.ts'
 
 /** How long a hold outlives a lost process, and how often it is renewed. */
@@ -34,7 +35,7 @@ export async function pastHolds<T>(clock: Clock, attempt: () => Promise<T>): Pro
       return await attempt()
     } catch (error) {
       if (!isHeldBetweenRuns(error) || clock.now() >= deadline) throw error
-      await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve))
+      await sleep(clock, PAUSE_MS)
     }
   }
 }
@@ -94,7 +95,7 @@ export class ThreadHolds {
 }
 
 /** A lease on a thread between runs. */
-export interface Hold {
+interface Hold {
   readonly token: number
   /** Contract: rejects with `LEASE_LOST` if another holder has the thread now. */
   confirm(): Promise<void>

@@ -53,7 +53,7 @@ export function segmentId(messageId: string, index: number): string {
 }
 
 /** The result of a call. */
-export interface CallOutcome {
+interface CallOutcome {
   readonly content: Content
   readonly display?: string
   readonly data?: Json

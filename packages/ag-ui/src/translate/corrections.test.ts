@@ -1,6 +1,6 @@
 import type { EventDraft } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { clientOf, strict } from '../pipeline.fixture.ts'
+import { clientOf } from '../pipeline.fixture.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { call, message, result, shown, wire } from './events.fixture.ts'
 
@@ -12,9 +12,7 @@ const types = (events: readonly unknown[]) => events.map((event) => (event as { 
 
 /** What the official client shows in the end, as lines. */
 async function screen(drafts: readonly EventDraft[], end = {}): Promise<readonly string[]> {
-  const { events, refused } = wire(drafts, end, { history: past })
-  expect(refused).toEqual([])
-  strict(events, past)
+  const events = wire(drafts, end, { history: past })
   const { messages } = await clientOf(events, past)
   return messages.map((message) => {
     const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ function: f }) => f.arguments) : []

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { call, message, wire } from './events.fixture.ts'
 import { publicError, runError } from './run-error.ts'
 
-const last = (end: object, options = {}) => wire([], end, options).events.at(-1)
+const last = (end: object, options = {}) => wire([], end, options).at(-1)
 const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 }
 
 describe('a run that is complete', () => {
@@ -42,7 +42,7 @@ describe('a run that asks', () => {
   ]
 
   test('shows state and conversation, then the questions', () => {
-    const { events } = wire(asking, { outcome: 'interrupted', interrupts }, { history: [] })
+    const events = wire(asking, { outcome: 'interrupted', interrupts }, { history: [] })
     expect(events.slice(-3)).toEqual([
       { type: 'STATE_SNAPSHOT', snapshot: {} },
       {

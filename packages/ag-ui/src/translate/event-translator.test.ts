@@ -52,7 +52,7 @@ describe('转换映射 (the table of events)', () => {
   })
 
   test('a long-running call is TOOL_CALL_START, ARGS and END without a result, and pending', () => {
-    const { events } = wire(
+    const events = wire(
       [start, ...call('m1', 'c1', 'wait', '{}'), message('m1', '', [{ ...SEARCH, arguments: '{}' }])],
       {
         openCallIds: ['c1'],

@@ -1,6 +1,7 @@
 import type { AgentEvent, AssistantMessage, EventDraft, EventStamp, RunResult } from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
-import { follower, type Wire } from '../pipeline.fixture.ts'
+import { wireOf } from '../pipeline.fixture.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import type { TranslatorOptions } from './event-translator.ts'
 
 /** The stamp of the root agent. */
@@ -23,7 +24,7 @@ export function shown(
   end: Partial<RunResult> = {},
   options: Partial<TranslatorOptions> = {},
 ): readonly unknown[] {
-  return wire(drafts, end, options).events.slice(2, -2)
+  return wire(drafts, end, options).slice(2, -2)
 }
 
 /** Everything that a client gets of a run. */
@@ -31,10 +32,8 @@ export function wire(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
   options: Partial<TranslatorOptions> = {},
-): Wire {
-  const client = follower(options)
-  for (const event of run(drafts, end)) client.take(event)
-  return client.end()
+): readonly AgUiEvent[] {
+  return wireOf(run(drafts, end), options)
 }
 
 /** A whole message. */

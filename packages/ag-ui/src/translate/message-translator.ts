@@ -1,16 +1,19 @@
 import { EventType, type RunFinishedOutcome } from '@ag-ui/core'
 import type {
-  AgentEvent,
   MessageEnd,
+  MessageStart,
+  ReasoningDelta,
   RunEnd,
+  TextDelta,
   ToolCall,
+  ToolCallDelta,
   ToolCallEnd,
   ToolCallStart,
   ToolEnd,
   ToolStart,
 } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { type CallOptions, CallTranslator } from './call-translator.ts'
+import type { CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import { FILE_ACTIVITY, fileContent, fileId } from './messages.ts'
@@ -19,18 +22,8 @@ import type { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
 import { tagged } from './tag.ts'
 
-type MessageEvent = Extract<
-  AgentEvent,
-  {
-    type:
-      | `message-${string}`
-      | `text-${string}`
-      | `reasoning-${string}`
-      | `tool-call-${string}`
-      | 'tool-start'
-      | 'tool-end'
-  }
->
+type DeltaEvent = TextDelta | ReasoningDelta | ToolCallDelta
+type MessageEvent = MessageStart | MessageEnd | ToolCallStart | ToolCallEnd | ToolStart | ToolEnd
 
 const NOTHING: readonly AgUiEvent[] = []
 
@@ -38,15 +31,13 @@ const NOTHING: readonly AgUiEvent[] = []
 export class MessageTranslator {
   readonly #conversation: Conversation
   readonly #calls: CallTranslator
-  /** Message ids that the client has from this run. */
-  readonly #ids: Set<string> = new Set()
   readonly #shown: Set<ShownMessage> = new Set()
   /** The client has content that is not in the history; a snapshot removes it when the run goes on. */
   #stale = false
 
-  constructor(conversation: Conversation, options: CallOptions) {
+  constructor(conversation: Conversation, calls: CallTranslator) {
     this.#conversation = conversation
-    this.#calls = new CallTranslator(conversation, options)
+    this.#calls = calls
   }
 
   /** A call of this run, by the id that clients know. */
@@ -54,17 +45,22 @@ export class MessageTranslator {
     return this.#calls.get(id)
   }
 
-  translate(event: MessageEvent, view: RunView): readonly AgUiEvent[] {
-    switch (event.type) {
-      case 'text-delta':
-      case 'reasoning-delta':
-        return this.#delta(event, view)
-      case 'tool-call-delta':
-        return isText(event.delta)
-          ? (this.#calls.get(view.prefix + event.callId)?.add(event.delta) ?? NOTHING)
-          : NOTHING
-    }
+  /** Translates a piece of text, of reasoning or of arguments. */
+  delta(event: DeltaEvent, view: RunView): readonly AgUiEvent[] {
+    const { delta, type } = event
+    if (typeof delta !== 'string' || delta === '') return NOTHING
+    if (type === 'tool-call-delta') return this.#calls.get(view.prefix + event.callId)?.add(delta) ?? NOTHING
+    const { messageId } = event
+    const known = view.messages.get(messageId)
+    if (known?.ended) return NOTHING
+    if (known) return type === 'text-delta' ? known.addText(delta) : known.addReasoning(delta)
     const out: AgUiEvent[] = []
+    const shown = this.#open(messageId, event.agentName, view, out)
+    const added = type === 'text-delta' ? shown.addText(delta) : shown.addReasoning(delta)
+    return out.length === 0 ? added : [...out, ...added]
+  }
+
+  translate(event: MessageEvent, view: RunView, out: AgUiEvent[]): void {
     switch (event.type) {
       case 'message-start':
         this.#correct(out)
@@ -85,7 +81,6 @@ export class MessageTranslator {
         this.#endTool(event, view, out)
         break
     }
-    return out
   }
 
   /** Ends the messages and calls that a nested run left open. */
@@ -110,18 +105,6 @@ export class MessageTranslator {
     this.#conversation.show(out)
   }
 
-  #delta(event: Extract<MessageEvent, { delta: string; messageId: string }>, view: RunView): readonly AgUiEvent[] {
-    const { messageId, delta, type } = event
-    if (!isText(delta)) return NOTHING
-    const known = view.messages.get(messageId)
-    if (known?.ended) return NOTHING
-    if (known) return type === 'text-delta' ? known.addText(delta) : known.addReasoning(delta)
-    const out: AgUiEvent[] = []
-    const shown = this.#open(messageId, event.agentName, view, out)
-    const added = type === 'text-delta' ? shown.addText(delta) : shown.addReasoning(delta)
-    return out.length === 0 ? added : [...out, ...added]
-  }
-
   #endMessage(event: MessageEnd, view: RunView, out: AgUiEvent[]): void {
     const { message, dropped, agentName } = event
     const known = view.messages.get(message.id)
@@ -133,7 +116,7 @@ export class MessageTranslator {
     const shown = known ?? this.#open(message.id, agentName, view, out)
     if (!shown.complete(message.content, out)) this.#stale = true
     const wanted = this.#showCalls(shown, message.toolCalls, view, out)
-    for (const call of shown.calls.values()) if (!wanted.has(call.id)) this.#takeBack(call, out)
+    for (const { id } of shown.calls.values()) if (!wanted.has(id)) this.#takeBack(id, out)
     shown.end(out, event.finishReason)
     for (const [i, file] of filesOf(message.content).entries()) {
       const activity = { messageId: fileId(shown.id, i), activityType: FILE_ACTIVITY, content: fileContent(file) }
@@ -164,7 +147,7 @@ export class MessageTranslator {
   #drop(shown: ShownMessage, out: AgUiEvent[]): void {
     if (shown.visible) this.#stale = true
     shown.end(out)
-    for (const call of shown.calls.values()) call.withdraw(out)
+    for (const { id } of shown.calls.values()) this.#calls.get(id)?.withdraw(out)
     this.#conversation.drop(shown)
   }
 
@@ -190,30 +173,22 @@ export class MessageTranslator {
   #endTool(event: ToolEnd, view: RunView, out: AgUiEvent[]): void {
     const id = view.prefix + event.callId
     const call = this.#calls.get(id)
-    if (event.status !== 'dropped') this.#calls.answer(id, this.#free(event.messageId, view), event, view, out)
-    else if (call && !call.answered) this.#takeBack(call, out)
+    if (event.status !== 'dropped') this.#calls.answer(id, event, view, out)
+    else if (call && !call.answered) this.#takeBack(id, out)
   }
 
-  #takeBack(call: ShownCall, out: AgUiEvent[]): void {
-    this.#calls.drop(call, out)
+  #takeBack(id: string, out: AgUiEvent[]): void {
+    this.#calls.drop(id, out)
     this.#stale = true
   }
 
   #open(messageId: string, agentName: string, view: RunView, out: AgUiEvent[]): ShownMessage {
     this.#correct(out)
-    const shown = new ShownMessage(this.#free(messageId, view), view.owner, agentName)
+    const shown = new ShownMessage(this.#conversation.claim(messageId, view.runId), view.owner, agentName)
     view.messages.set(messageId, shown)
     this.#shown.add(shown)
     this.#conversation.add(shown)
     return shown
-  }
-
-  /** An agent of another run may use the same id. */
-  #free(messageId: string, view: RunView): string {
-    let id = String(messageId)
-    for (let n = 1; this.#ids.has(id); n++) id = `${view.runId}/${messageId}@${n}`
-    this.#ids.add(id)
-    return id
   }
 
   #correct(out: AgUiEvent[]): void {
@@ -221,8 +196,4 @@ export class MessageTranslator {
     this.#stale = false
     this.#conversation.show(out)
   }
-}
-
-function isText(delta: unknown): delta is string {
-  return typeof delta === 'string' && delta !== ''
 }

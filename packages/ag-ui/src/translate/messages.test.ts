@@ -53,7 +53,7 @@ test('and that is what a client has that saw it live', async () => {
   const [, user, said] = history as [Message, Message, Extract<Message, { role: 'assistant' }>]
   const past = toAgUiMessages([user])
   const live = wire([end('m1', said.content, said.toolCalls), result('c1', 'found')], {}, { history: past })
-  const { messages } = await clientOf(live.events, past)
+  const { messages } = await clientOf(live, past)
   const byId = (list: readonly { id: string }[]) => [...list].sort((a, b) => (a.id < b.id ? -1 : 1))
   expect(byId(messages)).toEqual(byId(toAgUiMessages(history.slice(1))))
 })

@@ -37,6 +37,13 @@ export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
 }
 
+/** The terminal of a run that ends without one. */
+export const BROKEN_OFF: RunErrorEvent = {
+  type: EventType.RUN_ERROR,
+  code: 'BACKGROUND_EXECUTION_ERROR',
+  message: 'The run ended unexpectedly.',
+}
+
 /** The terminal of a stream with an event that could not be encoded. */
 export function unencodable(requestId: string): RunErrorEvent {
   return runError({ code: 'ENCODING_ERROR', message: 'An event of the run could not be encoded.' }, { requestId })

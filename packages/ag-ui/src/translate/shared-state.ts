@@ -7,6 +7,11 @@ export function copyOf(value: unknown): Json | undefined {
   return notJson(value) === undefined ? copied(value as Json) : undefined
 }
 
+/** Whether a key of the state lives for one run only and is not shown. */
+export function isTemporary(key: string): boolean {
+  return key.startsWith('temp:')
+}
+
 /** The state as a client has it: a first snapshot and every change since. Contract: `temp:` keys are never in it. */
 export class SharedState {
   readonly #values: Map<string, Json> = new Map()
@@ -41,7 +46,7 @@ export class SharedState {
   }
 
   #isShown(key: string): boolean {
-    return !key.startsWith('temp:') && isPatchable(key) && this.#hidden?.(key) !== true
+    return !isTemporary(key) && isPatchable(key) && this.#hidden?.(key) !== true
   }
 }
 

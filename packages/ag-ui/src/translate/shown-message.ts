@@ -1,9 +1,8 @@
 import { type AssistantMessage, EventType } from '@ag-ui/core'
-import { type Content, type FinishReason, textOf } from '@troupe/kernel'
+import { type Content, type FinishReason, type ToolCall, textOf } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { segmentsOf } from './content.ts'
 import { callsOf } from './messages.ts'
-import type { ShownCall } from './shown-call.ts'
 import { encryptedValue, ShownReasoning } from './shown-reasoning.ts'
 import { tagged } from './tag.ts'
 
@@ -14,7 +13,8 @@ const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop',
 export class ShownMessage {
   readonly id: string
   readonly owner: string | undefined
-  readonly calls: Map<string, ShownCall> = new Map()
+  /** By id, with the arguments that the client has so far. */
+  readonly calls: Map<string, ToolCall> = new Map()
   readonly #agentName: string
   readonly #reasoning: ShownReasoning
   #text = ''

@@ -1,22 +1,17 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
+import { sleep } from '@troupe/kernel/kit'
 
 /** Pauses between attempts to write a batch while the store is unavailable. */
 const PAUSES_MS = [50, 250, 1_000, 3_000]
-
-/** The log that a run is written to. */
-export interface LogTarget {
-  readonly log: RunLogStore
-  readonly ref: ThreadRef
-  readonly runId: string
-  readonly clock: Clock
-}
 
 /**
  * Appends to a run log and retries while the store is unavailable.
  * Contract: returns the last sequence; a batch is in the log once, even if the store's first answer was lost.
  */
-export async function appendTo(
-  { log, ref, runId, clock }: LogTarget,
+export async function appendToLog(
+  log: RunLogStore,
+  { ref, runId }: { readonly ref: ThreadRef; readonly runId: string },
+  clock: Clock,
   after: number,
   events: readonly Json[],
   close: boolean,
@@ -31,7 +26,7 @@ export async function appendTo(
       }
       const pause = PAUSES_MS[attempt]
       if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
-      await new Promise<void>((resolve) => void clock.after(pause, resolve))
+      await sleep(clock, pause)
     }
   }
 }

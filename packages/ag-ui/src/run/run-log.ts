@@ -1,10 +1,9 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
 import { pipe } from '@troupe/kernel/kit'
-import type { AgUiEvent } from '../protocol.ts'
+import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
-import { isTerminal } from '../write/open-kind.ts'
-import { appendTo } from './log-writer.ts'
+import { appendToLog } from './append-to-log.ts'
 import { nextMacrotask } from './next-macrotask.ts'
 import { type Logged, Tail } from './tail.ts'
 
@@ -17,36 +16,30 @@ const GATHER_MS = 50
 /** How long an agent may take to release its thread after its last event. */
 const RELEASE_MS = 2_000
 
-/** The parts of a run in this process. */
-export interface LiveRunOptions {
-  readonly ref: ThreadRef
-  readonly runId: string
-  readonly requestId: string
-  readonly log: RunLogStore
+interface RunLogOptions {
+  /** The run whose events are written. */
+  readonly run: { readonly ref: ThreadRef; readonly runId: string; stop(reason: KernelError): void }
+  readonly store: RunLogStore
   readonly clock: Clock
-  readonly controller: AbortController
+  readonly requestId: string
   readonly report: (error: KernelError) => void
   /** Creates the thread of the log if it does not exist. */
   readonly open: () => Promise<unknown>
 }
 
 /**
- * A run of this process: takes its events at the pace of the run log.
+ * Writes the events of a run to its log, and takes them at the pace of the log.
  * Contract: every event in `tail` is in the log; the log is closed with exactly one terminal, which is shown after the agent has released the thread.
  */
-export class LiveRun implements Sink<AgUiEvent> {
-  readonly ref: ThreadRef
-  readonly runId: string
+export class RunLog implements Sink<AgUiEvent> {
   readonly tail: Tail = new Tail()
   /** Resolves when the agent has released its thread, even if the log failed; never rejects. */
   readonly ended: Promise<void>
-  /** The run was asked to stop. */
-  cancelling = false
   /** The log could not be written to its end: followers read the log itself. */
   lost = false
   /** The number of connections that follow the run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
   readers = 0
-  readonly #options: LiveRunOptions
+  readonly #options: RunLogOptions
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
   /** Settles with the first event: with the error of a run that never began, else with undefined. */
   readonly #begun: PromiseWithResolvers<RunErrorEvent | undefined> = Promise.withResolvers()
@@ -67,9 +60,7 @@ export class LiveRun implements Sink<AgUiEvent> {
   /** Ends the pause in which events are gathered. */
   #goOn: (() => void) | undefined
 
-  constructor(options: LiveRunOptions) {
-    this.ref = options.ref
-    this.runId = options.runId
+  constructor(options: RunLogOptions) {
     this.ended = this.#end.promise
     this.#options = options
   }
@@ -79,15 +70,19 @@ export class LiveRun implements Sink<AgUiEvent> {
    * rejects if the event cannot be logged, and then nothing runs.
    */
   begin(
-    events: AsyncIterable<AgUiEvent>,
-    mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first,
+    run: () => AsyncIterable<AgUiEvent>,
+    mapFirst: (first: AgUiEvent) => AgUiEvent,
   ): Promise<RunErrorEvent | undefined> {
     this.#mapFirst = mapFirst
-    pipe(events, this)
+    this.#read(run)
       .catch((error: unknown) => void this.#break(error))
       .then(() => this.#finish())
       .then(() => this.#end.resolve())
     return this.#begun.promise
+  }
+
+  async #read(run: () => AsyncIterable<AgUiEvent>): Promise<void> {
+    await pipe(run(), this)
   }
 
   get closed(): boolean {
@@ -96,7 +91,7 @@ export class LiveRun implements Sink<AgUiEvent> {
 
   write(event: AgUiEvent): void | Promise<void> {
     if (this.#terminal) return
-    if (this.lost) return refused(new KernelError('ABORTED', `run ${this.runId}: its log is lost`))
+    if (this.lost) return refused(new KernelError('ABORTED', `run ${this.#options.run.runId}: its log is lost`))
     if (this.#seq === 0) return this.#first(event)
     // The writer did not wait until the first event was logged.
     if (this.tail.last === 0) return this.#begun.promise.then(() => this.write(event))
@@ -112,12 +107,6 @@ export class LiveRun implements Sink<AgUiEvent> {
       this.#hurry()
       return this.#room.promise
     }
-  }
-
-  /** Contract: the run ends as cancelled, by way of its own terminal. */
-  cancel(reason: KernelError = new KernelError('ABORTED', `run ${this.runId}: cancelled`)): void {
-    this.cancelling = true
-    this.#options.controller.abort(reason)
   }
 
   async #first(given: AgUiEvent): Promise<void> {
@@ -139,7 +128,7 @@ export class LiveRun implements Sink<AgUiEvent> {
       this.#begun.resolve(undefined)
     } catch (error) {
       this.lost = true
-      this.#options.controller.abort(error)
+      this.#options.run.stop(KernelError.from(error))
       this.#begun.reject(error)
       throw error
     }
@@ -148,10 +137,10 @@ export class LiveRun implements Sink<AgUiEvent> {
   /** Ends the run with a RUN_ERROR for a failure that the agent itself did not show. */
   #break(cause: unknown): void {
     if (this.#terminal || this.lost) return
-    const { controller, requestId, report } = this.#options
+    const { run, requestId, report } = this.#options
     const error = KernelError.from(cause)
     report(error)
-    controller.abort(error)
+    run.stop(error)
     this.#terminal =
       error.code === 'ENCODING_ERROR' ? unencodable(requestId) : runError(publicError(error), { requestId })
   }
@@ -184,7 +173,7 @@ export class LiveRun implements Sink<AgUiEvent> {
     try {
       json = JSON.stringify(event)
     } catch (cause) {
-      const error = new KernelError('ENCODING_ERROR', `run ${this.runId}: an event is not JSON`, { cause })
+      const error = new KernelError('ENCODING_ERROR', `run ${this.#options.run.runId}: an event is not JSON`, { cause })
       this.#break(error)
       return error
     }
@@ -238,12 +227,13 @@ export class LiveRun implements Sink<AgUiEvent> {
 
   #append(batch: readonly Logged[], close: boolean): Promise<number> {
     const events = batch.map(({ event }) => event as unknown as Json)
-    return appendTo(this.#options, this.tail.last, events, close)
+    const { store, run, clock } = this.#options
+    return appendToLog(store, run, clock, this.tail.last, events, close)
   }
 
   /** Stops the run because its log has another writer, is gone, or cannot be written. */
   #fail(cause: unknown): void {
-    const { log, ref, runId, controller, report, requestId } = this.#options
+    const { store, run, report, requestId } = this.#options
     const error = new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', {
       cause,
     })
@@ -251,10 +241,10 @@ export class LiveRun implements Sink<AgUiEvent> {
     this.#pending = []
     this.#makeRoom()
     report(error)
-    controller.abort(error)
+    run.stop(error)
     // Try to close the log with the error, so that no follower waits for more; otherwise followers detect the lost run themselves.
-    log
-      .append(ref, runId, this.tail.last, [runError(error, { requestId }) as unknown as Json], true)
+    store
+      .append(run.ref, run.runId, this.tail.last, [runError(error, { requestId }) as unknown as Json], true)
       .catch(() => undefined)
       .finally(() => this.tail.close())
   }

@@ -1,13 +1,13 @@
 import { KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import type { LiveRuns } from './live-runs.ts'
+import type { Executions } from './executions.ts'
 
 /** Whether an owner has a run of this id with at least one logged event. */
 export async function hasLog(
-  { runs, store }: { readonly runs: LiveRuns; readonly store: Pick<Store, 'runLog'> },
+  { executions, store }: { readonly executions: Executions; readonly store: Pick<Store, 'runLog'> },
   ref: ThreadRef,
   runId: string,
 ): Promise<boolean> {
-  if (runs.get(ref, runId)) return true
+  if (executions.find(ref, runId)?.log) return true
   const { signal } = new AbortController()
   const after = Number.MAX_SAFE_INTEGER
   try {

@@ -1,14 +1,13 @@
 import { type Clock, type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import { abortScope } from '@troupe/kernel/kit'
+import { abortScope, withinTime } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
-import type { LiveRuns } from './live-runs.ts'
-import { soon } from './soon.ts'
-import type { Logged } from './tail.ts'
+import type { Executions } from './executions.ts'
+import type { Logged, Tail } from './tail.ts'
 
 /** The run to follow, and from where. */
-export interface FollowOptions {
-  readonly runs: LiveRuns
+interface Following {
+  readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly ref: ThreadRef
@@ -24,30 +23,40 @@ export interface FollowOptions {
  * Follows a run from a position in its log, in whichever process it runs.
  * Contract: only logged events, without gap or duplicate; ends after the terminal, or quietly when the signal aborts.
  */
-export async function* follow(options: FollowOptions): AsyncGenerator<readonly Logged[], void> {
-  const { runs, store, ref, runId, signal } = options
-  const run = runs.get(ref, runId)
+export async function* follow(options: Following): AsyncGenerator<readonly Logged[], void> {
+  const { executions, ref, runId, signal } = options
+  const log = executions.find(ref, runId)?.log
   let after = options.after
-  while (run && !run.lost && !signal.aborted) {
-    const { closed } = run.tail
-    const some = run.tail.since(after)
-    if (some === undefined) {
-      for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
-        after = batch.at(-1)?.seq ?? after
-        yield batch as unknown as readonly Logged[]
-        if (run.tail.since(after)) break
-      }
-    } else if (some.length > 0) {
+  while (log && !log.lost && !signal.aborted) {
+    const { closed } = log.tail
+    const some = log.tail.since(after)
+    if (some === undefined) after = yield* catchUp(options, after, log.tail)
+    else if (some.length > 0) {
       after = some.at(-1)?.seq ?? after
       yield some
     } else if (closed) return
-    else await run.tail.changed(signal)
+    else await log.tail.changed(signal)
   }
   if (!signal.aborted) yield* followLog({ ...options, after })
 }
 
+/** Reads the log until its tail has the rest; returns the last sequence. */
+async function* catchUp(
+  { store, ref, runId, signal }: Following,
+  from: number,
+  tail: Tail,
+): AsyncGenerator<readonly Logged[], number> {
+  let after = from
+  for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
+    after = batch.at(-1)?.seq ?? after
+    yield batch as unknown as readonly Logged[]
+    if (tail.since(after)) break
+  }
+  return after
+}
+
 /** Follows a run of another process. Contract: if that process is gone, the log is closed with a RUN_ERROR. */
-async function* followLog(options: FollowOptions): AsyncGenerator<readonly Logged[], void> {
+async function* followLog(options: Following): AsyncGenerator<readonly Logged[], void> {
   const { store, clock, ref, runId, signal, lookMs } = options
   using scope = abortScope(signal)
   const batches = store.runLog
@@ -58,7 +67,7 @@ async function* followLog(options: FollowOptions): AsyncGenerator<readonly Logge
   let suspected = false
   try {
     for (;;) {
-      const result = await soon(next, lookMs, clock)
+      const result = await withinTime(clock, lookMs, next, () => undefined)
       if (result === undefined) {
         if (await isHeld(store, ref, runId)) suspected = false
         else if (suspected) await closeLost(store, ref, runId, after)

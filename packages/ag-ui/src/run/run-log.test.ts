@@ -4,10 +4,12 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import type { ExecutionState } from './execution-state.ts'
+import { Executions } from './executions.ts'
 import { follow } from './follow.ts'
-import type { LiveRun } from './live-run.ts'
-import { LiveRuns } from './live-runs.ts'
+import type { RunLog } from './run-log.ts'
 import type { ServedAgent } from './served-agent.ts'
+import { startServedRun } from './start-served-run.ts'
 import type { Logged } from './tail.ts'
 
 const OWNER = { app: 'demo', user: 'ann' }
@@ -18,10 +20,10 @@ const FINISHED: AgUiEvent = { type: EventType.RUN_FINISHED, threadId: 't1', runI
 const custom = (value: unknown): AgUiEvent => ({ type: EventType.CUSTOM, name: 'x', value })
 
 interface Stage {
-  readonly runs: LiveRuns
+  readonly executions: Executions
   readonly store: Store
   readonly reported: KernelError[]
-  start(): Promise<LiveRun>
+  start(): Promise<ExecutionState & { readonly log: RunLog }>
   read(after?: number, signal?: AbortSignal): Promise<AgUiEvent[]>
 }
 
@@ -35,20 +37,21 @@ function stage(
     cancel: async () => false,
     ...agent,
   }
-  const runs = new LiveRuns({ agent: served, store, clock, report: (error) => void reported.push(error) })
+  const executions = new Executions(clock)
+  const server = { agent: served, executions, store, clock, report: (error: KernelError) => void reported.push(error) }
   return {
-    runs,
+    executions,
     store,
     reported,
     async start() {
-      const run = await runs.start(INPUT, OWNER, 'q1')
+      const run = await startServedRun(server, INPUT, OWNER, 'q1')
       if ('message' in run) throw new Error(`${run.code}: ${run.message}`)
-      return run
+      return run as ExecutionState & { readonly log: RunLog }
     },
     async read(after = 0, signal = new AbortController().signal) {
       const events: AgUiEvent[] = []
       const seqs: number[] = []
-      const batches = follow({ runs, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100 })
+      const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100 })
       for await (const batch of batches) {
         for (const { seq, event } of batch as readonly Logged[]) {
           seqs.push(seq)
@@ -77,8 +80,8 @@ describe('a run and its log', () => {
       yield FINISHED
     })
     const run = await start()
-    await expect.poll(() => run.tail.last).toBe(9_001)
-    expect(run.tail.since(0)).toBeUndefined()
+    await expect.poll(() => run.log.tail.last).toBe(9_001)
+    expect(run.log.tail.since(0)).toBeUndefined()
     let reads = 0
     const { follow: look } = store.runLog
     store.runLog.follow = (...args) => {
@@ -147,7 +150,7 @@ describe('a run and its log', () => {
   it('a store that stays unavailable stops the run, and followers get the error', async () => {
     const clock = fakeClock(0)
     let aborted: unknown
-    const { start, read, store, reported, runs } = stage(
+    const { start, read, store, reported, executions } = stage(
       async function* (signal) {
         yield STARTED
         signal.addEventListener('abort', () => {
@@ -170,7 +173,7 @@ describe('a run and its log', () => {
     expect(aborted).toMatchObject({ code: 'RUN_LOG_FAILED' })
     expect(reported).toMatchObject([{ code: 'RUN_LOG_FAILED', cause: { code: 'STORE_FAILED' } }])
     expect((await read()).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'RUN_LOG_FAILED' })
-    expect(runs.size).toBe(0)
+    expect(executions.size).toBe(0)
   })
 
   it('a run whose process is gone is ended by its followers, once', async () => {
@@ -197,7 +200,7 @@ describe('a run and its log', () => {
   it('the terminal is shown when the agent has released its thread, or takes too long to', async () => {
     const clock = fakeClock(0)
     const barrier = Promise.withResolvers<void>()
-    const { start, runs } = stage(
+    const { start, executions } = stage(
       async function* () {
         yield STARTED
         try {
@@ -210,14 +213,14 @@ describe('a run and its log', () => {
     )
     const run = await start()
     for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
-    expect(run.tail.closed).toBe(false)
+    expect(run.log.tail.closed).toBe(false)
     clock.advance(2_000)
-    await expect.poll(() => run.tail.closed).toBe(true)
-    expect(run.tail.last).toBe(2)
-    expect(runs.size).toBe(1)
+    await expect.poll(() => run.log.tail.closed).toBe(true)
+    expect(run.log.tail.last).toBe(2)
+    expect(executions.size).toBe(1)
     barrier.resolve()
     await run.ended
-    expect(runs.size).toBe(0)
+    expect(executions.size).toBe(0)
   })
 
   it('a deleted thread ends its run and its followers', async () => {
@@ -247,7 +250,7 @@ describe('a run and its log', () => {
     await new Promise((resolve) => setImmediate(resolve))
     controller.abort()
     expect(await reading).toHaveLength(1)
-    run.cancel()
+    run.stop()
     await run.ended
   })
 
@@ -267,7 +270,7 @@ describe('a run and its log', () => {
   it('a run that begins while the server stops is cancelled too', async () => {
     const barrier = Promise.withResolvers<void>()
     const clock = fakeClock(0)
-    const { runs, start, read } = stage(
+    const { executions, start, read } = stage(
       async function* (signal) {
         await barrier.promise
         yield STARTED
@@ -277,13 +280,13 @@ describe('a run and its log', () => {
       { clock },
     )
     const starting = start()
-    const stopped = runs.stop(100)
+    const stopped = executions.stopAll(100)
     clock.advance(100)
     await new Promise((resolve) => setImmediate(resolve))
     barrier.resolve()
     await starting
     await stopped
-    expect(runs.size).toBe(0)
+    expect(executions.size).toBe(0)
     expect(await read()).toHaveLength(2)
   })
 })
