@@ -91,6 +91,7 @@ const session = { app: 'app', user: 'ann', threadId: 't1' }
 const request = (): Required<FlowRequest> => ({
   session,
   runId: 'r1',
+  timeoutMs: 60_000,
   signal: new AbortController().signal,
   pending: 'drop',
   prepare: (ctx) => ctx,

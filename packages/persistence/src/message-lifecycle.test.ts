@@ -140,7 +140,7 @@ describe('messageLifecycle', () => {
     const around = () => {
       throw new KernelError('NOT_FOUND', 'test: history is gone')
     }
-    await settled(run(greeter, { around } as object))
+    await settled(run(greeter, {}, { around }))
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([{ status: 'failed', text: '', error: { code: 'NOT_FOUND' } }])
     expect(notifications.map(({ type }) => type)).toEqual(['init', 'failed'])

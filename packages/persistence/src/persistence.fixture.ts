@@ -9,7 +9,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { openSpan, type RunSettings, startRun } from '@troupe/kernel/run'
+import { openSpan, type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import { type MessageLifecycle, messageLifecycle } from './message-lifecycle.ts'
 import type { Notification } from './record/notification.ts'
@@ -80,7 +80,7 @@ export interface Stage {
   readonly notifications: Notification[]
   readonly done: [FinishedRun, (KernelError | undefined)?][]
   readonly reports: KernelError[]
-  run(agent: Agent, settings?: RunSettings): Run
+  run(agent: Agent, settings?: RunSettings, host?: RunHost): Run
 }
 
 export async function stage(
@@ -110,15 +110,10 @@ export async function stage(
     notifications,
     done,
     reports,
-    run: (agent, settings = {}) =>
-      startRun(agent, input, {
-        session: ANN,
-        runId: `run-${++runs}`,
-        clock,
-        callbacks,
-        canInterrupt: true,
-        ...settings,
-      }),
+    run: (agent, settings = {}, host = {}) => {
+      const own = { session: ANN, runId: `run-${++runs}`, clock, callbacks, canInterrupt: true }
+      return startRun(agent, input, { ...own, ...settings }, host)
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Run, type RunEnd, textOf } from '@troupe/kernel'
+import { type AgentEvent, type EventOf, type Run, textOf } from '@troupe/kernel'
 
 /** What was heard of a run. */
 export interface Recording {
@@ -6,7 +6,7 @@ export interface Recording {
   /** One readable line per event; compare these for a readable diff. */
   readonly lines: readonly string[]
   /** The last event, if the run came to its end. */
-  readonly end: RunEnd | undefined
+  readonly end: EventOf<'run-end'> | undefined
 }
 
 /**

@@ -30,7 +30,7 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
     const ref = session as ThreadRef
     let token = 0
     let thread: Thread | undefined
-    return startRun(agent, intent, {
+    const settings = {
       timeoutMs: 600_000,
       ...request,
       runId,
@@ -38,6 +38,8 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
       clock,
       canInterrupt: true,
       report: () => {},
+    }
+    return startRun(agent, intent, settings, {
       async open() {
         token = (await store.leases.acquire(ref, { runId, ttlMs: 30_000 })).token
         const close = () => store.leases.release(ref, token)

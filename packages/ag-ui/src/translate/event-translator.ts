@@ -8,11 +8,10 @@ import {
 import {
   type AgentEvent,
   type ErrorInfo,
+  type EventOf,
   type EventStamp,
   type JsonObject,
   KernelError,
-  type RunEnd,
-  type RunStart,
 } from '@troupe/kernel'
 import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, TerminalEvent, Translator } from '../protocol.ts'
@@ -178,7 +177,7 @@ class EventTranslator implements Translator {
     }
   }
 
-  #begin(event: RunStart): readonly AgUiEvent[] {
+  #begin(event: EventOf<'run-start'>): readonly AgUiEvent[] {
     const { runId, parentRunId, parentCallId, agentName: name } = event
     if (!this.#root) return this.#beginRoot(runId)
     if (parentCallId === undefined || this.#views.has(runId)) return NOTHING
@@ -219,7 +218,7 @@ class EventTranslator implements Translator {
     return this.#view
   }
 
-  #end(event: RunEnd, view: RunView, out: AgUiEvent[]): void {
+  #end(event: EventOf<'run-end'>, view: RunView, out: AgUiEvent[]): void {
     if (event.runId !== view.runId || view.ended) return
     if (view === this.#root) this.#endRoot(event, out)
     else {
@@ -228,7 +227,7 @@ class EventTranslator implements Translator {
     }
   }
 
-  #endRoot(event: RunEnd, out: AgUiEvent[]): void {
+  #endRoot(event: EventOf<'run-end'>, out: AgUiEvent[]): void {
     const isOpen = (callId: string) => !this.#messages.call(callId)?.answered
     const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen)
     this.#messages.finish(outcome, out)
@@ -237,13 +236,13 @@ class EventTranslator implements Translator {
     this.#finish(outcome ? this.#finished(event, outcome) : this.#failed(event), out)
   }
 
-  #failed({ error = { code: 'AGENT_FAILED', message: '' }, usage }: RunEnd): RunErrorEvent {
+  #failed({ error = { code: 'AGENT_FAILED', message: '' }, usage }: EventOf<'run-end'>): RunErrorEvent {
     const { requestId } = this.#options
     const { retryable = false } = error
     return runError(this.#public(error), { retryable, usage, ...(requestId !== undefined && { requestId }) })
   }
 
-  #finished({ usage, output }: RunEnd, outcome: RunFinishedOutcome): RunFinishedEvent {
+  #finished({ usage, output }: EventOf<'run-end'>, outcome: RunFinishedOutcome): RunFinishedEvent {
     const { threadId, runId } = this.#options
     const tokens = usageOf(usage)
     const result = outcome.type === 'success' && output !== undefined ? copyOf(output) : undefined

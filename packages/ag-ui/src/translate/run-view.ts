@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import type { AgentEnd, AgentStart, ErrorInfo, RunEnd } from '@troupe/kernel'
+import type { ErrorInfo, EventOf } from '@troupe/kernel'
 import type { AgUiEvent, TerminalEvent } from '../protocol.ts'
 import { askedOf } from './outcome.ts'
 import type { PublicError } from './run-error.ts'
@@ -26,7 +26,7 @@ export class RunView {
   }
 
   /** Contract: two agents of one name may run at once, so their steps get distinct names. */
-  beginStep(event: AgentStart, out: AgUiEvent[]): void {
+  beginStep(event: EventOf<'agent-start'>, out: AgUiEvent[]): void {
     const taken = new Set(this.#steps.map(({ name }) => name))
     let name = event.agentName
     for (let n = 2; taken.has(name); n++) name = `${event.agentName}#${n}`
@@ -34,7 +34,7 @@ export class RunView {
     out.push(tagged({ type: EventType.STEP_STARTED, stepName: name }, this.owner))
   }
 
-  endStep(event: AgentEnd, out: AgUiEvent[]): void {
+  endStep(event: EventOf<'agent-end'>, out: AgUiEvent[]): void {
     const key = keyOf(event)
     const index = this.#steps.findLastIndex((step) => step.key === key)
     const [step] = index < 0 ? [] : this.#steps.splice(index, 1)
@@ -42,7 +42,7 @@ export class RunView {
   }
 
   /** Ends a sub-agent as its run ended. */
-  end(event: RunEnd, toPublic: (error: ErrorInfo) => PublicError, out: AgUiEvent[]): void {
+  end(event: EventOf<'run-end'>, toPublic: (error: ErrorInfo) => PublicError, out: AgUiEvent[]): void {
     const end = endOf(event, this.runId, toPublic)
     this.ended = true
     this.#endSteps(out)
@@ -64,7 +64,11 @@ export class RunView {
   }
 }
 
-function endOf(event: RunEnd, subagentRunId: string, toPublic: (error: ErrorInfo) => PublicError): AgUiEvent {
+function endOf(
+  event: EventOf<'run-end'>,
+  subagentRunId: string,
+  toPublic: (error: ErrorInfo) => PublicError,
+): AgUiEvent {
   const { outcome, interrupts, openCallIds, output } = event
   if (outcome === 'failed' || outcome === 'cancelled') {
     const { code, message } = toPublic(event.error ?? { code: 'ABORTED', message: '' })
@@ -97,6 +101,6 @@ export function brokenSubagent(subagentRunId: string, terminal: TerminalEvent): 
   return { type: EventType.SUBAGENT_ERROR, subagentRunId, message: 'The run ended before the sub-agent.', code }
 }
 
-function keyOf({ agentName, runPath }: AgentStart | AgentEnd): string {
+function keyOf({ agentName, runPath }: EventOf<'agent-start'> | EventOf<'agent-end'>): string {
   return [...runPath, agentName].join('\0')
 }

@@ -1,9 +1,7 @@
-import { EventType } from '@ag-ui/core'
+import { type AGUIEventOf, EventType } from '@ag-ui/core'
 import type { AgUiEvent, TerminalEvent } from '../protocol.ts'
 import { brokenSubagent } from '../translate/run-view.ts'
 import { tagged } from '../translate/tag.ts'
-
-type EventOf<T extends EventType> = Extract<AgUiEvent, { type: T }>
 
 type Kind = 'text message' | 'reasoning message' | 'reasoning' | 'tool call' | 'step' | 'sub-agent'
 
@@ -129,7 +127,7 @@ export class OpenEntities {
   }
 
   /** A call belongs to the message that carries it. */
-  #beginCall(event: EventOf<EventType.TOOL_CALL_START>): string | undefined {
+  #beginCall(event: AGUIEventOf<EventType.TOOL_CALL_START>): string | undefined {
     const { toolCallId, parentMessageId, subagentRunId } = event
     const inherited = parentMessageId !== undefined && this.#messages.has(parentMessageId)
     const owner = inherited ? this.#messages.get(parentMessageId) : subagentRunId
@@ -140,7 +138,7 @@ export class OpenEntities {
     return this.#begin('tool call', toolCallId, owner, () => tagged(end, owner))
   }
 
-  #beginSubagent(event: EventOf<EventType.SUBAGENT_STARTED>): string | undefined {
+  #beginSubagent(event: AGUIEventOf<EventType.SUBAGENT_STARTED>): string | undefined {
     const { subagentRunId, parentSubagentRunId } = event
     if (this.#begunSubagents.has(subagentRunId)) return `sub-agent ${subagentRunId} has already begun`
     if (parentSubagentRunId !== undefined && !this.#begunSubagents.has(parentSubagentRunId)) {
@@ -150,20 +148,20 @@ export class OpenEntities {
     return this.#begin('sub-agent', subagentRunId, undefined, (terminal) => brokenSubagent(subagentRunId, terminal))
   }
 
-  #answer({ toolCallId, messageId, subagentRunId }: EventOf<EventType.TOOL_CALL_RESULT>): string | undefined {
+  #answer({ toolCallId, messageId, subagentRunId }: AGUIEventOf<EventType.TOOL_CALL_RESULT>): string | undefined {
     if (this.#answered.has(toolCallId)) return `tool call ${toolCallId} already has a result`
     this.#answered.add(toolCallId)
     this.#messages.set(messageId, subagentRunId)
     return undefined
   }
 
-  #seal({ subtype, entityId, subagentRunId }: EventOf<EventType.REASONING_ENCRYPTED_VALUE>): string | undefined {
+  #seal({ subtype, entityId, subagentRunId }: AGUIEventOf<EventType.REASONING_ENCRYPTED_VALUE>): string | undefined {
     const messages = this.#messages.has(entityId) ? this.#messages : this.#thoughts
     return checkOwner('message', entityId, subagentRunId, subtype === 'tool-call' ? this.#calls : messages)
   }
 
   /** Takes over the owners that a snapshot names. */
-  #restate({ messages }: EventOf<EventType.MESSAGES_SNAPSHOT>): void {
+  #restate({ messages }: AGUIEventOf<EventType.MESSAGES_SNAPSHOT>): void {
     for (const message of messages) {
       const { id, role, subagentRunId } = message
       if (role === 'reasoning') this.#thoughts.set(id, subagentRunId)
@@ -197,7 +195,7 @@ export class OpenEntities {
   }
 }
 
-function stepKey({ stepName, subagentRunId }: EventOf<EventType.STEP_STARTED | EventType.STEP_FINISHED>): string {
+function stepKey({ stepName, subagentRunId }: AGUIEventOf<EventType.STEP_STARTED | EventType.STEP_FINISHED>): string {
   return subagentRunId === undefined ? stepName : `${subagentRunId}\0${stepName}`
 }
 

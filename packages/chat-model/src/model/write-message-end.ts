@@ -1,15 +1,15 @@
 import {
   type AssistantMessage,
   type EventDraft,
+  type EventOf,
   type Message,
-  type MessageEnd,
   type RunContext,
   type Sink,
   textOf,
 } from '@troupe/kernel'
 
 /** The fields of a `message-end` beside its message. */
-export type MessageEndFields = Pick<MessageEnd, 'usage' | 'finishReason' | 'output' | 'dropped'>
+export type MessageEndFields = Pick<EventOf<'message-end'>, 'usage' | 'finishReason' | 'output' | 'dropped'>
 
 /**
  * Writes the end of an answer, and every change that the after-hooks made to it.

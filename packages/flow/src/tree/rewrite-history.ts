@@ -38,8 +38,7 @@ export function seenBy(
     const message = messages[i] as Message
     if (message.role !== 'assistant' && message.role !== 'tool') continue
     const said = skipTransferMessages ? withoutTransfers(message) : message
-    const who = message.agentName ?? (message.role === 'tool' ? callerOf(message, messages, i) : undefined)
-    const seen = said && who !== undefined && who !== agentName ? context(said, who) : said
+    const seen = said && seenAs(said, message.agentName ?? callerOf(message, messages, i), agentName)
     if (seen === message) continue
     rewritten ??= messages.slice()
     rewritten[i] = seen
@@ -51,8 +50,15 @@ export function seenBy(
 
 type Said = AssistantMessage | ToolMessage
 
+/** Leaves an agent's own messages as they are; those of others become context. */
+function seenAs(said: Said, who: string | undefined, agentName: string): Message | undefined {
+  return who === undefined || who === agentName ? said : context(said, who)
+}
+
 /** Finds the agent whose call a result from outside belongs to. */
-function callerOf({ callId }: ToolMessage, messages: readonly Message[], before: number): string | undefined {
+function callerOf(result: Said, messages: readonly Message[], before: number): string | undefined {
+  if (result.role !== 'tool') return undefined
+  const { callId } = result
   for (let i = before - 1; i >= 0; i--) {
     const message = messages[i]
     if (message?.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return message.agentName

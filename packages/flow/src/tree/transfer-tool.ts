@@ -18,7 +18,7 @@ export function transferResult(agentName: string): string {
 }
 
 /** Makes the instruction and the tool that an agent needs to transfer to others. */
-export function transferAdditions(targets: readonly Agent[]): Required<Additions> {
+export function transferAdditions(targets: readonly Pick<Agent, 'name' | 'description'>[]): Required<Additions> {
   const list = targets.map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`)
   return {
     // A function, because `replace` gives `$&` and the like in a plain text a meaning of their own.

@@ -1,5 +1,5 @@
-import { got, KernelError } from '../data/error.ts'
 import { isForbiddenKey, type Json, notJson } from '../data/json.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 
 /** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events automatically. */
 export interface State {

@@ -1,4 +1,4 @@
-import { KernelError } from './error.ts'
+import { KernelError } from './kernel-error.ts'
 import { hint, isMisspelt } from './option.ts'
 
 /** The hooks that an object may have. */

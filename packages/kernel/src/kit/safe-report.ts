@@ -1,4 +1,4 @@
-import type { KernelError } from '../data/error.ts'
+import type { KernelError } from '../data/kernel-error.ts'
 
 /**
  * Makes a `report` option safe to call.

@@ -1,20 +1,20 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import { readInput, type StartInput } from '../agent/start-input.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { onlyInCall } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
+import { onlyInCall } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
 import type { Sink } from '../stream/sink.ts'
 import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import { checkAgent } from './observe.ts'
-import type { RunHost } from './run.ts'
-import { RunCore } from './run-core.ts'
+import type { RunHost } from './run-host.ts'
 
 /** Options of a nested run. */
 export interface NestedOptions {
@@ -83,7 +83,7 @@ async function attemptRun(
   }
   const messages = start.messages.slice()
   let state: Json | undefined
-  const around: RunHost['around'] = (_ctx, next) =>
+  const around: NonNullable<RunHost['around']> = (_ctx, next) =>
     mapStream(next(start), (event) => {
       if (event.runId !== core.runId) return event
       const message = messageOf(event)
@@ -93,12 +93,13 @@ async function attemptRun(
       state = inner
       return { ...event, action }
     })
-  const runPath = [...outer.runPath, outer.agentName]
+  const { runPath } = core
   const ctx = new KernelContext(core, { ...outer.fields, agentName: agent.name, runPath, ...BLANK })
-  const run = kernelRun(agent, start, core, { signal: outer.signal, around }, runPath, () => ctx)
+  const settings = { signal: outer.signal }
+  const run = kernelRun<Json>({ agent, start, core, settings, host: { around }, context: () => ctx })
   const listener = guarded(options.onEvent)
   await pipe(run, forwarding(outer, options.forward ?? true, listener.notify))
-  const result = (await run) as RunResult<Json>
+  const result = await run
   listener.throwFailure()
   const open = unanswered(messages).filter(({ id }) => result.openCallIds?.includes(id))
   const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name, core))]
@@ -119,6 +120,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     canInterrupt,
     cancelling,
     depth: depth + 1,
+    runPath: [...outer.runPath, outer.agentName],
     parent,
     outer: outer.core,
   })

@@ -10,10 +10,11 @@ import type {
   ModelResult,
   Run,
   RunContext,
+  StartInput,
   ToolCallInput,
 } from '../index.ts'
 import { KernelError, say, stream } from '../index.ts'
-import { runNested, startRun } from '../run.ts'
+import { type RunHost, type RunSettings, runNested, startRun } from '../run.ts'
 import { idle, raise } from '../stream/stream.fixture.ts'
 
 /** No messages. */
@@ -213,4 +214,14 @@ export function watched(agent: Agent): Watched {
     return iterator
   }
   return { run, begin, clock, controller, parts, spans, leftovers }
+}
+
+/** Starts a run with a host; settings and members of the host are given together. */
+export function startHosted(
+  agent: Agent,
+  start: StartInput,
+  { open, around, cancelling, queueMs, ...settings }: RunSettings & RunHost,
+): Run {
+  const host = { open, around, cancelling, queueMs }
+  return startRun(agent, start, settings, Object.fromEntries(Object.entries(host).filter(([, member]) => member)))
 }

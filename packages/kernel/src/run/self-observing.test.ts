@@ -44,7 +44,9 @@ describe('an agent that observes itself', () => {
   test('and throws has failed, with or without a host', async () => {
     const failing = self(() => raise(new KernelError('MINE', 'mine: no')))
     await expect(startRun(failing, input)).rejects.toMatchObject({ code: 'MINE' })
-    await expect(startRun(failing, input, { around: (_, next) => next(input) })).rejects.toMatchObject({ code: 'MINE' })
+    await expect(startRun(failing, input, {}, { around: (_, next) => next(input) })).rejects.toMatchObject({
+      code: 'MINE',
+    })
   })
 
   test('writes its last state change, even without a later event', async () => {

@@ -1,4 +1,4 @@
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { Channel, type StreamOptions } from './channel.ts'
 import { type Sink, sinkTo } from './sink.ts'
 

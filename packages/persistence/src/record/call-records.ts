@@ -1,6 +1,7 @@
 import type {
   AgentEvent,
   AgentInput,
+  EventOf,
   Json,
   KernelError,
   Message,
@@ -8,7 +9,6 @@ import type {
   ToolCallInput,
   ToolCallRecord,
   ToolCallResult,
-  ToolEnd,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { notJson } from '@troupe/kernel/kit'
@@ -116,7 +116,7 @@ export class CallRecords {
   }
 
   /** Records the end of a call that had no span, for example because it was refused before it ran. */
-  #endFromHistory(run: RecordedRun, event: ToolEnd): void {
+  #endFromHistory(run: RecordedRun, event: EventOf<'tool-end'>): void {
     const { callId, name, status } = event
     if (status === 'dropped' || run.calls.get(callId)?.settled) return
     this.#write(run, callId, name, status, resultOf(event))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { conclude, type EarlyStop } from './conclude.ts'
 
 const errors = {

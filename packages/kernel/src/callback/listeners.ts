@@ -1,6 +1,6 @@
 import type { Clock } from '../context/clock.ts'
-import { KernelError } from '../data/error.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { safeReport } from '../kit/safe-report.ts'
 import { type Callback, checkCallback, type RunInfo, type Span, type SpanHooks, type Spans } from './callback.ts'
 

@@ -1,9 +1,20 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Agent, Callback, KernelError } from '../index.ts'
 import { say } from '../index.ts'
+import {
+  agentOf,
+  answer,
+  callOf,
+  fakeClock,
+  input,
+  never,
+  request,
+  talker,
+  toolCall,
+  typesOf,
+} from '../run/run.fixture.ts'
 import { openSpan, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
-import { agentOf, answer, callOf, fakeClock, input, never, request, talker, toolCall, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -38,6 +49,13 @@ describe('a callback', () => {
 
   const cases = hooks.flatMap((hook) => Object.keys(ways).map((way) => [...hook, way] as const))
 
+  function expectCause(error: KernelError, way: string): void {
+    const thrown = way === 'throws' || way === 'rejects'
+    const cause = thrown ? expect.objectContaining({ message: 'callback' }) : expect.anything()
+    if (way !== 'throws nothing') expect(error).toMatchObject({ cause })
+    expect(error.message).toContain('callback bad: ')
+  }
+
   test.each(cases.filter(([, hook, way]) => hook !== 'onPart' || way !== 'hangs'))(
     'whose %s.%s %s leaves the run and its neighbours alone and is reported once',
     async (component, hook, way) => {
@@ -58,12 +76,9 @@ describe('a callback', () => {
           expect(reports).toEqual([])
           await clock.pass(1)
         }
-        const called = !(hook === 'onError' && fate === 'complete' && (component === 'run' || component === 'agent'))
+        const called = !(hook === 'onError' && fate === 'complete' && ['run', 'agent'].includes(component))
         expect(reports.map(({ code }) => code)).toEqual(called ? ['CALLBACK_FAILED'] : [])
-        const thrown = way === 'throws' || way === 'rejects'
-        const cause = thrown ? expect.objectContaining({ message: 'callback' }) : expect.anything()
-        if (way !== 'throws nothing') for (const error of reports) expect(error).toMatchObject({ cause })
-        for (const { message } of reports) expect(message).toContain('callback bad: ')
+        for (const error of reports) expectCause(error, way)
         expect(clock.pending()).toBe(0)
       }
     },

@@ -1,14 +1,14 @@
+import type { Listeners } from '../callback/listeners.ts'
 import type { Clock } from '../context/clock.ts'
-import type { CancelMode } from '../context/context.ts'
 import type { TrackedState } from '../context/state.ts'
-import { KernelError } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
-import type { ThreadRef } from '../store/store.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import type { Sink } from '../stream/sink.ts'
 import { AbortState } from './abort-state.ts'
 import type { Conclusion } from './conclude.ts'
-import type { Listeners } from './listeners.ts'
 import { OpenEnds } from './open-ends.ts'
 import { RunErrors } from './run-errors.ts'
 import { type ParentCall, RunIds } from './run-ids.ts'
@@ -17,7 +17,7 @@ import { RunSpans } from './run-spans.ts'
 /** The settings that a core is created with. */
 export type CoreSettings = Pick<
   RunCore,
-  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'parent' | 'outer'
+  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
 >
 
 /** The parts of one run that all its contexts share. */
@@ -29,6 +29,8 @@ export class RunCore {
   readonly canInterrupt: boolean
   readonly cancelling: (() => CancelMode | undefined) | undefined
   readonly depth: number
+  /** The agents that led to the run. */
+  readonly runPath: readonly string[]
   readonly parent: ParentCall | undefined
   /** The run around a nested run. */
   readonly outer: RunCore | undefined
@@ -48,7 +50,18 @@ export class RunCore {
   /** Whether the run has ended and refuses further events and spans. */
   ended = false
 
-  constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, parent, outer }: CoreSettings) {
+  constructor({
+    runId,
+    session,
+    clock,
+    listeners,
+    canInterrupt,
+    cancelling,
+    depth,
+    runPath,
+    parent,
+    outer,
+  }: CoreSettings) {
     this.runId = runId
     this.session = session
     this.clock = clock
@@ -56,6 +69,7 @@ export class RunCore {
     this.canInterrupt = canInterrupt
     this.cancelling = cancelling
     this.depth = depth
+    this.runPath = runPath
     this.parent = parent
     this.outer = outer
     this.abortState = new AbortState(clock, depth)

@@ -1,6 +1,6 @@
 import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import { type Json, type JsonObject, notJson } from '../data/json.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 
 /** The source of a scope: the CallScope of a call, or the observed agent. */
 export interface ScopeSource {

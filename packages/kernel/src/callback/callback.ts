@@ -2,10 +2,10 @@ import type { AgentInput } from '../agent/agent.ts'
 import type { ModelRequest, ModelResult } from '../agent/model.ts'
 import type { ToolCallInput, ToolCallResult } from '../agent/tool.ts'
 import { checkHooks, methodsOf } from '../data/check-hooks.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
-import type { AgentEnd, AgentEvent, RunResult } from '../data/event.ts'
+import type { AgentEvent, EventOf, RunResult } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import { hint } from '../data/option.ts'
-import type { ThreadRef } from '../store/store.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 
 /** The component that a span observes, and its position in the run. */
 export interface RunInfo {
@@ -25,7 +25,7 @@ export interface RunInfo {
 /** Input and output of each kind of span. */
 export interface Spans {
   run: { input: AgentInput; output: RunResult }
-  agent: { input: AgentInput; output: AgentEnd }
+  agent: { input: AgentInput; output: EventOf<'agent-end'> }
   model: { input: ModelRequest; output: ModelResult }
   tool: { input: ToolCallInput; output: ToolCallResult }
 }
@@ -43,7 +43,7 @@ export interface Callback {
   readonly name: string
   /** A root or nested run; `onPart` gets each of its events, read or not, without those of the runs nested in it. */
   readonly run?: SpanHooks<AgentInput, RunResult> & { onPart?(info: RunInfo, event: AgentEvent): void }
-  readonly agent?: SpanHooks<AgentInput, AgentEnd>
+  readonly agent?: SpanHooks<AgentInput, EventOf<'agent-end'>>
   readonly model?: SpanHooks<ModelRequest, ModelResult>
   /** Contract: opens outside the wraps, so it also covers cached and refused calls. */
   readonly tool?: SpanHooks<ToolCallInput, ToolCallResult>

@@ -1,8 +1,7 @@
 import type { Clock } from '../context/clock.ts'
-import { KernelError, read } from '../data/error.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { KernelError, read } from '../data/kernel-error.ts'
 import { remove } from './remove.ts'
-import type { RunControl } from './run.ts'
 
 /** How long a root run waits for its agent after an abort before it ends without it; nested runs wait less, so that they end first. */
 const GRACE_MS = 1_000
@@ -18,7 +17,7 @@ export const CLOSING: ReadonlySet<AgentEvent['type']> = new Set([
 ])
 
 /** Whether and why a run was aborted. Contract: the first abort counts; the signal is created on first use. */
-export class AbortState implements RunControl {
+export class AbortState {
   readonly #clock: Clock
   readonly #graceMs: number
   readonly #onAbort: (() => void)[] = []

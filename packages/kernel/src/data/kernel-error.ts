@@ -73,7 +73,7 @@ export class KernelError extends Error implements ErrorInfo {
   /** Makes a KernelError of anything thrown, or of an ErrorInfo read back from a journal; `code` is for an error that has none of its own. */
   static from(error: unknown, code: ErrorInfo['code'] = 'AGENT_FAILED'): KernelError {
     if (KernelError.is(error)) return error
-    if (isErrorInfo(error)) return new KernelError(error.code, error.message, error)
+    if (isErrorInfo(error)) return readBack(error)
     const message = read(error, 'message') ?? error
     return new KernelError(
       ownCode(error) ?? code,
@@ -111,6 +111,19 @@ export class KernelError extends Error implements ErrorInfo {
 Object.defineProperty(KernelError, 'name', { value: 'KernelError' })
 Object.defineProperty(KernelError.prototype, 'name', { value: 'KernelError' })
 Object.defineProperty(KernelError.prototype, MARK, { value: true })
+
+const READ_BACK = new WeakMap<KernelError, ErrorInfo>()
+
+function readBack(info: ErrorInfo): KernelError {
+  const error = new KernelError(info.code, info.message, info)
+  READ_BACK.set(error, info)
+  return error
+}
+
+/** The ErrorInfo that `KernelError.from` made an error of, so that a run recognises its own error in it. */
+export function infoBehind(error: KernelError): ErrorInfo | undefined {
+  return READ_BACK.get(error)
+}
 
 /**
  * Names a value in an error message, shortened.

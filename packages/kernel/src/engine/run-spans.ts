@@ -1,7 +1,7 @@
+import type { RunInfo, Span, Spans } from '../callback/callback.ts'
+import type { Listeners } from '../callback/listeners.ts'
 import type { AgentEvent } from '../data/event.ts'
-import type { ThreadRef } from '../store/store.ts'
-import type { RunInfo, Span, Spans } from './callback.ts'
-import type { Listeners } from './listeners.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import type { OpenEnd, OpenEnds } from './open-ends.ts'
 
 /** The run that the spans belong to. */

@@ -1,13 +1,13 @@
-import { type ErrorInfo, KernelError } from '../data/error.ts'
+import { type ErrorInfo, infoBehind, KernelError } from '../data/kernel-error.ts'
 import { type Conclusion, conclude, type EarlyStop } from './conclude.ts'
 
 /**
  * The errors of one run, recognised by identity.
- * Contract: an error that this run has not written may be one of its own that an agent rebuilt from an event, so only for those code and message decide.
+ * Contract: an ErrorInfo that came back as a copy, for example through JSON, has lost its identity; only there code and message decide.
  */
 export class RunErrors {
-  /** Errors that the run has written, by the error itself and by each ErrorInfo written for it. */
-  readonly #written: WeakMap<ErrorInfo, KernelError> = new WeakMap()
+  /** The errors of the run and what was written for them; a run has few. */
+  readonly #written: Map<KernelError, ErrorInfo> = new Map()
   #reported: KernelError | undefined
   #failure: KernelError | undefined
 
@@ -29,31 +29,39 @@ export class RunErrors {
 
   /** Writes an error as JSON for an event or a result. */
   infoOf(error: KernelError): ErrorInfo {
+    const written = this.#written.get(error)
+    if (written) return written
     const info = error.toJSON()
-    this.#written.set(error, error).set(info, error)
+    this.#written.set(error, info)
     return info
   }
 
   /** Returns the error that an ErrorInfo was written for, with its stack and cause. */
   errorOf(info: ErrorInfo | undefined): KernelError {
-    return (info && this.#written.get(info)) ?? this.#original(KernelError.from(info))
+    if (!info) return KernelError.from(info)
+    const written = [...this.#written]
+    const [known] =
+      written.find((entry) => entry[1] === info) ??
+      written.find(([, { code, message }]) => code === info.code && message === info.message) ??
+      []
+    if (known) return known
+    const error = KernelError.from(info)
+    this.#written.set(error, info)
+    return error
   }
 
   /** Whether an event has shown the error: a run shows it once, even if several agents pass it on. */
   wasReported(error: KernelError): boolean {
-    return this.#reported !== undefined && this.#isSame(error, this.#reported)
+    return this.#reported !== undefined && this.#original(error) === this.#reported
   }
 
   markReported(info: ErrorInfo): void {
     this.#reported = this.errorOf(info)
   }
 
+  /** The error of this run that a thrown error was read back from, or the thrown error itself. */
   #original(error: KernelError): KernelError {
-    return [this.#failure, this.#reported].find((known) => known && this.#isSame(error, known)) ?? error
-  }
-
-  #isSame(error: KernelError, known: KernelError): boolean {
-    if (this.#written.has(error) && this.#written.has(known)) return error === known
-    return error.code === known.code && error.message === known.message
+    const info = this.#written.has(error) ? undefined : infoBehind(error)
+    return info ? this.errorOf(info) : error
   }
 }

@@ -1,24 +1,17 @@
+import type { Clock } from '../context/clock.ts'
+import { type ContextKey, type ContextPatch, checkContextKey, type Ids, type RunContext } from '../context/context.ts'
+import { type State, TrackedState } from '../context/state.ts'
 import type { AgentAction, InterruptRequest } from '../data/action.ts'
-import { got, KernelError } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { EventDraft } from '../data/event.ts'
 import { type Json, notJson } from '../data/json.ts'
-import type { Callback } from '../run/callback.ts'
-import type { RunCore } from '../run/run-core.ts'
-import type { RunIds } from '../run/run-ids.ts'
-import type { ThreadRef } from '../store/store.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import { handled } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
-import type { Clock } from './clock.ts'
-import {
-  type CancelMode,
-  type ContextKey,
-  type ContextPatch,
-  checkContextKey,
-  type Ids,
-  type RunContext,
-} from './context.ts'
-import { onlyInCall, Scope } from './scope.ts'
-import { type State, TrackedState } from './state.ts'
+import { onlyInCall, Scope } from './call-progress.ts'
+import type { RunCore } from './run-core.ts'
+import type { RunIds } from './run-ids.ts'
 
 interface Values {
   readonly key: unknown
@@ -76,9 +69,6 @@ export class KernelContext implements RunContext {
   }
   get clock(): Clock {
     return this.core.clock
-  }
-  get callbacks(): readonly Callback[] {
-    return this.core.listeners?.callbacks ?? []
   }
   get depth(): number {
     return this.core.depth

@@ -1,4 +1,4 @@
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 
 /** The facts that decide how a run or an agent that stopped early has ended. */
 export interface EarlyStop {

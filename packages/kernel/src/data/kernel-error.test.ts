@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { got, KernelError } from './error.ts'
+import { got, KernelError } from './kernel-error.ts'
 import { checkOption } from './option.ts'
 
 describe('KernelError', () => {
   it('is recognised across duplicate installs, by code too', async () => {
-    const copy: typeof import('./error.ts') = await import(`./error.ts?${'copy'}`)
+    const copy: typeof import('./kernel-error.ts') = await import(`./kernel-error.ts?${'copy'}`)
     const foreign = new copy.KernelError('NOT_FOUND', 'thread: unknown')
     expect(foreign).not.toBeInstanceOf(KernelError)
     expect(KernelError.is(foreign)).toBe(true)

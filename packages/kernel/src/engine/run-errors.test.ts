@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { RunErrors } from './run-errors.ts'
 
 const make = () => new KernelError('MINE', 'agent: failed', { cause: new Error('inner') })
@@ -44,6 +44,12 @@ describe('an error of a run', () => {
     const error = make()
     errors.markReported(structuredClone(errors.infoOf(error)))
     expect(errors.wasReported(error)).toBe(true)
+  })
+
+  test('is not mistaken for a fresh one with the same text', () => {
+    const { errors, error } = failed()
+    expect(errors.wasReported(error)).toBe(true)
+    expect(errors.wasReported(make())).toBe(false)
   })
 
   test('with another message or code was not reported', () => {

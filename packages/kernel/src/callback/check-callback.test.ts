@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Callback } from '../index.ts'
+import { agentOf, input } from '../run/run.fixture.ts'
 import { checkCallback, startRun } from '../run.ts'
-import { agentOf, input } from './run.fixture.ts'
 
 const fine = () => undefined
 const callback = (members: object): Callback => ({ name: 'trace', ...members })

@@ -1,4 +1,4 @@
-import type { KernelError } from '../data/error.ts'
+import type { KernelError } from '../data/kernel-error.ts'
 import { remove } from './remove.ts'
 
 /** An agent or a span that has begun and must be ended with its run. */
