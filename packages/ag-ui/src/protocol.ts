@@ -1,4 +1,4 @@
-import { type AGUIEvent, EventType, type Message, type RunErrorEvent, type RunFinishedEvent } from '@ag-ui/core'
+import { type AGUIEvent, EventType, type Message, type RunErrorEvent } from '@ag-ui/core'
 import type { AgentEvent } from '@troupe/kernel'
 
 /** An event of the AG-UI protocol as the run log has it: canonical 1.0 JSON. */
@@ -8,10 +8,8 @@ export type AgUiMessage = Message
 
 export type { RunAgentInput } from '@ag-ui/core'
 
-/** The last event of a run. */
-export type TerminalEvent = RunFinishedEvent | RunErrorEvent
-
-export function isTerminal(event: AgUiEvent): event is TerminalEvent {
+/** Whether an event is the last one of a run. */
+export function isTerminal(event: AgUiEvent): boolean {
   return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
 }
 

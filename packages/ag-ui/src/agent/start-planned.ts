@@ -28,7 +28,7 @@ export async function startPlanned(
     runId: input.runId,
     signal,
     prepare: (ctx) => ctx.with(AG_UI_INPUT, input),
-    ...(executionTimeoutMs !== undefined && { timeoutMs: executionTimeoutMs }),
+    ...(executionTimeoutMs !== undefined && { timeoutMs: Math.min(executionTimeoutMs, Number.MAX_SAFE_INTEGER) }),
     ...(pending && { pending }),
   }
   if (!thread) await untilAborted(signal, sessions.makeRoom(ref))

@@ -15,6 +15,7 @@ interface EventStreamOptions {
   readonly after: number
   /** Follows the log from a sequence until the signal aborts. */
   readonly follow: (after: number, signal: AbortSignal) => AsyncIterator<readonly Logged[]>
+  readonly runId: string
   readonly encoding: Encoding
   readonly clock: Clock
   readonly requestId: string
@@ -127,7 +128,8 @@ class EventReader {
   }
 
   #chunk(): Uint8Array<ArrayBuffer> {
-    const [bytes, count] = chunkOf(this.#batch, this.#at, this.#options.encoding)
+    const { encoding, runId } = this.#options
+    const [bytes, count] = chunkOf(this.#batch, this.#at, encoding, runId)
     this.#at += count
     this.#after = this.#batch[this.#at - 1]?.seq ?? this.#after
     return bytes
@@ -160,13 +162,18 @@ class EventReader {
 }
 
 /** As much of a batch as fits a chunk, and how many events that is. */
-function chunkOf(batch: readonly Logged[], from: number, encoding: Encoding): [Uint8Array<ArrayBuffer>, number] {
+function chunkOf(
+  batch: readonly Logged[],
+  from: number,
+  encoding: Encoding,
+  runId: string,
+): [Uint8Array<ArrayBuffer>, number] {
   const parts: (string | Uint8Array)[] = []
   let size = 0
   let at = from
   try {
     for (; at < batch.length && size < CHUNK_BYTES; at++) {
-      const part = encoding.encode(batch[at] as Logged)
+      const part = encoding.encode(batch[at] as Logged, runId)
       if (part === undefined) continue
       parts.push(part)
       size += part.length

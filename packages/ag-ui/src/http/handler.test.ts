@@ -3,7 +3,7 @@ import { decode } from '@ag-ui/proto'
 import { describe, expect, it } from 'vitest'
 import type { AgUiEvent } from '../protocol.ts'
 import { agUiHandler } from './handler.ts'
-import { ANN, aborted, framesOf, get, input, post, served, speaker, typesOf, words } from './http.fixture.ts'
+import { ANN, aborted, framesOf, get, input, post, scriptedAgent, served, typesOf, words } from './http.fixture.ts'
 
 const never = () => new Promise<never>(() => {})
 
@@ -237,8 +237,8 @@ describe('what is refused before a stream', () => {
 })
 
 describe('an agent that breaks its contract', () => {
-  const ends = async (speech: () => AsyncIterable<AgUiEvent>) => {
-    const { handler, reported, store } = served(speech)
+  const ends = async (script: () => AsyncIterable<AgUiEvent>) => {
+    const { handler, reported, store } = served(script)
     const frames = await framesOf(await handler(post(input())))
     expect(frames.filter(({ event: { type } }) => type === 'RUN_ERROR' || type === 'RUN_FINISHED')).toHaveLength(1)
     expect(await framesOf(await handler(get('/threads/t1/runs/r1?protocolVersion=1.0')))).toEqual(frames)
@@ -265,7 +265,7 @@ describe('an agent that breaks its contract', () => {
 
 it('needs one agent and one way to know its visitors', () => {
   const { store } = served(() => words(1))
-  const agent = speaker(store, () => words(1))
+  const agent = scriptedAgent(store, () => words(1))
   expect(() => agUiHandler({ agent, store })).toThrow(/authenticate/)
   expect(() => agUiHandler({ store, owner: ANN })).toThrow(/runner/)
   expect(() => agUiHandler({ agent, store, owner: ANN, path: 'x' })).toThrow(/path/)

@@ -6,9 +6,11 @@ import { hasLog } from '../run/has-log.ts'
 import { startServedRun } from '../run/start-served-run.ts'
 import { runningIn } from '../session/thread-hold.ts'
 import { readJson } from './body.ts'
+import { type Encoding, encodingFor } from './encoding.ts'
+import { acceptedBy } from './negotiate.ts'
 import { json, refuse, statusOf } from './reply.ts'
 import type { Route, RouteContext } from './routes.ts'
-import { acceptedBy, type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
+import { type HandlerParts, serveEvents, serveRun } from './serve-run.ts'
 
 /** How long a cancel request waits for a run of another process, which checks for it every two seconds. */
 const ELSEWHERE_MS = 5_000
@@ -30,10 +32,10 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
         const version: unknown = input?.protocolVersion
-        const reader = { type, protocolVersion: typeof version === 'string' ? version : undefined, requestId }
-        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, reader)
+        const encoding = await encodingFor(type, typeof version === 'string' ? version : undefined)
+        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, encoding, requestId)
         if (onDisconnect === 'cancel' && request.signal.aborted) run.stop()
-        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, reader)
+        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, encoding, requestId)
       },
     },
     {
@@ -47,8 +49,8 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const after = positionOf(context, runId)
         const ref = { ...owner, threadId }
         await checkRun(parts, ref, runId)
-        const protocolVersion = query.get('protocolVersion') ?? undefined
-        return serveRun(parts, { ref, runId, after }, { type, protocolVersion, requestId })
+        const encoding = await encodingFor(type, query.get('protocolVersion') ?? undefined)
+        return serveRun(parts, { ref, runId, after }, encoding, requestId)
       },
     },
     {
@@ -74,15 +76,16 @@ async function refused(
   { store }: HandlerParts,
   ref: ThreadRef,
   { code = 'AGENT_ERROR', message, metadata }: RunErrorEvent,
-  reader: Reader,
+  encoding: Encoding,
+  requestId: string,
 ): Promise<Response> {
   if (statusOf(code) === undefined) {
-    return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
+    return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], encoding)
   }
-  if (code !== 'THREAD_BUSY') return refuse({ code, message }, reader.requestId)
+  if (code !== 'THREAD_BUSY') return refuse({ code, message }, requestId)
   // The agent may leave out the holder; by now that run may be over.
   const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
-  return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, reader.requestId)
+  return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, requestId)
 }
 
 /** The position from which a reader continues: `Last-Event-ID`, which browsers repeat, takes precedence over `after`. */

@@ -67,13 +67,13 @@ describe('agUiServer', () => {
   it('drops a reader that takes nothing, while its run goes on and others read', async () => {
     const text = 'x'.repeat(50_000)
     const others = Promise.withResolvers<void>()
-    async function* speech() {
+    async function* script() {
       for await (const event of words(400, text)) {
         yield event
         if (event.type === EventType.TEXT_MESSAGE_START) await others.promise
       }
     }
-    const { handler, reported, store } = served(speech, { limits: { drainMs: 150 } })
+    const { handler, reported, store } = served(script, { limits: { drainMs: 150 } })
     await using server = await agUiServer(handler)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     const body = JSON.stringify(input())

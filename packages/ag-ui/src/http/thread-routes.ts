@@ -7,9 +7,11 @@ import { toAgUiMessages } from '../translate/messages.ts'
 import { interruptOf } from '../translate/outcome.ts'
 import { SharedState } from '../translate/shared-state.ts'
 import { connect } from './connect.ts'
+import { encodingFor } from './encoding.ts'
+import { acceptedBy } from './negotiate.ts'
 import { json, refuse } from './reply.ts'
 import type { Route, RouteContext } from './routes.ts'
-import { acceptedBy, type HandlerParts } from './serve-run.ts'
+import type { HandlerParts } from './serve-run.ts'
 
 /** The options of the thread routes. */
 interface ThreadRoutesOptions {
@@ -69,7 +71,8 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
         const type = acceptedBy(context.request)
         const thread = await threadOf(parts, context)
         const protocolVersion = context.query.get('protocolVersion') ?? undefined
-        return connect(parts, thread, hidden, { type, protocolVersion, requestId: context.requestId })
+        const encoding = await encodingFor(type, protocolVersion)
+        return connect(parts, thread, hidden, encoding, context.requestId)
       },
     },
     {

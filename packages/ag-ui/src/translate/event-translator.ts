@@ -14,7 +14,7 @@ import {
   KernelError,
 } from '@troupe/kernel'
 import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
-import type { AgUiEvent, AgUiMessage, RunAgentInput, TerminalEvent, Translator } from '../protocol.ts'
+import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
 import { CallTranslator } from './call-translator.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
@@ -257,7 +257,7 @@ class EventTranslator implements Translator {
   }
 
   /** Ends the steps and sub-agents that the run left open, the last one first, then the run. */
-  #finish(terminal: TerminalEvent, out: AgUiEvent[]): void {
+  #finish(terminal: AgUiEvent, out: AgUiEvent[]): void {
     this.#ended = true
     for (const view of [...this.#views.values()].reverse()) view.breakOff(terminal, out)
     out.push(terminal)

@@ -1,6 +1,6 @@
 import { EventType } from '@ag-ui/core'
 import type { ErrorInfo, EventOf } from '@troupe/kernel'
-import type { AgUiEvent, TerminalEvent } from '../protocol.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import { askedOf } from './outcome.ts'
 import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
@@ -50,7 +50,7 @@ export class RunView {
   }
 
   /** Ends what the end of the run finds open: its steps, and a sub-agent whose run has not ended. */
-  breakOff(terminal: TerminalEvent, out: AgUiEvent[]): void {
+  breakOff(terminal: AgUiEvent, out: AgUiEvent[]): void {
     this.#endSteps(out)
     if (this.owner === undefined || this.ended) return
     this.ended = true
@@ -89,7 +89,7 @@ function endOf(
 }
 
 /** The end of a sub-agent that is open when its run ends. */
-export function brokenSubagent(subagentRunId: string, terminal: TerminalEvent): AgUiEvent {
+export function brokenSubagent(subagentRunId: string, terminal: AgUiEvent): AgUiEvent {
   const outcome = terminal.type === EventType.RUN_FINISHED ? terminal.outcome : undefined
   if (outcome?.type === 'interrupt') {
     return { type: EventType.SUBAGENT_FINISHED, subagentRunId, outcome: { type: 'suspended' } }

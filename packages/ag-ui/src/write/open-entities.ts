@@ -1,5 +1,5 @@
 import { type AGUIEventOf, EventType } from '@ag-ui/core'
-import type { AgUiEvent, TerminalEvent } from '../protocol.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import { brokenSubagent } from '../translate/run-view.ts'
 import { tagged } from '../translate/tag.ts'
 
@@ -11,7 +11,7 @@ interface Open {
   readonly id: string
   readonly owner: string | undefined
   /** Makes the event that ends it before this terminal. */
-  end(terminal: TerminalEvent): AgUiEvent
+  end(terminal: AgUiEvent): AgUiEvent
 }
 
 /** The owner of each id. Contract: an id keeps its owner for the whole run. */
@@ -72,7 +72,7 @@ export class OpenEntities {
   }
 
   /** The events that close all open entities, last opened first. */
-  close(terminal: TerminalEvent): AgUiEvent[] {
+  close(terminal: AgUiEvent): AgUiEvent[] {
     return [...this.#open.values()].reverse().map((open) => open.end(terminal))
   }
 

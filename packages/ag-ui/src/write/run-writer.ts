@@ -1,6 +1,6 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import { type AgUiEvent, isTerminal, type RunWriter, type TerminalEvent } from '../protocol.ts'
+import { type AgUiEvent, isTerminal, type RunWriter } from '../protocol.ts'
 import { BROKEN_OFF } from '../translate/run-error.ts'
 import { OpenEntities } from './open-entities.ts'
 
@@ -79,7 +79,7 @@ class Writer implements RunWriter {
     return undefined
   }
 
-  #finish(terminal: TerminalEvent): readonly AgUiEvent[] {
+  #finish(terminal: AgUiEvent): readonly AgUiEvent[] {
     if (this.#ended) {
       this.#onRefused?.(terminal, 'the run has ended')
       return NOTHING
