@@ -2,8 +2,8 @@ import { EventType } from '@ag-ui/core'
 import { KernelError, say } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { AgUiAgent } from './ag-ui-agent.ts'
+import { AG_UI_INPUT } from './ag-ui-input.ts'
 import { ANN, agentOf, collect, echo, endOf, request, stage, textIn, types, user } from './agent.fixture.ts'
-import { AG_UI_INPUT } from './request-key.ts'
 import { smallRunner } from './small-runner.fixture.ts'
 
 describe('执行流程: a new execution', () => {

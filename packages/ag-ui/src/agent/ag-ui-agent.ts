@@ -3,7 +3,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import { Executions } from '../run/executions.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import type { SessionManager } from '../session/session-manager.ts'
-import { isHold } from '../session/thread-hold.ts'
+import { isHold } from '../session/thread-holds.ts'
 import { AgentRun } from './agent-run.ts'
 import { type AgentSettings, type AgUiAgentOptions, agentSettings } from './agent-settings.ts'
 

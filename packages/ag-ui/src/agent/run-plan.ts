@@ -17,10 +17,10 @@ import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
 import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
 import { addedInstruction } from '../input/added-instruction.ts'
-import { stateChange } from '../input/client-state.ts'
 import { sortMessages } from '../input/sort-messages.ts'
+import { stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
-import { answerMark, answersOf, openInterrupts, takenAnswers } from './resume-answers.ts'
+import { answerMark, answersOf, openInterrupts, takenAnswers } from './answers-of.ts'
 
 /** The plan for a request. */
 export type RunPlan =

@@ -1,8 +1,8 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { Run, Runner, RunRequest, Thread, ThreadRef } from '@troupe/kernel'
 import { untilAborted } from '@troupe/kernel/kit'
+import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
-import { AG_UI_INPUT } from './request-key.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
 import type { ToolLimit } from './tool-limit.ts'
 

@@ -1,13 +1,13 @@
 import { EventType, type RunAgentInput } from '@ag-ui/core'
 import { KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { parseRunAgentInput } from '../input/parse-run-input.ts'
+import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
 import { strict } from '../pipeline.fixture.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import type { AgUiRunOptions, ServedAgent } from '../run/served-agent.ts'
 import { runError } from '../translate/run-error.ts'
 import { runWriter } from '../write/run-writer.ts'
-import { type AgUiHandler, type AgUiHandlerOptions, agUiHandler } from './handler.ts'
+import { type AgUiHandler, type AgUiHandlerOptions, agUiHandler } from './ag-ui-handler.ts'
 
 export const ANN: Owner = { app: 'demo', user: 'ann' }
 export const BOB: Owner = { app: 'demo', user: 'bob' }

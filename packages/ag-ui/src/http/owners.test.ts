@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
 import { expect, it } from 'vitest'
 import { ANN, aborted, BOB, framesOf, input, post, served, words } from './http.fixture.ts'
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 
 /** Routes without an id in their path, and what keeps them to their owner. */
 const WITHOUT_ID = new Set(['run', 'capabilities', 'threads'])

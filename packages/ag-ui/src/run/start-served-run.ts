@@ -1,6 +1,6 @@
 import { EventType, omitOptionalNulls, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, KernelError, type Owner, type Store } from '@troupe/kernel'
-import { upgradeMessage } from '../input/legacy-parts.ts'
+import { upgradeMessage } from '../input/upgrade-message.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { publicError, runError } from '../translate/run-error.ts'
 import { ExecutionState } from './execution-state.ts'

@@ -2,7 +2,7 @@ import { KernelError, type Owner, type Thread, type ThreadStore } from '@troupe/
 import { pages } from '@troupe/kernel/kit'
 import { forget, isPending } from './forget.ts'
 import type { SessionSettings } from './session-settings.ts'
-import { isHold } from './thread-hold.ts'
+import { isHold } from './thread-holds.ts'
 
 const PAGE = 500
 

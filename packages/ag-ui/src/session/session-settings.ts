@@ -1,6 +1,6 @@
 import type { Clock, KernelError, Memory, Store } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
-import { ThreadHolds } from './thread-hold.ts'
+import { ThreadHolds } from './thread-holds.ts'
 
 /** The options of a session manager. */
 export interface SessionManagerOptions {

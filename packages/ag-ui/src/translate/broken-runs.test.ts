@@ -5,9 +5,9 @@ import { official } from '../pipeline.fixture.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { runWriter } from '../write/run-writer.ts'
 import { eventTranslator } from './event-translator.ts'
-import { toAgUiMessages } from './messages.ts'
 import { type Random, randomOf } from './random.fixture.ts'
 import { randomAgent } from './random-agent.fixture.ts'
+import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const RUNS = 300
 const STAMP = ['runId', 'agentName', 'runPath', 'parentRunId', 'parentCallId', 'origin']

@@ -6,7 +6,7 @@ import type { Conversation } from './conversation.ts'
 import type { RunView } from './run-view.ts'
 import { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** How calls are shown. */
 interface CallOptions {

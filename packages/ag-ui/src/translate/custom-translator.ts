@@ -4,7 +4,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import { diff, isJsonObject } from './json-patch.ts'
 import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** The name of custom events that become activities. */
 const ACTIVITY = 'activity'

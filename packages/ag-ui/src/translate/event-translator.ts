@@ -19,11 +19,11 @@ import { CallTranslator } from './call-translator.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
-import { outcomeOf, usageOf } from './outcome.ts'
+import { outcomeOf, usageOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** The options of a translator. */
 export interface TranslatorOptions {

@@ -4,11 +4,11 @@ import type { AgUiEvent } from '../protocol.ts'
 import type { CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { FILE_ACTIVITY, fileContent, fileId } from './messages.ts'
 import type { RunView } from './run-view.ts'
 import type { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
+import { FILE_ACTIVITY, fileContent, fileId } from './to-ag-ui-messages.ts'
 
 type DeltaEvent = Extract<AgentEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>
 type MessageEvent = Extract<AgentEvent, { type: `${'message' | 'tool-call' | 'tool'}-${'start' | 'end'}` }>

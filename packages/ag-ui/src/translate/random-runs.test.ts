@@ -12,9 +12,9 @@ import { startRun } from '@troupe/kernel/run'
 import { expect, test, vi } from 'vitest'
 import { clientOf, follower, official, official0 } from '../pipeline.fixture.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { toAgUiMessages } from './messages.ts'
 import { type Random, randomOf } from './random.fixture.ts'
 import { randomAgent } from './random-agent.fixture.ts'
+import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const RUNS = Number(process.env.RUNS ?? 500)
 const BATCH = 50

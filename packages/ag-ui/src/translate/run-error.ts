@@ -1,7 +1,7 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import type { ErrorInfo, Usage } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import { usageOf } from './outcome.ts'
+import { usageOf } from './outcome-of.ts'
 
 /** The part of an error that clients may see. */
 export type PublicError = { readonly code: string; readonly message: string }

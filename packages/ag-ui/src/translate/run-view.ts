@@ -1,11 +1,11 @@
 import { EventType } from '@ag-ui/core'
 import type { ErrorInfo, EventOf } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { askedOf } from './outcome.ts'
+import { askedOf } from './outcome-of.ts'
 import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
 import type { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** One kernel run as the client sees it: the run itself, or a nested one, which is a sub-agent there. */
 export class RunView {

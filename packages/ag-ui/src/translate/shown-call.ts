@@ -1,7 +1,7 @@
 import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent } from '../protocol.ts'
 import type { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 const WITHDRAWN = 'The call was withdrawn.'
 

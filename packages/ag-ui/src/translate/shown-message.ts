@@ -1,10 +1,9 @@
 import { type AssistantMessage, EventType } from '@ag-ui/core'
 import { type Content, type FinishReason, type ToolCall, textOf } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { segmentsOf } from './content.ts'
-import { callsOf } from './messages.ts'
-import { encryptedValue, ShownReasoning } from './shown-reasoning.ts'
-import { tagged } from './tag.ts'
+import { encryptedValue, ShownReasoning, segmentsOf } from './shown-reasoning.ts'
+import { tagged } from './tagged.ts'
+import { callsOf } from './to-ag-ui-messages.ts'
 
 /** Reasons that clients need not know. */
 const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop', 'tool-calls'])
@@ -64,12 +63,12 @@ export class ShownMessage {
   complete(content: Content, out: AgUiEvent[]): boolean {
     const segments = segmentsOf(content)
     const thoughts = segments.filter(({ text }) => text !== '')
-    let agrees = this.#completeThoughts(thoughts, false, out)
+    let agrees = this.#reasoning.completeAll(thoughts, false, this.#text.length, out)
     const text = textOf(content)
     if (text.startsWith(this.#text)) this.#write(text.slice(this.#text.length), out)
     else agrees = false
     this.#text = text
-    agrees = this.#completeThoughts(thoughts, true, out) && agrees
+    agrees = this.#reasoning.completeAll(thoughts, true, this.#text.length, out) && agrees
     if (this.#reasoning.cut(thoughts.length)) agrees = false
     this.#encrypted = segments.findLast((segment) => segment.text === '')?.encrypted
     return agrees
@@ -119,14 +118,5 @@ export class ShownMessage {
     }
     this.#text += delta
     out.push(tagged({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }, owner))
-  }
-
-  #completeThoughts(thoughts: ReturnType<typeof segmentsOf>, afterText: boolean, out: AgUiEvent[]): boolean {
-    let agrees = true
-    for (const [i, thought] of thoughts.entries()) {
-      if (thought.afterText !== afterText) continue
-      agrees = this.#reasoning.complete(i, thought, this.#text.length, out) && agrees
-    }
-    return agrees
   }
 }

@@ -1,7 +1,7 @@
 import { type AGUIEventOf, EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '../protocol.ts'
 import { brokenSubagent } from '../translate/run-view.ts'
-import { tagged } from '../translate/tag.ts'
+import { tagged } from '../translate/tagged.ts'
 
 type Kind = 'text message' | 'reasoning message' | 'reasoning' | 'tool call' | 'step' | 'sub-agent'
 

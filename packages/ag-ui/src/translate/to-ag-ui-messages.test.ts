@@ -2,7 +2,7 @@ import type { Message } from '@troupe/kernel'
 import { expect, test } from 'vitest'
 import { clientOf } from '../pipeline.fixture.ts'
 import { message as end, result, wire } from './events.fixture.ts'
-import { toAgUiMessages } from './messages.ts'
+import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const image = { type: 'file', mediaType: 'image/png', data: 'AA==', name: 'a.png' } as const
 const history: Message[] = [

@@ -2,7 +2,8 @@ import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui
 import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
 import type { AgUiMessage } from '../protocol.ts'
-import { contentOf, filesOf, resultOf, segmentId, segmentsOf } from './content.ts'
+import { contentOf, filesOf, resultOf } from './content.ts'
+import { segmentId, segmentsOf } from './shown-reasoning.ts'
 
 /** How stored messages are shown. */
 export interface MessageOptions {

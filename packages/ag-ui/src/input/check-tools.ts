@@ -1,8 +1,8 @@
 import type { Tool } from '@ag-ui/core'
 import { KernelError } from '@troupe/kernel'
 import { got, toJsonSchema } from '@troupe/kernel/kit'
-import { invalidInput, pathOf } from '../input/check-json.ts'
-import { parametersOf } from './client-proxy-tool.ts'
+import { parametersOf } from '../client-tools/client-proxy-tool.ts'
+import { invalidInput, pathOf } from './check-json.ts'
 
 const LONGEST_NAME = 128
 

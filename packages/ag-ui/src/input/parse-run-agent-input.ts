@@ -1,11 +1,11 @@
 import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
 import { got, type OptionNames } from '@troupe/kernel/kit'
-import { checkTools } from '../client-tools/check-tools.ts'
-import { isHold } from '../session/thread-hold.ts'
+import { isHold } from '../session/thread-holds.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
-import { checkClientState } from './client-state.ts'
-import { upgradeMessage } from './legacy-parts.ts'
+import { checkTools } from './check-tools.ts'
+import { checkClientState } from './state-change.ts'
+import { upgradeMessage } from './upgrade-message.ts'
 
 /** The limits of a run input; the server limits the size of the whole body. */
 export interface InputLimits {

@@ -2,7 +2,7 @@ import { KernelError } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BAD_INPUTS, GOOD, nested } from './bad-input.fixture.ts'
-import { parseRunAgentInput } from './parse-run-input.ts'
+import { parseRunAgentInput } from './parse-run-agent-input.ts'
 
 const INPUT = { threadId: 't1', runId: 'r1', messages: [] as unknown[] }
 const with_ = (more: object) => ({ ...INPUT, ...more })

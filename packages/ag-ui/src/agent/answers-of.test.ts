@@ -1,7 +1,7 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import type { Interrupt } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { answerMark, answersOf } from './resume-answers.ts'
+import { answerMark, answersOf } from './answers-of.ts'
 
 const open = (id: string, more: Partial<Interrupt> = {}): Interrupt => ({
   id,

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { EventType } from '@ag-ui/core'
 import { describe, expect, it } from 'vitest'
+import { agUiServer } from './ag-ui-server.ts'
 import { ANN, aborted, framesOf, input, served, typesOf, words } from './http.fixture.ts'
-import { toNodeListener } from './node.ts'
-import { agUiServer } from './server.ts'
+import { toNodeListener } from './to-node-listener.ts'
 
 const headers = { 'content-type': 'application/json', authorization: 'ann' }
 const send = (url: string, body: unknown) => fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })

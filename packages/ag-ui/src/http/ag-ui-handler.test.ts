@@ -2,7 +2,7 @@ import { EventType } from '@ag-ui/core'
 import { decode } from '@ag-ui/proto'
 import { describe, expect, it } from 'vitest'
 import type { AgUiEvent } from '../protocol.ts'
-import { agUiHandler } from './handler.ts'
+import { agUiHandler } from './ag-ui-handler.ts'
 import { ANN, aborted, framesOf, get, input, post, scriptedAgent, served, typesOf, words } from './http.fixture.ts'
 
 const never = () => new Promise<never>(() => {})

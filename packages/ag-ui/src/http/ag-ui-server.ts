@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { KernelError } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import type { AgUiHandler } from './handler.ts'
-import { checkServed, toNodeListener } from './node.ts'
+import type { AgUiHandler } from './ag-ui-handler.ts'
+import { checkServed, toNodeListener } from './to-node-listener.ts'
 
 /** The options of a server. */
 export interface AgUiServerOptions {

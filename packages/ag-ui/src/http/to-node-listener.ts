@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type Awaitable, KernelError } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
-import type { AgUiHandler } from './handler.ts'
-import { refuse } from './reply.ts'
+import type { AgUiHandler } from './ag-ui-handler.ts'
+import { refuse } from './refuse.ts'
 
 /**
  * Serves a handler with node:http.
