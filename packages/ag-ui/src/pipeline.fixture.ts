@@ -8,7 +8,7 @@ import { eventTranslator, type TranslatorOptions } from './translate/event-trans
 import { gate } from './write/gate.ts'
 import { strictVerifier } from './write/strict-verifier.ts'
 
-/** A client that follows a run. Contract: fails at the first event that a correct stream never shows. */
+/** A client that follows a run. Contract: fails at the first event that a correct stream never has. */
 export interface Follower {
   take(event: AgentEvent): void
   /** Everything that the client got. */
@@ -44,14 +44,14 @@ export function wireOf(events: readonly AgentEvent[], options: Partial<Translato
   return client.end()
 }
 
-/** What the official client of 1.0 makes of a stream. Contract: rejects where the client does. */
+/** The events that the official client of 1.0 accepts. Contract: rejects if the client does. */
 export function official(events: readonly AgUiEvent[]): Promise<readonly AgUiEvent[]> {
   const source = from(events) as Observable<BaseEvent>
   const checked = source.pipe(enforceEvents(), transformChunks(), verifyEvents(), toArray())
   return lastValueFrom(checked) as Promise<unknown> as Promise<readonly AgUiEvent[]>
 }
 
-/** The same for a client of 0.0.59, which says no version and reads bytes. */
+/** The same for a client of 0.0.59, which names no version and reads bytes. */
 export function official0(events: readonly AgUiEvent[]): Promise<readonly unknown[]> {
   const body = events.map((event) => `data: ${JSON.stringify(gate(event, undefined))}\n\n`).join('')
   const headers = { 'content-type': 'text/event-stream' }

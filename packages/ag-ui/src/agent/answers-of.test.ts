@@ -18,7 +18,7 @@ const cancelled = (interruptId: string): ResumeEntry => ({ interruptId, status: 
 const NONE: ReadonlySet<string> = new Set()
 
 describe('the answers of a resume array', () => {
-  test('are taken by id', () => {
+  test('are matched by id', () => {
     expect(answersOf([resolved('b', 2), resolved('a', { x: 1 })], [open('a'), open('b')], NONE, 0)).toEqual({
       a: { x: 1 },
       b: 2,
@@ -44,13 +44,13 @@ describe('the answers of a resume array', () => {
     expect(() => answersOf(entries, questions, NONE, 10)).toThrow(expect.objectContaining({ code }))
   })
 
-  test('that were taken before are none', () => {
+  test('answers that were taken before are ignored', () => {
     const done = new Set([answerMark('a')])
     expect(answersOf([resolved('a')], [], done, 0)).toBeUndefined()
     expect(answersOf([resolved('a'), resolved('b')], [open('b')], done, 0)).toEqual({ b: 'yes' })
   })
 
-  test('what is open is open, whatever was taken before', () => {
+  test('an open question needs an answer, whatever was taken before', () => {
     expect(answersOf([resolved('a')], [open('a')], new Set([answerMark('a')]), 0)).toEqual({ a: 'yes' })
   })
 })

@@ -34,7 +34,7 @@ async function readTo(count: number, reader: AsyncIterator<{ type: EventType }>)
   }
 }
 
-describe('what an agent gives to read', () => {
+describe('the stream of an agent', () => {
   test('goes on when the reader comes back for more', async () => {
     const log: string[] = []
     const reader = counting(log).stream()[Symbol.asyncIterator]()
@@ -49,7 +49,7 @@ describe('what an agent gives to read', () => {
     await reader.return?.()
   })
 
-  test('can be left while nothing comes, and ends the pending reads', async () => {
+  test('can be left while nothing comes, which ends pending reads', async () => {
     const log: string[] = []
     const { agent, stream } = counting(log)
     const reader = stream()[Symbol.asyncIterator]()
@@ -62,7 +62,7 @@ describe('what an agent gives to read', () => {
     expect(await reader.next()).toEqual({ value: undefined, done: true })
   })
 
-  test('what was not read before leaving is not gone on with', async () => {
+  test('does no further work once it is left', async () => {
     const log: string[] = []
     const { agent, stream } = counting(log)
     const reader = stream()[Symbol.asyncIterator]()
@@ -78,14 +78,14 @@ describe('what an agent gives to read', () => {
     expect([await reader.next(), log]).toEqual([{ value: undefined, done: true }, []])
   })
 
-  test('is read once, by pull or by push', async () => {
+  test('can be read once, by iterating or by piping', async () => {
     const stream = counting([]).stream()
     stream[Symbol.asyncIterator]()
     expect(() => stream[Symbol.asyncIterator]()).toThrow(expect.objectContaining({ code: 'STREAM_CONSUMED' }))
     await expect(stream[PIPE]({ write: () => undefined })).rejects.toMatchObject({ code: 'STREAM_CONSUMED' })
   })
 
-  test('fails to a sink as the sink does', async () => {
+  test('rejects if its sink does', async () => {
     const sink: Sink<unknown> = { write: () => Promise.reject(new Error('broken')) }
     await expect(counting([]).stream()[PIPE](sink)).rejects.toThrow('broken')
   })

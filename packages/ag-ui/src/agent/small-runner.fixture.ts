@@ -57,17 +57,17 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
         stream(async (sink) => {
           const stored = await store.threads.messages(ref, { limit: 1_000 })
           const history = stored.map(({ message }) => message)
-          const said: Message[] = [...intent.messages]
+          const added: Message[] = [...intent.messages]
           let checkpoint: Checkpoint | undefined
           try {
             for await (const event of next(beginning(intent, history, thread))) {
               const message = messageOf(event)
-              if (message && event.runId === runId) said.push(message)
+              if (message && event.runId === runId) added.push(message)
               checkpoint = checkpointOf(event, runId, agent) ?? checkpoint
               await sink.write(event)
             }
           } finally {
-            await store.threads.commit(ref, commitOf(ctx, intent, history, said, runId, checkpoint), token)
+            await store.threads.commit(ref, commitOf(ctx, intent, history, added, runId, checkpoint), token)
           }
         }),
     })
@@ -115,16 +115,16 @@ function commitOf(
   ctx: RunContext,
   { processed, state }: RunIntent,
   history: readonly Message[],
-  said: readonly Message[],
+  added: readonly Message[],
   runId: string,
   checkpoint: Checkpoint | undefined,
 ): ThreadCommit {
   const keys = [...ctx.state.keys()].filter((key) => !key.startsWith('temp:'))
-  const open = unanswered([...history, ...said])
+  const open = unanswered([...history, ...added])
   return {
     set: Object.fromEntries(keys.map((key) => [key, ctx.state.get(key) ?? null])),
     ...(state?.removed && { removed: state.removed.filter((key) => !keys.includes(key)) }),
-    messages: said.map((message) => ({ runId, message })),
+    messages: added.map((message) => ({ runId, message })),
     openCalls: open.map(({ id: callId, name }) => ({ callId, name, agentName: ctx.agentName })),
     checkpoint: checkpoint ?? null,
     ...(processed && { processed }),

@@ -73,7 +73,7 @@ describe('ResumableHttpAgent', () => {
     expect(scriptedAgent.started).toHaveLength(25)
   })
 
-  it('gives up when the server stays away', async () => {
+  it('gives up when the server stays unreachable', async () => {
     const { handler } = served(waiting)
     const server = await agUiServer(handler)
     const agent = new ResumableHttpAgent({
@@ -94,7 +94,7 @@ describe('ResumableHttpAgent', () => {
     await handler.stop(0)
   })
 
-  it('stops the run on the server, and can send at once', async () => {
+  it('stops the run on the server and can send a message at once', async () => {
     const { handler, store } = served(waiting)
     await using server = await agUiServer(handler)
     const agent = new ResumableHttpAgent({ url: server.url, headers, threadId: 't1', reconnect })
@@ -172,7 +172,7 @@ describe.each([
     expect(seen.types.at(-1)).toBe('RUN_FINISHED')
   })
 
-  it('survives cuts with a resumable fetch', async () => {
+  it('survives lost connections with a resumable fetch', async () => {
     const { handler } = served(counting)
     await using server = await agUiServer(handler)
     let cutsLeft = 3

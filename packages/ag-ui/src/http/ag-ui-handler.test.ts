@@ -8,7 +8,7 @@ import { ANN, aborted, framesOf, get, input, post, scriptedAgent, served, typesO
 const never = () => new Promise<never>(() => {})
 
 describe('a run over HTTP', () => {
-  it('is a stream of events with the place of each in the log', async () => {
+  it('is a stream of events with their position in the log', async () => {
     const { handler } = served(() => words(2))
     const response = await handler(post(input()))
     expect(response.status).toBe(200)
@@ -55,7 +55,7 @@ describe('a run over HTTP', () => {
     expect(JSON.stringify(last)).not.toContain('cancelled')
   })
 
-  it('shows files of an older client as parts of today, and everything up to its end', async () => {
+  it('shows files of an older client in the current format', async () => {
     const { handler } = served(() => words(1))
     const { protocolVersion: _, ...old } = input()
     const binary = { type: 'binary', data: 'aGk=', mimeType: 'image/png' }
@@ -67,7 +67,7 @@ describe('a run over HTTP', () => {
     expect(typesOf(frames).at(-1)).toBe('RUN_FINISHED')
   })
 
-  it('goes on when its reader leaves, and can be read again from any place', async () => {
+  it('goes on when its reader leaves and can be read again from any position', async () => {
     const barrier = Promise.withResolvers<void>()
     const { handler } = served(async function* () {
       yield* words(3)
@@ -107,7 +107,7 @@ describe('a run over HTTP', () => {
     expect((await store.threads.get({ ...ANN, threadId: 't1' }))?.runId).toBeUndefined()
   })
 
-  it('is in the log before anybody sees it', async () => {
+  it('is logged before a reader gets it', async () => {
     const { store, handler } = served(() => words(50))
     const { append } = store.runLog
     let logged = 0
@@ -127,7 +127,7 @@ describe('a run over HTTP', () => {
   })
 })
 
-describe('what is refused before a stream', () => {
+describe('a refused request', () => {
   const { handler } = served(() => words(1))
   const refusal = async (request: Request) => {
     const response = await handler(request)
@@ -163,7 +163,7 @@ describe('what is refused before a stream', () => {
     })
   })
 
-  it('is a body of more than the limit, whether it says so or not', async () => {
+  it('has a body over the limit, with or without a content-length', async () => {
     const large = JSON.stringify(
       input('r9', 't9', { messages: [{ id: 'u', role: 'user', content: 'x'.repeat(1_048_576) }] }),
     )
@@ -185,7 +185,7 @@ describe('what is refused before a stream', () => {
     expect(sent).toBeLessThan(20)
   })
 
-  it('names who holds a busy thread', async () => {
+  it('names the run that holds a busy thread', async () => {
     const { handler } = served(async function* () {
       yield* words(1)
       await never()
@@ -202,7 +202,7 @@ describe('what is refused before a stream', () => {
     await first.body?.cancel()
   })
 
-  it('is a run id that was used before', async () => {
+  it('has a run id that was used before', async () => {
     const { handler } = served(() => words(1))
     await framesOf(await handler(post(input('r1'))))
     const again = await handler(post(input('r1')))
@@ -230,7 +230,7 @@ describe('what is refused before a stream', () => {
     expect(handler.authenticates).toBe(true)
   })
 
-  it('keeps the id that a proxy gave', async () => {
+  it('keeps the request id of a proxy', async () => {
     const response = await handler(get('/nowhere', { 'x-request-id': 'req-7' }))
     expect(await response.json()).toMatchObject({ requestId: 'req-7' })
   })
@@ -245,7 +245,7 @@ describe('an agent that breaks its contract', () => {
     return { last: frames.at(-1)?.event, reported, store }
   }
 
-  it('and throws ends in one RUN_ERROR without its words', async () => {
+  it('and throws gets one RUN_ERROR without its error text', async () => {
     const { last, reported } = await ends(async function* () {
       yield* words(1)
       throw new Error('secret')
@@ -255,7 +255,7 @@ describe('an agent that breaks its contract', () => {
     expect(reported).toHaveLength(1)
   })
 
-  it('with an event that is not JSON ends in ENCODING_ERROR', async () => {
+  it('and yields an event that is not JSON gets ENCODING_ERROR', async () => {
     const { last } = await ends(async function* () {
       yield { type: EventType.CUSTOM, name: 'big', value: 10n as unknown as string }
     })
@@ -263,7 +263,7 @@ describe('an agent that breaks its contract', () => {
   })
 })
 
-it('needs one agent and one way to know its visitors', () => {
+it('needs one agent and one way to authenticate', () => {
   const { store } = served(() => words(1))
   const agent = scriptedAgent(store, () => words(1))
   expect(() => agUiHandler({ agent, store })).toThrow(/authenticate/)

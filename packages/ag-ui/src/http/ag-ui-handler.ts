@@ -63,7 +63,7 @@ export interface AgUiHandler extends AsyncDisposable {
 }
 
 /**
- * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for anything that speaks fetch.
+ * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for every runtime with fetch-style handlers.
  * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {

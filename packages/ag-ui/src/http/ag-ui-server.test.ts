@@ -17,12 +17,12 @@ describe('agUiServer', () => {
     expect(typesOf(await framesOf(response)).at(-1)).toBe('RUN_FINISHED')
   })
 
-  it('listens on loopback only without authentication, and answers no other machine', async () => {
+  it('without authentication listens on loopback only and answers this machine only', async () => {
     const { handler } = served(() => words(1), { authenticate: undefined as never, owner: ANN })
     await expect(agUiServer(handler, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
     await using server = await agUiServer(handler)
     expect((await send(server.url, input())).status).toBe(200)
-    // A page elsewhere whose name points here.
+    // DNS rebinding: the name of another site resolves to this machine.
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     socket.write('GET /threads HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
     const [answer] = await once(socket, 'data')
@@ -43,7 +43,7 @@ describe('agUiServer', () => {
     },
   )
 
-  it('refuses a body that grows beyond the limit, without reading it all', async () => {
+  it('refuses a body over the limit without reading all of it', async () => {
     const { handler } = served(() => words(1))
     await using server = await agUiServer(handler)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -103,7 +103,7 @@ describe('agUiServer', () => {
     expect(reported).toEqual([])
   })
 
-  it('sends a sign of life while nothing happens', async () => {
+  it('sends keep-alive comments while nothing happens', async () => {
     const barrier = Promise.withResolvers<void>()
     const { handler } = served(
       async function* () {
@@ -123,7 +123,7 @@ describe('agUiServer', () => {
     expect(text).toContain('RUN_FINISHED')
   })
 
-  it('stops: runs are cancelled, their readers see how they end, and new ones are refused', async () => {
+  it('stops: runs are cancelled, their readers get the last event, and new runs are refused', async () => {
     const { handler, store } = served(async function* (_, { signal }) {
       yield* words(1)
       await aborted(signal)
@@ -149,7 +149,7 @@ it.each<[string, unknown]>([
   ['an agent', { name: 'a', description: '', run() {} }],
   ['a text', 'agent'],
   ['nothing', undefined],
-])('refuses %s instead of a handler, with what it expects', async (_, given) => {
+])('refuses %s instead of a handler and names what it expects', async (_, given) => {
   const expected = /expected the handler that agUiHandler\(\{ … \}\) makes/
   await expect(agUiServer(given as never)).rejects.toThrow(expected)
   expect(() => toNodeListener(given as never)).toThrow(expected)

@@ -99,7 +99,7 @@ function keyOf({ app, user, threadId }: ThreadRef): string {
   return JSON.stringify([app, user, threadId])
 }
 
-/** A handler whose visitors say in a header who they are. */
+/** A handler that takes the user from a header. */
 export function served(
   script: Script,
   options: Partial<AgUiHandlerOptions> & { readonly store?: Store } = {},
@@ -146,7 +146,7 @@ export function get(path: string, headers: Record<string, string> = {}): Request
   return new Request(`http://localhost${path}`, { headers: { authorization: 'ann', ...headers } })
 }
 
-/** The frames of a whole SSE body. Contract: fails for what no correct stream shows, if it is read from its start. */
+/** The frames of a whole SSE body. Contract: fails at the first event that a correct stream never has, if it is read from its start. */
 export async function framesOf(response: Response): Promise<{ id: string | undefined; event: AgUiEvent }[]> {
   const frames = parseFrames(await response.text())
   const [first] = frames

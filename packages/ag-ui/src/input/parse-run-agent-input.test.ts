@@ -21,8 +21,8 @@ function refused(value: unknown): { path: string; message: string } {
   throw new Error('test: it was taken')
 }
 
-describe('what a client sends, 执行流程: RunAgentInput', () => {
-  test('is taken as it is, with what may be left out', () => {
+describe('执行流程: the RunAgentInput of a client', () => {
+  test('may leave out optional fields', () => {
     const input = parseRunAgentInput(with_({ messages: [user('Hi')], state: { n: 1 }, forwardedProps: { a: null } }))
     expect(input).toEqual({
       ...INPUT,
@@ -69,7 +69,7 @@ describe('what a client sends, 执行流程: RunAgentInput', () => {
   })
 })
 
-describe('what does not fit is VALIDATION_FAILED and named', () => {
+describe('an invalid field is VALIDATION_FAILED with its path', () => {
   const proto = JSON.parse('{"a":{"__proto__":{"polluted":1}}}') as object
   const wrong: [string, unknown, string][] = [
     ['nothing', undefined, 'input'],
@@ -130,7 +130,7 @@ describe('what does not fit is VALIDATION_FAILED and named', () => {
     expect(refused(value).path).toBe(path)
   })
 
-  test('what is nested deeper than 64 levels, however deep', () => {
+  test('nesting deeper than 64 levels, however deep', () => {
     expect(() => parseRunAgentInput(with_({ state: { deep: nested(60) } }))).not.toThrow()
     for (const depth of [65, 100_000]) {
       const { path, message } = refused(with_({ state: { deep: nested(depth) } }))
@@ -140,18 +140,18 @@ describe('what does not fit is VALIDATION_FAILED and named', () => {
     }
   })
 
-  test('what holds itself', () => {
+  test('a value that contains itself', () => {
     const round: Record<string, unknown> = {}
     round.round = round
     expect(refused(with_({ forwardedProps: round })).message).toBe('nested deeper than 64 levels')
   })
 
-  test('an error does not repeat what a client has sent at length', () => {
+  test('an error does not repeat a long value', () => {
     expect(JSON.stringify(refused(with_({ threadId: `${'x'.repeat(1_000)}\u0000` }))).length).toBeLessThan(300)
   })
 })
 
-test('2,000 bad inputs: nothing but the coded error, which names the field', () => {
+test('2,000 invalid inputs get the coded error, which names the field', () => {
   let refusedOnes = 0
   fc.assert(
     fc.property(BAD_INPUTS, ({ value, field }) => {

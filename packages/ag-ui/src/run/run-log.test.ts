@@ -94,7 +94,7 @@ describe('a run and its log', () => {
     expect((await all).slice(1, -1)).toEqual(many)
   })
 
-  it('one that keeps pace never asks the log', async () => {
+  it('a follower that keeps up never reads the log', async () => {
     const { start, read, store } = stage(async function* () {
       yield STARTED
       for (let i = 0; i < 5_000; i++) yield custom(i)
@@ -107,7 +107,7 @@ describe('a run and its log', () => {
     expect(await read()).toHaveLength(5_002)
   })
 
-  it('takes no more than the log takes', async () => {
+  it('takes events at the pace of the log', async () => {
     let given = 0
     let release = () => {}
     const { start, store } = stage(async function* () {
@@ -117,7 +117,7 @@ describe('a run and its log', () => {
     })
     const { append } = store.runLog
     store.runLog.append = async (...args) => {
-      // The second batch does not come through.
+      // The second batch waits.
       if (args[2] > 0) await new Promise<void>((resolve) => (release = resolve))
       return append(...args)
     }
@@ -127,7 +127,7 @@ describe('a run and its log', () => {
     release()
   })
 
-  it('a batch is written once, also where the answer of the store was lost', async () => {
+  it('a batch is written once, also if the answer of the store was lost', async () => {
     const clock = fakeClock(0)
     const { start, read, store } = stage(() => said(STARTED, custom({ b: 1, a: 2 }), FINISHED), { clock })
     const { append } = store.runLog
@@ -238,7 +238,7 @@ describe('a run and its log', () => {
     expect(await reading).toMatchObject({ code: 'NOT_FOUND' })
   })
 
-  it('a follower who leaves while nothing comes is gone at once', async () => {
+  it('a follower that leaves while nothing comes ends at once', async () => {
     const { start, read } = stage(async function* (signal) {
       yield STARTED
       await new Promise((resolve) => signal.addEventListener('abort', resolve))
@@ -254,7 +254,7 @@ describe('a run and its log', () => {
     await run.ended
   })
 
-  it('a producer that does not wait is put in order', async () => {
+  it('events of a producer that does not wait stay in order', async () => {
     const agent: Partial<ServedAgent> = {
       run: () =>
         stream(async (sink) => {
@@ -339,14 +339,14 @@ describe('a store that takes 3 ms for a batch', () => {
     expect([await read(), clock.pending]).toMatchObject([{ length: 22 }, 0])
   })
 
-  it('is not waited for by the end of a run', async () => {
+  it('gets the end of a run without a pause', async () => {
     const { clock, batches, run, barrier } = await slowly(20)
     barrier.resolve()
     await run.ended
     expect([batches, clock.pending]).toEqual([[1, 1, 20], 0])
   })
 
-  it('is given a whole burst in full batches and without a pause', async () => {
+  it('gets a burst in full batches without a pause', async () => {
     const { clock, batches, run, barrier, read } = await slowly(5_000, true)
     barrier.resolve()
     await run.ended

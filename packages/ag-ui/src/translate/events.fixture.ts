@@ -18,7 +18,7 @@ export function run(drafts: readonly EventDraft[], end: Partial<RunResult> = {})
   return stamped([{ type: 'run-start' }, ...drafts, { type: 'run-end', ...result } as EventDraft])
 }
 
-/** What a client gets of a run, between its first snapshot and its last. */
+/** The events that a client gets between its first and its last snapshot. */
 export function shown(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
@@ -27,7 +27,7 @@ export function shown(
   return wire(drafts, end, options).slice(2, -2)
 }
 
-/** Everything that a client gets of a run. */
+/** All events that a client gets. */
 export function wire(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
@@ -42,8 +42,8 @@ export function message(
   content: AssistantMessage['content'],
   calls?: AssistantMessage['toolCalls'],
 ): EventDraft {
-  const said = { id, role: 'assistant', content, agentName: 'root', ...(calls && { toolCalls: calls }) } as const
-  return { type: 'message-end', message: said }
+  const whole = { id, role: 'assistant', content, agentName: 'root', ...(calls && { toolCalls: calls }) } as const
+  return { type: 'message-end', message: whole }
 }
 
 /** A call as a model streams it. */

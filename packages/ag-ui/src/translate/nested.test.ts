@@ -98,7 +98,7 @@ describe('a nested run is a sub-agent', () => {
     })
   })
 
-  test('that fails says so in public words', async () => {
+  test('that fails is shown with a public error', async () => {
     const error = { code: 'AGENT_FAILED', message: 'the password is 1234' }
     const events = await around(nested([], ended('failed', { error })))
     expect(events).toContainEqual({
@@ -109,19 +109,19 @@ describe('a nested run is a sub-agent', () => {
     })
   })
 
-  test('what it has left open is closed with it', async () => {
+  test('its end closes what it left open', async () => {
     const events = await around(nested([{ type: 'text-delta', messageId: 'm2', delta: 'Hal' }], ended('cancelled')))
     const types = events.map(({ type }) => String(type))
     expect(types.indexOf('TEXT_MESSAGE_END')).toBe(types.indexOf('SUBAGENT_ERROR') - 1)
   })
 
-  test('one that shows nothing but its state speaks for the run', async () => {
+  test('events of one whose start is not shown belong to the run', async () => {
     const change = stamped([{ type: 'state-delta', set: { n: 1 }, removed: [] }], HELPER)
     const events = await around(change)
     expect(events).toContainEqual({ type: 'STATE_DELTA', delta: [{ op: 'add', path: '/n', value: 1 }] })
   })
 
-  test('that uses an id of the run gets another one', async () => {
+  test('that uses a message id of the run gets another one', async () => {
     const events = await around(nested([message('m1', 'Mine')]))
     expect(events.find(({ type }) => String(type) === 'TEXT_MESSAGE_START')).toMatchObject({
       messageId: 'R/tool:0:0/m1@1',
@@ -153,7 +153,7 @@ describe('agents are steps', () => {
     ])
   })
 
-  test('two of one name have names of their own while both are at work', () => {
+  test('two agents of one name have distinct names while both run', () => {
     const twins = [
       step('agent-start', 'twin'),
       step('agent-start', 'twin', ['twin']),
@@ -172,7 +172,7 @@ describe('agents are steps', () => {
     ])
   })
 
-  test('one that does not end is ended with the run', () => {
+  test('a step that is open at the end of the run is ended with it', () => {
     expect(steps([step('agent-start', 'lost')])).toEqual(['STEP_STARTED lost', 'STEP_FINISHED lost'])
   })
 })

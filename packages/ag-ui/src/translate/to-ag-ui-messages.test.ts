@@ -49,7 +49,7 @@ test('a stored history is shown as clients keep it', () => {
   ])
 })
 
-test('and that is what a client has that saw it live', async () => {
+test('the same as a client has after the stream', async () => {
   const [, user, said] = history as [Message, Message, Extract<Message, { role: 'assistant' }>]
   const past = toAgUiMessages([user])
   const live = wire([end('m1', said.content, said.toolCalls), result('c1', 'found')], {}, { history: past })
@@ -58,7 +58,7 @@ test('and that is what a client has that saw it live', async () => {
   expect(byId(messages)).toEqual(byId(toAgUiMessages(history.slice(1))))
 })
 
-test('media of every kind, by data and by address', () => {
+test('media of every kind, by data and by URL', () => {
   const kinds = ['audio/mp3', 'video/mp4', 'application/pdf'].map((mediaType) => ({
     type: 'file' as const,
     mediaType,

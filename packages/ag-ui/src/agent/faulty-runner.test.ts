@@ -21,7 +21,7 @@ const serve = async (run: () => AsyncIterable<AgentEvent>) => {
   return events
 }
 
-describe('错误处理: whatever a Runner does, the stream is a correct one', () => {
+describe('错误处理: the stream is correct whatever a Runner does', () => {
   test('it throws at once', async () => {
     const events = await serve(() => {
       throw new Error('broken')
@@ -37,7 +37,7 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
     expect(endOf(events)).toBe('BACKGROUND_EXECUTION_ERROR')
   })
 
-  test('it ends without an end, in the middle of a word', async () => {
+  test('it ends in the middle of a message, without run-end', async () => {
     const events = await serve(async function* () {
       yield { ...stamp, type: 'run-start' }
       yield { ...stamp, type: 'message-start', messageId: 'm1' }
@@ -46,11 +46,11 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
     expect([textIn(events), endOf(events)]).toEqual(['Hel', 'BACKGROUND_EXECUTION_ERROR'])
   })
 
-  test('it says nothing at all', async () => {
+  test('it has no events', async () => {
     expect(endOf(await serve(async function* () {}))).toBe('BACKGROUND_EXECUTION_ERROR')
   })
 
-  test('it says nonsense', async () => {
+  test('it yields malformed events', async () => {
     const events = await serve(async function* () {
       yield { ...stamp, type: 'run-start' }
       yield null as never
@@ -69,7 +69,7 @@ describe('错误处理: whatever a Runner does, the stream is a correct one', ()
     expect(events.at(-1)?.type).toMatch(/RUN_FINISHED|RUN_ERROR/)
   })
 
-  test('the report function may throw too, and then the console gets the error', async () => {
+  test('if the report function throws, the console gets the error', async () => {
     const log = vi.spyOn(console, 'error').mockReturnValue()
     const { agent } = stage(echo, {
       resolveRunner: () => Promise.reject(new Error('x')),
@@ -87,7 +87,7 @@ describe('a run that is pushed', () => {
   const pushed = async (agent: ReturnType<typeof stage>['agent'], sink: Sink<AgUiEvent>) =>
     agent.run(request({ messages: [user('a')] }))[PIPE](sink)
 
-  test('keeps its order to a sink that is slow, although tools run side by side', async () => {
+  test('keeps its order for a slow sink while tools run in parallel', async () => {
     const noisy = agentOf(async function* (_, ctx) {
       const ids = ['m1', 'm2', 'm3']
       for (const messageId of ids) yield { type: 'message-start', messageId }
@@ -109,7 +109,7 @@ describe('a run that is pushed', () => {
     expect(events.filter(({ type }) => type === EventType.CUSTOM)).toHaveLength(3)
   })
 
-  test('ends when its sink takes no more', async () => {
+  test('ends when its sink is closed', async () => {
     let closed = false
     const sink: Sink<AgUiEvent> = {
       get closed() {

@@ -18,7 +18,7 @@ describe('a run that is complete', () => {
     })
   })
 
-  test('shows no tokens where none were counted', () => {
+  test('shows no tokens if none were counted', () => {
     expect(last({})).not.toHaveProperty('usage')
   })
 })
@@ -127,7 +127,7 @@ describe('错误处理 (a run that failed)', () => {
     })
   })
 
-  test('nothing is said of what is not known', () => {
+  test('has no metadata without a request id', () => {
     expect(runError({ code: 'X', message: 'Y' })).toEqual({ type: 'RUN_ERROR', code: 'X', message: 'Y' })
   })
 })
