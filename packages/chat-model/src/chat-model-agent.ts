@@ -79,7 +79,7 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
 /**
  * An agent that asks a model, runs the tools it calls, and asks again until there is an answer.
  * @example
- * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [getWeather] })
+ * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [weather] })
  * const { text } = await startRun(agent, 'How is the weather in Beijing?')
  */
 export function chatModelAgent<const S extends Schema = never>(

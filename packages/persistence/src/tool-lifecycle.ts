@@ -12,7 +12,9 @@ export interface ToolLifecycleOptions {
 /**
  * Makes a callback that keeps a row for each tool call: running, awaiting, interrupted, complete or failed.
  * Contract: works beside the message lifecycle it is given, in any order; a failed tool does not fail the message.
- * @example runner({ agent, store, callbacks: [messages, toolLifecycle({ messages })] })
+ * @example
+ * const messages = messageLifecycle({ store })
+ * runner({ agent, store, callbacks: [messages, toolLifecycle({ messages })] })
  */
 export function toolLifecycle(options: ToolLifecycleOptions): Callback {
   checkOptionNames('toolLifecycle', options, { messages: true }, { lifecycle: 'messages' })

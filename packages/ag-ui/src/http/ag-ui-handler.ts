@@ -64,7 +64,7 @@ export interface AgUiHandler extends AsyncDisposable {
 
 /**
  * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for every runtime with fetch-style handlers.
- * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
+ * @example const handler = agUiHandler({ runner: runner({ agent, store }), store, authenticate: (request) => userOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)

@@ -14,7 +14,7 @@ import {
 import { openCalls } from '@troupe/kernel/history'
 
 /** A tool of an obedient agent: a function, or `open` if its result comes from outside. */
-export type Work = 'open' | ((ctx: RunContext, callId: string) => string | Promise<string>)
+type Work = 'open' | ((ctx: RunContext, callId: string) => string | Promise<string>)
 export type Tools = { readonly [name: string]: Work }
 
 /** The tools that every test can use. */

@@ -27,7 +27,7 @@ export type RunIntent =
   | { readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> }
 
 /** The parts of a `ThreadUpdate`. */
-export interface ThreadUpdateParts {
+interface ThreadUpdateParts {
   readonly runner: RunnerParts
   readonly runId: string
   readonly intent: RunIntent

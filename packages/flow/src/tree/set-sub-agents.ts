@@ -6,7 +6,7 @@ import { type FlowNode, type FlowOptions, isComposed } from './flow-node.ts'
 /**
  * Declares the agents that an agent can transfer to, and gives the agent to run.
  * Contract: can be called again with another list until the tree runs for the first time; an agent has one parent and appears once in its tree.
- * @example const agent = setSubAgents(router, [chat, weather])
+ * @example const agent = setSubAgents(router, [chatAgent, weatherAgent])
  */
 export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): Agent<Output> {
   const flow = flowOf(parent)
@@ -42,7 +42,7 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
 
 /**
  * Sets how an agent behaves in its tree.
- * @example setSubAgents(router, [agentWithOptions(weather, { disallowTransferToParent: true })])
+ * @example setSubAgents(router, [agentWithOptions(weatherAgent, { disallowTransferToParent: true })])
  */
 export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): Agent<Output> {
   const flow = flowOf(agent)

@@ -93,7 +93,7 @@ export class Stage {
 }
 
 /** How a kind of workflow runs its agents and what state it saves. */
-export interface WorkflowKind<State extends Json> {
+interface WorkflowKind<State extends Json> {
   readonly kind: Parts['kind']
   /** Runs the agents, from the state in which it was suspended; the action of the outcome applies to the agents around it. */
   runAgents(stage: Stage, state: State | undefined): Promise<FlowOutcome>

@@ -113,7 +113,7 @@ export class Listeners {
 }
 
 /** A span that at least one callback observes. */
-export class OpenSpan<C extends Component> implements Span<C> {
+class OpenSpan<C extends Component> implements Span<C> {
   readonly #listeners: Listeners
   readonly #listening: readonly SpanListener[]
   readonly #info: RunInfo

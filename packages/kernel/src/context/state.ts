@@ -10,7 +10,7 @@ export interface State {
 }
 
 /** The changes since the last `take`. */
-export type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
+type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
 
 /** A state that remembers its changes until `take` is called. */
 export class TrackedState implements State {

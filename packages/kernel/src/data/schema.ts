@@ -16,7 +16,7 @@ export interface StandardSchema<Output = unknown> {
 }
 
 /** The result of validating a value with a Standard Schema. */
-export type StandardResult<Output = unknown> =
+type StandardResult<Output = unknown> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
@@ -78,7 +78,7 @@ export function toJsonSchema(schema: Schema): JsonSchema {
 /**
  * Checks a value and returns what the schema makes of it.
  * Contract: rejects with `VALIDATION_FAILED`, issues in `details`; returns no promise where nothing has to be awaited.
- * @example const { city } = await validate(z.object({ city: z.string() }), input, validator)
+ * @example const { city } = await validate(z.object({ city: z.string() }), value, validator)
  */
 export function validate<const S extends Schema>(
   schema: S,

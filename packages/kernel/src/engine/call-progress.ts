@@ -1,22 +1,18 @@
+import type { CallScope } from '../context/context.ts'
 import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
+import { checkAction } from '../data/check-action.ts'
 import { type Json, type JsonObject, notJson } from '../data/json.ts'
 import { got, isObject, KernelError } from '../data/kernel-error.ts'
 
-/** The source of a scope: the CallScope of a call, or the observed agent. */
-export interface ScopeSource {
-  readonly callId?: string
-  readonly answers?: Answers
-  readonly saved?: Json
-  onAction?(action: AgentAction): void
-  onInterrupt(interrupts: readonly Interrupt[], saved?: Json): void
-}
+/** The scope of a call, or of an agent outside its calls. */
+type ProgressScope = Partial<CallScope> & Pick<CallScope, 'onInterrupt'>
 
-/** Counts and remembers the questions and nested runs of one call, or of one agent outside its calls. */
-export class Scope {
+/** What one call, or one agent outside its calls, has asked, sent and run so far. */
+export class CallProgress {
   readonly callId: string | undefined
   readonly origin: string
   readonly answers: Answers
-  readonly #source: ScopeSource
+  readonly #scope: ProgressScope
   readonly #saved: JsonObject
   #runs: Record<string, Json> | undefined
   #asked = 0
@@ -25,18 +21,18 @@ export class Scope {
   #active = 0
   #idle: PromiseWithResolvers<void> | undefined
 
-  constructor(source: ScopeSource, origin: string) {
-    this.callId = source.callId
+  constructor(scope: ProgressScope, origin: string) {
+    this.callId = scope.callId
     this.origin = origin
-    this.answers = source.answers ?? NOTHING
-    this.#source = source
-    this.#saved = isObject(source.saved) ? (source.saved as JsonObject) : NOTHING
+    this.answers = scope.answers ?? NOTHING
+    this.#scope = scope
+    this.#saved = isObject(scope.saved) ? (scope.saved as JsonObject) : NOTHING
   }
 
   sendAction(action: AgentAction): void {
-    if (!this.#source.onAction) throw onlyInCall('sendAction')
+    if (!this.#scope.onAction) throw onlyInCall('sendAction')
     checkAction(action)
-    this.#source.onAction(action)
+    this.#scope.onAction(action)
     this.#sent = true
   }
 
@@ -68,7 +64,7 @@ export class Scope {
       this.#idle ??= Promise.withResolvers<void>()
       await this.#idle.promise
     }
-    this.#source.onInterrupt(interrupts, this.#nested > 0 ? { ...this.#runs } : undefined)
+    this.#scope.onInterrupt(interrupts, this.#nested > 0 ? { ...this.#runs } : undefined)
     const interruptIds = interrupts.map(({ id }) => id)
     return new KernelError('INTERRUPTED', `interrupt: waiting for an answer to ${interruptIds.join(', ')}`, {
       details: { interruptIds },
@@ -95,44 +91,6 @@ export class Scope {
 }
 
 const NOTHING: JsonObject = {}
-
-const ACTIONS: ReadonlySet<AgentAction['type']> = new Set([
-  'transfer-to-agent',
-  'exit',
-  'interrupt',
-  'break-loop',
-  'custom',
-])
-
-/** Contract: throws `EVENT_INVALID` for a value that is not an action. */
-export function checkAction(action: AgentAction): void {
-  if (!isObject(action) || !ACTIONS.has(action.type)) {
-    const types = [...ACTIONS].join(', ')
-    throw new KernelError(
-      'EVENT_INVALID',
-      `action: the type must be one of ${types}, ${got(isObject(action) ? action.type : action)}`,
-    )
-  }
-  checkMembers(action)
-}
-
-/** Contract: throws `EVENT_INVALID` for a transfer without a target, and for data that is not JSON. */
-function checkMembers(action: AgentAction): void {
-  if (action.type === 'transfer-to-agent' && typeof action.agentName !== 'string') {
-    throw new KernelError(
-      'EVENT_INVALID',
-      `action: a transfer needs the agentName of its target, ${got(action.agentName)}`,
-    )
-  }
-  const value = action.type === 'exit' ? action.result : action.type === 'custom' ? action.data : undefined
-  const broken = value === undefined ? undefined : notJson(value)
-  if (broken === undefined) return
-  const where = broken === '' ? 'it' : broken
-  throw new KernelError(
-    'EVENT_INVALID',
-    `action: what ${action.type} carries must be JSON, but ${where} is not, ${got(value)}`,
-  )
-}
 
 /** The error for a method that works only inside a tool call. */
 export function onlyInCall(what: string): KernelError {

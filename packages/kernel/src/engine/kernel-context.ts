@@ -9,7 +9,7 @@ import { got, KernelError } from '../data/kernel-error.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
 import { handled } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
-import { onlyInCall, Scope } from './call-progress.ts'
+import { CallProgress, onlyInCall } from './call-progress.ts'
 import type { RunCore } from './run-core.ts'
 import type { RunIds } from './run-ids.ts'
 
@@ -20,7 +20,7 @@ interface Values {
 }
 
 /** The fields of a context; derived contexts share them unless they override them. */
-export interface ContextFields {
+interface ContextFields {
   readonly agentName: string
   readonly runPath: readonly string[]
   readonly step: string
@@ -28,7 +28,7 @@ export interface ContextFields {
   /** Set only if it is narrower than the run's signal. */
   readonly signal: AbortSignal | undefined
   readonly values: Values | undefined
-  readonly scope: Scope | undefined
+  readonly progress: CallProgress | undefined
   /** The agent whose events are written here. */
   readonly agent: (Sink<EventDraft> & { readonly spanId: string }) | undefined
 }
@@ -80,7 +80,7 @@ export class KernelContext implements RunContext {
     return this.core.canInterrupt
   }
   get acted(): boolean {
-    return this.fields.scope?.acted ?? false
+    return this.fields.progress?.acted ?? false
   }
   get ids(): Ids {
     return new StepIds(this.core.ids, this.fields.step)
@@ -113,7 +113,7 @@ export class KernelContext implements RunContext {
       state: state ? new TrackedState(state) : fields.state,
       signal: signal ?? fields.signal,
       values: fields.values,
-      scope: call ? new Scope(call, core.ids.originOf(call.callId)) : fields.scope,
+      progress: call ? new CallProgress(call, core.ids.originOf(call.callId)) : fields.progress,
       agent: fields.agent,
     })
   }
@@ -133,14 +133,14 @@ export class KernelContext implements RunContext {
   }
 
   sendAction(action: AgentAction): void {
-    if (!this.fields.scope) throw onlyInCall('sendAction')
-    this.fields.scope.sendAction(action)
+    if (!this.fields.progress) throw onlyInCall('sendAction')
+    this.fields.progress.sendAction(action)
   }
 
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
-    const { scope, agentName } = this.fields
-    const answer = scope
-      ? scope.interrupt(request, agentName, this.canInterrupt)
+    const { progress, agentName } = this.fields
+    const answer = progress
+      ? progress.interrupt(request, agentName, this.canInterrupt)
       : Promise.reject(onlyInCall('interrupt'))
     // A tool that forgets to await the answer has asked all the same, and must not end the process.
     return handled(answer as Promise<T>)

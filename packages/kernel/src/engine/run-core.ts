@@ -15,7 +15,7 @@ import { type ParentCall, RunIds } from './run-ids.ts'
 import { RunSpans } from './run-spans.ts'
 
 /** The settings that a core is created with. */
-export type CoreSettings = Pick<
+type CoreSettings = Pick<
   RunCore,
   'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
 >

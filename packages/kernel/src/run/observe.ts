@@ -2,6 +2,7 @@ import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
+import { checkAction } from '../data/check-action.ts'
 import {
   type AgentEvent,
   byKernelAlone,
@@ -13,7 +14,7 @@ import {
 } from '../data/event.ts'
 import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import { CLOSING } from '../engine/abort-state.ts'
-import { checkAction, Scope, type ScopeSource } from '../engine/call-progress.ts'
+import { CallProgress } from '../engine/call-progress.ts'
 import { internals, KernelContext } from '../engine/kernel-context.ts'
 import type { OpenEnd } from '../engine/open-ends.ts'
 import { handled, refused } from '../stream/channel.ts'
@@ -23,7 +24,7 @@ import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
  * Contract: an error that the agent throws becomes one `error` event.
- * @example await pipe(observe(child, input, ctx.derive({ step: 'branch:0' })), sink)
+ * @example await pipe(observe(agent, { messages }, ctx.derive({ step: 'branch:0' })), sink)
  */
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
@@ -60,7 +61,7 @@ function begin(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): A
 }
 
 /** The run of one agent: stamps its events and ends it exactly once. */
-class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
+class Observation implements Sink<EventDraft>, OpenEnd {
   readonly spanId: string
   readonly #agent: Agent
   readonly #start: AgentInput | ResumeInfo
@@ -81,8 +82,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     this.#start = start
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
-    const scope = new Scope(this, core.ids.originOf(step))
-    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, scope, agent: this })
+    const progress = new CallProgress(this, core.ids.originOf(step))
+    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, agent: this })
     this.#stamp = core.ids.stamp(agent.name, fields.runPath)
   }
 

@@ -43,24 +43,24 @@ export async function runNested<Output>(
   checkAgent(agent)
   checkOptionNames('runNested', options, { forward: true, onEvent: true })
   const outer = internals(ctx)
-  const { scope } = outer.fields
-  if (scope?.callId === undefined) throw onlyInCall('runNested')
+  const { progress } = outer.fields
+  if (progress?.callId === undefined) throw onlyInCall('runNested')
   outer.core.abortState.throwIfAborted()
-  const { number, saved } = scope.beginNested()
+  const { number, saved } = progress.beginNested()
   let attempt: Attempt | undefined
   try {
-    const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
+    const core = nestedCore(outer, progress.callId, number === 1 ? '' : `.${number}`)
     const start = readInput<AgentInput>(input, core.runId, `run of ${agent.name}`)
     attempt = await outer.core.openEnds.trackRun(
-      attemptRun(agent, start, saved as Attempt | undefined, scope.answers, outer, core, options),
+      attemptRun(agent, start, saved as Attempt | undefined, progress.answers, outer, core, options),
     )
   } finally {
-    scope.endNested(number, attempt)
+    progress.endNested(number, attempt)
   }
   if ('result' in attempt) return attempt.result as RunResult<Output>
   // In the outer run, the outer call is the one that waits.
-  const { callId } = scope
-  throw await scope.raise(
+  const { callId } = progress
+  throw await progress.raise(
     attempt.interrupts.map((interrupt) => ({ ...interrupt, callId })),
     outer.canInterrupt,
   )
@@ -106,7 +106,7 @@ async function attemptRun(
   return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
 }
 
-const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined }
+const BLANK = { step: '', signal: undefined, progress: undefined, agent: undefined }
 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`

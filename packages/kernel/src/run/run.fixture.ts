@@ -37,7 +37,7 @@ export function getters(): object {
 }
 
 /** A clock that only moves when a test moves it. */
-export interface FakeClock extends Clock {
+interface FakeClock extends Clock {
   /** Contract: the work that a timer starts is done before the next one fires, as with the system clock. */
   pass(ms: number): Promise<void>
   pending(): number
@@ -160,7 +160,7 @@ export const CLEAN: Leftovers = {
 }
 
 /** Counts taken after a run: end events, open spans, listeners, timers, reports. */
-export interface Leftovers {
+interface Leftovers {
   readonly ends: number
   readonly last: string | undefined
   readonly runSpans: number
@@ -171,7 +171,7 @@ export interface Leftovers {
 }
 
 /** A run with everything that a test can observe of it. */
-export interface Watched {
+interface Watched {
   readonly run: Run
   /** Takes the iterator and reads that many events. */
   begin(count: number): Promise<AsyncIterator<AgentEvent>>

@@ -34,7 +34,7 @@ export function startRun<Output>(
 
 /**
  * Creates a context for standalone use: to test a tool or handler, or to call an agent by hand.
- * @example await tool.invoke({ city: 'Beijing' }, createRunContext(), call)
+ * @example await tool.invoke?.({ city: 'Beijing' }, createRunContext(), call)
  */
 export function createRunContext(settings: RunSettings = {}): RunContext {
   const ctx = rootContext(createCore(settings, {}, 'createRunContext'), '', undefined, settings)
@@ -105,7 +105,7 @@ function rootContext(
     state: new TrackedState(initial && new Map(Object.entries(initial))),
     signal: undefined,
     values: undefined,
-    scope: undefined,
+    progress: undefined,
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx

@@ -95,7 +95,7 @@ export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
 }
 
 /** A thread's row and lease with its owner; `live` is the lease unless it has expired. */
-export interface ThreadEntry {
+interface ThreadEntry {
   readonly owner: OwnerData
   readonly row: ThreadData | undefined
   readonly lease: Lease | undefined
