@@ -29,7 +29,7 @@ export class ExecutionState {
     this.#scope.abort(reason)
   }
 
-  /** Contract: called once, by the code that made it. */
+  /** Contract: called by the code that made it; a second call changes nothing. */
   end(): void {
     this.#scope[Symbol.dispose]()
     this.#end.resolve()

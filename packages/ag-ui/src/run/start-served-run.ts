@@ -45,7 +45,10 @@ export async function startServedRun(
   try {
     const run = () => agent.run(input, { signal, owner, requestId, execution })
     const refusal = await log.begin(run, (event) => withInput(event, input))
-    if (refusal) return refusal
+    if (refusal) {
+      execution.end()
+      return refusal
+    }
   } catch (error) {
     // Another run with this id has a log.
     if (KernelError.is(error, 'VERSION_CONFLICT')) return runError(publicError({ code: 'RUN_ID_TAKEN' }), { requestId })
