@@ -64,7 +64,6 @@ const NAMES: OptionNames<TranslatorOptions> = {
   showToolErrors: true,
   report: true,
 }
-const NOTHING: readonly AgUiEvent[] = []
 
 /**
  * Makes a translator for one run.
@@ -86,7 +85,6 @@ class EventTranslator implements Translator {
   readonly #views: Map<string, RunView> = new Map()
   readonly #custom: CustomTranslator
   #root: RunView | undefined
-  #view: RunView | undefined
   #ended = false
 
   constructor(options: TranslatorOptions) {
@@ -100,41 +98,42 @@ class EventTranslator implements Translator {
 
   translate(event: AgentEvent): readonly AgUiEvent[] {
     const out: AgUiEvent[] = []
+    if (this.#ended) return out
     try {
-      return this.#translate(event, out)
+      this.#write(event, out)
     } catch (cause) {
-      // An agent may yield what only looks like an event; what was translated of it is open, so clients get it.
+      // An agent may yield what only looks like an event; what was written of it is open, so clients get it.
       const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
-      return out
     }
+    return out
   }
 
   end(error: RunErrorEvent = BROKEN_OFF): readonly AgUiEvent[] {
-    if (this.#ended) return NOTHING
     const out: AgUiEvent[] = []
+    if (this.#ended) return out
     this.#messages.finish(undefined, out)
     this.#finish(error, out)
     return out
   }
 
-  #translate(event: AgentEvent, out: AgUiEvent[]): readonly AgUiEvent[] {
-    if (this.#ended) return NOTHING
-    if (event.type === 'run-start') return this.#begin(event)
+  #write(event: AgentEvent, out: AgUiEvent[]): void {
+    if (event.type === 'run-start') this.#begin(event, out)
     const view = this.#viewOf(event)
-    if (!view) return NOTHING
+    if (!view) return
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
       case 'tool-call-delta':
-        return this.#messages.delta(event, view)
+        this.#messages.writeDelta(event, view, out)
+        break
       case 'tool-call-start':
       case 'tool-call-end':
       case 'message-start':
       case 'message-end':
       case 'tool-start':
       case 'tool-end':
-        this.#messages.translate(event, view, out)
+        this.#messages.write(event, view, out)
         break
       case 'agent-start':
         view.beginStep(event, out)
@@ -146,76 +145,64 @@ class EventTranslator implements Translator {
         this.#end(event, view, out)
         break
       default:
-        return this.#standalone(event, view)
+        this.#writeStandalone(event, view, out)
     }
-    return out
   }
 
-  /** Translates an event that opens and closes nothing. */
-  #standalone(event: AgentEvent, { prefix, owner }: RunView): readonly AgUiEvent[] {
+  /** Writes an event that opens and closes nothing. */
+  #writeStandalone(event: AgentEvent, { prefix, owner }: RunView, out: AgUiEvent[]): void {
     switch (event.type) {
       case 'tool-delta': {
         const value = { toolCallId: prefix + event.callId, delta: copyOf(event.delta) ?? null }
-        return [tagged({ type: EventType.CUSTOM, name: event.type, value }, owner)]
+        out.push(tagged({ type: EventType.CUSTOM, name: event.type, value }, owner))
+        break
       }
       case 'state-delta': {
         const delta = [...this.#state.change(event.set, event.removed)]
-        return delta.length === 0 ? NOTHING : [tagged({ type: EventType.STATE_DELTA, delta }, owner)]
+        if (delta.length > 0) out.push(tagged({ type: EventType.STATE_DELTA, delta }, owner))
+        break
       }
-      case 'custom': {
-        const custom = this.#custom.translate(event, owner)
-        return custom ? [custom] : NOTHING
-      }
+      case 'custom':
+        this.#custom.write(event, owner, out)
+        break
       case 'action': {
         const { action } = event
-        if (action.type !== 'custom' || typeof action.name !== 'string') return NOTHING
+        if (action.type !== 'custom' || typeof action.name !== 'string') return
         const value = copyOf(action.data ?? null) ?? null
-        return [tagged({ type: EventType.CUSTOM, name: action.name, value }, owner)]
+        out.push(tagged({ type: EventType.CUSTOM, name: action.name, value }, owner))
       }
-      default:
-        return NOTHING
     }
   }
 
-  #begin(event: EventOf<'run-start'>): readonly AgUiEvent[] {
+  #begin(event: EventOf<'run-start'>, out: AgUiEvent[]): void {
     const { runId, parentRunId, parentCallId, agentName: name } = event
-    if (!this.#root) return this.#beginRoot(runId)
-    if (parentCallId === undefined || this.#views.has(runId)) return NOTHING
+    if (!this.#root) return void this.#beginRoot(runId, out)
+    if (parentCallId === undefined || this.#views.has(runId)) return
     const parent = (parentRunId !== undefined && this.#views.get(parentRunId)) || this.#root
     const { origin = parent.prefix + parentCallId } = event
     this.#views.set(runId, new RunView(runId, runId, `${origin}/`))
     const call = this.#messages.call(parent.prefix + parentCallId)
-    return [
-      {
-        type: EventType.SUBAGENT_STARTED,
-        subagentRunId: runId,
-        name,
-        ...(parent.owner !== undefined && { parentSubagentRunId: parent.owner }),
-        ...(call && { parentToolCallId: call.id, parentMessageId: call.message.id }),
-      },
-    ]
+    out.push({
+      type: EventType.SUBAGENT_STARTED,
+      subagentRunId: runId,
+      name,
+      ...(parent.owner !== undefined && { parentSubagentRunId: parent.owner }),
+      ...(call && { parentToolCallId: call.id, parentMessageId: call.message.id }),
+    })
   }
 
-  #beginRoot(kernelRunId: string): readonly AgUiEvent[] {
+  #beginRoot(kernelRunId: string, out: AgUiEvent[]): void {
     const { threadId, runId, parentRunId } = this.#options
-    this.#root = this.#view = new RunView(kernelRunId)
+    this.#root = new RunView(kernelRunId)
     this.#views.set(kernelRunId, this.#root)
-    return [
-      {
-        type: EventType.RUN_STARTED,
-        threadId,
-        runId,
-        protocolVersion: PROTOCOL_VERSION,
-        ...(parentRunId !== undefined && { parentRunId }),
-      },
-      { type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot },
-    ]
+    const parent = parentRunId !== undefined && { parentRunId }
+    out.push({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
+    out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
   }
 
   /** Events of a nested run without a view of its own belong to the root run. */
   #viewOf({ runId }: EventStamp): RunView | undefined {
-    if (this.#view?.runId !== runId) this.#view = this.#views.get(runId) ?? this.#root
-    return this.#view
+    return this.#views.get(runId) ?? this.#root
   }
 
   #end(event: EventOf<'run-end'>, view: RunView, out: AgUiEvent[]): void {

@@ -13,8 +13,6 @@ import { FILE_ACTIVITY, fileContent, fileId } from './to-ag-ui-messages.ts'
 type DeltaEvent = Extract<AgentEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>
 type MessageEvent = Extract<AgentEvent, { type: `${'message' | 'tool-call' | 'tool'}-${'start' | 'end'}` }>
 
-const NOTHING: readonly AgUiEvent[] = []
-
 /** Translates messages and calls. Contract: streamed content is not repeated; content that changed later is corrected by a snapshot. */
 export class MessageTranslator {
   readonly #conversation: Conversation
@@ -33,22 +31,19 @@ export class MessageTranslator {
     return this.#calls.get(id)
   }
 
-  /** Translates a piece of text, of reasoning or of arguments. */
-  delta(event: DeltaEvent, view: RunView): readonly AgUiEvent[] {
+  /** Writes a piece of text, of reasoning or of arguments. */
+  writeDelta(event: DeltaEvent, view: RunView, out: AgUiEvent[]): void {
     const { delta, type } = event
-    if (typeof delta !== 'string' || delta === '') return NOTHING
-    if (type === 'tool-call-delta') return this.#calls.get(view.prefix + event.callId)?.add(delta) ?? NOTHING
-    const { messageId } = event
-    const known = view.messages.get(messageId)
-    if (known?.ended) return NOTHING
-    if (known) return type === 'text-delta' ? known.addText(delta) : known.addReasoning(delta)
-    const out: AgUiEvent[] = []
-    const shown = this.#open(messageId, event.agentName, view, out)
-    const added = type === 'text-delta' ? shown.addText(delta) : shown.addReasoning(delta)
-    return out.length === 0 ? added : [...out, ...added]
+    if (typeof delta !== 'string' || delta === '') return
+    if (type === 'tool-call-delta') return void this.#calls.get(view.prefix + event.callId)?.add(delta, out)
+    const { messageId, agentName } = event
+    const shown = view.messages.get(messageId) ?? this.#open(messageId, agentName, view, out)
+    if (shown.ended) return
+    if (type === 'text-delta') shown.addText(delta, out)
+    else shown.addReasoning(delta, out)
   }
 
-  translate(event: MessageEvent, view: RunView, out: AgUiEvent[]): void {
+  write(event: MessageEvent, view: RunView, out: AgUiEvent[]): void {
     switch (event.type) {
       case 'message-start':
         this.#correct(out)

@@ -34,24 +34,21 @@ export class ShownMessage {
     return this.#text !== '' || this.#reasoning.size > 0 || this.calls.size > 0
   }
 
-  /** Contract: hot path; while the text is open it allocates one event and its array. */
-  addText(delta: string): readonly AgUiEvent[] {
+  addText(delta: string, out: AgUiEvent[]): void {
+    if (delta === '') return
     const { id: messageId, owner } = this
     if (!this.#writing) {
-      const out: AgUiEvent[] = []
-      this.#write(delta, out)
-      return out
+      this.#writing = true
+      this.pause(out)
+      const name = this.#agentName
+      out.push(tagged({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name }, owner))
     }
     this.#text += delta
-    return owner === undefined
-      ? [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }]
-      : [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta, subagentRunId: owner }]
+    out.push(tagged({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }, owner))
   }
 
-  addReasoning(delta: string): readonly AgUiEvent[] {
-    const out: AgUiEvent[] = []
+  addReasoning(delta: string, out: AgUiEvent[]): void {
     this.#reasoning.add(delta, this.#text.length, out)
-    return out
   }
 
   /** Closes the open reasoning, which may be resumed. */
@@ -65,7 +62,7 @@ export class ShownMessage {
     const thoughts = segments.filter(({ text }) => text !== '')
     let agrees = this.#reasoning.completeAll(thoughts, false, this.#text.length, out)
     const text = textOf(content)
-    if (text.startsWith(this.#text)) this.#write(text.slice(this.#text.length), out)
+    if (text.startsWith(this.#text)) this.addText(text.slice(this.#text.length), out)
     else agrees = false
     this.#text = text
     agrees = this.#reasoning.completeAll(thoughts, true, this.#text.length, out) && agrees
@@ -105,18 +102,5 @@ export class ShownMessage {
       ...(this.#text === '' && this.calls.size === 0 ? [] : [message]),
       ...thoughts.filter(({ afterText }) => afterText).map(({ message }) => message),
     ]
-  }
-
-  #write(delta: string, out: AgUiEvent[]): void {
-    if (delta === '') return
-    const { id: messageId, owner } = this
-    if (!this.#writing) {
-      this.#writing = true
-      this.pause(out)
-      const name = this.#agentName
-      out.push(tagged({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name }, owner))
-    }
-    this.#text += delta
-    out.push(tagged({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }, owner))
   }
 }
