@@ -17,9 +17,7 @@ export function checkClientState(state: unknown, bytes: number): void {
   }
   const broken = notJson(state)
   if (broken !== undefined) throw invalidInput(`state${broken}`, 'expected JSON')
-  const text = JSON.stringify(state)
-  // A character is one to three bytes, so most states need no counting.
-  const size = text.length * 3 <= bytes ? 0 : new TextEncoder().encode(text).byteLength
+  const size = new TextEncoder().encode(JSON.stringify(state)).byteLength
   if (size > bytes) throw invalidInput('state', `expected at most ${bytes} bytes, got ${size}`)
 }
 
