@@ -21,7 +21,7 @@ export function toolLifecycle(options: ToolLifecycleOptions): Callback {
   const { messages } = options
   const recorder = messages?.[RECORDER]
   checkOption(recorder !== undefined, 'toolLifecycle', 'messages must be a messageLifecycle()', messages)
-  const calls = new CallRecords(recorder.runs, recorder.queue, recorder.now)
+  const calls = new CallRecords(recorder.runs, recorder.now)
   const hooks: Pick<Callback, 'run' | 'agent' | 'tool'> = {
     run: { onStart: (info, input) => calls.runStart(info, input) },
     agent: { onStart: (info, input) => calls.agentStart(info, input) },

@@ -48,15 +48,15 @@ export function seenBy(
   return shorter ? rewritten.filter((message) => message !== undefined) : (rewritten as readonly Message[])
 }
 
-type Said = AssistantMessage | ToolMessage
+type AgentMessage = AssistantMessage | ToolMessage
 
 /** Leaves an agent's own messages as they are; those of others become context. */
-function seenAs(said: Said, who: string | undefined, agentName: string): Message | undefined {
+function seenAs(said: AgentMessage, who: string | undefined, agentName: string): Message | undefined {
   return who === undefined || who === agentName ? said : context(said, who)
 }
 
 /** Finds the agent whose call a result from outside belongs to. */
-function callerOf(result: Said, messages: readonly Message[], before: number): string | undefined {
+function callerOf(result: AgentMessage, messages: readonly Message[], before: number): string | undefined {
   if (result.role !== 'tool') return undefined
   const { callId } = result
   for (let i = before - 1; i >= 0; i--) {
@@ -66,7 +66,7 @@ function callerOf(result: Said, messages: readonly Message[], before: number): s
   return undefined
 }
 
-function context(said: Said, who: string): Message | undefined {
+function context(said: AgentMessage, who: string): Message | undefined {
   const text = said.role === 'assistant' ? spoken(said, who) : returned(said, who)
   const files = filesOf(said.content)
   if (text === '' && files.length === 0) return undefined
@@ -96,7 +96,7 @@ function filesOf(content: Content): readonly FilePart[] {
 const NONE: readonly FilePart[] = []
 
 /** Removes the transfers from a message; gives `undefined` if nothing else is left. */
-function withoutTransfers(message: Said): Said | undefined {
+function withoutTransfers(message: AgentMessage): AgentMessage | undefined {
   if (message.role === 'tool') return message.name === TRANSFER_TOOL ? undefined : message
   const { toolCalls } = message
   if (!toolCalls?.some(({ name }) => name === TRANSFER_TOOL)) return message

@@ -16,7 +16,10 @@ export const CLOSING: ReadonlySet<AgentEvent['type']> = new Set([
   'run-end',
 ])
 
-/** Whether and why a run was aborted. Contract: the first abort counts; the signal is created on first use. */
+/**
+ * Whether and why a run was aborted. Contract: the first abort counts; the signal is created on first use.
+ * Creating it for every run made a short run 6 % slower (`pnpm bench "one short run"`, awaited: 2.35 instead of 2.21 µs).
+ */
 export class AbortState {
   readonly #clock: Clock
   readonly #graceMs: number

@@ -56,7 +56,7 @@ describe('an agent that observes itself', () => {
     expect(events.slice(1, -1)).toStrictEqual([{ type: 'state-delta', ...stamp, set: { last: true }, removed: [] }])
   })
 
-  test('speaks in a nested run under its own name and id, and has no part in the call around it', async () => {
+  test('writes events in a nested run under its own name and id, and has no part in the call around it', async () => {
     const actions: unknown[] = []
     const inner: Agent = {
       ...quiet('inner', async (ctx) => {
