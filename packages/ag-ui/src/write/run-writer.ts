@@ -16,7 +16,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * Makes a writer for one run, for agents that write AG-UI events themselves; those of `eventTranslator` need none.
  * @example
  * const writer = runWriter()
- * for await (const event of eventsOfMyAgent) send(writer.write(event))
+ * for await (const event of agUiAgent.run(input)) send(writer.write(event))
  * send(writer.end())
  */
 export function runWriter(options: RunWriterOptions = {}): RunWriter {
