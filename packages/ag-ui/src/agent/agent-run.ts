@@ -81,7 +81,8 @@ export class AgentRun {
     this.#phase = 'setup'
     const owner = given ?? (await ownerOf(settings, input))
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
-    const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now(), signal)
+    const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now())
+    using _caller = signal && signal !== execution.signal ? execution.stopWith(signal) : undefined
     this.#execution = execution
     try {
       if (this.#left) throw this.#left

@@ -3,6 +3,7 @@ import { type CancelRequest, say } from '@troupe/kernel'
 import { expect, test } from 'vitest'
 import { ANN, agentOf, calm, echo, request, stage, stuck, user } from '../agent/agent.fixture.ts'
 import { smallRunner } from '../agent/small-runner.fixture.ts'
+import type { ServedAgent } from '../run/served-agent.ts'
 import { agUiHandler } from './ag-ui-handler.ts'
 import { framesOf, get, post } from './http.fixture.ts'
 
@@ -75,4 +76,20 @@ test('a run of another process is cancelled through the Runner', async () => {
   expect(await agent.cancel(ANN, 'r1')).toBe(true)
   expect(await agent.cancel({ ...ANN, threadId: 't2' })).toBe(false)
   expect(asked).toEqual([{ mode: 'now', runId: 'r1' }, { mode: 'now' }])
+})
+
+test('an agent around an AgUiAgent can stop its runs with a signal of its own', async () => {
+  const { agent, store, clock } = stage(stuck)
+  const controller = new AbortController()
+  const around: ServedAgent = {
+    run: (input, options) => agent.run(input, { ...options, signal: controller.signal }),
+    cancel: (ref, runId) => agent.cancel(ref, runId),
+  }
+  const handler = agUiHandler({ agent: around, store, owner, clock })
+  const response = await handler(post(request({ runId: 'r1', protocolVersion: '1.0', messages: [user('a')] })))
+  controller.abort()
+  await calm()
+  clock.advance(2_000)
+  expect((await framesOf(response)).at(-1)?.event).toMatchObject({ outcome: { type: 'cancelled' } })
+  expect([agent.activeExecutions, clock.pending]).toEqual([0, 0])
 })

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
@@ -77,8 +78,19 @@ describe('the runs of this process', () => {
   })
 
   test('keep the first reason to stop', () => {
-    const execution = new ExecutionState(ref, 'r1', 0, AbortSignal.abort('caller'))
+    const execution = new ExecutionState(ref, 'r1', 0)
+    using _ = execution.stopWith(AbortSignal.abort('caller'))
     execution.stop(new KernelError('TOOL_TIMEOUT', 'tool: too slow'))
     expect(execution.signal.reason).toBe('caller')
+  })
+
+  test('stop with the signal of their caller until that is disposed, which leaves no listener', () => {
+    const [first, second] = [new ExecutionState(ref, 'r1', 0), new ExecutionState(ref, 'r2', 0)]
+    const caller = new AbortController()
+    first.stopWith(caller.signal)[Symbol.dispose]()
+    expect(getEventListeners(caller.signal, 'abort')).toHaveLength(0)
+    second.stopWith(caller.signal)
+    caller.abort('enough')
+    expect([first.signal.aborted, second.signal.reason]).toEqual([false, 'enough'])
   })
 })
