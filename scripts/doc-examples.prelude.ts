@@ -1,5 +1,5 @@
 /** The names that the `@example`s of doc comments use without declaring them, with their real types. */
-import type { AgUiAgent, AgUiEvent, AgUiHandler, RunAgentInput, Translator } from '../packages/ag-ui/src/index.ts'
+import type { AgUiAgent, AgUiEvent, AgUiHandler, RunAgentInput } from '../packages/ag-ui/src/index.ts'
 import type {
   Agent,
   AgentAction,
@@ -83,7 +83,6 @@ export declare const callbacks: readonly Callback[]
 export declare const input: RunAgentInput
 export declare const agUiAgent: AgUiAgent
 export declare const handler: AgUiHandler
-export declare const translator: Translator
 
 // Values and functions of an app.
 export declare const agentName: string

@@ -1,3 +1,3 @@
-export { toNodeListener } from './http/node.ts'
-export type { AgUiServer, AgUiServerOptions } from './http/server.ts'
-export { agUiServer } from './http/server.ts'
+export type { AgUiServer, AgUiServerOptions } from './http/ag-ui-server.ts'
+export { agUiServer } from './http/ag-ui-server.ts'
+export { toNodeListener } from './http/to-node-listener.ts'

@@ -6,54 +6,52 @@ import { from, lastValueFrom, type Observable, toArray } from 'rxjs'
 import type { AgUiEvent, AgUiMessage } from './protocol.ts'
 import { eventTranslator, type TranslatorOptions } from './translate/event-translator.ts'
 import { gate } from './write/gate.ts'
-import { runWriter } from './write/run-writer.ts'
 import { strictVerifier } from './write/strict-verifier.ts'
 
-/** Everything that a client gets of a run, and what the writer did not let through. */
-export interface Wire {
-  readonly events: readonly AgUiEvent[]
-  readonly refused: readonly string[]
-}
-
-/** A client that follows a run. */
+/** A client that follows a run. Contract: fails at the first event that a correct stream never has. */
 export interface Follower {
   take(event: AgentEvent): void
-  end(): Wire
+  /** Everything that the client got. */
+  end(): readonly AgUiEvent[]
 }
 
-/** Translates and writes events as they come. */
+/** Translates events as they come, and verifies each of them. */
 export function follower(options: Partial<TranslatorOptions> = {}): Follower {
-  const refused: string[] = []
-  const lines: string[] = []
-  const writer = runWriter({ onRefused: (event, reason) => refused.push(`${event.type}: ${reason}`) })
+  const seen: AgUiEvent[] = []
   const translator = eventTranslator({ threadId: 't1', runId: 'r1', state: {}, ...options })
+  const verifier = strictVerifier({ messages: options.history ?? options.input?.messages ?? [] })
   const send = (events: readonly AgUiEvent[]) => {
-    for (const event of events) lines.push(JSON.stringify(event))
+    for (const event of events) {
+      const sent: AgUiEvent = JSON.parse(JSON.stringify(event))
+      seen.push(sent)
+      verifier.see(sent)
+    }
   }
   return {
-    take: (event) => send(writer.writeAll(translator.translate(event))),
+    take: (event) => send(translator.translate(event)),
     end() {
-      send(writer.end())
-      return { events: lines.map((line) => JSON.parse(line)), refused }
+      send(translator.end())
+      verifier.end()
+      return seen
     },
   }
 }
 
 /** The events of a run as a client gets them. */
-export function wireOf(events: readonly AgentEvent[], options: Partial<TranslatorOptions> = {}): Wire {
+export function wireOf(events: readonly AgentEvent[], options: Partial<TranslatorOptions> = {}): readonly AgUiEvent[] {
   const client = follower(options)
   for (const event of events) client.take(event)
   return client.end()
 }
 
-/** What the official client of 1.0 makes of a stream. Contract: rejects where the client does. */
+/** The events that the official client of 1.0 accepts. Contract: rejects if the client does. */
 export function official(events: readonly AgUiEvent[]): Promise<readonly AgUiEvent[]> {
   const source = from(events) as Observable<BaseEvent>
   const checked = source.pipe(enforceEvents(), transformChunks(), verifyEvents(), toArray())
   return lastValueFrom(checked) as Promise<unknown> as Promise<readonly AgUiEvent[]>
 }
 
-/** The same for a client of 0.0.59, which says no version and reads bytes. */
+/** The same for a client of 0.0.59, which names no version and reads bytes. */
 export function official0(events: readonly AgUiEvent[]): Promise<readonly unknown[]> {
   const body = events.map((event) => `data: ${JSON.stringify(gate(event, undefined))}\n\n`).join('')
   const headers = { 'content-type': 'text/event-stream' }
@@ -64,7 +62,7 @@ export function official0(events: readonly AgUiEvent[]): Promise<readonly unknow
   return lastValueFrom(checked)
 }
 
-/** Our own verdict. */
+/** The same for our own verifier. */
 export function strict(events: readonly AgUiEvent[], messages: readonly AgUiMessage[] = []): void {
   const verifier = strictVerifier({ messages })
   for (const event of events) verifier.see(event)

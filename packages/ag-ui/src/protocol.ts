@@ -1,4 +1,4 @@
-import type { AGUIEvent, Message } from '@ag-ui/core'
+import { type AGUIEvent, EventType, type Message, type RunErrorEvent } from '@ag-ui/core'
 import type { AgentEvent } from '@troupe/kernel'
 
 /** An event of the AG-UI protocol as the run log has it: canonical 1.0 JSON. */
@@ -8,9 +8,16 @@ export type AgUiMessage = Message
 
 export type { RunAgentInput } from '@ag-ui/core'
 
-/** Turns the events of one run into AG-UI events. Contract: synchronous; changes only its own state; never throws. */
+/** Whether an event is the last one of a run. */
+export function isTerminal(event: AgUiEvent): boolean {
+  return event.type === EventType.RUN_FINISHED || event.type === EventType.RUN_ERROR
+}
+
+/** Turns the events of one run into AG-UI events. Contract: synchronous; changes only its own state; never throws; clients accept the order of its events, whatever the run does. */
 export interface Translator {
   translate(event: AgentEvent): readonly AgUiEvent[]
+  /** Closes what is open and ends the run, unless it has ended. @default a RUN_ERROR */
+  end(error?: RunErrorEvent): readonly AgUiEvent[]
 }
 
 /** Keeps the event order that clients enforce. Contract: its output is legal for any input, and has one terminal. */

@@ -10,5 +10,6 @@ export function timedAgent(agent: ServedAgent, clock: Pick<Clock, 'now'>): Serve
     cancel: (ref, runId) => agent.cancel(ref, runId),
     hidden: (key) => agent.hidden?.(key) ?? false,
     ...(agent.sessions && { sessions: agent.sessions }),
+    ...(agent.executions && { executions: agent.executions }),
   }
 }

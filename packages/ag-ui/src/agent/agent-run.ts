@@ -9,124 +9,139 @@ import {
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
-import { got, pipe, sinkTo } from '@troupe/kernel/kit'
-import { parseRunAgentInput } from '../input/parse-run-input.ts'
+import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
+import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
 import type { AgUiEvent, Translator } from '../protocol.ts'
-import { pastHolds, runningIn } from '../session/thread-hold.ts'
+import { ExecutionState } from '../run/execution-state.ts'
+import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
+import type { AgUiRunOptions } from '../run/served-agent.ts'
+import { pastHolds, runningIn } from '../session/thread-holds.ts'
 import { eventTranslator } from '../translate/event-translator.ts'
 import { runError } from '../translate/run-error.ts'
-import { runWriter } from '../write/run-writer.ts'
-import type { AgUiAgentParts, AgUiRunOptions } from './ag-ui-agent.ts'
+import type { AgentSettings } from './agent-settings.ts'
 import { bareRun } from './bare-run.ts'
 import { clientError, type RunPhase } from './client-error.ts'
-import { ExecutionState, executionTimeout } from './execution-state.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
-import { changedState, foreignIds, planRun, type RunPlan, unknownCall } from './run-plan.ts'
+import { changedState, checkCalls, foreignIds, planRun, type RunPlan } from './run-plan.ts'
 import { startPlanned } from './start-planned.ts'
 import { storedMessages } from './stored-messages.ts'
 import { ToolLimit } from './tool-limit.ts'
 
-type Show = (events: readonly AgUiEvent[]) => void | Promise<void>
-type PlanOf<Kind extends RunPlan['kind']> = Extract<RunPlan, { kind: Kind }>
-
 /** One request on its way through an AgUiAgent. */
 export class AgentRun {
-  readonly #parts: AgUiAgentParts
+  readonly #settings: AgentSettings
+  readonly #executions: Executions
   readonly #value: unknown
   readonly #options: AgUiRunOptions
   #phase: RunPhase = 'input'
   #execution: ExecutionState | undefined
+  #translator: Translator | undefined
+  #producing: Promise<void> | undefined
   #left: KernelError | undefined
 
-  constructor(parts: AgUiAgentParts, value: unknown, options: AgUiRunOptions) {
-    this.#parts = parts
+  constructor(settings: AgentSettings, executions: Executions, value: unknown, options: AgUiRunOptions) {
+    this.#settings = settings
+    this.#executions = executions
     this.#value = value
     this.#options = options
   }
 
-  /** Stops the run because its reader has left. */
-  leave(): void {
+  /** Stops the run because its reader has left, and waits for its end. */
+  async leave(): Promise<void> {
     this.#left = new KernelError('ABORTED', 'run: the reader has left')
     this.#execution?.stop(this.#left)
+    await this.#producing
   }
 
   /** Writes the events of the run. Contract: rejects only if the sink does. */
-  async produce(sink: Sink<AgUiEvent>): Promise<void> {
-    const writer = runWriter()
-    const ordered = new OrderedSink(sink)
-    const show: Show = (events) => ordered.write(writer.writeAll(events))
+  produce(sink: Sink<AgUiEvent>): Promise<void> {
+    this.#producing = this.#produce(sink)
+    return this.#producing
+  }
+
+  async #produce(sink: Sink<AgUiEvent>): Promise<void> {
+    const out = new OrderedSink(sink)
     try {
-      await this.#serve(sink, show)
-      await ordered.write(writer.end())
+      await this.#serve(sink, out)
+      await out.write(this.#translator?.end() ?? [])
     } catch (cause) {
       if (sink.closed) return
       const error = KernelError.from(cause)
       const more = { ...this.#requestId, ...holderOf(error), retryable: error.retryable }
-      await ordered.write(writer.end(runError(this.#toClientError(error), more)))
+      const terminal = runError(this.#toClientError(error), more)
+      await out.write(this.#translator?.end(terminal) ?? [terminal])
     }
   }
 
-  async #serve(sink: Sink<AgUiEvent>, show: Show): Promise<void> {
-    const { clock, executions, executionTimeoutMs, options } = this.#parts
-    const input = parseRunAgentInput(this.#value, options.limits)
+  async #serve(sink: Sink<AgUiEvent>, out: OrderedSink): Promise<void> {
+    const settings = this.#settings
+    const { signal, owner: given, execution: entry } = this.#options
+    const input = parseRunAgentInput(this.#value, settings.limits)
     this.#phase = 'setup'
-    const owner = this.#options.owner ?? (await ownerOf(options, input))
+    const owner = given ?? (await ownerOf(settings, input))
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
-    const execution = new ExecutionState(ref, input.runId, clock, this.#options.signal)
+    const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now())
+    using _caller = signal && signal !== execution.signal ? execution.stopWith(signal) : undefined
     this.#execution = execution
     try {
       if (this.#left) throw this.#left
-      executions.enter(execution)
-      execution.limit('run', executionTimeoutMs, () => executionTimeout(executionTimeoutMs))
-      await this.#execute(input, execution, sink, show)
+      this.#executions.enter(execution)
+      await this.#execute(input, ref, execution, sink, out)
     } finally {
-      execution[Symbol.dispose]()
-      executions.leave(execution)
+      if (!entry) execution.end()
     }
   }
 
-  async #execute(input: RunAgentInput, execution: ExecutionState, sink: Sink<AgUiEvent>, show: Show): Promise<void> {
-    const { ref } = execution
+  async #execute(
+    input: RunAgentInput,
+    ref: ThreadRef,
+    execution: ExecutionState,
+    sink: Sink<AgUiEvent>,
+    out: OrderedSink,
+  ): Promise<void> {
+    const { clock, executionTimeoutMs: limitMs = EXECUTION_MS, toolTimeoutMs } = this.#settings
+    const { signal } = execution
+    // From its start on, the Runner limits the time of the run.
+    const cancelTimer = clock.after(limitMs, () => execution.stop(executionTimeout(limitMs)))
+    using limit = new ToolLimit(clock, toolTimeoutMs, (reason) => execution.stop(reason))
     let name = ''
     try {
-      const runner = await execution.within(this.#runnerOf(input, ref))
+      const runner = await untilAborted(signal, this.#runnerOf(input, ref))
       name = runner.agent.name
-      const { thread, done } = await execution.within(this.#read(input, ref))
-      const plan = await execution.within(this.#plan(input, ref, thread, done))
+      const { thread, done } = await untilAborted(signal, this.#read(input, ref))
+      const plan = await untilAborted(signal, this.#plan(input, ref, thread, done))
       if (plan.kind === 'nothing') {
-        await execution.within(this.#markProcessed(plan, ref, thread))
+        await untilAborted(signal, this.#markProcessed(plan.processed, ref, thread))
         const state = thread?.state ?? stateOf(input)
-        await show(bareRun(this.#translator(input, state), input, name, thread))
+        await out.write(bareRun(this.#translatorFor(input, state), input, name, thread))
         return
       }
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
-      const start = await startPlanned(this.#parts, { input, plan, thread, runner, execution })
-      const onEvent = this.#onEvent(this.#translator(input, state), execution, show)
-      await pastHolds(this.#parts.clock, async () => {
+      const start = await startPlanned(this.#settings, { input, ref, plan, thread, runner, signal, limit })
+      const translator = this.#translatorFor(input, state)
+      cancelTimer()
+      await pastHolds(clock, async () => {
         const run = start()
-        await pipe(run.eventsWithoutThrowing(), sinkTo(sink, onEvent))
+        const onEvent = sinkTo<AgentEvent>(sink, (event) => {
+          this.#phase = 'run'
+          limit.see(event)
+          return out.write(translator.translate(event))
+        })
+        await pipe(run.eventsWithoutThrowing(), onEvent)
         // A run that never began has no events; awaiting it throws the reason.
         if (this.#phase !== 'run') await run
       })
     } catch (error) {
-      if (this.#phase === 'run' || !isCancelled(execution.signal)) throw error
-      await show(bareRun(this.#translator(input, stateOf(input)), input, name, undefined, true))
-    }
-  }
-
-  /** Makes the function that checks, translates and shows each event of the run. */
-  #onEvent(translator: Translator, execution: ExecutionState, show: Show): (event: AgentEvent) => void | Promise<void> {
-    const limit = new ToolLimit(execution, this.#parts.toolTimeoutMs)
-    return (event) => {
-      this.#phase = 'run'
-      limit.see(event)
-      return show(translator.translate(event))
+      if (this.#phase === 'run' || !isCancelled(signal)) throw error
+      await out.write(bareRun(this.#translatorFor(input, stateOf(input)), input, name, undefined, true))
+    } finally {
+      cancelTimer()
     }
   }
 
   async #runnerOf(input: RunAgentInput, owner: Owner): Promise<Runner> {
-    const { runner, resolveRunner } = this.#parts.options
+    const { runner, resolveRunner } = this.#settings
     // The constructor has checked that one of them is given.
     return (await resolveRunner?.(input, owner)) ?? (runner as Runner)
   }
@@ -135,7 +150,7 @@ export class AgentRun {
     input: RunAgentInput,
     ref: ThreadRef,
   ): Promise<{ readonly thread: Thread | undefined; readonly done: ReadonlySet<string> }> {
-    const { sessions } = this.#parts
+    const { sessions } = this.#settings
     const [thread, done] = await Promise.all([
       sessions.getSession(ref),
       sessions.getProcessedMessageIds(ref, foreignIds(input)),
@@ -149,39 +164,30 @@ export class AgentRun {
     thread: Thread | undefined,
     done: ReadonlySet<string>,
   ): Promise<RunPlan> {
-    const { clock, hidden, options } = this.#parts
-    const { toolResults = 'text', store } = options
+    const { clock, hidden, toolResults, store } = this.#settings
     const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
     this.#phase = 'input'
     const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults })
     this.#phase = 'setup'
-    if (plan.kind !== 'nothing' || plan.notOpen.length === 0) return plan
-    const callId = await unknownCall(store.threads, ref, plan.notOpen)
-    if (callId === undefined) return plan
-    throw new KernelError(
-      'TOOL_CALL_UNKNOWN',
-      `run: expected the result of a tool call of this thread, ${got(callId)}`,
-      {
-        details: { callId, open: thread?.openCalls.map((call) => call.callId) ?? [] },
-      },
-    )
+    if (plan.kind === 'nothing') await checkCalls(store.threads, ref, plan.notOpen, thread)
+    return plan
   }
 
   /** Marks the messages of a request that starts no run as processed. */
-  async #markProcessed({ processed }: PlanOf<'nothing'>, ref: ThreadRef, thread: Thread | undefined): Promise<void> {
+  async #markProcessed(processed: readonly string[], ref: ThreadRef, thread: Thread | undefined): Promise<void> {
     if (!thread || processed.length === 0) return
     try {
-      await this.#parts.sessions.markMessagesProcessed(ref, processed)
+      await this.#settings.sessions.markMessagesProcessed(ref, processed)
     } catch (error) {
       // The next request brings them again.
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
     }
   }
 
-  #translator(input: RunAgentInput, state: JsonObject): Translator {
-    const { hidden, report } = this.#parts
+  #translatorFor(input: RunAgentInput, state: JsonObject): Translator {
+    const { hidden, report } = this.#settings
     const { threadId, runId, parentRunId } = input
-    return eventTranslator({
+    this.#translator = eventTranslator({
       threadId,
       runId,
       ...(parentRunId !== undefined && { parentRunId }),
@@ -193,13 +199,14 @@ export class AgentRun {
       ...this.#requestId,
       report: (error) => report(error, this.#requestId),
     })
+    return this.#translator
   }
 
   /** Turns an error into the one that the client gets; reports errors of a run, and those whose text is withheld. */
   #toClientError(error: KernelError): { readonly code: string; readonly message: string } {
     const shown = clientError(error, this.#phase)
-    if (KernelError.is(shown)) this.#parts.report(shown, this.#requestId)
-    else if (this.#phase === 'run') this.#parts.report(error, this.#requestId)
+    if (KernelError.is(shown)) this.#settings.report(shown, this.#requestId)
+    else if (this.#phase === 'run') this.#settings.report(error, this.#requestId)
     return { code: shown.code, message: shown.message }
   }
 

@@ -3,8 +3,10 @@ import { type Agent, type KernelError, type Store, say, type ThreadRef } from '@
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import type { AgUiEvent } from '../protocol.ts'
+import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { strictVerifier } from '../verify.ts'
-import { AgUiAgent, type AgUiAgentOptions, type AgUiRunOptions } from './ag-ui-agent.ts'
+import { AgUiAgent } from './ag-ui-agent.ts'
+import type { AgUiAgentOptions } from './agent-settings.ts'
 import { smallRunner } from './small-runner.fixture.ts'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't1' }
@@ -17,7 +19,7 @@ export function agentOf(run: Agent['run'], name: string = 'desk'): Agent {
 /** Repeats the last message. */
 export const echo: Agent = agentOf(({ messages }, ctx) => say(ctx, `heard ${String(messages.at(-1)?.content)}`))
 
-/** Says a word, then nothing more until it is stopped. */
+/** Writes one message, then waits until it is stopped. */
 export const stuck: Agent = agentOf(async function* (_, ctx) {
   yield* say(ctx, 'wait')
   await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
@@ -63,7 +65,7 @@ export function stage(given: Agent = echo, options: Partial<AgUiAgentOptions> = 
 
 let requests = 0
 
-/** A request with what is always there. */
+/** A request with the required fields. */
 export function request(input: Partial<RunAgentInput>): RunAgentInput {
   return { threadId: 't1', runId: `run-${++requests}`, messages: [], tools: [], context: [], ...input }
 }
@@ -72,7 +74,7 @@ export function user(content: string, id: string = `u-${content}`): RunAgentInpu
   return { id, role: 'user', content }
 }
 
-/** Reads a stream to its end. Contract: fails for what no correct stream shows. */
+/** Reads a stream to its end. Contract: fails at the first event that a correct stream never has. */
 export async function collect(source: AsyncIterable<AgUiEvent>): Promise<AgUiEvent[]> {
   const verifier = strictVerifier()
   const events: AgUiEvent[] = []
@@ -99,7 +101,7 @@ export function endOf(events: readonly AgUiEvent[]): string | undefined {
   return last?.type === EventType.RUN_FINISHED ? last.outcome?.type : undefined
 }
 
-/** Lets everything happen that needs no time. */
+/** Waits until everything has happened that needs no time. */
 export async function calm(): Promise<void> {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -2,7 +2,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { Outcome, Thread } from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import type { AgUiEvent, Translator } from '../protocol.ts'
-import { openInterrupts } from './resume-answers.ts'
+import { openInterrupts } from './answers-of.ts'
 
 /** The start and finish of a run that does nothing. It repeats the open calls and questions, or a client would take them for answered. */
 export function bareRun(

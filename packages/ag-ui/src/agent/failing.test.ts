@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import { type Agent, KernelError, say } from '@troupe/kernel'
+import { type Agent, KernelError, type RunContext, say } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BAD_INPUTS } from '../input/bad-input.fixture.ts'
@@ -24,8 +24,8 @@ const broken: Agent = agentOf(async function* (_, ctx) {
   throw new Error(SECRET)
 })
 
-describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
-  test('of the run is BACKGROUND_EXECUTION_ERROR, with what was said before it', async () => {
+describe('错误处理: every failure ends in one RUN_ERROR', () => {
+  test('a failure of the run is BACKGROUND_EXECUTION_ERROR, after the messages before it', async () => {
     const { serve, reports } = stage(broken)
     const events = await serve({ messages: [user('a')] }, { requestId: 'q-7' })
     expect(textIn(events)).toBe('so far')
@@ -50,7 +50,7 @@ describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
       },
     ],
   ]
-  test.each(outside)('in %s is AGENT_ERROR', async (_, options) => {
+  test.each(outside)('a failure in %s is AGENT_ERROR', async (_, options) => {
     const { serve, agent, reports } = stage(echo, options)
     const events = await serve({ messages: [user('a')] })
     expect(endOf(events)).toBe('AGENT_ERROR')
@@ -59,7 +59,7 @@ describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
     expect(agent.activeExecutions).toBe(0)
   })
 
-  test('in the store is AGENT_ERROR too, at every step', async () => {
+  test('a failure of the store is AGENT_ERROR at every step', async () => {
     for (const method of ['get', 'processed', 'open', 'commit', 'messages'] as const) {
       const { serve, agent, store } = stage()
       Object.assign(store.threads, { [method]: () => Promise.reject(new Error(SECRET)) })
@@ -70,13 +70,16 @@ describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
     }
   })
 
-  test.each([undefined, null, 'x', [], { threadId: 1 }])('in the request (%j) is VALIDATION_FAILED', async (input) => {
-    const events = await collect(stage().agent.run(input))
-    expect(types(events)).toEqual([EventType.RUN_ERROR])
-    expect(endOf(events)).toBe('VALIDATION_FAILED')
-  })
+  test.each([undefined, null, 'x', [], { threadId: 1 }])(
+    'an invalid request (%j) is VALIDATION_FAILED',
+    async (input) => {
+      const events = await collect(stage().agent.run(input))
+      expect(types(events)).toEqual([EventType.RUN_ERROR])
+      expect(endOf(events)).toBe('VALIDATION_FAILED')
+    },
+  )
 
-  test('2,000 bad requests: a correct stream each, and never our fault', async () => {
+  test('2,000 invalid requests get a correct stream each and are never reported as our errors', async () => {
     const { agent, reports, clock } = stage(echo, { toolResults: 'json' })
     let refused = 0
     let served = 0
@@ -113,7 +116,7 @@ describe('错误处理: what goes wrong ends in one RUN_ERROR', () => {
     expect(JSON.stringify(events)).not.toContain(SECRET)
   })
 
-  test('the thread can be used right after it', async () => {
+  test('the thread can be used right after a failure', async () => {
     const { serve, other } = stage(broken)
     await serve({ messages: [user('a')] })
     expect(endOf(await collect(other().run(request({ messages: [user('b')] }))))).toBe('BACKGROUND_EXECUTION_ERROR')
@@ -137,7 +140,7 @@ describe('执行超时: a run that takes too long', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('is stopped although it has no reader, and the store does not answer', async () => {
+  test('is stopped while it is set up and the store does not answer', async () => {
     const { agent, clock, store } = stage(echo, { executionTimeoutMs: 1_000 })
     store.threads.get = () => new Promise(() => {})
     const served = collect(agent.run(request({ messages: [user('a')] })))
@@ -146,7 +149,7 @@ describe('执行超时: a run that takes too long', () => {
     expect(endOf(await served)).toBe('EXECUTION_TIMEOUT')
   })
 
-  test('aborts the work itself', async () => {
+  test('is aborted by its Runner', async () => {
     let reason: unknown
     const watching = agentOf(async function* (_, ctx) {
       yield* say(ctx, 'wait')
@@ -160,11 +163,12 @@ describe('执行超时: a run that takes too long', () => {
     await calm()
     clock.advance(2_000)
     await served
-    expect(reason).toMatchObject({ code: 'EXECUTION_TIMEOUT' })
+    expect(reason).toMatchObject({ code: 'TIMEOUT' })
   })
 })
 
 describe('工具调用超时: a tool that takes too long', () => {
+  const inside = ({ runId }: RunContext) => ({ runId: `${runId}/tool:0:0`, parentRunId: runId, parentCallId: 'c1' })
   const tool = (name: string, { nested = false, own = false } = {}) =>
     agentOf(async function* ({ additions }, ctx) {
       const call = { id: 'c1', name, arguments: '{}' }
@@ -187,7 +191,7 @@ describe('工具调用超时: a tool that takes too long', () => {
           ctx.clock.after(200_000, resolve)
         })
         ctx.throwIfAborted()
-        if (nested) yield { type: 'custom', name: 'alive', data: i, runId: `${ctx.runId}/tool:0:0`, parentCallId: 'c1' }
+        if (nested) yield { type: 'custom', name: 'alive', data: i, ...inside(ctx) }
       }
       yield { type: 'tool-end', callId: 'c1', messageId: 'm2', name, status: 'complete', content: 'done' }
     })
@@ -208,23 +212,23 @@ describe('工具调用超时: a tool that takes too long', () => {
     expect(await passing(tool('slow'))).toBe('TOOL_TIMEOUT')
   })
 
-  test('but not one in which agents are at work', async () => {
+  test('a tool in which agents work has no limit', async () => {
     expect(await passing(tool('ask_agent', { nested: true }))).toBe('success')
   })
 
-  test('and not one of the client, which does not run here', async () => {
+  test('a tool of the client, which does not run here, has no limit', async () => {
     expect(await passing(tool('pick'), ['pick'])).toBe('success')
   })
 
-  test('but one of the server whose name a client has given to a tool too', async () => {
+  test('a tool of the server keeps its limit if a client lists a tool of that name', async () => {
     expect(await passing(tool('pick', { own: true }), ['pick'])).toBe('TOOL_TIMEOUT')
   })
 })
 
-describe('并发限制: so many at a time', () => {
+describe('并发限制: concurrent runs', () => {
   const inThread = (threadId: string) => request({ threadId, messages: [user('a')] })
 
-  test('ten by default, and one more is EXECUTION_LIMIT', async () => {
+  test('are ten by default, and one more is EXECUTION_LIMIT', async () => {
     const { agent, serve, clock } = stage(stuck)
     const running = Array.from({ length: 10 }, (_, i) => collect(agent.run(inThread(`t${i}`))))
     await calm()
@@ -248,7 +252,7 @@ describe('并发限制: so many at a time', () => {
     await next
   })
 
-  test('a place is free again when its reader leaves, and the run is over', async () => {
+  test('do not count a run whose reader has left', async () => {
     const { agent, clock, store } = stage(stuck, { maxConcurrentExecutions: 1 })
     for (let i = 0; i < 3; i++) {
       const leaving = (async () => {
@@ -264,7 +268,7 @@ describe('并发限制: so many at a time', () => {
     }
   })
 
-  test('one whose time is over loses its place to the next, although its reader does nothing', async () => {
+  test('do not count a run that has exceeded its time, although its reader does nothing', async () => {
     const { agent, clock } = stage(echo, { maxConcurrentExecutions: 1, executionTimeoutMs: 1_000 })
     const idle = agent.run(inThread('idle'))[Symbol.asyncIterator]()
     await idle.next()
@@ -291,7 +295,7 @@ describe('a cancel', () => {
     expect(endOf(await collect(other().run(request({ messages: [] }))))).toBe('success')
   })
 
-  test('by the signal does the same, before the run and in it', async () => {
+  test('by the signal does the same, before the run and during it', async () => {
     const { serve, clock } = stage(stuck)
     const before = await serve({ messages: [user('a')] }, { signal: AbortSignal.abort() })
     expect([types(before)[0], endOf(before)]).toEqual([EventType.RUN_STARTED, 'cancelled'])

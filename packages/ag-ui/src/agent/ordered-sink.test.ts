@@ -6,8 +6,8 @@ import { OrderedSink } from './ordered-sink.ts'
 const event = (name: string) => ({ type: EventType.CUSTOM, name, value: null }) as BaseEvent as unknown as AgUiEvent
 const nameOf = (given: AgUiEvent) => (given.type === EventType.CUSTOM ? given.name : given.type)
 
-describe('events of those who run side by side', () => {
-  test('come one by one, each batch as a whole, in the order they came', async () => {
+describe('events of parallel writers', () => {
+  test('are written one by one, each batch as a whole, in order', async () => {
     const log: string[] = []
     const sink = new OrderedSink({
       write(given) {
@@ -32,7 +32,7 @@ describe('events of those who run side by side', () => {
     expect(log).toEqual(['a', 'b'])
   })
 
-  test('fail together with the one that failed', async () => {
+  test('fail after a write that failed', async () => {
     const sink = new OrderedSink({ write: () => Promise.reject(new Error('gone')) })
     const both = [sink.write([event('a')]), sink.write([event('b')])]
     await expect(both[0]).rejects.toThrow('gone')

@@ -1,7 +1,7 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import { KernelError, type Owner } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
-import type { AgUiAgentOptions } from './ag-ui-agent.ts'
+import type { AgUiAgentOptions } from './agent-settings.ts'
 
 /** The owner of a request, from the options of an embedded agent. Contract: throws `CONFIG_INVALID` if app or user is missing. */
 export async function ownerOf(options: AgUiAgentOptions, input: RunAgentInput): Promise<Owner> {

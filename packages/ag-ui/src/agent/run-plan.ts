@@ -1,24 +1,26 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import type {
-  Additions,
-  Answers,
-  JsonObject,
-  Message,
-  RunInput,
-  Thread,
-  ThreadCommit,
-  ThreadRef,
-  ThreadStore,
-  ToolMessage,
-  ToolMeta,
+import {
+  type Additions,
+  type Answers,
+  type JsonObject,
+  KernelError,
+  type Message,
+  type RunInput,
+  type Thread,
+  type ThreadCommit,
+  type ThreadRef,
+  type ThreadStore,
+  type ToolMessage,
+  type ToolMeta,
 } from '@troupe/kernel'
+import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
 import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
 import { addedInstruction } from '../input/added-instruction.ts'
-import { type StateChange, stateChange } from '../input/client-state.ts'
-import { type NewMessages, sortMessages } from '../input/sort-messages.ts'
+import { sortMessages } from '../input/sort-messages.ts'
+import { stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
-import { answerMark, answersOf, openInterrupts, takenAnswers } from './resume-answers.ts'
+import { answerMark, answersOf, openInterrupts, takenAnswers } from './answers-of.ts'
 
 /** The plan for a request. */
 export type RunPlan =
@@ -31,13 +33,13 @@ export type RunPlan =
       readonly additions: Additions
       /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
-      readonly change: StateChange | undefined
+      readonly change: RunInput['state']
       /** Processed once the answers are taken; user messages stay new, because they do not answer a question. */
       readonly processed: readonly string[]
     }
 
 /** The facts that a plan is made from. */
-export interface PlanParts {
+interface Facts {
   readonly input: RunAgentInput
   readonly thread: Thread | undefined
   /** Which of `foreignIds(input)` are done. */
@@ -55,11 +57,11 @@ export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly s
 }
 
 /** Decides what to do with a request. Contract: changes nothing; throws coded errors about the request. */
-export function planRun({ input, thread, done, stored, now, hidden, toolResults }: PlanParts): RunPlan {
+export function planRun({ input, thread, done, stored, now, hidden, toolResults }: Facts): RunPlan {
   const openCalls = thread?.openCalls ?? []
   const sorted = sortMessages(input, openCalls, { done, stored }, toolResults)
   const change = stateChange(input, thread?.state ?? {}, hidden)
-  const additions = additionsOf(input, stillOpen(openCalls, sorted))
+  const additions = additionsOf(input, stillOpen(openCalls, sorted.results))
   const { resume = [] } = input
   const answers =
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
@@ -78,7 +80,7 @@ function union(a: ReadonlySet<string>, b: readonly string[]): ReadonlySet<string
   return b.length === 0 ? a : new Set([...a, ...b])
 }
 
-function stillOpen(openCalls: Thread['openCalls'], { results }: NewMessages): Thread['openCalls'] {
+function stillOpen(openCalls: Thread['openCalls'], results: readonly ToolMessage[]): Thread['openCalls'] {
   return openCalls.filter(({ callId }) => !results.some((result) => result.callId === callId))
 }
 
@@ -94,7 +96,7 @@ function additionsOf(input: RunAgentInput, waiting: Thread['openCalls']): Additi
 }
 
 /** The state that a run begins with. */
-export function changedState(state: JsonObject, change: StateChange | RunInput['state']): JsonObject {
+export function changedState(state: JsonObject, change: RunInput['state']): JsonObject {
   const changed = { ...state, ...change?.set }
   for (const key of change?.removed ?? []) delete changed[key]
   return changed
@@ -114,21 +116,23 @@ export function resultsCommit(results: readonly ToolMessage[]): (thread: Thread)
 
 const PAGE = 200
 
-/** Finds the first of these calls that the thread never made. */
-export async function unknownCall(
+/** Checks that the thread made these calls, which are no longer open. Contract: throws `TOOL_CALL_UNKNOWN` for the first that it never made. */
+export async function checkCalls(
   threads: ThreadStore,
   ref: ThreadRef,
   callIds: readonly string[],
-): Promise<string | undefined> {
-  const wanted = new Set(callIds)
-  for (let after: number | undefined; wanted.size > 0; ) {
-    const page = await threads.messages(ref, { newestFirst: true, limit: PAGE, ...(after !== undefined && { after }) })
+  thread: Thread | undefined,
+): Promise<void> {
+  if (callIds.length === 0) return
+  const unknown = new Set(callIds)
+  for await (const page of pages(PAGE, (query) => threads.messages(ref, { newestFirst: true, ...query }))) {
     for (const { message } of page) {
-      if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) wanted.delete(id)
+      if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) unknown.delete(id)
     }
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) break
-    after = last.seq
+    if (unknown.size === 0) return
   }
-  return callIds.find((callId) => wanted.has(callId))
+  const [callId] = unknown
+  const open = thread?.openCalls.map((call) => call.callId) ?? []
+  const message = `run: expected the result of a tool call of this thread, ${got(callId)}`
+  throw new KernelError('TOOL_CALL_UNKNOWN', message, { details: { callId: callId as string, open } })
 }

@@ -1,5 +1,6 @@
 import {
   type Agent,
+  type AgentEvent,
   type AgentInput,
   type Answers,
   type Checkpoint,
@@ -29,7 +30,15 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
     const ref = session as ThreadRef
     let token = 0
     let thread: Thread | undefined
-    const settings = { ...request, runId, session: ref, clock, canInterrupt: true, report: () => {} }
+    const settings = {
+      timeoutMs: 600_000,
+      ...request,
+      runId,
+      session: ref,
+      clock,
+      canInterrupt: true,
+      report: () => {},
+    }
     return startRun(agent, intent, settings, {
       async open() {
         token = (await store.leases.acquire(ref, { runId, ttlMs: 30_000 })).token
@@ -48,20 +57,17 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
         stream(async (sink) => {
           const stored = await store.threads.messages(ref, { limit: 1_000 })
           const history = stored.map(({ message }) => message)
-          const said: Message[] = [...intent.messages]
+          const added: Message[] = [...intent.messages]
           let checkpoint: Checkpoint | undefined
           try {
             for await (const event of run.agent(beginning(intent, history, thread))) {
               const message = messageOf(event)
-              if (message && event.runId === runId) said.push(message)
-              if (event.type === 'action' && event.action.type === 'interrupt') {
-                const { interrupts, state = null } = event.action
-                checkpoint = { format: 1, runId, agentName: agent.name, interrupts, state }
-              }
+              if (message && event.runId === runId) added.push(message)
+              checkpoint = checkpointOf(event, runId, agent) ?? checkpoint
               await sink.write(event)
             }
           } finally {
-            await store.threads.commit(ref, commitOf(ctx, intent, history, said, runId, checkpoint), token)
+            await store.threads.commit(ref, commitOf(ctx, intent, history, added, runId, checkpoint), token)
           }
         }),
     })
@@ -73,6 +79,12 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
       start({ messages: [], answers, ...(additions && { additions }), ...(options && { options }) }, request),
     cancel: (ref, request = {}) => store.leases.requestCancel(ref, request),
   }
+}
+
+function checkpointOf(event: AgentEvent, runId: string, { name }: Agent): Checkpoint | undefined {
+  if (event.type !== 'action' || event.action.type !== 'interrupt') return undefined
+  const { interrupts, state = null } = event.action
+  return { format: 1, runId, agentName: name, interrupts, state }
 }
 
 function refuse(thread: Thread | undefined, { messages, answers }: RunIntent): void {
@@ -103,16 +115,16 @@ function commitOf(
   ctx: RunContext,
   { processed, state }: RunIntent,
   history: readonly Message[],
-  said: readonly Message[],
+  added: readonly Message[],
   runId: string,
   checkpoint: Checkpoint | undefined,
 ): ThreadCommit {
   const keys = [...ctx.state.keys()].filter((key) => !key.startsWith('temp:'))
-  const open = unanswered([...history, ...said])
+  const open = unanswered([...history, ...added])
   return {
     set: Object.fromEntries(keys.map((key) => [key, ctx.state.get(key) ?? null])),
     ...(state?.removed && { removed: state.removed.filter((key) => !keys.includes(key)) }),
-    messages: said.map((message) => ({ runId, message })),
+    messages: added.map((message) => ({ runId, message })),
     openCalls: open.map(({ id: callId, name }) => ({ callId, name, agentName: ctx.agentName })),
     checkpoint: checkpoint ?? null,
     ...(processed && { processed }),

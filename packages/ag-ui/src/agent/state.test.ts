@@ -25,14 +25,14 @@ const snapshots = (events: readonly { type: string }[]) =>
   )
 
 describe('状态同步: from the client', () => {
-  test('its state is what the run begins with, and stays', async () => {
+  test('a run begins with its state and keeps it', async () => {
     const { serve, store } = stage(keeper)
     const events = await serve({ messages: [user('look')], state: { theme: 'dark', list: [1, 2] } })
     expect(found(events)).toEqual({ theme: 'dark', list: [1, 2] })
     expect((await store.threads.get(ANN))?.state).toEqual({ theme: 'dark', list: [1, 2] })
   })
 
-  test('a key that it has no more is removed', async () => {
+  test('a key that it no longer has is removed', async () => {
     const { serve, store } = stage(keeper)
     await serve({ messages: [user('one')], state: { a: 1, b: 2 } })
     expect(found(await serve({ messages: [user('two')], state: { b: 3 } }))).toEqual({ b: 3 })
@@ -48,7 +48,7 @@ describe('状态同步: from the client', () => {
     },
   )
 
-  test('temp: keys are there for one run, and are neither kept nor shown', async () => {
+  test('temp: keys exist for one run and are neither stored nor shown', async () => {
     const { serve, store } = stage(keeper)
     const events = await serve({ messages: [user('one')], state: { a: 1, 'temp:draft': 'x' } })
     expect(found(events)).toEqual({ a: 1, 'temp:draft': 'x' })
@@ -71,7 +71,7 @@ describe('状态同步: from the client', () => {
     expect((await store.threads.get(ANN))?.state).toEqual({ a: 2, _secret: '7' })
   })
 
-  test('of a request that is sent again does not undo what its run has done', async () => {
+  test('the state of a repeated request does not undo the changes of its run', async () => {
     const { serve, store } = stage(keeper)
     const request = { messages: [user('set a 2')], state: { a: 1 } }
     await serve(request)
@@ -79,7 +79,7 @@ describe('状态同步: from the client', () => {
     expect((await store.threads.get(ANN))?.state).toEqual({ a: '2' })
   })
 
-  test('is left to the client where the thread has none', async () => {
+  test('without a thread the client keeps its own state', async () => {
     const { serve, store } = stage(keeper)
     expect(snapshots(await serve({ state: { a: 1 } }))).toEqual([{ a: 1 }, { a: 1 }])
     const cancelled = await serve({ state: { a: 1 }, messages: [user('x')] }, { signal: AbortSignal.abort() })
@@ -87,7 +87,7 @@ describe('状态同步: from the client', () => {
     expect(await store.threads.get(ANN)).toBeUndefined()
   })
 
-  test('what is too large or no object changes nothing', async () => {
+  test('a state that is too large or not an object changes nothing', async () => {
     const { serve, store } = stage(keeper)
     await serve({ messages: [user('one')], state: { a: 1 } })
     for (const state of [{ a: 'x'.repeat(300_000) }, [], 'x']) {
@@ -98,7 +98,7 @@ describe('状态同步: from the client', () => {
 })
 
 describe('状态同步: to the client', () => {
-  test('a snapshot first, changes as they come, a snapshot last', async () => {
+  test('a snapshot comes first, then changes, then a snapshot', async () => {
     const { serve } = stage(keeper)
     const events = await serve({ messages: [user('set b 2')], state: { a: 1 } })
     expect(snapshots(events)).toEqual([{ a: 1 }, { a: 1, b: '2' }])

@@ -1,5 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { ThreadRef, ThreadStore } from '@troupe/kernel'
+import { pages } from '@troupe/kernel/kit'
 
 const PAGE = 200
 
@@ -17,12 +18,9 @@ export async function storedMessages(
   const found = new Set<string>()
   const last = messages.at(-1)
   if (wanted.size === 0 || (wanted.size === 1 && last?.role === 'user' && wanted.has(last.id))) return found
-  for (let after = 0; found.size < wanted.size; ) {
-    const page = await threads.messages(ref, { after, limit: PAGE })
+  for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
     for (const { message } of page) if (wanted.has(message.id)) found.add(message.id)
-    const end = page.at(-1)
-    if (!end || page.length < PAGE) break
-    after = end.seq
+    if (found.size === wanted.size) break
   }
   return found
 }

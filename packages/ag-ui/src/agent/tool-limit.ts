@@ -1,72 +1,75 @@
-import type { Additions, AgentEvent, ToolMeta } from '@troupe/kernel'
-import { type ExecutionState, toolTimeout } from './execution-state.ts'
+import { type Additions, type AgentEvent, type Clock, KernelError, type ToolMeta } from '@troupe/kernel'
 
-/** A call whose time is limited; `limit` is its key, because call ids are unique only within their run. */
+/** A call whose time is limited; call ids are unique only within their run. */
 interface TimedCall {
-  readonly limit: string
   readonly name: string
   /** The call that its run is nested in. */
   readonly around: TimedCall | undefined
+  /** Undefined once the call has ended. */
+  cancelTimer: (() => void) | undefined
 }
 
 /**
  * Stops a run when one of its tools takes too long.
  * Contract: for a tool that runs agents the time starts again with each of their events; a call that a client answers is not timed (`untimed`).
  */
-export class ToolLimit {
-  readonly #execution: ExecutionState
+export class ToolLimit implements Disposable {
+  readonly #clock: Clock
   readonly #ms: number
+  readonly #stop: (reason: KernelError) => void
   readonly #calls: Map<string, TimedCall> = new Map()
-  /** By run id: the call that the run is nested in. */
-  readonly #around: Map<string, TimedCall | undefined> = new Map()
 
-  constructor(execution: ExecutionState, ms: number) {
-    this.#execution = execution
+  constructor(clock: Clock, ms: number, stop: (reason: KernelError) => void) {
+    this.#clock = clock
     this.#ms = ms
+    this.#stop = stop
   }
 
   see(event: AgentEvent): void {
-    const around = this.#aroundOf(event)
-    for (let call = around; call; call = call.around) this.#begin(call)
-    if (event.type !== 'tool-start' && event.type !== 'tool-end') return
-    const { runId, callId, name } = event
-    const limit = keyOf(runId, callId)
-    if (event.type === 'tool-end') {
-      this.#calls.delete(limit)
-      this.#execution.unlimit(limit)
-    } else {
-      const call = { limit, name, around }
-      this.#calls.set(limit, call)
-      this.#begin(call)
-    }
+    const { runId, parentRunId, parentCallId } = event
+    const around = parentCallId === undefined ? undefined : this.#calls.get(keyOf(parentRunId, parentCallId))
+    for (let call = around; call; call = call.around) this.#startTimer(call)
+    if (event.type === 'tool-start') {
+      const call: TimedCall = { name: event.name, around, cancelTimer: () => {} }
+      this.#calls.set(keyOf(runId, event.callId), call)
+      this.#startTimer(call)
+    } else if (event.type === 'tool-end') this.#end(keyOf(runId, event.callId))
   }
 
-  /** The id of a nested run begins with that of the run around it. */
-  #aroundOf({ runId, parentCallId }: AgentEvent): TimedCall | undefined {
-    if (this.#around.has(runId)) return this.#around.get(runId)
-    let outer = ''
-    for (const id of this.#around.keys()) if (runId.startsWith(`${id}/`) && id.length > outer.length) outer = id
-    const around = parentCallId === undefined ? undefined : this.#calls.get(keyOf(outer, parentCallId))
-    this.#around.set(runId, around)
-    return around
+  /** The client's tools, whose calls are not timed. Contract: recognised by the tool itself, not by its name, which a tool of the server may share. */
+  untimed(additions: Additions | undefined): Additions {
+    const tools = additions?.tools?.map(
+      ({ tool, ...meta }): ToolMeta => ({
+        ...meta,
+        tool: { ...tool, invoke: (_, { runId }, { callId }) => this.#end(keyOf(runId, callId)) },
+      }),
+    )
+    return { ...additions, ...(tools && { tools }) }
   }
 
-  #begin({ limit, name }: TimedCall): void {
-    if (this.#calls.has(limit)) this.#execution.limit(limit, this.#ms, () => toolTimeout(name, this.#ms))
+  [Symbol.dispose](): void {
+    for (const key of [...this.#calls.keys()]) this.#end(key)
+  }
+
+  #startTimer(call: TimedCall): void {
+    if (!call.cancelTimer) return
+    call.cancelTimer()
+    call.cancelTimer = this.#clock.after(this.#ms, () => this.#stop(timeout(call, this.#ms)))
+  }
+
+  #end(key: string): void {
+    const call = this.#calls.get(key)
+    if (!call) return
+    call.cancelTimer?.()
+    call.cancelTimer = undefined
+    this.#calls.delete(key)
   }
 }
 
-/** The client's tools, whose calls are not timed. Contract: recognised by the tool itself, not by its name, which a tool of the server may share. */
-export function untimed(additions: Additions | undefined, execution: ExecutionState): Additions {
-  const tools = additions?.tools?.map(
-    ({ tool, ...meta }): ToolMeta => ({
-      ...meta,
-      tool: { ...tool, invoke: (_, { runId }, { callId }) => execution.unlimit(keyOf(runId, callId)) },
-    }),
-  )
-  return { ...additions, ...(tools && { tools }) }
+function timeout({ name }: TimedCall, ms: number): KernelError {
+  return new KernelError('TOOL_TIMEOUT', `tool ${name}: exceeded its time limit of ${ms} ms`)
 }
 
-function keyOf(runId: string, callId: string): string {
+function keyOf(runId: string | undefined, callId: string): string {
   return `${runId}\0${callId}`
 }

@@ -1,4 +1,4 @@
-/** A fetch whose answers break off after so many bytes. Contract: `cutAfter` is asked once per answer; undefined lets it live. */
+/** A fetch whose responses break off after a number of bytes. Contract: `cutAfter` is called once per response; undefined does not cut it. */
 export function cuttingFetch(cutAfter: () => number | undefined): {
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   readonly cuts: number

@@ -6,7 +6,7 @@ const stream = () => new Response(DONE, { headers: { 'content-type': 'text/event
 const post = { method: 'POST', body: JSON.stringify({ threadId: 't1', runId: 'r1' }) }
 const pauseMs = () => 0
 
-it('follows a run whose first request arrives later than it was looked for', async () => {
+it('follows a run whose first request arrives after the run was looked for', async () => {
   const answers = [
     () => Promise.reject(new TypeError('cut')),
     async () => new Response('', { status: 404 }),

@@ -1,4 +1,4 @@
-import { WholeFrames } from './whole-frames.ts'
+import { continuedBody } from './continued-body.ts'
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
@@ -82,70 +82,28 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
     }, init.signal)
   }
 
-  const stitched = (response: Response, reading: Reading): Response => {
-    const frames = new WholeFrames()
-    const text = new TextEncoder()
-    let reader = response.body?.getReader()
-    let failures = 0
-    const again = async () => {
-      reader?.cancel().catch(() => undefined)
-      frames.reset()
-      reading.runId ??= frames.lastId?.slice(0, frames.lastId.lastIndexOf(':'))
-      const seq = Number(frames.lastId?.slice(frames.lastId.lastIndexOf(':') + 1) ?? 0)
-      const next = await reach(
-        () => follow(reading, seq),
-        reading.init.signal,
-        (status) => status >= 500,
-      )
-      if (!next.ok) throw new Error(`The run can no longer be followed: HTTP ${next.status}`)
-      reader = next.body?.getReader()
-    }
-    const done = () => {
-      if (current.get(reading.threadId) === reading) current.delete(reading.threadId)
-    }
-    const body = new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          try {
-            for (;;) {
-              let chunk: { value?: Uint8Array | undefined; done: boolean } | undefined
-              try {
-                chunk = await reader?.read()
-              } catch (error) {
-                if (reading.init.signal?.aborted || failures++ >= attempts) throw error
-              }
-              const whole = chunk?.value ? frames.push(chunk.value) : ''
-              if (whole !== '') {
-                failures = 0
-                reading.runId ??= frames.lastId?.slice(0, frames.lastId.lastIndexOf(':'))
-                return controller.enqueue(text.encode(whole))
-              }
-              if (chunk && !chunk.done) continue
-              // Without an id there is no run to reconnect to: the stream is complete.
-              if (frames.ended || (chunk?.done && reading.runId === undefined)) {
-                done()
-                return controller.close()
-              }
-              if (chunk?.done && failures++ >= attempts) throw new Error('The stream ended before its run.')
-              await again()
-            }
-          } catch (error) {
-            done()
-            if (reading.init.signal?.aborted) return controller.error(error)
-            // Sent as an event, not thrown: the official client leaves the error of a body unhandled, which ends a Node process.
-            controller.enqueue(text.encode(`data: ${JSON.stringify(LOST)}\n\n`))
-            controller.close()
-          }
-        },
-        cancel(reason) {
-          done()
-          return reader?.cancel(reason)
-        },
-      },
-      { highWaterMark: 0 },
-    )
+  /** A response whose body continues over new connections. */
+  const continued = (response: Response, reading: Reading): Response => {
+    const { signal } = reading.init
+    const body = continuedBody({
+      run: reading,
+      body: response.body,
+      signal,
+      attempts,
+      reconnect: (after) =>
+        reach(
+          () => follow(reading, after),
+          signal,
+          (status) => status >= 500,
+        ),
+      onEnd: () => forget(reading),
+    })
     const { status, statusText, headers } = response
     return new Response(body, { status, statusText, headers })
+  }
+
+  const forget = (reading: Reading): void => {
+    if (current.get(reading.threadId) === reading) current.delete(reading.threadId)
   }
 
   const resumable: Fetch = async (url, init = {}) => {
@@ -154,8 +112,8 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
     current.set(reading.threadId, reading)
     const response = await (init.method === 'POST' ? start(url, reading) : reach(() => send(url, init), init.signal))
     const type = response.headers.get('content-type') ?? ''
-    if (response.ok && type.startsWith('text/event-stream')) return stitched(response, reading)
-    if (current.get(reading.threadId) === reading) current.delete(reading.threadId)
+    if (response.ok && type.startsWith('text/event-stream')) return continued(response, reading)
+    forget(reading)
     return response
   }
 
@@ -179,12 +137,6 @@ export function resumableFetch(options: ResumableFetchOptions = {}): ResumableFe
       if (stopping.get(threadId) === asked) stopping.delete(threadId)
     },
   })
-}
-
-const LOST = {
-  type: 'RUN_ERROR',
-  code: 'CONNECTION_LOST',
-  message: 'The connection was lost. The run may still be active.',
 }
 
 /** The run that a request to an agent reads; undefined for any other request. */

@@ -2,8 +2,8 @@ import { type AgentSubscriber, HttpAgent } from '@ag-ui/client'
 import { HttpAgent as OldHttpAgent } from '@ag-ui/client-0'
 import { EventType } from '@ag-ui/core'
 import { describe, expect, it } from 'vitest'
-import { ANN, aborted, type Speech, served, words } from '../http/http.fixture.ts'
-import { agUiServer } from '../http/server.ts'
+import { agUiServer } from '../http/ag-ui-server.ts'
+import { ANN, aborted, type Script, served, words } from '../http/http.fixture.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { cuttingFetch } from './cutting-fetch.fixture.ts'
 import { resumableFetch } from './resumable-fetch.ts'
@@ -14,7 +14,7 @@ const user = (id: string) => ({ id, role: 'user' as const, content: 'Hi' })
 const reconnect = { pauseMs: (attempt: number) => (attempt === 0 ? 0 : 5) }
 
 /** Numbers as a streamed text, now and then with a pause, so that a cut falls anywhere. */
-const counting: Speech = async function* () {
+const counting: Script = async function* () {
   yield { type: EventType.TEXT_MESSAGE_START, messageId: 'm1', role: 'assistant' }
   for (let i = 0; i < 200; i++) {
     if (i % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
@@ -24,7 +24,7 @@ const counting: Speech = async function* () {
 }
 const COUNTED = Array.from({ length: 200 }, (_, i) => `${i} `).join('')
 
-const waiting: Speech = async function* (_, { signal }) {
+const waiting: Script = async function* (_, { signal }) {
   yield* words(1)
   await aborted(signal)
 }
@@ -44,7 +44,7 @@ function subscriber(): AgentSubscriber & { readonly types: string[]; readonly ev
 
 describe('ResumableHttpAgent', () => {
   it('sees every event once, however often the connection is cut', async () => {
-    const { handler, agent: speaker } = served(counting)
+    const { handler, agent: scriptedAgent } = served(counting)
     await using server = await agUiServer(handler)
     let seed = 7
     const random = (most: number) => {
@@ -70,10 +70,10 @@ describe('ResumableHttpAgent', () => {
       expect(seen.types.at(-1)).toBe('RUN_FINISHED')
     }
     expect(cutting.cuts).toBeGreaterThan(20)
-    expect(speaker.started).toHaveLength(25)
+    expect(scriptedAgent.started).toHaveLength(25)
   })
 
-  it('gives up when the server stays away', async () => {
+  it('gives up when the server stays unreachable', async () => {
     const { handler } = served(waiting)
     const server = await agUiServer(handler)
     const agent = new ResumableHttpAgent({
@@ -94,7 +94,7 @@ describe('ResumableHttpAgent', () => {
     await handler.stop(0)
   })
 
-  it('stops the run on the server, and can send at once', async () => {
+  it('stops the run on the server and can send a message at once', async () => {
     const { handler, store } = served(waiting)
     await using server = await agUiServer(handler)
     const agent = new ResumableHttpAgent({ url: server.url, headers, threadId: 't1', reconnect })
@@ -172,7 +172,7 @@ describe.each([
     expect(seen.types.at(-1)).toBe('RUN_FINISHED')
   })
 
-  it('survives cuts with a resumable fetch', async () => {
+  it('survives lost connections with a resumable fetch', async () => {
     const { handler } = served(counting)
     await using server = await agUiServer(handler)
     let cutsLeft = 3

@@ -47,13 +47,13 @@ describe('工具支持: ClientProxyTool', () => {
     expect(await check(value)).toEqual(expected)
   })
 
-  test('does not run a pattern of the client, which could take for ever', async () => {
+  test('does not evaluate patterns of the client, which could take for ever', async () => {
     const begin = performance.now()
     expect(await check({ city: `${'a'.repeat(40)}!` })).toEqual({ city: `${'a'.repeat(40)}!` })
     expect(performance.now() - begin).toBeLessThan(1_000)
   })
 
-  test('does not follow a tangle of references', async () => {
+  test('does not follow references of the client', async () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, i) => [
         `d${i}`,
@@ -69,7 +69,7 @@ describe('工具支持: ClientProxyTool', () => {
   })
 })
 
-test('工具合并策略: the name of the transfer tool is taken', () => {
+test('工具合并策略: the name of the transfer tool is reserved', () => {
   const set = clientProxyToolset([
     { name: 'transfer_to_agent', description: 'Mine.' },
     { name: 'pick', description: 'Picks.' },

@@ -1,14 +1,16 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import type { Message, Thread } from '@troupe/kernel'
-import { openInterrupts } from '../agent/resume-answers.ts'
-import { hasLog } from '../log/has-log.ts'
-import type { Logged } from '../log/tail.ts'
+import { pages } from '@troupe/kernel/kit'
+import { openInterrupts } from '../agent/answers-of.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { runningIn } from '../session/thread-hold.ts'
-import { toAgUiMessages } from '../translate/messages.ts'
-import { interruptOf } from '../translate/outcome.ts'
+import { hasLog } from '../run/has-log.ts'
+import type { Logged } from '../run/tail.ts'
+import { runningIn } from '../session/thread-holds.ts'
+import { interruptOf } from '../translate/outcome-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
-import { type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
+import type { Encoding } from './encoding.ts'
+import { type HandlerParts, serveEvents, serveRun } from './serve-run.ts'
 
 const PAGE = 500
 
@@ -20,22 +22,21 @@ export async function connect(
   parts: HandlerParts,
   thread: Thread,
   hidden: (key: string) => boolean,
-  reader: Reader,
+  encoding: Encoding,
+  requestId: string,
 ): Promise<Response> {
   const { ref } = thread
   const runId = runningIn(thread)
   const stored = await history(parts, thread)
   // A run without events has no log yet.
   if (runId === undefined || !(await hasLog(parts, ref, runId))) {
-    return serveEvents(
-      idleThreadEvents(thread, toAgUiMessages(stored.map(({ message }) => message)), hidden, reader),
-      reader,
-    )
+    const messages = toAgUiMessages(stored.map(({ message }) => message))
+    return serveEvents(idleThreadEvents(thread, messages, hidden, requestId), encoding)
   }
   const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
   const map = (batch: readonly Logged[]) =>
     batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? withHistory(logged, past) : logged))
-  return serveRun(parts, { ref, runId, after: 0, map }, reader)
+  return serveRun(parts, { ref, runId, after: 0, map }, encoding, requestId)
 }
 
 /** Adds the history to RUN_STARTED: in one event, so that a broken connection cannot separate them. */
@@ -53,7 +54,7 @@ function idleThreadEvents(
   thread: Thread,
   messages: AgUiMessage[],
   hidden: (key: string) => boolean,
-  { requestId: runId }: Reader,
+  runId: string,
 ): AgUiEvent[] {
   const { threadId } = thread.ref
   const interrupts = openInterrupts(thread).map(interruptOf)
@@ -76,11 +77,6 @@ function idleThreadEvents(
 
 async function history({ store }: HandlerParts, { ref }: Thread) {
   const rows: { readonly seq: number; readonly runId: string; readonly message: Message }[] = []
-  for (let after = 0; ; ) {
-    const page = await store.threads.messages(ref, { after, limit: PAGE })
-    rows.push(...page)
-    const last = page.at(-1)
-    if (page.length < PAGE || !last) return rows
-    after = last.seq
-  }
+  for await (const page of pages(PAGE, (query) => store.threads.messages(ref, query))) rows.push(...page)
+  return rows
 }

@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
 import { KernelError } from '@troupe/kernel'
-import type { Logged } from '../log/tail.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import type { Logged } from '../run/tail.ts'
 import { gate } from '../write/gate.ts'
 import { PROTOBUF, SSE } from './negotiate.ts'
 
@@ -10,9 +10,9 @@ export interface Encoding {
   /** Contract: sent exactly like this; clients recognise protobuf by the whole value. */
   readonly contentType: string
   /** Sent while nothing happens; undefined if clients of this encoding would not understand it. */
-  readonly keepAlive?: Uint8Array
+  readonly keepAlive?: Uint8Array<ArrayBuffer>
   /** Contract: undefined for an event that this reader must not see. */
-  encode(logged: Logged): string | Uint8Array | undefined
+  encode(logged: Logged, runId: string): string | Uint8Array | undefined
   /** Encodes an event of this connection alone, which is not in the log. */
   aside(event: AgUiEvent): string | Uint8Array
 }
@@ -20,23 +20,21 @@ export interface Encoding {
 /** Makes the encoding for a reader. Contract: filters events by protocol version; `encode` throws `ENCODING_ERROR` for an event that cannot be encoded. */
 export async function encodingFor(
   type: typeof SSE | typeof PROTOBUF,
-  runId: string,
   protocolVersion: string | undefined,
 ): Promise<Encoding> {
-  return type === SSE ? sse(runId, protocolVersion) : protobuf(protocolVersion)
+  return type === SSE ? sse(protocolVersion) : protobuf(protocolVersion)
 }
 
-function sse(runId: string, version: string | undefined): Encoding {
-  // A run id has no line break: it was validated with the input.
-  const id = `id: ${runId}:`
+function sse(version: string | undefined): Encoding {
   return {
     contentType: `${SSE}; charset=utf-8`,
     keepAlive: new TextEncoder().encode(': ping\n\n'),
-    encode({ seq, event, json }) {
+    encode({ seq, event, json }, runId) {
       try {
         const shown = gate(event, version)
         const text = shown === event && json !== undefined ? json : JSON.stringify(shown)
-        return `${id}${seq}\ndata: ${text}\n\n`
+        // A run id has no line break: it was validated with the input.
+        return `id: ${runId}:${seq}\ndata: ${text}\n\n`
       } catch (cause) {
         throw cannotEncode('sse', event, cause)
       }

@@ -1,6 +1,6 @@
 import { type Clock, KernelError } from '@troupe/kernel'
-import { soon } from '../log/soon.ts'
-import type { Logged } from '../log/tail.ts'
+import { withinTime } from '@troupe/kernel/kit'
+import type { Logged } from '../run/tail.ts'
 import { unencodable } from '../translate/run-error.ts'
 import type { Encoding } from './encoding.ts'
 
@@ -10,11 +10,12 @@ const CHUNK_BYTES = 65_536
 const HELD_MS = 250
 
 /** The options of an event stream. */
-export interface EventStreamOptions {
+interface EventStreamOptions {
   /** The last sequence that the reader has. */
   readonly after: number
   /** Follows the log from a sequence until the signal aborts. */
   readonly follow: (after: number, signal: AbortSignal) => AsyncIterator<readonly Logged[]>
+  readonly runId: string
   readonly encoding: Encoding
   readonly clock: Clock
   readonly requestId: string
@@ -60,32 +61,35 @@ class EventReader {
   }
 
   async pull(controller: Controller): Promise<void> {
-    const { encoding, clock, keepAliveMs } = this.#options
     this.#unwatch()
     try {
-      for (;;) {
-        if (this.#at < this.#batch.length) {
-          const bytes = this.#chunk()
-          if (bytes.length === 0) continue
-          controller.enqueue(bytes)
-          return this.watch(controller)
-        }
-        const result = await soon(this.#read(), encoding.keepAlive && keepAliveMs, clock)
-        if (this.#over) return
-        if (!result) {
-          controller.enqueue(encoding.keepAlive as Uint8Array<ArrayBuffer>)
-          return this.watch(controller)
-        }
-        this.#next = undefined
-        if (result.done) {
-          this.end(false)
-          return controller.close()
-        }
-        this.#batch = result.value
-        this.#at = 0
+      const bytes = await this.#nextChunk()
+      if (this.#over) return
+      if (bytes) {
+        controller.enqueue(bytes)
+        return this.watch(controller)
       }
+      this.end(false)
+      controller.close()
     } catch (error) {
       if (!this.#over) this.#fail(error, controller)
+    }
+  }
+
+  /** The next bytes, or a keep-alive if nothing comes for a while; undefined at the end. */
+  async #nextChunk(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    for (;;) {
+      while (this.#at < this.#batch.length) {
+        const bytes = this.#chunk()
+        if (bytes.length > 0) return bytes
+      }
+      const result = await this.#soon()
+      if (this.#over) return undefined
+      if (!result) return this.#options.encoding.keepAlive
+      this.#next = undefined
+      if (result.done) return undefined
+      this.#batch = result.value
+      this.#at = 0
     }
   }
 
@@ -107,6 +111,13 @@ class EventReader {
     this.#options.onEnd(gone)
   }
 
+  /** The next batch; undefined if a keep-alive is due before it comes. */
+  #soon(): Promise<IteratorResult<readonly Logged[]> | undefined> {
+    const { encoding, clock, keepAliveMs } = this.#options
+    const next = this.#read()
+    return encoding.keepAlive ? withinTime(clock, keepAliveMs, next, () => undefined) : next
+  }
+
   #read(): Promise<IteratorResult<readonly Logged[]>> {
     if (!this.#batches) {
       this.#following = new AbortController()
@@ -117,7 +128,8 @@ class EventReader {
   }
 
   #chunk(): Uint8Array<ArrayBuffer> {
-    const [bytes, count] = chunkOf(this.#batch, this.#at, this.#options.encoding)
+    const { encoding, runId } = this.#options
+    const [bytes, count] = chunkOf(this.#batch, this.#at, encoding, runId)
     this.#at += count
     this.#after = this.#batch[this.#at - 1]?.seq ?? this.#after
     return bytes
@@ -150,13 +162,18 @@ class EventReader {
 }
 
 /** As much of a batch as fits a chunk, and how many events that is. */
-function chunkOf(batch: readonly Logged[], from: number, encoding: Encoding): [Uint8Array<ArrayBuffer>, number] {
+function chunkOf(
+  batch: readonly Logged[],
+  from: number,
+  encoding: Encoding,
+  runId: string,
+): [Uint8Array<ArrayBuffer>, number] {
   const parts: (string | Uint8Array)[] = []
   let size = 0
   let at = from
   try {
     for (; at < batch.length && size < CHUNK_BYTES; at++) {
-      const part = encoding.encode(batch[at] as Logged)
+      const part = encoding.encode(batch[at] as Logged, runId)
       if (part === undefined) continue
       parts.push(part)
       size += part.length

@@ -1,17 +1,19 @@
 import { EventType, type RunAgentInput } from '@ag-ui/core'
 import { KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { parseRunAgentInput } from '../input/parse-run-input.ts'
-import type { ServedAgent, ServedRunOptions } from '../log/served-agent.ts'
+import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
+import { strict } from '../pipeline.fixture.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import type { AgUiRunOptions, ServedAgent } from '../run/served-agent.ts'
 import { runError } from '../translate/run-error.ts'
-import { type AgUiHandler, type AgUiHandlerOptions, agUiHandler } from './handler.ts'
+import { runWriter } from '../write/run-writer.ts'
+import { type AgUiHandler, type AgUiHandlerOptions, agUiHandler } from './ag-ui-handler.ts'
 
 export const ANN: Owner = { app: 'demo', user: 'ann' }
 export const BOB: Owner = { app: 'demo', user: 'bob' }
 
-/** What an agent of these tests says: events between RUN_STARTED and RUN_FINISHED. */
-export type Speech = (input: RunAgentInput, options: { readonly signal: AbortSignal }) => AsyncIterable<AgUiEvent>
+/** The events of an agent between RUN_STARTED and RUN_FINISHED. */
+export type Script = (input: RunAgentInput, options: { readonly signal: AbortSignal }) => AsyncIterable<AgUiEvent>
 
 /** Words as a streamed message. */
 export async function* words(count: number, text = 'word '): AsyncGenerator<AgUiEvent, void> {
@@ -25,50 +27,52 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
 }
 
-/** An agent of the shape of AgUiAgent, on the leases of a store, that says what a test wants. */
-export function speaker(store: Store, speech: Speech): ServedAgent & { readonly started: string[] } {
+/** An agent of the shape of AgUiAgent, on the leases of a store, that writes the events of a script. */
+export function scriptedAgent(store: Store, script: Script): ServedAgent & { readonly started: string[] } {
   const started: string[] = []
   const local = new Map<string, AbortController>()
-  async function* run(value: RunAgentInput, { owner = ANN, requestId, signal }: ServedRunOptions = {}) {
+  /** Takes the thread. Contract: gives the RUN_ERROR of a request that is refused. */
+  async function take(value: RunAgentInput, owner: Owner, requestId: string | undefined) {
     let input: RunAgentInput
     try {
       input = parseRunAgentInput(value)
     } catch (error) {
-      yield runError(KernelError.from(error), { ...(requestId && { requestId }) })
-      return
+      return runError(KernelError.from(error), { ...(requestId && { requestId }) })
     }
-    const { threadId, runId } = input
-    const ref = { ...owner, threadId }
-    let token: number
+    const ref = { ...owner, threadId: input.threadId }
     try {
-      token = (await store.leases.acquire(ref, { runId, ttlMs: 30_000 })).token
+      const { token } = await store.leases.acquire(ref, { runId: input.runId, ttlMs: 30_000 })
       await store.threads.open(ref)
+      return { input, ref, token }
     } catch (error) {
-      yield runError({ code: KernelError.from(error).code, message: 'busy' })
-      return
+      return runError({ code: KernelError.from(error).code, message: 'busy' })
     }
+  }
+  async function* run(
+    value: RunAgentInput,
+    { owner = ANN, requestId, signal }: AgUiRunOptions = {},
+  ): AsyncGenerator<AgUiEvent> {
+    const writer = runWriter()
+    const taken = await take(value, owner, requestId)
+    if ('message' in taken) return yield taken
+    const { input, ref, token } = taken
+    const { threadId, runId } = input
     started.push(runId)
     const controller = new AbortController()
     local.set(keyOf(ref), controller)
     const stop = () => controller.abort(signal?.reason)
     if (signal?.aborted) stop()
     signal?.addEventListener('abort', stop)
-    let end: AgUiEvent = { type: EventType.RUN_FINISHED, threadId, runId, outcome: { type: 'success' } }
     try {
-      yield { type: EventType.RUN_STARTED, threadId, runId } satisfies AgUiEvent
-      for await (const event of speech(input, { signal: controller.signal })) {
-        if (controller.signal.aborted) break
-        yield event
-      }
-    } catch (error) {
-      if (!controller.signal.aborted) throw error
+      yield* writer.write({ type: EventType.RUN_STARTED, threadId, runId })
+      for await (const event of untilStopped(script(input, controller), controller.signal)) yield* writer.write(event)
     } finally {
       signal?.removeEventListener('abort', stop)
       local.delete(keyOf(ref))
       await store.leases.release(ref, token)
     }
-    if (controller.signal.aborted) end = { ...end, outcome: { type: 'cancelled' } } as AgUiEvent
-    yield end
+    const outcome = { type: controller.signal.aborted ? 'cancelled' : 'success' } as const
+    yield* writer.end({ type: EventType.RUN_FINISHED, threadId, runId, outcome })
   }
   return {
     started,
@@ -80,23 +84,34 @@ export function speaker(store: Store, speech: Speech): ServedAgent & { readonly 
   }
 }
 
+async function* untilStopped(events: AsyncIterable<AgUiEvent>, signal: AbortSignal): AsyncGenerator<AgUiEvent> {
+  try {
+    for await (const event of events) {
+      if (signal.aborted) return
+      yield event
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
 function keyOf({ app, user, threadId }: ThreadRef): string {
   return JSON.stringify([app, user, threadId])
 }
 
-/** A handler whose visitors say in a header who they are. */
+/** A handler that takes the user from a header. */
 export function served(
-  speech: Speech,
+  script: Script,
   options: Partial<AgUiHandlerOptions> & { readonly store?: Store } = {},
 ): {
   readonly handler: AgUiHandler
   readonly store: Store
-  readonly agent: ReturnType<typeof speaker>
+  readonly agent: ReturnType<typeof scriptedAgent>
   readonly reported: KernelError[]
 } {
   const store = options.store ?? memoryStore()
   const { hidden, ...rest } = options
-  const agent = { ...speaker(store, speech), ...(hidden && { hidden }) }
+  const agent = { ...scriptedAgent(store, script), ...(hidden && { hidden }) }
   const reported: KernelError[] = []
   const handler = agUiHandler({
     agent,
@@ -131,9 +146,17 @@ export function get(path: string, headers: Record<string, string> = {}): Request
   return new Request(`http://localhost${path}`, { headers: { authorization: 'ann', ...headers } })
 }
 
-/** The frames of a whole SSE body. */
+/** The frames of a whole SSE body. Contract: fails at the first event that a correct stream never has, if it is read from its start. */
 export async function framesOf(response: Response): Promise<{ id: string | undefined; event: AgUiEvent }[]> {
-  return parseFrames(await response.text())
+  const frames = parseFrames(await response.text())
+  const [first] = frames
+  if (first?.event.type === EventType.RUN_STARTED) {
+    strict(
+      frames.map(({ event }) => event),
+      first.event.input?.messages,
+    )
+  }
+  return frames
 }
 
 export function parseFrames(text: string): { id: string | undefined; event: AgUiEvent }[] {

@@ -1,6 +1,15 @@
+import { KernelError } from '@troupe/kernel'
+
 /** The media types that a stream is sent in, the default first. */
 export const SSE = 'text/event-stream'
 export const PROTOBUF = 'application/vnd.ag-ui.event+proto'
+
+/** The encoding that a request accepts. Contract: throws `NOT_ACCEPTABLE` if it is neither SSE nor protobuf. */
+export function acceptedBy({ headers }: Request): typeof SSE | typeof PROTOBUF {
+  const type = negotiate(headers.get('accept'))
+  if (type) return type
+  throw new KernelError('NOT_ACCEPTABLE', 'accept: expected text/event-stream or application/vnd.ag-ui.event+proto')
+}
 
 interface Range {
   readonly type: string

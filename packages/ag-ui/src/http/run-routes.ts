@@ -1,19 +1,23 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
-import { hasLog } from '../log/has-log.ts'
+import { sleep, withinTime } from '@troupe/kernel/kit'
 import type { RunAgentInput } from '../protocol.ts'
-import { runningIn } from '../session/thread-hold.ts'
-import { readJson } from './body.ts'
-import { json, refuse, statusOf } from './reply.ts'
-import type { Route, RouteContext } from './routes.ts'
-import { acceptedBy, type HandlerParts, type Reader, serveEvents, serveRun } from './serve-run.ts'
+import { hasLog } from '../run/has-log.ts'
+import { startServedRun } from '../run/start-served-run.ts'
+import { runningIn } from '../session/thread-holds.ts'
+import { type Encoding, encodingFor } from './encoding.ts'
+import { acceptedBy } from './negotiate.ts'
+import { readJson } from './read-json.ts'
+import { json, refuse, statusOf } from './refuse.ts'
+import type { Route, RouteContext } from './route.ts'
+import { type HandlerParts, serveEvents, serveRun } from './serve-run.ts'
 
 /** How long a cancel request waits for a run of another process, which checks for it every two seconds. */
 const ELSEWHERE_MS = 5_000
 
 /** The routes of runs: start, follow, cancel. */
 export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
-  const { runs, onDisconnect } = parts
+  const { agent, executions, onDisconnect } = parts
   return [
     {
       name: 'run',
@@ -23,15 +27,15 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const type = acceptedBy(request)
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
-        if (runs.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
-        const starting = runs.start(input, owner, requestId)
+        if (executions.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
+        const starting = startServedRun(parts, input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
         const version: unknown = input?.protocolVersion
-        const reader = { type, protocolVersion: typeof version === 'string' ? version : undefined, requestId }
-        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, reader)
-        if (onDisconnect === 'cancel' && request.signal.aborted) run.cancel()
-        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, reader)
+        const encoding = await encodingFor(type, typeof version === 'string' ? version : undefined)
+        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, encoding, requestId)
+        if (onDisconnect === 'cancel' && request.signal.aborted) run.stop()
+        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, encoding, requestId)
       },
     },
     {
@@ -45,8 +49,8 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const after = positionOf(context, runId)
         const ref = { ...owner, threadId }
         await checkRun(parts, ref, runId)
-        const protocolVersion = query.get('protocolVersion') ?? undefined
-        return serveRun(parts, { ref, runId, after }, { type, protocolVersion, requestId })
+        const encoding = await encodingFor(type, query.get('protocolVersion') ?? undefined)
+        return serveRun(parts, { ref, runId, after }, encoding, requestId)
       },
     },
     {
@@ -57,9 +61,11 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const { threadId, runId } = params as { threadId: string; runId: string }
         const ref = { ...owner, threadId }
         await checkRun(parts, ref, runId)
-        const here = await runs.cancel(ref, runId)
-        const ended = here === false ? await endsElsewhere(parts, ref, runId) : true
-        return json(ended ? 200 : 202, { cancelled: here !== undefined, ended })
+        const local = executions.find(ref, runId)
+        local?.stop()
+        const cancelled = local !== undefined || (await agent.cancel(ref, runId))
+        const ended = local ? await executions.endsSoon(local) : !cancelled || (await endsElsewhere(parts, ref, runId))
+        return json(ended ? 200 : 202, { cancelled, ended })
       },
     },
   ]
@@ -70,15 +76,16 @@ async function refused(
   { store }: HandlerParts,
   ref: ThreadRef,
   { code = 'AGENT_ERROR', message, metadata }: RunErrorEvent,
-  reader: Reader,
+  encoding: Encoding,
+  requestId: string,
 ): Promise<Response> {
   if (statusOf(code) === undefined) {
-    return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], reader)
+    return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], encoding)
   }
-  if (code !== 'THREAD_BUSY') return refuse({ code, message }, reader.requestId)
+  if (code !== 'THREAD_BUSY') return refuse({ code, message }, requestId)
   // The agent may leave out the holder; by now that run may be over.
   const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
-  return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, reader.requestId)
+  return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, requestId)
 }
 
 /** The position from which a reader continues: `Last-Event-ID`, which browsers repeat, takes precedence over `after`. */
@@ -118,16 +125,20 @@ async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Pro
 }
 
 /** Whether a run of another process closes its log and releases the thread within a few seconds. */
-async function endsElsewhere({ runs, store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
+async function endsElsewhere({ store, clock }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
   const controller = new AbortController()
-  const closed = (async () => {
+  const closed = async () => {
     const after = Number.MAX_SAFE_INTEGER
     for await (const _ of store.runLog.follow(ref, runId, { after, signal: controller.signal }));
     while (!controller.signal.aborted && (await store.threads.get(ref))?.runId === runId) {
-      await new Promise<void>((resolve) => void clock.after(50, resolve))
+      await sleep(clock, 50)
     }
-  })()
-  const ended = await runs.within(ELSEWHERE_MS, closed)
+  }
+  const done = closed().then(
+    () => true,
+    () => true,
+  )
+  const ended = await withinTime(clock, ELSEWHERE_MS, done, () => false)
   controller.abort()
   return ended
 }

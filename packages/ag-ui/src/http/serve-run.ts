@@ -1,15 +1,17 @@
-import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import { follow } from '../log/follow.ts'
-import type { LiveRuns } from '../log/live-runs.ts'
-import type { Logged } from '../log/tail.ts'
+import type { Clock, KernelError, Store, ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { encodingFor } from './encoding.ts'
+import type { Executions } from '../run/executions.ts'
+import { follow } from '../run/follow.ts'
+import type { ServedAgent } from '../run/served-agent.ts'
+import type { Logged } from '../run/tail.ts'
+import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
-import { negotiate } from './negotiate.ts'
 
 /** The parts that all routes share. */
 export interface HandlerParts {
-  readonly runs: LiveRuns
+  readonly agent: ServedAgent
+  /** The runs of this process. */
+  readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly keepAliveMs: number
@@ -19,22 +21,8 @@ export interface HandlerParts {
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
-/** The format that a reader asked for. */
-export interface Reader {
-  readonly type: NonNullable<ReturnType<typeof negotiate>>
-  readonly protocolVersion: string | undefined
-  readonly requestId: string
-}
-
-/** The media type for a request. Contract: throws `NOT_ACCEPTABLE` if the client accepts neither SSE nor protobuf. */
-export function acceptedBy(request: Request): Reader['type'] {
-  const type = negotiate(request.headers.get('accept'))
-  if (type) return type
-  throw new KernelError('NOT_ACCEPTABLE', 'accept: expected text/event-stream or application/vnd.ag-ui.event+proto')
-}
-
 /** The run to read, and from where; `map` changes the events of the log for this reader. */
-export interface Reading {
+interface Reading {
   readonly ref: ThreadRef
   readonly runId: string
   readonly after: number
@@ -42,25 +30,25 @@ export interface Reading {
 }
 
 /** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
-export async function serveRun(parts: HandlerParts, reading: Reading, reader: Reader): Promise<Response> {
-  const { runs, store, clock, lookMs, onDisconnect, report } = parts
+export function serveRun(parts: HandlerParts, reading: Reading, encoding: Encoding, requestId: string): Response {
+  const { executions, store, clock, lookMs, onDisconnect, report } = parts
   const { ref, runId } = reading
-  const { requestId, protocolVersion } = reader
-  const encoding = await encodingFor(reader.type, runId, protocolVersion)
-  const run = runs.get(ref, runId)
-  if (run) run.readers++
+  const execution = executions.find(ref, runId)
+  const log = execution?.log
+  if (log) log.readers++
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) => mapped(follow({ runs, store, clock, ref, runId, after, signal, lookMs }), reading),
+    follow: (after, signal) => mapped(follow({ executions, store, clock, ref, runId, after, signal, lookMs }), reading),
+    runId,
     encoding,
     clock,
     requestId,
     keepAliveMs: parts.keepAliveMs,
     drainMs: parts.drainMs,
     onEnd(gone) {
-      if (!run) return
-      run.readers--
-      if (gone && onDisconnect === 'cancel' && run.readers === 0) run.cancel()
+      if (!log) return
+      log.readers--
+      if (gone && onDisconnect === 'cancel' && log.readers === 0) execution.stop()
     },
     report: (error) => report(error, { requestId }),
   })
@@ -68,8 +56,7 @@ export async function serveRun(parts: HandlerParts, reading: Reading, reader: Re
 }
 
 /** A response of these events alone, which are not in a log. */
-export async function serveEvents(events: readonly AgUiEvent[], reader: Reader): Promise<Response> {
-  const encoding = await encodingFor(reader.type, '', reader.protocolVersion)
+export function serveEvents(events: readonly AgUiEvent[], encoding: Encoding): Response {
   const frames = events.map((event) => encoding.aside(event))
   return new Response(new Blob(frames as (string | Uint8Array<ArrayBuffer>)[]).stream(), {
     headers: streamHeaders(encoding.contentType),

@@ -1,18 +1,20 @@
 import type { AgentCapabilities } from '@ag-ui/core'
 import { KernelError, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
-import { openInterrupts } from '../agent/resume-answers.ts'
+import { openInterrupts } from '../agent/answers-of.ts'
 import { isPending } from '../session/forget.ts'
-import { runningIn } from '../session/thread-hold.ts'
-import { toAgUiMessages } from '../translate/messages.ts'
-import { interruptOf } from '../translate/outcome.ts'
+import { runningIn } from '../session/thread-holds.ts'
+import { interruptOf } from '../translate/outcome-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { connect } from './connect.ts'
-import { json, refuse } from './reply.ts'
-import type { Route, RouteContext } from './routes.ts'
-import { acceptedBy, type HandlerParts } from './serve-run.ts'
+import { encodingFor } from './encoding.ts'
+import { acceptedBy } from './negotiate.ts'
+import { json, refuse } from './refuse.ts'
+import type { Route, RouteContext } from './route.ts'
+import type { HandlerParts } from './serve-run.ts'
 
 /** The options of the thread routes. */
-export interface ThreadRoutesOptions {
+interface ThreadRoutesOptions {
   readonly capabilities: AgentCapabilities
   /** State that clients do not see. */
   readonly hidden: (key: string) => boolean
@@ -69,7 +71,8 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
         const type = acceptedBy(context.request)
         const thread = await threadOf(parts, context)
         const protocolVersion = context.query.get('protocolVersion') ?? undefined
-        return connect(parts, thread, hidden, { type, protocolVersion, requestId: context.requestId })
+        const encoding = await encodingFor(type, protocolVersion)
+        return connect(parts, thread, hidden, encoding, context.requestId)
       },
     },
     {

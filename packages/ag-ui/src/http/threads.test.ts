@@ -45,7 +45,7 @@ async function filled() {
 }
 
 describe('threads over HTTP', () => {
-  it('show their state without what is not the client’s business', async () => {
+  it('show their state without hidden keys', async () => {
     const { ask } = await filled()
     expect(await ask('/threads/t1')).toEqual({
       threadId: 't1',
@@ -79,7 +79,7 @@ describe('threads over HTTP', () => {
     expect(await ask(`/threads?limit=1&after=${first.next}`)).toMatchObject({ threads: [{ threadId: 't1' }] })
   })
 
-  it('are deleted with all that hangs on them', async () => {
+  it('are deleted with their messages and runs', async () => {
     const { handler, store } = await filled()
     await framesOf(await handler(post(input('r1'))))
     const removal = () =>
@@ -90,7 +90,7 @@ describe('threads over HTTP', () => {
     expect((await handler(get('/threads/t1/runs/r1'))).status).toBe(404)
   })
 
-  it('are joined where nothing runs: what was said, what is asked', async () => {
+  it('without an active run are joined with their history and open questions', async () => {
     const { handler } = await filled()
     const frames = await framesOf(await handler(get('/threads/t1/connect?protocolVersion=1.0')))
     expect(typesOf(frames)).toEqual(['RUN_STARTED', 'STATE_SNAPSHOT', 'MESSAGES_SNAPSHOT', 'RUN_FINISHED'])
@@ -99,7 +99,7 @@ describe('threads over HTTP', () => {
     expect(frames.map(({ id }) => id)).toEqual([undefined, undefined, undefined, undefined])
   })
 
-  it('are joined where something runs: what was said and what is being said, each once', async () => {
+  it('with an active run are joined with their history and the run, each message once', async () => {
     const { handler } = await filled()
     const live = await handler(post(input('live')))
     const joined = await handler(get('/threads/t1/connect?protocolVersion=1.0'))
@@ -127,7 +127,7 @@ describe('threads over HTTP', () => {
   })
 })
 
-it('routes stand below the mount path, and nowhere else', async () => {
+it('routes exist below the mount path only', async () => {
   const { handler } = served(() => words(1), { path: '/api/agent' })
   const at = async (path: string) => (await handler(get(path))).status
   expect(await at('/api/agent/threads')).toBe(200)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@troupe/kernel'
 import fc from 'fast-check'
 
-/** A request with something of everything. */
+/** A request with every field. */
 export const GOOD: JsonObject = {
   threadId: 't1',
   runId: 'r1',
@@ -38,7 +38,7 @@ export const GOOD: JsonObject = {
   resume: [{ interruptId: 'i1', status: 'resolved', payload: { ok: true } }],
 }
 
-/** Every place in a value. */
+/** Every path in a value. */
 function placesIn(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [[...path]]
   return [[...path], ...Object.entries(value).flatMap(([key, inner]) => placesIn(inner, [...path, key]))]
@@ -56,7 +56,7 @@ function placed(value: unknown, [key, ...rest]: readonly string[], wrong: unknow
   return copy
 }
 
-/** Something nested this deep. */
+/** A value nested this deep. */
 export function nested(depth: number): unknown {
   let value: unknown = 1
   for (let i = 0; i < depth; i++) value = i % 2 ? [value] : { a: value }
@@ -98,7 +98,7 @@ const place: fc.Arbitrary<string[]> = fc.oneof(
     ),
 )
 
-/** A good request with something wrong in it, and the field it is in. */
+/** A valid request with one invalid field, and the path of that field. */
 export const BAD_INPUTS: fc.Arbitrary<{ readonly value: unknown; readonly field: string }> = fc
   .tuple(place, odd)
   .map(([path, wrong]) => ({

@@ -1,7 +1,6 @@
 import { KernelError } from '@troupe/kernel'
-import { got } from '@troupe/kernel/kit'
+import { got, isForbiddenKey } from '@troupe/kernel/kit'
 
-const INTERNALS = new Set(['__proto__', 'constructor', 'prototype'])
 const LONGEST_PATH = 200
 
 /** The error of an invalid run input, with the path of the field. */
@@ -40,15 +39,21 @@ export function checkJson(root: object, depth: number): void {
     for (const name of Object.keys(node.value)) {
       const key = list ? Number(name) : name
       const value: unknown = (node.value as Record<string, unknown>)[name]
-      const wrong = INTERNALS.has(name) ? 'the name of an object internal is not allowed' : notJson(value, list)
+      const wrong = reasonAgainst(name, value, list, node.depth >= depth && depth)
       if (wrong !== undefined) throw invalidInput(pathOf(keysOf(node, key)), wrong)
-      if (typeof value !== 'object' || value === null) continue
-      if (node.depth >= depth) {
-        throw invalidInput(pathOf(keysOf(node, key)), `nested deeper than ${depth} levels`)
-      }
-      open.push({ value, key, parent: node, depth: node.depth + 1 })
+      if (isObject(value)) open.push({ value, key, parent: node, depth: node.depth + 1 })
     }
   }
+}
+
+/** Why an entry is not allowed; `deepest` is the limit of a node that may have no nodes below it. */
+function reasonAgainst(name: string, value: unknown, inList: boolean, deepest: number | false): string | undefined {
+  if (isForbiddenKey(name)) return 'the name of an object internal is not allowed'
+  return notJson(value, inList) ?? (deepest && isObject(value) ? `nested deeper than ${deepest} levels` : undefined)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** An undefined property counts as absent. */

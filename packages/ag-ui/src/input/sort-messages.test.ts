@@ -20,21 +20,21 @@ describe('工具结果: which results count', () => {
     ])
   })
 
-  test('a second result of a call is passed over, and marked', () => {
+  test('a second result of a call is ignored and marked as processed', () => {
     const sorted = sort([result('c1', 'red'), result('c1', 'blue', 'other')])
     expect(sorted.results.map(({ content }) => content)).toEqual(['red'])
     expect(sorted.processed).toEqual(['r-c1', 'other'])
   })
 
-  test('late and unknown ones do not, and are distinguished later', () => {
+  test('late and unknown ones do not count and are told apart later', () => {
     expect(sort([result('old'), user])).toMatchObject({ results: [], notOpen: ['old'], processed: ['r-old', 'u1'] })
   })
 
-  test('what was processed is passed over', () => {
+  test('processed messages are ignored', () => {
     expect(sort([result('c1'), user], ['r-c1', 'u1'])).toEqual({ results: [], users: [], processed: [], notOpen: [] })
   })
 
-  test('one that failed says so, to the model too', () => {
+  test('a failed result has its error, for the model too', () => {
     const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: '', error: 'no camera' }
     expect(sort([failed]).results[0]).toMatchObject({
       content: 'no camera',
@@ -42,7 +42,7 @@ describe('工具结果: which results count', () => {
     })
   })
 
-  test('media is handed on', () => {
+  test('media is passed on', () => {
     const content = [{ type: 'image', source: { type: 'data', value: 'aGk=', mimeType: 'image/png' } }] as const
     const shot: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: [...content] }
     expect(sort([shot]).results[0]?.content).toEqual([{ type: 'file', mediaType: 'image/png', data: 'aGk=' }])
@@ -55,7 +55,7 @@ describe('工具结果处理: text that is not JSON', () => {
     expect(sort([result('c1', '{"a":1}')]).results[0]).not.toHaveProperty('data')
   })
 
-  test('is JSON_DECODE_ERROR where JSON is asked for', () => {
+  test('is JSON_DECODE_ERROR in the mode json', () => {
     const [bad] = sort([result('c1', '{"a":')], [], 'json').results
     expect(JSON.parse(String(bad?.content))).toEqual({
       error: expect.stringMatching(/^Invalid JSON: /),

@@ -4,7 +4,7 @@ import { kernelContent } from './kernel-content.ts'
 import { type ToolResultMode, toolResult } from './tool-result.ts'
 
 /** The messages of a client that a thread does not have yet. */
-export interface NewMessages {
+interface NewMessages {
   /** Results for open calls of this thread; the first result of a call counts. */
   readonly results: readonly ToolMessage[]
   readonly users: readonly UserMessage[]
@@ -15,7 +15,7 @@ export interface NewMessages {
 }
 
 /** The messages of a request that a thread already knows. */
-export interface KnownMessages {
+interface KnownMessages {
   /** Processed before. */
   readonly done: ReadonlySet<string>
   /** Stored in the thread, processed or not. */

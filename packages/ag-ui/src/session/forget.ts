@@ -1,5 +1,6 @@
-import { type Clock, KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
-import type { SessionParts } from './session-manager.ts'
+import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
+import { pages, withinTime } from '@troupe/kernel/kit'
+import type { SessionSettings } from './session-settings.ts'
 
 const PAGE = 500
 
@@ -8,7 +9,7 @@ const PAGE = 500
  * Contract: `wanted` is called under the lease, so that no run begins in between; if memory fails, it rejects and deletes nothing.
  */
 export async function forget(
-  { store, memory, memoryTimeoutMs, clock, holds }: SessionParts,
+  { store, memory, memoryTimeoutMs, clock, holds }: SessionSettings,
   ref: ThreadRef,
   wanted: (thread: Thread) => boolean,
 ): Promise<boolean> {
@@ -19,34 +20,19 @@ export async function forget(
     const thread = await threads.get(ref)
     if (!thread || !wanted(thread)) return false
     if (memory) {
-      await inTime(clock, memoryTimeoutMs, memory.add(ref, messagesOf(threads, ref)))
+      // A memory must not block a thread, and the sweep, for ever.
+      await withinTime(clock, memoryTimeoutMs, memory.add(ref, messagesOf(threads, ref)), () => {
+        throw new KernelError('TIMEOUT', `memory: exceeded its time limit of ${memoryTimeoutMs} ms`)
+      })
       await confirm()
     }
     return threads.delete(ref)
   })
 }
 
-/** Limits the time of a memory, which must not block a thread, and the sweep, for ever. */
-async function inTime(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>()
-  const cancel = clock.after(ms, () =>
-    late.reject(new KernelError('TIMEOUT', `memory: exceeded its time limit of ${ms} ms`)),
-  )
-  try {
-    await Promise.race([work, late.promise])
-  } finally {
-    cancel()
-  }
-}
-
 async function* messagesOf(threads: ThreadStore, ref: ThreadRef): AsyncGenerator<Message> {
-  let after = 0
-  for (;;) {
-    const page = await threads.messages(ref, { after, limit: PAGE })
+  for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
     for (const { message } of page) yield message
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return
-    after = last.seq
   }
 }
 

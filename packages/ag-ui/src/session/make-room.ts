@@ -1,13 +1,14 @@
 import { KernelError, type Owner, type Thread, type ThreadStore } from '@troupe/kernel'
+import { pages } from '@troupe/kernel/kit'
 import { forget, isPending } from './forget.ts'
-import type { SessionParts } from './session-manager.ts'
-import { isHold } from './thread-hold.ts'
+import type { SessionSettings } from './session-settings.ts'
+import { isHold } from './thread-holds.ts'
 
 const PAGE = 500
 
 /** Makes room for one more session of a user by ending the one that was idle longest. Contract: never ends one that runs or waits for a client; `SESSION_LIMIT` if there is no other. */
-export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void> {
-  const { maxSessionsPerUser, store, report } = parts
+export async function makeRoom(settings: SessionSettings, owner: Owner): Promise<void> {
+  const { maxSessionsPerUser, store, report } = settings
   if (!Number.isFinite(maxSessionsPerUser)) return
   const all = await sessionsOf(store.threads, owner)
   let over = all.length + 1 - maxSessionsPerUser
@@ -15,7 +16,7 @@ export async function makeRoom(parts: SessionParts, owner: Owner): Promise<void>
   for (const { ref } of idle) {
     if (over <= 0) return
     try {
-      if (await forget(parts, ref, mayGo)) over--
+      if (await forget(settings, ref, mayGo)) over--
     } catch (error) {
       if (!KernelError.is(error, 'THREAD_BUSY')) report(KernelError.from(error, 'STORE_FAILED'))
     }
@@ -37,12 +38,6 @@ function mayGo(thread: Thread): boolean {
 
 async function sessionsOf(threads: ThreadStore, owner: Owner): Promise<Thread[]> {
   const all: Thread[] = []
-  let after = 0
-  for (;;) {
-    const page = await threads.list(owner, { after, limit: PAGE })
-    all.push(...page)
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return all
-    after = last.seq
-  }
+  for await (const page of pages(PAGE, (query) => threads.list(owner, query))) all.push(...page)
+  return all
 }

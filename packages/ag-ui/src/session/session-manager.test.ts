@@ -2,7 +2,8 @@ import { KernelError, type Message, type Store, type ThreadRef } from '@troupe/k
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { SessionManager, type SessionManagerOptions } from './session-manager.ts'
+import { SessionManager } from './session-manager.ts'
+import type { SessionManagerOptions } from './session-settings.ts'
 
 const ANN: ThreadRef = { app: 'app', user: 'ann', threadId: 't1' }
 const BOB: ThreadRef = { ...ANN, user: 'bob' }
@@ -16,7 +17,7 @@ function stage(options: Partial<SessionManagerOptions> = {}) {
   return { clock, store, reports, sessions: make(), make }
 }
 
-/** What a run does to a thread. */
+/** Commits to a thread as a run does. */
 async function commitRun(
   store: Store,
   ref: ThreadRef,
@@ -27,7 +28,7 @@ async function commitRun(
   await store.threads.commit(ref, commit, token)
   await store.leases.release(ref, token)
 }
-/** Lets time pass until something is done. */
+/** Advances the clock until the work is done. */
 async function ticking<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
   let settled = false
   const ended = work.finally(() => {
@@ -49,7 +50,7 @@ const codeOf = (work: Promise<unknown>) =>
 const idsIn = async (store: Store, owner = ANN) => (await store.threads.list(owner)).map(({ ref }) => ref.threadId)
 
 describe('会话管理: a session', () => {
-  test('is made once, however many ask for it, with the state of the first', async () => {
+  test('is created once by parallel callers, with the state of the first', async () => {
     const { make, store, clock } = stage()
     const states = await ticking(clock, Promise.all([1, 2, 3].map((n) => make().getOrCreateSession(ANN, { n }))))
     expect(new Set(states.map(({ state }) => state.n)).size).toBe(1)
@@ -82,7 +83,7 @@ describe('状态管理: the state of a session between runs', () => {
     expect(await sessions.getSessionState(ANN)).toEqual({ b: { c: [2] }, d: null })
   })
 
-  test('is cleared but for prefixes that are kept', async () => {
+  test('is cleared except for the given prefixes', async () => {
     const { sessions } = stage()
     await sessions.getOrCreateSession(ANN, { 'user:name': 'Ann', 'app:v': 1, draft: 'x' })
     await sessions.clearSessionState(ANN, { keepPrefixes: ['user:', 'app:'] })
@@ -91,7 +92,7 @@ describe('状态管理: the state of a session between runs', () => {
     expect(await sessions.getSessionState(ANN)).toEqual({})
   })
 
-  test.each(['__proto__', 'constructor', 'temp:x'])('takes no key %s', async (key) => {
+  test.each(['__proto__', 'constructor', 'temp:x'])('refuses the key %s', async (key) => {
     const { sessions } = stage()
     await sessions.getOrCreateSession(ANN)
     const updates = JSON.parse(`{"${key}":1}`) as { [key: string]: number }
@@ -108,7 +109,7 @@ describe('状态管理: the state of a session between runs', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('cannot be written while a run has the thread, and the run is not disturbed', async () => {
+  test('cannot be written while a run has the thread, and the run goes on', async () => {
     const { sessions, store } = stage()
     await sessions.getOrCreateSession(ANN)
     const { token } = await store.leases.acquire(ANN, { runId: 'r1', ttlMs: 1_000 })
@@ -128,7 +129,7 @@ test('消息追踪: processed messages are known to every process', async () => 
   expect(await make().getProcessedMessageIds(BOB, ['m1'])).toEqual(new Set())
 })
 
-describe('自动清理: what has been left alone too long', () => {
+describe('自动清理: an idle session', () => {
   const left = async (commit: object, ms: number, options: Partial<SessionManagerOptions> = {}) => {
     const world = stage(options)
     await commitRun(world.store, ANN, commit)
@@ -137,7 +138,7 @@ describe('自动清理: what has been left alone too long', () => {
     return { ...world, result, there: (await world.store.threads.get(ANN)) !== undefined }
   }
 
-  test('goes after 1,200 seconds, and not before', async () => {
+  test('is deleted after 1,200 seconds and not before', async () => {
     expect(await left({}, 1_200_000)).toMatchObject({ there: true })
     expect(await left({}, 1_200_001)).toMatchObject({ there: false, result: { deleted: 1, pending: 0, failed: 0 } })
   })
@@ -160,7 +161,7 @@ describe('自动清理: what has been left alone too long', () => {
     expect(await idsIn(store)).toEqual(['t1'])
   })
 
-  test('stays if it was used since the sweep looked', async () => {
+  test('stays if it is used during the sweep', async () => {
     const { store, clock, sessions } = stage()
     await commitRun(store, ANN)
     clock.advance(2_000_000)
@@ -174,7 +175,7 @@ describe('自动清理: what has been left alone too long', () => {
     expect(await idsIn(store)).toEqual(['t1'])
   })
 
-  test('is swept at the interval once started, of many threads, behind those that stay', async () => {
+  test('is deleted at the interval once the manager is started, among many that stay', async () => {
     const { store, clock, sessions } = stage()
     for (let i = 0; i < 120; i++) await commitRun(store, inThread(`p${i}`), OPEN)
     for (let i = 0; i < 150; i++) await commitRun(store, inThread(`t${i}`))
@@ -213,7 +214,7 @@ describe('自动清理: what has been left alone too long', () => {
   })
 })
 
-describe('用户会话限制: so many sessions per user', () => {
+describe('用户会话限制: sessions per user', () => {
   const full = async (...commits: object[]) => {
     const world = stage({ maxSessionsPerUser: commits.length })
     for (const [i, commit] of commits.entries()) {
@@ -223,33 +224,33 @@ describe('用户会话限制: so many sessions per user', () => {
     return world
   }
 
-  test('the one that was left alone longest makes room', async () => {
+  test('the one that was idle longest is deleted', async () => {
     const { sessions, store } = await full({}, {}, {})
     await sessions.setStateValue(inThread('t0'), 'used', true)
     await sessions.getOrCreateSession(inThread('new'))
     expect(await idsIn(store)).toEqual(['t0', 't2', 'new'])
   })
 
-  test('none goes when a session is only looked up', async () => {
+  test('none is deleted by a lookup', async () => {
     const { sessions, store } = await full({}, {})
     await sessions.getOrCreateSession(inThread('t1'))
     expect(await idsIn(store)).toEqual(['t0', 't1'])
   })
 
-  test('one that waits or runs stays', async () => {
+  test('one that waits for a client or runs stays', async () => {
     const { sessions, store } = await full(OPEN, ASKED, {}, {})
     await store.leases.acquire(inThread('t2'), { runId: 'r1', ttlMs: 60_000 })
     await sessions.getOrCreateSession(inThread('new'))
     expect(await idsIn(store)).toEqual(['t0', 't1', 't2', 'new'])
   })
 
-  test('there is no room if all wait or run', async () => {
+  test('SESSION_LIMIT if all wait or run', async () => {
     const { sessions, store } = await full(OPEN, ASKED)
     expect(await codeOf(sessions.getOrCreateSession(inThread('new')))).toBe('SESSION_LIMIT')
     expect(await idsIn(store)).toEqual(['t0', 't1'])
   })
 
-  test('the sessions of others do not count', async () => {
+  test('sessions of other users do not count', async () => {
     const { sessions, store } = await full({}, {})
     await sessions.getOrCreateSession(BOB)
     expect([await idsIn(store), await idsIn(store, BOB)]).toEqual([['t0', 't1'], ['t1']])
@@ -285,7 +286,7 @@ describe('自动记忆: before a session is deleted', () => {
     expect(await idsIn(store)).toEqual([])
   })
 
-  test('a hand-over that failed postpones it', async () => {
+  test('a failure of the memory postpones it', async () => {
     let full = true
     const { clock, store, sessions, reports } = stage({ memory: memory(() => full) })
     await old(clock, store)
@@ -298,7 +299,7 @@ describe('自动记忆: before a session is deleted', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('a hand-over that never ends is given up after a minute', async () => {
+  test('a memory that does not answer is given up after a minute', async () => {
     const { clock, store, sessions } = stage({ memory: { add: () => new Promise(() => {}) } })
     await old(clock, store)
     const swept = sessions.sweep()
@@ -308,7 +309,7 @@ describe('自动记忆: before a session is deleted', () => {
     expect([(await store.threads.get(ANN))?.runId, clock.pending]).toEqual([undefined, 0])
   })
 
-  test('a slow hand-over keeps the thread, and one that lost it deletes nothing', async () => {
+  test('a slow memory keeps the lease, and without the lease nothing is deleted', async () => {
     const { clock, store, sessions } = stage({
       memory: {
         async add() {

@@ -1,65 +1,18 @@
 import {
-  type Clock,
   type Json,
   type JsonObject,
   KernelError,
-  type Memory,
   type Owner,
-  type Store,
   type Thread,
   type ThreadCommit,
   type ThreadRef,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, got, type OptionNames, systemClock } from '@troupe/kernel/kit'
-import { isTemporary } from '../input/client-state.ts'
-import { isolated } from '../report.ts'
+import { got } from '@troupe/kernel/kit'
+import { isTemporary } from '../translate/shared-state.ts'
 import { forget } from './forget.ts'
 import { makeRoom } from './make-room.ts'
+import { type SessionManagerOptions, type SessionSettings, sessionSettings } from './session-settings.ts'
 import { type SweepResult, sweep } from './sweep.ts'
-import { ThreadHolds } from './thread-hold.ts'
-
-/** The options of a session manager. */
-export interface SessionManagerOptions {
-  readonly store: Pick<Store, 'threads' | 'leases'>
-  /** How long a session may be idle. @default 1_200_000 */
-  readonly sessionTimeoutMs?: number
-  /** How long a session that waits for a client may be idle. @default 86_400_000 */
-  readonly maxPendingMs?: number
-  /** @default 300_000 */
-  readonly sweepIntervalMs?: number
-  /** @default no limit */
-  readonly maxSessionsPerUser?: number
-  /** The apps whose sessions expire, if several apps share a store. @default all */
-  readonly apps?: readonly string[]
-  /** Receives a conversation before it is deleted. */
-  readonly memory?: Memory
-  /** How long the memory may take. @default 60_000 */
-  readonly memoryTimeoutMs?: number
-  readonly clock?: Clock
-  /** Receives failures of the sweep. @default they are ignored */
-  readonly report?: (error: KernelError) => void
-}
-
-/** The parts that the functions of a session manager share. */
-export interface SessionParts extends Required<Omit<SessionManagerOptions, 'memory' | 'maxSessionsPerUser' | 'apps'>> {
-  readonly memory: Memory | undefined
-  readonly apps: readonly string[] | undefined
-  readonly maxSessionsPerUser: number
-  readonly holds: ThreadHolds
-}
-
-const NAMES: OptionNames<SessionManagerOptions> = {
-  store: true,
-  sessionTimeoutMs: true,
-  maxPendingMs: true,
-  sweepIntervalMs: true,
-  maxSessionsPerUser: true,
-  apps: true,
-  memory: true,
-  memoryTimeoutMs: true,
-  clock: true,
-  report: true,
-}
 
 /**
  * Sessions by app, user and thread: their state and processed messages between runs, and their end.
@@ -70,52 +23,29 @@ const NAMES: OptionNames<SessionManagerOptions> = {
  * sessions.start()
  */
 export class SessionManager implements AsyncDisposable {
-  readonly #parts: SessionParts
+  readonly #settings: SessionSettings
   #cancelTimer: (() => void) | undefined
   #sweeping: Promise<unknown> = Promise.resolve()
 
   constructor(options: SessionManagerOptions) {
-    checkOptionNames('SessionManager', options, NAMES)
-    const {
-      store,
-      sessionTimeoutMs = 1_200_000,
-      maxPendingMs = 86_400_000,
-      sweepIntervalMs = 300_000,
-      maxSessionsPerUser = Number.POSITIVE_INFINITY,
-      memoryTimeoutMs = 60_000,
-      clock = systemClock,
-      memory,
-      apps,
-      report = () => {},
-    } = options
-    const numbers = { sessionTimeoutMs, maxPendingMs, sweepIntervalMs, maxSessionsPerUser, memoryTimeoutMs }
-    for (const [name, value] of Object.entries(numbers)) {
-      checkOption(
-        typeof value === 'number' && value >= 1,
-        'SessionManager',
-        `${name} must be a number of at least 1`,
-        value,
-      )
-    }
-    const holds = new ThreadHolds(store.leases, clock)
-    this.#parts = { store, ...numbers, clock, memory, apps, report: isolated(report), holds }
+    this.#settings = sessionSettings(options)
   }
 
   /** A session, if there is one. */
   getSession(ref: ThreadRef): Promise<Thread | undefined> {
-    return this.#parts.store.threads.get(ref)
+    return this.#settings.store.threads.get(ref)
   }
 
   /** Contract: free of races; `state` is used for a new session only; at the limit of a user the oldest session that neither runs nor waits is ended, else `SESSION_LIMIT`. */
   async getOrCreateSession(ref: ThreadRef, state: JsonObject = {}): Promise<Thread> {
-    const { threads } = this.#parts.store
+    const { threads } = this.#settings.store
     const found = await threads.get(ref)
     if (found) return found
     await this.makeRoom(ref)
     const thread = await threads.open(ref)
     if (thread.version > 0 || Object.keys(state).length === 0) return thread
     checkKeys(Object.keys(state))
-    return this.#parts.holds.hold(ref, async ({ token }) => {
+    return this.#settings.holds.hold(ref, async ({ token }) => {
       const current = await threads.open(ref)
       return current.version > 0 ? current : threads.commit(ref, { set: state }, token)
     })
@@ -123,7 +53,7 @@ export class SessionManager implements AsyncDisposable {
 
   /** Makes room for one more session of a user. Contract: call it only before creating one. */
   makeRoom(owner: Owner): Promise<void> {
-    return makeRoom(this.#parts, owner)
+    return makeRoom(this.#settings, owner)
   }
 
   /** The state of a session; undefined if it does not exist. */
@@ -162,7 +92,7 @@ export class SessionManager implements AsyncDisposable {
 
   /** The ids of client messages that have been processed already. */
   async getProcessedMessageIds(ref: ThreadRef, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(ids.length === 0 ? [] : await this.#parts.store.threads.processed(ref, ids))
+    return new Set(ids.length === 0 ? [] : await this.#settings.store.threads.processed(ref, ids))
   }
 
   /** Marks messages that no run takes. Contract: a run marks its own messages when it commits. */
@@ -177,12 +107,12 @@ export class SessionManager implements AsyncDisposable {
 
   /** Deletes a session. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
   deleteSession(ref: ThreadRef): Promise<boolean> {
-    return forget(this.#parts, ref, () => true)
+    return forget(this.#settings, ref, () => true)
   }
 
   /** Deletes expired sessions. Contract: never one that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
   sweep(): Promise<SweepResult> {
-    return sweep(this.#parts)
+    return sweep(this.#settings)
   }
 
   /** Starts to sweep at the interval; before that no session expires. */
@@ -193,10 +123,10 @@ export class SessionManager implements AsyncDisposable {
       this.#sweeping = this.#sweeping
         .then(() => this.sweep())
         .catch((error: unknown) => {
-          this.#parts.report(KernelError.from(error, 'STORE_FAILED'))
+          this.#settings.report(KernelError.from(error, 'STORE_FAILED'))
         })
     }
-    this.#cancelTimer ??= this.#parts.clock.after(this.#parts.sweepIntervalMs, sweep, false)
+    this.#cancelTimer ??= this.#settings.clock.after(this.#settings.sweepIntervalMs, sweep, false)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -206,7 +136,7 @@ export class SessionManager implements AsyncDisposable {
   }
 
   #commit(ref: ThreadRef, commit: (thread: Thread) => ThreadCommit): Promise<Thread> {
-    const { holds, store } = this.#parts
+    const { holds, store } = this.#settings
     return holds.hold(ref, async ({ token }) => {
       const thread = await store.threads.get(ref)
       if (!thread) throw new KernelError('NOT_FOUND', `session: not found, ${got(ref.threadId)}`)

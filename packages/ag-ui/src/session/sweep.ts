@@ -1,6 +1,6 @@
 import { KernelError, type Thread } from '@troupe/kernel'
 import { forget, isPending } from './forget.ts'
-import type { SessionParts } from './session-manager.ts'
+import type { SessionSettings } from './session-settings.ts'
 import { threadKey } from './thread-key.ts'
 
 /** The result of a sweep. */
@@ -17,8 +17,8 @@ const LARGEST_PAGE = 1_000
 const PAGE = 100
 
 /** Deletes the expired sessions of all owners. */
-export async function sweep(parts: SessionParts): Promise<SweepResult> {
-  const { store, clock, sessionTimeoutMs, apps } = parts
+export async function sweep(settings: SessionSettings): Promise<SweepResult> {
+  const { store, clock, sessionTimeoutMs, apps } = settings
   const before = clock.now() - sessionTimeoutMs
   const sum = { deleted: 0, pending: 0, failed: 0 }
   const seen = new Set<string>()
@@ -30,25 +30,29 @@ export async function sweep(parts: SessionParts): Promise<SweepResult> {
     for (const thread of next) {
       seen.add(threadKey(thread.ref))
       if (apps && !apps.includes(thread.ref.app)) continue
-      if (!isExpired(parts, thread)) sum.pending++
-      else await end(parts, thread, sum)
+      if (!isExpired(settings, thread)) sum.pending++
+      else await end(settings, thread, sum)
     }
     if (next.length === 0 || page.length < limit) return sum
   }
 }
 
-async function end(parts: SessionParts, { ref }: Thread, sum: { deleted: number; failed: number }): Promise<void> {
+async function end(
+  settings: SessionSettings,
+  { ref }: Thread,
+  sum: { deleted: number; failed: number },
+): Promise<void> {
   try {
-    if (await forget(parts, ref, (thread) => isExpired(parts, thread))) sum.deleted++
+    if (await forget(settings, ref, (thread) => isExpired(settings, thread))) sum.deleted++
   } catch (error) {
     // A run has begun: the session is no longer idle.
     if (KernelError.is(error, 'THREAD_BUSY')) return
     sum.failed++
-    parts.report(KernelError.from(error, 'STORE_FAILED'))
+    settings.report(KernelError.from(error, 'STORE_FAILED'))
   }
 }
 
-function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionParts, thread: Thread): boolean {
+function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionSettings, thread: Thread): boolean {
   const limit = isPending(thread) ? Math.max(maxPendingMs, sessionTimeoutMs) : sessionTimeoutMs
   return clock.now() - thread.updatedAt > limit
 }

@@ -6,10 +6,10 @@ import type { Conversation } from './conversation.ts'
 import type { RunView } from './run-view.ts'
 import { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** How calls are shown. */
-export interface CallOptions {
+interface CallOptions {
   readonly clientTools?: ReadonlySet<string>
   readonly showToolErrors?: boolean
 }
@@ -39,7 +39,7 @@ export class CallTranslator {
 
   /** Shows a call that had no start event. */
   announce(id: string, name: string, args: string, agentName: string, view: RunView, out: AgUiEvent[]): ShownCall {
-    const shown = new ShownMessage(id, view.owner, agentName)
+    const shown = new ShownMessage(this.#conversation.claim(id, view.runId), view.owner, agentName)
     shown.ended = true
     this.#conversation.add(shown)
     const call = this.start(id, name, shown, out)
@@ -54,9 +54,10 @@ export class CallTranslator {
   }
 
   /** Shows the result of a call. Contract: one result per call, and the client knows the call before its result. */
-  answer(id: string, messageId: string, event: EventOf<'tool-end'>, view: RunView, out: AgUiEvent[]): void {
+  answer(id: string, event: EventOf<'tool-end'>, view: RunView, out: AgUiEvent[]): void {
     const past = this.#calls.has(id) ? undefined : this.#conversation.past(id)
     if (past === 'answered') return
+    const result = { toolCallId: id, role: 'tool', ...resultOf(event, this.#options.showToolErrors ?? false) } as const
     if (past === 'open') this.#conversation.answer(id)
     const call =
       this.#calls.get(id) ?? (past === 'unknown' && this.announce(id, event.name, '', event.agentName, view, out))
@@ -65,7 +66,7 @@ export class CallTranslator {
       call.answered = true
       call.end(out)
     }
-    const result = { toolCallId: id, role: 'tool', ...resultOf(event, this.#options.showToolErrors ?? false) } as const
+    const messageId = this.#conversation.claim(event.messageId, view.runId)
     out.push(tagged({ type: EventType.TOOL_CALL_RESULT, messageId, ...result }, view.owner))
     this.#conversation.addResult({
       id: messageId,
@@ -75,9 +76,10 @@ export class CallTranslator {
   }
 
   /** Withdraws a call and removes it from the conversation. */
-  drop(call: ShownCall, out: AgUiEvent[]): void {
-    call.withdraw(out)
-    call.message.calls.delete(call.id)
+  drop(id: string, out: AgUiEvent[]): void {
+    const call = this.#calls.get(id)
+    call?.withdraw(out)
+    call?.message.calls.delete(id)
   }
 
   /** Ends the calls of one run, or of all runs; calls that are not awaited are withdrawn. */

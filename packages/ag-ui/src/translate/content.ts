@@ -1,9 +1,6 @@
 import type { ContentPart, PartSource } from '@ag-ui/core'
 import { type Content, type ErrorInfo, type FilePart, type Json, type Part, textOf } from '@troupe/kernel'
 
-/** A segment of reasoning as a client shows it: the reasoning between two pieces of text. */
-export type ReasoningSegment = { readonly text: string; readonly encrypted?: string; readonly afterText: boolean }
-
 /** The content of a user or tool message for a client. Contract: plain text stays a string; reasoning is left out. */
 export function contentOf(content: Content): string | ContentPart[] {
   if (typeof content === 'string') return content
@@ -26,34 +23,8 @@ export function filesOf(content: Content): readonly FilePart[] {
   return typeof content === 'string' ? [] : content.filter((part) => part.type === 'file')
 }
 
-/** The reasoning of a message in segments. Contract: the same segments as in the stream. */
-export function segmentsOf(content: Content): readonly ReasoningSegment[] {
-  if (typeof content === 'string') return []
-  const segments: ReasoningSegment[] = []
-  let text = ''
-  let open = false
-  for (const part of content) {
-    if (part.type === 'text' && part.text !== '') {
-      text += part.text
-      open = false
-    }
-    if (part.type !== 'reasoning') continue
-    const before = open ? segments.pop() : undefined
-    const encrypted = part.encrypted ?? before?.encrypted
-    const segment = { text: (before?.text ?? '') + part.text, afterText: text !== '' }
-    segments.push(encrypted === undefined ? segment : { ...segment, encrypted })
-    open = true
-  }
-  return segments
-}
-
-/** The id under which a client keeps a segment of a message's reasoning. */
-export function segmentId(messageId: string, index: number): string {
-  return index === 0 ? `${messageId}:reasoning` : `${messageId}:reasoning:${index + 1}`
-}
-
 /** The result of a call. */
-export interface CallOutcome {
+interface CallOutcome {
   readonly content: Content
   readonly display?: string
   readonly data?: Json

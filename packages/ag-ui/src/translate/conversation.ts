@@ -8,11 +8,21 @@ export class Conversation {
   readonly #past: readonly AgUiMessage[] | undefined
   readonly #shown: Set<ShownMessage> = new Set()
   readonly #results: ToolMessage[] = []
+  /** Message ids that the client has from this run. */
+  readonly #ids: Set<string> = new Set()
   /** Calls from before the run, and whether they are answered. */
   #calls: Map<string, boolean> | undefined
 
   constructor(past: readonly AgUiMessage[] | undefined) {
     this.#past = past
+  }
+
+  /** An id for a message that the client does not have yet: the given one, unless an agent of another run uses it too. */
+  claim(messageId: string, runId: string): string {
+    let id = String(messageId)
+    for (let n = 1; this.#ids.has(id); n++) id = `${runId}/${messageId}@${n}`
+    this.#ids.add(id)
+    return id
   }
 
   add(message: ShownMessage): void {

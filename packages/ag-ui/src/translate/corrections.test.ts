@@ -1,6 +1,6 @@
 import type { EventDraft } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { clientOf, strict } from '../pipeline.fixture.ts'
+import { clientOf } from '../pipeline.fixture.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { call, message, result, shown, wire } from './events.fixture.ts'
 
@@ -10,11 +10,9 @@ const text = (messageId: string, delta: string): EventDraft => ({ type: 'text-de
 const dropped = (id: string, content: string): EventDraft => ({ ...message(id, content), dropped: true }) as EventDraft
 const types = (events: readonly unknown[]) => events.map((event) => (event as { type: string }).type)
 
-/** What the official client shows in the end, as lines. */
+/** The messages that the official client has in the end, as lines. */
 async function screen(drafts: readonly EventDraft[], end = {}): Promise<readonly string[]> {
-  const { events, refused } = wire(drafts, end, { history: past })
-  expect(refused).toEqual([])
-  strict(events, past)
+  const events = wire(drafts, end, { history: past })
   const { messages } = await clientOf(events, past)
   return messages.map((message) => {
     const calls = message.role === 'assistant' ? (message.toolCalls ?? []).map(({ function: f }) => f.arguments) : []
@@ -25,7 +23,7 @@ async function screen(drafts: readonly EventDraft[], end = {}): Promise<readonly
 describe('the text of a failed attempt', () => {
   const failed = [start('m1'), text('m1', 'Hel'), dropped('m1', 'Hel')]
 
-  test('goes when the next attempt begins', async () => {
+  test('is removed when the next attempt begins', async () => {
     const next = [start('m2'), text('m2', 'Hello'), message('m2', 'Hello')]
     expect(await screen([...failed, ...next])).toEqual(['user Hi', 'assistant Hello'])
     expect(types(shown([...failed, ...next], {}, { history: past }))[3]).toBe('MESSAGES_SNAPSHOT')
@@ -36,12 +34,12 @@ describe('the text of a failed attempt', () => {
     expect(await screen(failed, { outcome, error })).toEqual(['user Hi', 'assistant Hel'])
   })
 
-  test('takes its calls along', async () => {
+  test('is removed with its calls', async () => {
     const calls = [start('m1'), ...call('m1', 'c1', 'search', '{}'), dropped('m1', '')]
     expect(await screen([...calls, message('m2', 'Hello')])).toEqual(['user Hi', 'assistant Hello'])
   })
 
-  test('is corrected without taking away what other agents are writing', async () => {
+  test('is removed without the messages that other agents are writing', async () => {
     const other = [
       text('m9', 'Mean'),
       ...failed,
@@ -53,20 +51,20 @@ describe('the text of a failed attempt', () => {
   })
 })
 
-describe('what a hook has made of a message', () => {
-  test('replaces what was streamed', async () => {
+describe('a message that a hook has changed', () => {
+  test('replaces the streamed text', async () => {
     expect(await screen([start('m1'), text('m1', 'Damn'), message('m1', 'D***')])).toEqual([
       'user Hi',
       'assistant D***',
     ])
   })
 
-  test('is sent as the rest where it only adds', () => {
+  test('is sent as the rest if the hook only added to it', () => {
     const events = shown([start('m1'), text('m1', 'Hi'), message('m1', 'Hi there')], {}, { history: past })
     expect(types(events)).not.toContain('MESSAGES_SNAPSHOT')
   })
 
-  test('a call that it has removed is taken back', async () => {
+  test('a call that the hook removed is withdrawn', async () => {
     const gone = { type: 'tool-end', callId: 'c1', messageId: 'r', name: 's', status: 'dropped', content: '' } as const
     const drafts = [start('m1'), text('m1', 'Hm'), ...call('m1', 'c1', 'search', '{}'), gone, message('m1', 'Hm')]
     expect(await screen(drafts)).toEqual(['user Hi', 'assistant Hm'])
@@ -74,13 +72,13 @@ describe('what a hook has made of a message', () => {
     expect(types(taken).filter((type) => type === 'MESSAGES_SNAPSHOT')).toHaveLength(1)
   })
 
-  test('a call that it has added is announced', async () => {
+  test('a call that the hook added is shown', async () => {
     const added = { id: 'c1', name: 'search', arguments: '{"q":2}' }
     const drafts = [start('m1'), text('m1', 'Hm'), message('m1', 'Hm', [added]), result('c1', 'found')]
     expect(await screen(drafts)).toEqual(['user Hi', 'assistant Hm {"q":2}', 'tool found'])
   })
 
-  test('arguments that it has changed replace what was streamed', async () => {
+  test('arguments that the hook changed replace the streamed ones', async () => {
     const changed = { id: 'c1', name: 'search', arguments: '{"q":3}' }
     const drafts = [
       start('m1'),
@@ -92,24 +90,24 @@ describe('what a hook has made of a message', () => {
   })
 })
 
-test('without a known conversation nothing is replaced, since a snapshot would take messages away', () => {
+test('without a known history nothing is replaced, because a snapshot would remove messages', () => {
   const events = shown([start('m1'), text('m1', 'Damn'), message('m1', 'D***')])
   expect(types(events)).toEqual(['TEXT_MESSAGE_START', 'TEXT_MESSAGE_CONTENT', 'TEXT_MESSAGE_END'])
 })
 
-describe('a run that goes on where another has stopped', () => {
+describe('a resumed run', () => {
   const asked = {
     id: 'm0',
     role: 'assistant',
     toolCalls: [{ id: 'c0', type: 'function', function: { name: 'search', arguments: '{}' } }],
   } as const
 
-  test('gives the result of a call that the client knows, and does not announce it again', () => {
+  test('shows the result of a call that the client knows without the call', () => {
     const events = shown([result('c0', 'found')], {}, { history: [...past, asked as never] })
     expect(types(events)).toEqual(['TOOL_CALL_RESULT'])
   })
 
-  test('announces one that the client does not know', () => {
+  test('shows a call that the client does not know before its result', () => {
     expect(types(shown([result('c0', 'found')], {}, { history: past }))).toEqual([
       'TOOL_CALL_START',
       'TOOL_CALL_END',
@@ -118,7 +116,7 @@ describe('a run that goes on where another has stopped', () => {
   })
 })
 
-describe('what a tool has thrown', () => {
+describe('an error that a tool threw', () => {
   const error = { code: 'TOOL_FAILED', message: 'connect to 10.0.0.7 refused' }
   const failed = { ...result('c1', `Error: ${error.message}`), status: 'failed', error } as EventDraft
 
@@ -128,7 +126,7 @@ describe('what a tool has thrown', () => {
     expect(JSON.stringify(shown([failed]))).not.toContain('10.0.0.7')
   })
 
-  test('is shown where that is wanted', () => {
+  test('is shown with showToolErrors', () => {
     expect(shown([failed], {}, { showToolErrors: true }).at(-1)).toMatchObject({ content: `Error: ${error.message}` })
   })
 

@@ -4,7 +4,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import { diff, isJsonObject } from './json-patch.ts'
 import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** The name of custom events that become activities. */
 const ACTIVITY = 'activity'
@@ -24,25 +24,24 @@ export class CustomTranslator {
     this.#public = toPublic
   }
 
-  translate({ name, data }: EventOf<'custom'>, owner: string | undefined): AgUiEvent | undefined {
+  write({ name, data }: EventOf<'custom'>, owner: string | undefined, out: AgUiEvent[]): void {
     const value = copyOf(data) ?? null
-    if (typeof name !== 'string') return undefined
-    if (name === ACTIVITY && isActivity(value)) return this.#activity(value, owner)
+    if (typeof name !== 'string') return
+    if (name === ACTIVITY && isActivity(value)) return void this.#writeActivity(value, owner, out)
     const shown = name === BRANCH_FAILED ? this.#withoutError(value) : value
-    return tagged({ type: EventType.CUSTOM, name, value: shown }, owner)
+    out.push(tagged({ type: EventType.CUSTOM, name, value: shown }, owner))
   }
 
-  #activity({ type: activityType, content, id }: Activity, owner: string | undefined): AgUiEvent | undefined {
+  #writeActivity({ type: activityType, content, id }: Activity, owner: string | undefined, out: AgUiEvent[]): void {
     const messageId = `${ACTIVITY}:${id ?? `${this.#runId}:${activityType}`}`
     const before = this.#activities.get(messageId)
     this.#activities.set(messageId, { content, owner })
     if (!before || before.owner !== owner) {
-      return tagged({ type: EventType.ACTIVITY_SNAPSHOT, messageId, activityType, content, replace: true }, owner)
+      const snapshot = { type: EventType.ACTIVITY_SNAPSHOT, messageId, activityType, content, replace: true } as const
+      return void out.push(tagged(snapshot, owner))
     }
     const patch = [...diff(before.content, content, '')]
-    return patch.length === 0
-      ? undefined
-      : tagged({ type: EventType.ACTIVITY_DELTA, messageId, activityType, patch }, owner)
+    if (patch.length > 0) out.push(tagged({ type: EventType.ACTIVITY_DELTA, messageId, activityType, patch }, owner))
   }
 
   #withoutError(value: Json): Json {

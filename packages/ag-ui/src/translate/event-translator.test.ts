@@ -38,7 +38,7 @@ describe('转换映射 (the table of events)', () => {
     ])
   })
 
-  test('a function response is TOOL_CALL_RESULT, with what is for persons and programs beside it', () => {
+  test('a function response is TOOL_CALL_RESULT with display and data in its metadata', () => {
     const answer = { ...result('c1', 'for the model'), display: 'for a person', data: { n: 1 } } as EventDraft
     const events = shown([start, ...call('m1', 'c1', 'search', '{}'), message('m1', '', [SEARCH]), answer])
     expect(events.at(-1)).toEqual({
@@ -52,7 +52,7 @@ describe('转换映射 (the table of events)', () => {
   })
 
   test('a long-running call is TOOL_CALL_START, ARGS and END without a result, and pending', () => {
-    const { events } = wire(
+    const events = wire(
       [start, ...call('m1', 'c1', 'wait', '{}'), message('m1', '', [{ ...SEARCH, arguments: '{}' }])],
       {
         openCallIds: ['c1'],
@@ -96,7 +96,7 @@ describe('流式文本处理 (streamed text)', () => {
     ])
   })
 
-  test('thinking is a span and a message of its own, closed when text begins', () => {
+  test('reasoning is a span and a message of its own, closed when text begins', () => {
     expect(shown([start, thought('Hm'), text('Yes'), message('m1', 'Yes')]).slice(0, 6)).toEqual([
       { type: 'REASONING_START', messageId: 'm1:reasoning' },
       { type: 'REASONING_MESSAGE_START', messageId: 'm1:reasoning', role: 'reasoning' },
@@ -107,7 +107,7 @@ describe('流式文本处理 (streamed text)', () => {
     ])
   })
 
-  test('thinking that a call interrupts goes on in the same message; after text it is another', () => {
+  test('reasoning goes on in the same message after a call, and in another one after text', () => {
     const drafts = [start, thought('A'), ...call('m1', 'c1', 'search', '{}'), thought('B'), text('Yes'), thought('C')]
     const spans = shown(drafts).filter((event) => (event as { type: string }).type === 'REASONING_START')
     expect(spans.map((event) => (event as { messageId: string }).messageId)).toEqual([
@@ -117,7 +117,7 @@ describe('流式文本处理 (streamed text)', () => {
     ])
   })
 
-  test('an encrypted value goes with its thinking, or with the message where there is nothing to read', () => {
+  test('an encrypted value belongs to its reasoning, or to the message if there is no text of it', () => {
     const parts = [
       { type: 'reasoning', text: 'Hm', encrypted: 's1' },
       { type: 'text', text: 'Yes' },
@@ -163,11 +163,11 @@ describe('去重机制 (no text twice)', () => {
     expect(whole(shown([message('m1', 'Hello')]))).toBe('Hello')
   })
 
-  test('of a final text that was streamed in part the rest is sent', () => {
+  test('the rest of a final text that was streamed in part is sent', () => {
     expect(whole(shown([start, text('Hel'), message('m1', 'Hello')]))).toBe('Hello')
   })
 
-  test('a message that has ended takes no more text', () => {
+  test('text after the end of a message is ignored', () => {
     expect(whole(shown([start, text('Hello'), message('m1', 'Hello'), text('!'), message('m1', 'Hello')]))).toBe(
       'Hello',
     )
@@ -189,14 +189,14 @@ describe('长运行工具 (calls that the client runs)', () => {
   const calling = [start, ...call('m1', 'c1', 'browser', '{}'), message('m1', '', [{ ...SEARCH, arguments: '{}' }])]
   const options = { clientTools: new Set(['browser']) }
 
-  test('their end is held until the run has stored them', () => {
+  test('end when the run has stored them', () => {
     const more: EventDraft = { type: 'text-delta', messageId: 'm2', delta: 'Wait.' }
     const events = types(shown([...calling, more, message('m2', 'Wait.')], { openCallIds: ['c1'] }, options))
     expect(events.at(-1)).toBe('TOOL_CALL_END')
     expect(events.filter((type) => type === 'TOOL_CALL_END')).toHaveLength(1)
   })
 
-  test('one that the server has answered itself ends before its result', () => {
+  test('end before the result if the server has answered them', () => {
     expect(types(shown([...calling, result('c1', 'no such page')], {}, options)).slice(-2)).toEqual([
       'TOOL_CALL_END',
       'TOOL_CALL_RESULT',
@@ -209,7 +209,7 @@ describe('长运行工具 (calls that the client runs)', () => {
     expect(events.at(-2)).toMatchObject({ toolCallId: 'c1', content: 'The call was withdrawn.' })
   })
 
-  test('a result that the client itself has sent is not sent back', () => {
+  test('do not get the result back that the client has sent', () => {
     const input = {
       messages: [
         {

@@ -1,4 +1,10 @@
-import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
+import {
+  EventType,
+  PROTOCOL_VERSION,
+  type RunErrorEvent,
+  type RunFinishedEvent,
+  type RunFinishedOutcome,
+} from '@ag-ui/core'
 import {
   type AgentEvent,
   type ErrorInfo,
@@ -9,14 +15,15 @@ import {
 } from '@troupe/kernel'
 import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
+import { CallTranslator } from './call-translator.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
-import { outcomeOf, usageOf } from './outcome.ts'
-import { type PublicError, publicError, runError } from './run-error.ts'
+import { outcomeOf, usageOf } from './outcome-of.ts'
+import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** The options of a translator. */
 export interface TranslatorOptions {
@@ -57,14 +64,13 @@ const NAMES: OptionNames<TranslatorOptions> = {
   showToolErrors: true,
   report: true,
 }
-const NOTHING: readonly AgUiEvent[] = []
 
 /**
  * Makes a translator for one run.
  * @example
  * const translator = eventTranslator({ threadId: 't1', runId: 'r1', input, state: thread.state })
- * const writer = runWriter()
- * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
+ * for await (const event of run.eventsWithoutThrowing()) send(translator.translate(event))
+ * send(translator.end())
  */
 export function eventTranslator(options: TranslatorOptions): Translator {
   checkOptionNames('eventTranslator', options, NAMES)
@@ -79,156 +85,168 @@ class EventTranslator implements Translator {
   readonly #views: Map<string, RunView> = new Map()
   readonly #custom: CustomTranslator
   #root: RunView | undefined
-  #view: RunView | undefined
+  #ended = false
 
   constructor(options: TranslatorOptions) {
     this.#options = options
     this.#public = options.publicError ?? publicError
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
-    this.#messages = new MessageTranslator(new Conversation(options.history ?? options.input?.messages), options)
+    const conversation = new Conversation(options.history ?? options.input?.messages)
+    this.#messages = new MessageTranslator(conversation, new CallTranslator(conversation, options))
   }
 
   translate(event: AgentEvent): readonly AgUiEvent[] {
+    const out: AgUiEvent[] = []
+    if (this.#ended) return out
     try {
-      return this.#translate(event)
+      this.#write(event, out)
     } catch (cause) {
-      // An agent may yield what only looks like an event.
+      // An agent may yield what only looks like an event; what was written of it is open, so clients get it.
       const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
-      return NOTHING
     }
+    return out
   }
 
-  #translate(event: AgentEvent): readonly AgUiEvent[] {
-    if (event.type === 'run-start') return this.#begin(event)
+  end(error: RunErrorEvent = BROKEN_OFF): readonly AgUiEvent[] {
+    const out: AgUiEvent[] = []
+    if (this.#ended) return out
+    this.#messages.finish(undefined, out)
+    this.#finish(error, out)
+    return out
+  }
+
+  #write(event: AgentEvent, out: AgUiEvent[]): void {
+    if (event.type === 'run-start') this.#begin(event, out)
     const view = this.#viewOf(event)
-    if (!view) return NOTHING
+    if (!view) return
     switch (event.type) {
       case 'text-delta':
       case 'reasoning-delta':
-      case 'tool-call-start':
       case 'tool-call-delta':
+        this.#messages.writeDelta(event, view, out)
+        break
+      case 'tool-call-start':
       case 'tool-call-end':
       case 'message-start':
       case 'message-end':
       case 'tool-start':
       case 'tool-end':
-        return this.#messages.translate(event, view)
-      case 'tool-delta': {
-        const delta = copyOf(event.delta) ?? null
-        const value = { toolCallId: view.prefix + event.callId, delta }
-        return [tagged({ type: EventType.CUSTOM, name: event.type, value }, view.owner)]
-      }
+        this.#messages.write(event, view, out)
+        break
       case 'agent-start':
-      case 'agent-end': {
-        const out: AgUiEvent[] = []
-        if (event.type === 'agent-start') view.beginStep(event, out)
-        else view.endStep(event, out)
-        return out
+        view.beginStep(event, out)
+        break
+      case 'agent-end':
+        view.endStep(event, out)
+        break
+      case 'run-end':
+        this.#end(event, view, out)
+        break
+      default:
+        this.#writeStandalone(event, view, out)
+    }
+  }
+
+  /** Writes an event that opens and closes nothing. */
+  #writeStandalone(event: AgentEvent, { prefix, owner }: RunView, out: AgUiEvent[]): void {
+    switch (event.type) {
+      case 'tool-delta': {
+        const value = { toolCallId: prefix + event.callId, delta: copyOf(event.delta) ?? null }
+        out.push(tagged({ type: EventType.CUSTOM, name: event.type, value }, owner))
+        break
       }
       case 'state-delta': {
         const delta = [...this.#state.change(event.set, event.removed)]
-        return delta.length === 0 ? NOTHING : [tagged({ type: EventType.STATE_DELTA, delta }, view.owner)]
+        if (delta.length > 0) out.push(tagged({ type: EventType.STATE_DELTA, delta }, owner))
+        break
       }
-      case 'custom': {
-        const custom = this.#custom.translate(event, view.owner)
-        return custom ? [custom] : NOTHING
-      }
+      case 'custom':
+        this.#custom.write(event, owner, out)
+        break
       case 'action': {
         const { action } = event
-        if (action.type !== 'custom' || typeof action.name !== 'string') return NOTHING
+        if (action.type !== 'custom' || typeof action.name !== 'string') return
         const value = copyOf(action.data ?? null) ?? null
-        return [tagged({ type: EventType.CUSTOM, name: action.name, value }, view.owner)]
+        out.push(tagged({ type: EventType.CUSTOM, name: action.name, value }, owner))
       }
-      case 'run-end':
-        return this.#end(event, view)
-      default:
-        return NOTHING
     }
   }
 
-  #begin(event: EventOf<'run-start'>): readonly AgUiEvent[] {
-    const { runId, parentCallId, agentName: name } = event
-    if (!this.#root) return this.#beginRoot(runId)
-    if (parentCallId === undefined || this.#views.has(runId)) return NOTHING
-    const parent = this.#around(runId)
-    const view = parent.nested(runId, parentCallId)
-    this.#views.set(runId, view)
+  #begin(event: EventOf<'run-start'>, out: AgUiEvent[]): void {
+    const { runId, parentRunId, parentCallId, agentName: name } = event
+    if (!this.#root) return void this.#beginRoot(runId, out)
+    if (parentCallId === undefined || this.#views.has(runId)) return
+    const parent = (parentRunId !== undefined && this.#views.get(parentRunId)) || this.#root
+    const { origin = parent.prefix + parentCallId } = event
+    this.#views.set(runId, new RunView(runId, runId, `${origin}/`))
     const call = this.#messages.call(parent.prefix + parentCallId)
-    return [
-      {
-        type: EventType.SUBAGENT_STARTED,
-        subagentRunId: runId,
-        name,
-        ...(parent.owner !== undefined && { parentSubagentRunId: parent.owner }),
-        ...(call && { parentToolCallId: call.id, parentMessageId: call.message.id }),
-      },
-    ]
+    out.push({
+      type: EventType.SUBAGENT_STARTED,
+      subagentRunId: runId,
+      name,
+      ...(parent.owner !== undefined && { parentSubagentRunId: parent.owner }),
+      ...(call && { parentToolCallId: call.id, parentMessageId: call.message.id }),
+    })
   }
 
-  #beginRoot(kernelRunId: string): readonly AgUiEvent[] {
+  #beginRoot(kernelRunId: string, out: AgUiEvent[]): void {
     const { threadId, runId, parentRunId } = this.#options
-    this.#root = this.#view = new RunView(kernelRunId)
+    this.#root = new RunView(kernelRunId)
     this.#views.set(kernelRunId, this.#root)
-    return [
-      {
-        type: EventType.RUN_STARTED,
-        threadId,
-        runId,
-        protocolVersion: PROTOCOL_VERSION,
-        ...(parentRunId !== undefined && { parentRunId }),
-      },
-      { type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot },
-    ]
-  }
-
-  /** The run that a nested run belongs to: the nested id begins with the id of its parent run. */
-  #around(runId: string): RunView {
-    let around = this.#root as RunView
-    for (const view of this.#views.values()) {
-      if (runId.startsWith(`${view.runId}/`) && view.runId.length >= around.runId.length) around = view
-    }
-    return around
+    const parent = parentRunId !== undefined && { parentRunId }
+    out.push({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
+    out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
   }
 
   /** Events of a nested run without a view of its own belong to the root run. */
   #viewOf({ runId }: EventStamp): RunView | undefined {
-    if (this.#view?.runId !== runId) this.#view = this.#views.get(runId) ?? this.#root
-    return this.#view
+    return this.#views.get(runId) ?? this.#root
   }
 
-  #end(event: EventOf<'run-end'>, view: RunView): readonly AgUiEvent[] {
-    if (event.runId !== view.runId || view.ended) return NOTHING
-    const out: AgUiEvent[] = []
-    if (view !== this.#root) {
+  #end(event: EventOf<'run-end'>, view: RunView, out: AgUiEvent[]): void {
+    if (event.runId !== view.runId || view.ended) return
+    if (view === this.#root) this.#endRoot(event, out)
+    else {
       this.#messages.leave(event, view, out)
-      out.push(view.end(event, this.#public))
-      return out
+      view.end(event, this.#public, out)
     }
-    const { outcome, error, usage, output } = event
-    const { threadId, runId, requestId } = this.#options
-    const ended =
-      outcome === 'failed' ? undefined : outcomeOf(event, (callId) => !this.#messages.call(callId)?.answered)
-    this.#messages.finish(ended, out)
+  }
+
+  #endRoot(event: EventOf<'run-end'>, out: AgUiEvent[]): void {
+    const isOpen = (callId: string) => !this.#messages.call(callId)?.answered
+    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen)
+    this.#messages.finish(outcome, out)
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
-    if (!ended) {
-      const info = error ?? { code: 'AGENT_FAILED', message: '' }
-      const { retryable = false } = info
-      out.push(runError(this.#public(info), { retryable, usage, ...(requestId !== undefined && { requestId }) }))
-      return out
-    }
-    if (ended.type === 'interrupt') this.#messages.show(out)
+    if (outcome?.type === 'interrupt') this.#messages.show(out)
+    this.#finish(outcome ? this.#finished(event, outcome) : this.#failed(event), out)
+  }
+
+  #failed({ error = { code: 'AGENT_FAILED', message: '' }, usage }: EventOf<'run-end'>): RunErrorEvent {
+    const { requestId } = this.#options
+    const { retryable = false } = error
+    return runError(this.#public(error), { retryable, usage, ...(requestId !== undefined && { requestId }) })
+  }
+
+  #finished({ usage, output }: EventOf<'run-end'>, outcome: RunFinishedOutcome): RunFinishedEvent {
+    const { threadId, runId } = this.#options
     const tokens = usageOf(usage)
-    const result = ended.type === 'success' && output !== undefined ? copyOf(output) : undefined
-    out.push({
+    const result = outcome.type === 'success' && output !== undefined ? copyOf(output) : undefined
+    return {
       type: EventType.RUN_FINISHED,
       threadId,
       runId,
       ...(result !== undefined && { result }),
-      outcome: ended,
+      outcome,
       ...(tokens && { usage: tokens }),
-    })
-    return out
+    }
+  }
+
+  /** Ends the steps and sub-agents that the run left open, the last one first, then the run. */
+  #finish(terminal: AgUiEvent, out: AgUiEvent[]): void {
+    this.#ended = true
+    for (const view of [...this.#views.values()].reverse()) view.breakOff(terminal, out)
+    out.push(terminal)
   }
 }

@@ -1,6 +1,7 @@
 import type { AgentEvent, AssistantMessage, EventDraft, EventStamp, RunResult } from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
-import { follower, type Wire } from '../pipeline.fixture.ts'
+import { wireOf } from '../pipeline.fixture.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import type { TranslatorOptions } from './event-translator.ts'
 
 /** The stamp of the root agent. */
@@ -17,24 +18,22 @@ export function run(drafts: readonly EventDraft[], end: Partial<RunResult> = {})
   return stamped([{ type: 'run-start' }, ...drafts, { type: 'run-end', ...result } as EventDraft])
 }
 
-/** What a client gets of a run, between its first snapshot and its last. */
+/** The events that a client gets between its first and its last snapshot. */
 export function shown(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
   options: Partial<TranslatorOptions> = {},
 ): readonly unknown[] {
-  return wire(drafts, end, options).events.slice(2, -2)
+  return wire(drafts, end, options).slice(2, -2)
 }
 
-/** Everything that a client gets of a run. */
+/** All events that a client gets. */
 export function wire(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
   options: Partial<TranslatorOptions> = {},
-): Wire {
-  const client = follower(options)
-  for (const event of run(drafts, end)) client.take(event)
-  return client.end()
+): readonly AgUiEvent[] {
+  return wireOf(run(drafts, end), options)
 }
 
 /** A whole message. */
@@ -43,8 +42,8 @@ export function message(
   content: AssistantMessage['content'],
   calls?: AssistantMessage['toolCalls'],
 ): EventDraft {
-  const said = { id, role: 'assistant', content, agentName: 'root', ...(calls && { toolCalls: calls }) } as const
-  return { type: 'message-end', message: said }
+  const whole = { id, role: 'assistant', content, agentName: 'root', ...(calls && { toolCalls: calls }) } as const
+  return { type: 'message-end', message: whole }
 }
 
 /** A call as a model streams it. */

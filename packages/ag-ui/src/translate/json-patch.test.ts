@@ -31,7 +31,7 @@ describe('JSON Patch 格式', () => {
     ])
   })
 
-  test('items are added and removed where they stand', () => {
+  test('items are added and removed at their index', () => {
     const items = ['a', 'b', 'c'].map((id) => ({ id, text: 'a long enough text to be worth a patch' }))
     expect(diff(items, items.slice(1), '/l')).toEqual([{ op: 'remove', path: '/l/0' }])
     expect(diff(items.slice(1), items, '/l')).toEqual([{ op: 'add', path: '/l/0', value: items[0] }])
@@ -40,7 +40,7 @@ describe('JSON Patch 格式', () => {
     ])
   })
 
-  test('what changes all over is sent anew', () => {
+  test('a value with many changes is replaced', () => {
     expect(diff([1, 2, 3, 4, 5], [5, 4, 1, 2, 9], '/l')).toEqual([
       { op: 'replace', path: '/l', value: [5, 4, 1, 2, 9] },
     ])
@@ -52,7 +52,7 @@ describe('JSON Patch 格式', () => {
     ])
   })
 
-  test('applies, and gives the other value', () => {
+  test('a patch turns one value into the other', () => {
     fc.assert(
       fc.property(json, json, (before, after) => {
         const patch = diff(before, after, '/x')
@@ -63,7 +63,7 @@ describe('JSON Patch 格式', () => {
     )
   })
 
-  test('the official client gets the same', async () => {
+  test('the official client gets the same value', async () => {
     await fc.assert(
       fc.asyncProperty(json, json, async (before, after) => {
         const events = [

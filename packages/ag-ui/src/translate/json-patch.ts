@@ -1,11 +1,7 @@
-import type { AddOperation, RemoveOperation, ReplaceOperation } from '@ag-ui/core'
+import type { JsonPatchOperation } from '@ag-ui/core'
 import type { Json, JsonObject } from '@troupe/kernel'
+import { isForbiddenKey } from '@troupe/kernel/kit'
 
-/** A change of a JSON document, as this package writes it. */
-export type PatchOperation = AddOperation | RemoveOperation | ReplaceOperation
-
-/** Keys that are not allowed in a pointer: clients would refuse the whole patch. */
-const BANNED: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 /** From this many operations on, a patch is compared with replacing the whole value. */
 const MANY = 4
 
@@ -17,21 +13,16 @@ export function escapeKey(key: string): string {
   return key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key
 }
 
-/** Whether a key is allowed in a pointer. */
-export function isPatchable(key: string): boolean {
-  return !BANNED.has(key)
-}
-
 /**
  * The operations that turn one value into another, at a path.
  * Contract: apply in order; never longer than replacing the whole value.
  * @example diff({ a: 1, b: 2 }, { a: 1, b: 3 }, '/x') // [{ op: 'replace', path: '/x/b', value: 3 }]
  */
-export function diff(before: Json, after: Json, path: string): readonly PatchOperation[] {
-  const operations: PatchOperation[] = []
+export function diff(before: Json, after: Json, path: string): readonly JsonPatchOperation[] {
+  const operations: JsonPatchOperation[] = []
   compare(before, after, path, operations)
   if (operations.length < MANY) return operations
-  const whole: PatchOperation = { op: 'replace', path, value: after }
+  const whole: JsonPatchOperation = { op: 'replace', path, value: after }
   return JSON.stringify(operations).length > JSON.stringify([whole]).length ? [whole] : operations
 }
 
@@ -52,33 +43,33 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function compare(before: Json, after: Json, path: string, out: PatchOperation[]): void {
+function compare(before: Json, after: Json, path: string, out: JsonPatchOperation[]): void {
   if (before === after) return
   if (Array.isArray(before) && Array.isArray(after)) compareItems(before, after, path, out)
   else if (isJsonObject(before) && isJsonObject(after)) compareKeys(before, after, path, out)
   else out.push({ op: 'replace', path, value: after })
 }
 
-function compareKeys(before: JsonObject, after: JsonObject, path: string, out: PatchOperation[]): void {
-  const mine: PatchOperation[] = []
-  for (const key of Object.keys(before)) {
-    if (Object.hasOwn(after, key)) continue
-    if (!isPatchable(key)) return void out.push({ op: 'replace', path, value: after })
-    mine.push({ op: 'remove', path: `${path}/${escapeKey(key)}` })
+function compareKeys(before: JsonObject, after: JsonObject, path: string, out: JsonPatchOperation[]): void {
+  const removed = Object.keys(before).filter((key) => !Object.hasOwn(after, key))
+  const changed = Object.keys(after).filter(
+    (key) => !Object.hasOwn(before, key) || !equal(before[key] as Json, after[key] as Json),
+  )
+  // Clients would refuse the whole patch for such a key in a pointer.
+  if (removed.some(isForbiddenKey) || changed.some(isForbiddenKey)) {
+    return void out.push({ op: 'replace', path, value: after })
   }
-  for (const [key, value] of Object.entries(after)) {
-    const old = Object.hasOwn(before, key) ? (before[key] as Json) : undefined
-    if (old !== undefined && equal(old, value)) continue
-    if (!isPatchable(key)) return void out.push({ op: 'replace', path, value: after })
+  for (const key of removed) out.push({ op: 'remove', path: `${path}/${escapeKey(key)}` })
+  for (const key of changed) {
     const at = `${path}/${escapeKey(key)}`
-    if (old === undefined) mine.push({ op: 'add', path: at, value })
-    else compare(old, value, at, mine)
+    const value = after[key] as Json
+    if (Object.hasOwn(before, key)) compare(before[key] as Json, value, at, out)
+    else out.push({ op: 'add', path: at, value })
   }
-  for (const operation of mine) out.push(operation)
 }
 
 /** Keeps equal items at both ends; changes the rest in place, then removes or adds items. */
-function compareItems(before: readonly Json[], after: readonly Json[], path: string, out: PatchOperation[]): void {
+function compareItems(before: readonly Json[], after: readonly Json[], path: string, out: JsonPatchOperation[]): void {
   const shorter = Math.min(before.length, after.length)
   let head = 0
   while (head < shorter && equal(before[head] as Json, after[head] as Json)) head++

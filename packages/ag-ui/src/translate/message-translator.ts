@@ -1,43 +1,29 @@
 import { EventType, type RunFinishedOutcome } from '@ag-ui/core'
 import type { AgentEvent, EventOf, ToolCall } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { type CallOptions, CallTranslator } from './call-translator.ts'
+import type { CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
-import { FILE_ACTIVITY, fileContent, fileId } from './messages.ts'
 import type { RunView } from './run-view.ts'
 import type { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
+import { FILE_ACTIVITY, fileContent, fileId } from './to-ag-ui-messages.ts'
 
-type MessageEvent = Extract<
-  AgentEvent,
-  {
-    type:
-      | `message-${string}`
-      | `text-${string}`
-      | `reasoning-${string}`
-      | `tool-call-${string}`
-      | 'tool-start'
-      | 'tool-end'
-  }
->
-
-const NOTHING: readonly AgUiEvent[] = []
+type DeltaEvent = Extract<AgentEvent, { type: 'text-delta' | 'reasoning-delta' | 'tool-call-delta' }>
+type MessageEvent = Extract<AgentEvent, { type: `${'message' | 'tool-call' | 'tool'}-${'start' | 'end'}` }>
 
 /** Translates messages and calls. Contract: streamed content is not repeated; content that changed later is corrected by a snapshot. */
 export class MessageTranslator {
   readonly #conversation: Conversation
   readonly #calls: CallTranslator
-  /** Message ids that the client has from this run. */
-  readonly #ids: Set<string> = new Set()
   readonly #shown: Set<ShownMessage> = new Set()
   /** The client has content that is not in the history; a snapshot removes it when the run goes on. */
   #stale = false
 
-  constructor(conversation: Conversation, options: CallOptions) {
+  constructor(conversation: Conversation, calls: CallTranslator) {
     this.#conversation = conversation
-    this.#calls = new CallTranslator(conversation, options)
+    this.#calls = calls
   }
 
   /** A call of this run, by the id that clients know. */
@@ -45,17 +31,19 @@ export class MessageTranslator {
     return this.#calls.get(id)
   }
 
-  translate(event: MessageEvent, view: RunView): readonly AgUiEvent[] {
-    switch (event.type) {
-      case 'text-delta':
-      case 'reasoning-delta':
-        return this.#delta(event, view)
-      case 'tool-call-delta':
-        return isText(event.delta)
-          ? (this.#calls.get(view.prefix + event.callId)?.add(event.delta) ?? NOTHING)
-          : NOTHING
-    }
-    const out: AgUiEvent[] = []
+  /** Writes a piece of text, of reasoning or of arguments. */
+  writeDelta(event: DeltaEvent, view: RunView, out: AgUiEvent[]): void {
+    const { delta, type } = event
+    if (typeof delta !== 'string' || delta === '') return
+    if (type === 'tool-call-delta') return void this.#calls.get(view.prefix + event.callId)?.add(delta, out)
+    const { messageId, agentName } = event
+    const shown = view.messages.get(messageId) ?? this.#open(messageId, agentName, view, out)
+    if (shown.ended) return
+    if (type === 'text-delta') shown.addText(delta, out)
+    else shown.addReasoning(delta, out)
+  }
+
+  write(event: MessageEvent, view: RunView, out: AgUiEvent[]): void {
     switch (event.type) {
       case 'message-start':
         this.#correct(out)
@@ -76,7 +64,6 @@ export class MessageTranslator {
         this.#endTool(event, view, out)
         break
     }
-    return out
   }
 
   /** Ends the messages and calls that a nested run left open. */
@@ -101,18 +88,6 @@ export class MessageTranslator {
     this.#conversation.show(out)
   }
 
-  #delta(event: Extract<MessageEvent, { delta: string; messageId: string }>, view: RunView): readonly AgUiEvent[] {
-    const { messageId, delta, type } = event
-    if (!isText(delta)) return NOTHING
-    const known = view.messages.get(messageId)
-    if (known?.ended) return NOTHING
-    if (known) return type === 'text-delta' ? known.addText(delta) : known.addReasoning(delta)
-    const out: AgUiEvent[] = []
-    const shown = this.#open(messageId, event.agentName, view, out)
-    const added = type === 'text-delta' ? shown.addText(delta) : shown.addReasoning(delta)
-    return out.length === 0 ? added : [...out, ...added]
-  }
-
   #endMessage(event: EventOf<'message-end'>, view: RunView, out: AgUiEvent[]): void {
     const { message, dropped, agentName } = event
     const known = view.messages.get(message.id)
@@ -124,7 +99,7 @@ export class MessageTranslator {
     const shown = known ?? this.#open(message.id, agentName, view, out)
     if (!shown.complete(message.content, out)) this.#stale = true
     const wanted = this.#showCalls(shown, message.toolCalls, view, out)
-    for (const call of shown.calls.values()) if (!wanted.has(call.id)) this.#takeBack(call, out)
+    for (const { id } of shown.calls.values()) if (!wanted.has(id)) this.#takeBack(id, out)
     shown.end(out, event.finishReason)
     for (const [i, file] of filesOf(message.content).entries()) {
       const activity = { messageId: fileId(shown.id, i), activityType: FILE_ACTIVITY, content: fileContent(file) }
@@ -155,7 +130,7 @@ export class MessageTranslator {
   #drop(shown: ShownMessage, out: AgUiEvent[]): void {
     if (shown.visible) this.#stale = true
     shown.end(out)
-    for (const call of shown.calls.values()) call.withdraw(out)
+    for (const { id } of shown.calls.values()) this.#calls.get(id)?.withdraw(out)
     this.#conversation.drop(shown)
   }
 
@@ -189,30 +164,22 @@ export class MessageTranslator {
   #endTool(event: EventOf<'tool-end'>, view: RunView, out: AgUiEvent[]): void {
     const id = view.prefix + event.callId
     const call = this.#calls.get(id)
-    if (event.status !== 'dropped') this.#calls.answer(id, this.#free(event.messageId, view), event, view, out)
-    else if (call && !call.answered) this.#takeBack(call, out)
+    if (event.status !== 'dropped') this.#calls.answer(id, event, view, out)
+    else if (call && !call.answered) this.#takeBack(id, out)
   }
 
-  #takeBack(call: ShownCall, out: AgUiEvent[]): void {
-    this.#calls.drop(call, out)
+  #takeBack(id: string, out: AgUiEvent[]): void {
+    this.#calls.drop(id, out)
     this.#stale = true
   }
 
   #open(messageId: string, agentName: string, view: RunView, out: AgUiEvent[]): ShownMessage {
     this.#correct(out)
-    const shown = new ShownMessage(this.#free(messageId, view), view.owner, agentName)
+    const shown = new ShownMessage(this.#conversation.claim(messageId, view.runId), view.owner, agentName)
     view.messages.set(messageId, shown)
     this.#shown.add(shown)
     this.#conversation.add(shown)
     return shown
-  }
-
-  /** An agent of another run may use the same id. */
-  #free(messageId: string, view: RunView): string {
-    let id = String(messageId)
-    for (let n = 1; this.#ids.has(id); n++) id = `${view.runId}/${messageId}@${n}`
-    this.#ids.add(id)
-    return id
   }
 
   #correct(out: AgUiEvent[]): void {
@@ -220,8 +187,4 @@ export class MessageTranslator {
     this.#stale = false
     this.#conversation.show(out)
   }
-}
-
-function isText(delta: unknown): delta is string {
-  return typeof delta === 'string' && delta !== ''
 }

@@ -20,10 +20,10 @@ import { observe, runNested } from '@troupe/kernel/run'
 import type { Random } from './random.fixture.ts'
 import { wrongEvents } from './wrong-events.fixture.ts'
 
-/** What a random agent may do. */
+/** The behaviour of a random agent. */
 export interface RandomAgentOptions {
   readonly depth?: number
-  /** Whether it also does what agents must not do. */
+  /** Whether it also yields events that agents must not yield. */
   readonly misbehaves?: boolean
   /** Called when the agent hangs until it is stopped. */
   readonly onHang?: () => void
@@ -32,14 +32,14 @@ export interface RandomAgentOptions {
 const WORDS = ['Hello', ' world', '.', ' a~b/c', ' 你好', ' "quoted"', '\n', ' 🙂']
 const KEYS = ['plan', 'a/b', 'm~n', 'temp:draft', 'list', 'deep', '']
 
-/** An agent that does anything at all, the same for the same seed. */
+/** An agent with random events, the same for the same seed. */
 export function randomAgent(random: Random, name: string, options: RandomAgentOptions = {}): Agent {
-  const life = (start: AgentInput | ResumeInfo, ctx: RunContext) =>
-    stream<EventDraft>((sink) => new Life(random, sink, ctx, options).live(start))
-  return { name, description: name, run: life, resume: life }
+  const run = (start: AgentInput | ResumeInfo, ctx: RunContext) =>
+    stream<EventDraft>((sink) => new RandomTurns(random, sink, ctx, options).run(start))
+  return { name, description: name, run, resume: run }
 }
 
-class Life {
+class RandomTurns {
   readonly #random: Random
   readonly #sink: Sink<EventDraft>
   readonly #ctx: RunContext
@@ -57,20 +57,20 @@ class Life {
     this.#options = options
   }
 
-  async live(start: AgentInput | ResumeInfo): Promise<void> {
+  async run(start: AgentInput | ResumeInfo): Promise<void> {
     for (const call of unanswered(start.messages)) await this.#answer(call)
     const acts = this.#random.below(5)
-    for (let i = 0; i < acts && this.#interrupts.length === 0; i++) await this.#act()
+    for (let i = 0; i < acts && this.#interrupts.length === 0; i++) await this.#next()
     if (this.#interrupts.length > 0) {
       await this.#write({ type: 'action', action: { type: 'interrupt', interrupts: this.#interrupts, state: 1 } })
     }
   }
 
-  #act(): Promise<void> {
+  #next(): Promise<void> {
     const acts: (() => Promise<void>)[] = [
-      () => this.#speak(),
-      () => this.#speak(),
-      () => this.#speak(),
+      () => this.#message(),
+      () => this.#message(),
+      () => this.#message(),
       () => this.#change(),
       () => this.#customEvent(),
     ]
@@ -94,7 +94,7 @@ class Life {
     if (this.#random.chance(0.25)) state.delete(key)
     else state.set(key, this.#json(0))
     const value = state.get(key)
-    // Changing a value in place is bad style, but it happens.
+    // Some agents change a value in place.
     if (Array.isArray(value) && this.#random.chance(0.5)) {
       value.push(this.#json(1))
       state.set(key, value)
@@ -111,7 +111,7 @@ class Life {
     await this.#write({ type: 'action', action: { type: 'custom', name: 'note', data: this.#json(1) } })
   }
 
-  async #speak(): Promise<void> {
+  async #message(): Promise<void> {
     const messageId = this.#ctx.ids.next()
     const parts: Part[] = []
     const calls: ToolCall[] = []
@@ -162,7 +162,7 @@ class Life {
     for (const call of kept) await this.#run(call)
   }
 
-  /** What an after-hook may make of it. */
+  /** The content after a hook that may change it. */
   #rewritten(parts: readonly Part[]): readonly Part[] | string {
     if (this.#random.chance(0.1)) return 'Something else.'
     if (this.#random.chance(0.1)) return [...parts, { type: 'text', text: ' And more.' }]
@@ -208,17 +208,17 @@ class Life {
     }
   }
 
-  /** Agents one after the other, or all at once. */
+  /** Agents in sequence or in parallel. */
   async #team(): Promise<void> {
     const names = this.#random.pick([['writer'], ['writer', 'critic'], ['twin', 'twin']])
     const work = names.map((name) => () => {
       const agent = randomAgent(this.#random, name, { ...this.#options, depth: this.#depth + 1 })
-      const place = this.#ctx.derive({
+      const derived = this.#ctx.derive({
         step: `branch:${this.#branches++}`,
         runPath: [...this.#ctx.runPath, this.#ctx.agentName],
       })
       return pipe(
-        observe(agent, { messages: [] }, place),
+        observe(agent, { messages: [] }, derived),
         sinkTo(this.#sink, (event: AgentEvent) => {
           // A tool that runs agents passes their questions on.
           const own = event.type === 'action' && event.runId === this.#ctx.runId && event.action

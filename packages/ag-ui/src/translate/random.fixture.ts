@@ -1,4 +1,4 @@
-/** Chance that can be repeated. */
+/** Random choices that can be repeated. */
 export interface Random {
   /** A whole number from 0 up to, but not including, the limit. */
   below(limit: number): number
@@ -6,7 +6,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T
 }
 
-/** Chance by a seed (mulberry32). */
+/** Random choices by a seed (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed >>> 0
   const next = () => {

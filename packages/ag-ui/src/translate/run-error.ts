@@ -1,7 +1,7 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import type { ErrorInfo, Usage } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import { usageOf } from './outcome.ts'
+import { usageOf } from './outcome-of.ts'
 
 /** The part of an error that clients may see. */
 export type PublicError = { readonly code: string; readonly message: string }
@@ -35,6 +35,13 @@ const FAILED: PublicError = { code: 'AGENT_ERROR', message: 'The agent failed.' 
  */
 export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
+}
+
+/** The terminal of a run that ends without one. */
+export const BROKEN_OFF: RunErrorEvent = {
+  type: EventType.RUN_ERROR,
+  code: 'BACKGROUND_EXECUTION_ERROR',
+  message: 'The run ended unexpectedly.',
 }
 
 /** The terminal of a stream with an event that could not be encoded. */

@@ -1,18 +1,18 @@
 import { EventType } from '@ag-ui/core'
-import type { EventOf } from '@troupe/kernel'
+import type { ErrorInfo, EventOf } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { askedOf } from './outcome.ts'
+import { askedOf } from './outcome-of.ts'
 import type { PublicError } from './run-error.ts'
 import { copyOf } from './shared-state.ts'
 import type { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 /** One kernel run as the client sees it: the run itself, or a nested one, which is a sub-agent there. */
 export class RunView {
   readonly runId: string
   /** The tag of a sub-agent's events. */
   readonly owner: string | undefined
-  /** The prefix of its call ids, which are unique only within their run. */
+  /** The prefix of its call ids, which are unique only within their run: its origin. */
   readonly prefix: string
   /** By the kernel's message id. */
   readonly messages: Map<string, ShownMessage> = new Map()
@@ -23,12 +23,6 @@ export class RunView {
     this.runId = runId
     this.owner = owner
     this.prefix = prefix
-  }
-
-  /** Makes the view of a run nested in a call of this one. Contract: call ids follow the kernel's naming of nested origins. */
-  nested(runId: string, callId: string): RunView {
-    const [number = ''] = /\.\d+$/.exec(runId) ?? []
-    return new RunView(runId, runId, `${this.prefix}${callId}${number}/`)
   }
 
   /** Contract: two agents of one name may run at once, so their steps get distinct names. */
@@ -47,28 +41,64 @@ export class RunView {
     if (step) out.push(tagged({ type: EventType.STEP_FINISHED, stepName: step.name }, this.owner))
   }
 
-  /** Ends a sub-agent. */
-  end(event: EventOf<'run-end'>, toPublic: (error: { code: string; message: string }) => PublicError): AgUiEvent {
+  /** Ends a sub-agent as its run ended. */
+  end(event: EventOf<'run-end'>, toPublic: (error: ErrorInfo) => PublicError, out: AgUiEvent[]): void {
+    const end = endOf(event, this.runId, toPublic)
     this.ended = true
-    const { outcome, interrupts, openCallIds, output } = event
-    const subagentRunId = this.runId
-    if (outcome === 'failed' || outcome === 'cancelled') {
-      const { code, message } = toPublic(event.error ?? { code: 'ABORTED', message: '' })
-      return { type: EventType.SUBAGENT_ERROR, subagentRunId, message, code }
-    }
-    if (outcome === 'interrupted' || openCallIds) {
-      const interruptIds = askedOf(interrupts).map(({ id }) => id)
-      const asked = interruptIds.length > 0 && { interruptIds }
-      return { type: EventType.SUBAGENT_FINISHED, subagentRunId, outcome: { type: 'suspended', ...asked } }
-    }
-    const result = output === undefined ? undefined : copyOf(output)
-    return {
-      type: EventType.SUBAGENT_FINISHED,
-      subagentRunId,
-      outcome: { type: 'success' },
-      ...(result !== undefined && { result }),
+    this.#endSteps(out)
+    out.push(end)
+  }
+
+  /** Ends what the end of the run finds open: its steps, and a sub-agent whose run has not ended. */
+  breakOff(terminal: AgUiEvent, out: AgUiEvent[]): void {
+    this.#endSteps(out)
+    if (this.owner === undefined || this.ended) return
+    this.ended = true
+    out.push(brokenSubagent(this.owner, terminal))
+  }
+
+  #endSteps(out: AgUiEvent[]): void {
+    for (const { name } of this.#steps.splice(0).reverse()) {
+      out.push(tagged({ type: EventType.STEP_FINISHED, stepName: name }, this.owner))
     }
   }
+}
+
+function endOf(
+  event: EventOf<'run-end'>,
+  subagentRunId: string,
+  toPublic: (error: ErrorInfo) => PublicError,
+): AgUiEvent {
+  const { outcome, interrupts, openCallIds, output } = event
+  if (outcome === 'failed' || outcome === 'cancelled') {
+    const { code, message } = toPublic(event.error ?? { code: 'ABORTED', message: '' })
+    return { type: EventType.SUBAGENT_ERROR, subagentRunId, message, code }
+  }
+  if (outcome === 'interrupted' || openCallIds) {
+    const interruptIds = askedOf(interrupts).map(({ id }) => id)
+    const asked = interruptIds.length > 0 && { interruptIds }
+    return { type: EventType.SUBAGENT_FINISHED, subagentRunId, outcome: { type: 'suspended', ...asked } }
+  }
+  const result = output === undefined ? undefined : copyOf(output)
+  return {
+    type: EventType.SUBAGENT_FINISHED,
+    subagentRunId,
+    outcome: { type: 'success' },
+    ...(result !== undefined && { result }),
+  }
+}
+
+/** The end of a sub-agent that is open when its run ends. */
+export function brokenSubagent(subagentRunId: string, terminal: AgUiEvent): AgUiEvent {
+  const outcome = terminal.type === EventType.RUN_FINISHED ? terminal.outcome : undefined
+  if (outcome?.type === 'interrupt') {
+    return { type: EventType.SUBAGENT_FINISHED, subagentRunId, outcome: { type: 'suspended' } }
+  }
+  if (terminal.type === EventType.RUN_FINISHED && outcome?.type !== 'cancelled') {
+    return { type: EventType.SUBAGENT_FINISHED, subagentRunId }
+  }
+  const code = outcome ? 'ABORTED' : 'AGENT_ERROR'
+  return { type: EventType.SUBAGENT_ERROR, subagentRunId, message: 'The run ended before the sub-agent.', code }
 }
 
 function keyOf({ agentName, runPath }: EventOf<'agent-start'> | EventOf<'agent-end'>): string {

@@ -1,10 +1,16 @@
+import type { JsonPatchOperation } from '@ag-ui/core'
 import type { Json, JsonObject } from '@troupe/kernel'
-import { notJson } from '@troupe/kernel/kit'
-import { diff, escapeKey, isPatchable, type PatchOperation } from './json-patch.ts'
+import { isForbiddenKey, notJson } from '@troupe/kernel/kit'
+import { diff, escapeKey } from './json-patch.ts'
 
 /** A deep copy, or undefined if the value is not JSON. */
 export function copyOf(value: unknown): Json | undefined {
   return notJson(value) === undefined ? copied(value as Json) : undefined
+}
+
+/** Whether a key of the state lives for one run only and is not shown. */
+export function isTemporary(key: string): boolean {
+  return key.startsWith('temp:')
 }
 
 /** The state as a client has it: a first snapshot and every change since. Contract: `temp:` keys are never in it. */
@@ -22,26 +28,27 @@ export class SharedState {
   }
 
   /** Applies a change. Contract: returns the patch that brings a client from the state before it to the state after it. */
-  change(set: unknown, removed: unknown): readonly PatchOperation[] {
-    const operations: PatchOperation[] = []
-    for (const [key, given] of Object.entries(set ?? {})) {
-      if (!this.#isShown(key)) continue
-      const value = copyOf(given)
-      if (value === undefined) continue
-      const path = `/${escapeKey(key)}`
-      const before = this.#values.get(key)
-      if (before === undefined) operations.push({ op: 'add', path, value })
-      else for (const operation of diff(before, value, path)) operations.push(operation)
-      this.#values.set(key, value)
-    }
+  change(set: unknown, removed: unknown): readonly JsonPatchOperation[] {
+    const operations: JsonPatchOperation[] = []
+    for (const [key, given] of Object.entries(set ?? {})) this.#set(key, given, operations)
     for (const key of Array.isArray(removed) ? removed : []) {
       if (this.#values.delete(key)) operations.push({ op: 'remove', path: `/${escapeKey(key)}` })
     }
     return operations
   }
 
+  #set(key: string, given: unknown, operations: JsonPatchOperation[]): void {
+    const value = this.#isShown(key) ? copyOf(given) : undefined
+    if (value === undefined) return
+    const path = `/${escapeKey(key)}`
+    const before = this.#values.get(key)
+    if (before === undefined) operations.push({ op: 'add', path, value })
+    else for (const operation of diff(before, value, path)) operations.push(operation)
+    this.#values.set(key, value)
+  }
+
   #isShown(key: string): boolean {
-    return !key.startsWith('temp:') && isPatchable(key) && this.#hidden?.(key) !== true
+    return !isTemporary(key) && !isForbiddenKey(key) && this.#hidden?.(key) !== true
   }
 }
 

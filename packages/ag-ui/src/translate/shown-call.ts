@@ -1,7 +1,7 @@
 import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent } from '../protocol.ts'
 import type { ShownMessage } from './shown-message.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
 const WITHDRAWN = 'The call was withdrawn.'
 
@@ -32,10 +32,10 @@ export class ShownCall {
     out.push(tagged({ type: EventType.TOOL_CALL_START, toolCallId, toolCallName, parentMessageId }, message.owner))
   }
 
-  add(delta: string): readonly AgUiEvent[] {
-    if (!this.#open) return []
+  add(delta: string, out: AgUiEvent[]): void {
+    if (!this.#open) return
     this.arguments += delta
-    return [tagged({ type: EventType.TOOL_CALL_ARGS, toolCallId: this.id, delta }, this.message.owner)]
+    out.push(tagged({ type: EventType.TOOL_CALL_ARGS, toolCallId: this.id, delta }, this.message.owner))
   }
 
   /** Adds arguments that were not streamed. Contract: false if the client has arguments that can only be replaced. */
@@ -44,7 +44,7 @@ export class ShownCall {
     const shown = this.arguments
     if (args === shown) return true
     if (this.#open && args.startsWith(shown)) {
-      for (const event of this.add(args.slice(shown.length))) out.push(event)
+      this.add(args.slice(shown.length), out)
       return true
     }
     this.arguments = args

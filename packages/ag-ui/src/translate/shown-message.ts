@@ -1,11 +1,9 @@
 import { type AssistantMessage, EventType } from '@ag-ui/core'
-import { type Content, type FinishReason, textOf } from '@troupe/kernel'
+import { type Content, type FinishReason, type ToolCall, textOf } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { segmentsOf } from './content.ts'
-import { callsOf } from './messages.ts'
-import type { ShownCall } from './shown-call.ts'
-import { encryptedValue, ShownReasoning } from './shown-reasoning.ts'
-import { tagged } from './tag.ts'
+import { encryptedValue, ShownReasoning, segmentsOf } from './shown-reasoning.ts'
+import { tagged } from './tagged.ts'
+import { callsOf } from './to-ag-ui-messages.ts'
 
 /** Reasons that clients need not know. */
 const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop', 'tool-calls'])
@@ -14,7 +12,8 @@ const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop',
 export class ShownMessage {
   readonly id: string
   readonly owner: string | undefined
-  readonly calls: Map<string, ShownCall> = new Map()
+  /** By id, with the arguments that the client has so far. */
+  readonly calls: Map<string, ToolCall> = new Map()
   readonly #agentName: string
   readonly #reasoning: ShownReasoning
   #text = ''
@@ -35,24 +34,21 @@ export class ShownMessage {
     return this.#text !== '' || this.#reasoning.size > 0 || this.calls.size > 0
   }
 
-  /** Contract: hot path; while the text is open it allocates one event and its array. */
-  addText(delta: string): readonly AgUiEvent[] {
+  addText(delta: string, out: AgUiEvent[]): void {
+    if (delta === '') return
     const { id: messageId, owner } = this
     if (!this.#writing) {
-      const out: AgUiEvent[] = []
-      this.#write(delta, out)
-      return out
+      this.#writing = true
+      this.pause(out)
+      const name = this.#agentName
+      out.push(tagged({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name }, owner))
     }
     this.#text += delta
-    return owner === undefined
-      ? [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }]
-      : [{ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta, subagentRunId: owner }]
+    out.push(tagged({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }, owner))
   }
 
-  addReasoning(delta: string): readonly AgUiEvent[] {
-    const out: AgUiEvent[] = []
+  addReasoning(delta: string, out: AgUiEvent[]): void {
     this.#reasoning.add(delta, this.#text.length, out)
-    return out
   }
 
   /** Closes the open reasoning, which may be resumed. */
@@ -64,12 +60,12 @@ export class ShownMessage {
   complete(content: Content, out: AgUiEvent[]): boolean {
     const segments = segmentsOf(content)
     const thoughts = segments.filter(({ text }) => text !== '')
-    let agrees = this.#completeThoughts(thoughts, false, out)
+    let agrees = this.#reasoning.completeAll(thoughts, false, this.#text.length, out)
     const text = textOf(content)
-    if (text.startsWith(this.#text)) this.#write(text.slice(this.#text.length), out)
+    if (text.startsWith(this.#text)) this.addText(text.slice(this.#text.length), out)
     else agrees = false
     this.#text = text
-    agrees = this.#completeThoughts(thoughts, true, out) && agrees
+    agrees = this.#reasoning.completeAll(thoughts, true, this.#text.length, out) && agrees
     if (this.#reasoning.cut(thoughts.length)) agrees = false
     this.#encrypted = segments.findLast((segment) => segment.text === '')?.encrypted
     return agrees
@@ -106,27 +102,5 @@ export class ShownMessage {
       ...(this.#text === '' && this.calls.size === 0 ? [] : [message]),
       ...thoughts.filter(({ afterText }) => afterText).map(({ message }) => message),
     ]
-  }
-
-  #write(delta: string, out: AgUiEvent[]): void {
-    if (delta === '') return
-    const { id: messageId, owner } = this
-    if (!this.#writing) {
-      this.#writing = true
-      this.pause(out)
-      const name = this.#agentName
-      out.push(tagged({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name }, owner))
-    }
-    this.#text += delta
-    out.push(tagged({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta }, owner))
-  }
-
-  #completeThoughts(thoughts: ReturnType<typeof segmentsOf>, afterText: boolean, out: AgUiEvent[]): boolean {
-    let agrees = true
-    for (const [i, thought] of thoughts.entries()) {
-      if (thought.afterText !== afterText) continue
-      agrees = this.#reasoning.complete(i, thought, this.#text.length, out) && agrees
-    }
-    return agrees
   }
 }

@@ -1,8 +1,16 @@
 import { EventType, type ReasoningMessage } from '@ag-ui/core'
+import type { Content } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
-import { type ReasoningSegment, segmentId } from './content.ts'
-import { tagged } from './tag.ts'
+import { tagged } from './tagged.ts'
 
+/** A segment of reasoning: the reasoning between two pieces of text. */
+interface ReasoningSegment {
+  readonly text: string
+  readonly encrypted?: string
+  readonly afterText: boolean
+}
+
+/** A segment as the client has it. */
 interface Segment {
   readonly id: string
   /** The length of the text before it. */
@@ -44,8 +52,16 @@ export class ShownReasoning {
     out.push(tagged({ type: EventType.REASONING_END, messageId }, this.#owner))
   }
 
-  /** Adds the part of a segment that was not streamed. Contract: false if the client has a different text of it. */
-  complete(index: number, { text, encrypted, afterText }: ReasoningSegment, at: number, out: AgUiEvent[]): boolean {
+  /** Adds what was not streamed of the segments before or after the text. Contract: false if the client has a different text of one. */
+  completeAll(segments: readonly ReasoningSegment[], afterText: boolean, at: number, out: AgUiEvent[]): boolean {
+    let agrees = true
+    for (const [i, segment] of segments.entries()) {
+      if (segment.afterText === afterText) agrees = this.#complete(i, segment, at, out) && agrees
+    }
+    return agrees
+  }
+
+  #complete(index: number, { text, encrypted, afterText }: ReasoningSegment, at: number, out: AgUiEvent[]): boolean {
     const segment = this.#segments[index] ?? this.#append(afterText ? Math.max(at, 1) : 0)
     const agrees = text.startsWith(segment.text)
     const rest = agrees ? text.slice(segment.text.length) : ''
@@ -101,4 +117,30 @@ export class ShownReasoning {
 /** The event with the encrypted reasoning that a provider expects back, for a message or a segment of its reasoning. */
 export function encryptedValue(entityId: string, encryptedValue: string, owner: string | undefined): AgUiEvent {
   return tagged({ type: EventType.REASONING_ENCRYPTED_VALUE, subtype: 'message', entityId, encryptedValue }, owner)
+}
+
+/** The reasoning of a message in segments. Contract: the same segments as in the stream. */
+export function segmentsOf(content: Content): readonly ReasoningSegment[] {
+  if (typeof content === 'string') return []
+  const segments: ReasoningSegment[] = []
+  let text = ''
+  let open = false
+  for (const part of content) {
+    if (part.type === 'text' && part.text !== '') {
+      text += part.text
+      open = false
+    }
+    if (part.type !== 'reasoning') continue
+    const before = open ? segments.pop() : undefined
+    const encrypted = part.encrypted ?? before?.encrypted
+    const segment = { text: (before?.text ?? '') + part.text, afterText: text !== '' }
+    segments.push(encrypted === undefined ? segment : { ...segment, encrypted })
+    open = true
+  }
+  return segments
+}
+
+/** The id under which a client keeps a segment of a message's reasoning. */
+export function segmentId(messageId: string, index: number): string {
+  return index === 0 ? `${messageId}:reasoning` : `${messageId}:reasoning:${index + 1}`
 }

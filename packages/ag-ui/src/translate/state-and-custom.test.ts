@@ -13,7 +13,7 @@ describe('状态转换 (state)', () => {
   })
 
   test('the first snapshot comes first, the last one is the sum of the deltas', () => {
-    const { events } = wire([delta({ city: 'Bern' } as never, ['plan'])], {}, options)
+    const events = wire([delta({ city: 'Bern' } as never, ['plan'])], {}, options)
     expect(events.slice(0, 2)).toEqual([
       { type: 'RUN_STARTED', threadId: 't1', runId: 'r1', protocolVersion: '1.0' },
       { type: 'STATE_SNAPSHOT', snapshot: { plan: { steps: ['a', 'b'], done: false } } },
@@ -21,7 +21,7 @@ describe('状态转换 (state)', () => {
     expect(events.at(-2)).toEqual({ type: 'STATE_SNAPSHOT', snapshot: { city: 'Bern' } })
   })
 
-  test('a patch says only what has changed', () => {
+  test('a patch has only what has changed', () => {
     expect(shown([delta({ plan: { steps: ['a', 'c', 'b'], done: false } } as never)], {}, options)).toEqual([
       { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/plan/steps/1', value: 'c' }] },
     ])
@@ -31,7 +31,7 @@ describe('状态转换 (state)', () => {
     expect(shown([delta({ plan: { done: false, steps: ['a', 'b'] } } as never)], {}, options)).toEqual([])
   })
 
-  test('keys of one run and hidden ones are in no snapshot and no delta', () => {
+  test('temporary and hidden keys are in no snapshot and no delta', () => {
     const drafts = [delta({ 'temp:y': 'secret', hidden: 'secret' } as never, ['temp:x'])]
     expect(JSON.stringify(wire(drafts, {}, options))).not.toMatch(/temp|hidden|secret/)
   })
@@ -46,7 +46,7 @@ describe('状态转换 (state)', () => {
     client.take(change)
     list.push(3)
     client.take(last)
-    expect(client.end().events.slice(1, 4)).toEqual([
+    expect(client.end().slice(1, 4)).toEqual([
       { type: 'STATE_SNAPSHOT', snapshot: { list: [1] } },
       { type: 'STATE_DELTA', delta: [{ op: 'add', path: '/list/1', value: 2 }] },
       { type: 'STATE_SNAPSHOT', snapshot: { list: [1, 2] } },
@@ -54,7 +54,7 @@ describe('状态转换 (state)', () => {
   })
 })
 
-describe('what an agent wants to show beyond', () => {
+describe('custom events and activities', () => {
   const custom = (name: string, data: unknown): EventDraft => ({ type: 'custom', name, data: data as never })
 
   test('custom events are CUSTOM', () => {
@@ -82,7 +82,7 @@ describe('what an agent wants to show beyond', () => {
     ])
   })
 
-  test('output of a tool that runs is CUSTOM', () => {
+  test('output of a running tool is CUSTOM', () => {
     expect(shown([{ type: 'tool-delta', callId: 'c1', delta: 'half' }])).toEqual([
       { type: 'CUSTOM', name: 'tool-delta', value: { toolCallId: 'c1', delta: 'half' } },
     ])

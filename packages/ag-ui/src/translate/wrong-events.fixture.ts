@@ -1,4 +1,4 @@
-/** What agents must not yield, and may all the same. */
+/** Events that agents must not yield. */
 export function wrongEvents(id: string, text: string): readonly unknown[] {
   return [
     { type: 'text-delta', messageId: id, delta: 'late' },

@@ -57,7 +57,7 @@ describe('a client that names no version', () => {
     for (const item of same) expect(gate(item, undefined)).toBe(item)
   })
 
-  test('gets its own input back without what it does not know', () => {
+  test('gets its own input back in its own format', () => {
     const input = { ...ids, messages: [{ id: 'u', role: 'user', content: parts }], tools: [], context: [] }
     const echoed = gate(event('RUN_STARTED', { ...ids, input }), undefined) as { input?: { messages: unknown } }
     expect(echoed.input?.messages).toEqual([{ id: 'u', role: 'user', content: parts.slice(0, 2) }])

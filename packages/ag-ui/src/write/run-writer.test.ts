@@ -43,7 +43,7 @@ describe('the end of a run', () => {
       }),
       'SUBAGENT_FINISHED',
     ],
-  ])('by %s closes what is open, last begun first', async (_name, terminal, ofSubagent) => {
+  ])('by %s closes open entities, the last one first', async (_name, terminal, ofSubagent) => {
     const writer = runWriter()
     const events = [...writer.writeAll([started, ...OPEN]), ...writer.write(terminal)]
     expect(types(events).slice(8, -1)).toEqual([
@@ -59,7 +59,7 @@ describe('the end of a run', () => {
     strict(events)
   })
 
-  test('comes once, and nothing after it', () => {
+  test('comes once, with nothing after it', () => {
     const writer = runWriter()
     writer.write(started)
     expect(types(writer.writeAll([finished, failed, event('CUSTOM', { name: 'x', value: 1 })]))).toEqual([
@@ -69,7 +69,7 @@ describe('the end of a run', () => {
     expect([writer.end(), writer.end(failed), writer.write(finished)]).toEqual([[], [], []])
   })
 
-  test('is made up if none is given', () => {
+  test('is a RUN_ERROR if none is given', () => {
     const writer = runWriter()
     writer.write(started)
     expect(writer.end()).toMatchObject([{ type: 'RUN_ERROR', code: 'BACKGROUND_EXECUTION_ERROR' }])
@@ -79,7 +79,7 @@ describe('the end of a run', () => {
     expect(runWriter().end(started)).toMatchObject([{ type: 'RUN_ERROR' }])
   })
 
-  test('before a start is an error, or brings the start along', async () => {
+  test('without a start is an error, or adds the start', async () => {
     expect(types(runWriter().end(failed))).toEqual(['RUN_ERROR'])
     const events = runWriter().end(finished)
     expect(types(events)).toEqual(['RUN_STARTED', 'RUN_FINISHED'])
@@ -87,7 +87,7 @@ describe('the end of a run', () => {
   })
 })
 
-test('what needs nothing passes as the array it is', () => {
+test('events that need no change are returned as the same array', () => {
   const writer = runWriter()
   const first = [started, event('TEXT_MESSAGE_START', { messageId: 'm' })]
   expect(writer.writeAll(first)).toBe(first)
@@ -166,7 +166,7 @@ describe('an event that is out of order is left out and reported', () => {
   })
 })
 
-test('what a snapshot says of owners counts', () => {
+test('a snapshot sets the owners', () => {
   const snapshot = event('MESSAGES_SNAPSHOT', {
     messages: [{ id: 'm', role: 'assistant', content: '', subagentRunId: 's', toolCalls: [{ id: 'c' }] }],
   })

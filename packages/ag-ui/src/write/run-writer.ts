@@ -1,8 +1,8 @@
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import type { AgUiEvent, RunWriter } from '../protocol.ts'
+import { type AgUiEvent, isTerminal, type RunWriter } from '../protocol.ts'
+import { BROKEN_OFF } from '../translate/run-error.ts'
 import { OpenEntities } from './open-entities.ts'
-import { isTerminal, type Terminal } from './open-kind.ts'
 
 /** The options of a writer. */
 export interface RunWriterOptions {
@@ -10,18 +10,13 @@ export interface RunWriterOptions {
   readonly onRefused?: (event: AgUiEvent, reason: string) => void
 }
 
-const BROKEN_OFF: Terminal = {
-  type: EventType.RUN_ERROR,
-  code: 'BACKGROUND_EXECUTION_ERROR',
-  message: 'The run ended unexpectedly.',
-}
 const NOTHING: readonly AgUiEvent[] = []
 
 /**
- * Makes a writer for one run.
+ * Makes a writer for one run, for agents that write AG-UI events themselves; those of `eventTranslator` need none.
  * @example
  * const writer = runWriter()
- * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
+ * for await (const event of agUiAgent.run(input)) send(writer.write(event))
  * send(writer.end())
  */
 export function runWriter(options: RunWriterOptions = {}): RunWriter {
@@ -84,7 +79,7 @@ class Writer implements RunWriter {
     return undefined
   }
 
-  #finish(terminal: Terminal): readonly AgUiEvent[] {
+  #finish(terminal: AgUiEvent): readonly AgUiEvent[] {
     if (this.#ended) {
       this.#onRefused?.(terminal, 'the run has ended')
       return NOTHING

@@ -19,7 +19,7 @@ const past = [
   { id: 'a', role: 'assistant', toolCalls: [{ id: 'c', type: 'function', function: { name: 'n', arguments: '' } }] },
 ] as AgUiMessage[]
 
-describe('what a correct stream shows', () => {
+describe('a correct stream may have', () => {
   test.each<[string, AgUiEvent[], AgUiMessage[]?]>([
     ['an error alone', [event('RUN_ERROR', { message: 'x' })]],
     ['a call and its result', [started, asked, ended, answered, finished()]],
@@ -46,7 +46,7 @@ describe('what a correct stream shows', () => {
   })
 })
 
-describe('what it never shows', () => {
+describe('a correct stream never has', () => {
   test.each<[string, AgUiEvent[], RegExp]>([
     ['no terminal', [started], /without a terminal/],
     ['two terminals', [started, finished(), finished()], /the run has ended/],

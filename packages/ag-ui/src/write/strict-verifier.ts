@@ -1,4 +1,12 @@
-import { EventType } from '@ag-ui/core'
+import {
+  EventType,
+  type MessagesSnapshotEvent,
+  type RunErrorEvent,
+  type RunFinishedEvent,
+  type StateSnapshotEvent,
+  type ToolCallResultEvent,
+  type ToolCallStartEvent,
+} from '@ag-ui/core'
 import { type Json, KernelError } from '@troupe/kernel'
 import { checkOptionNames, got } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
@@ -69,7 +77,7 @@ class Verifier implements StrictVerifier {
     this.#phase = 'running'
   }
 
-  #finish(event: Extract<AgUiEvent, { type: EventType.RUN_FINISHED | EventType.RUN_ERROR }>): void {
+  #finish(event: RunFinishedEvent | RunErrorEvent): void {
     const [open] = this.#open.close(event)
     if (open) throw invalid(event, `${open.type} is missing`)
     if (event.type === EventType.RUN_FINISHED) {
@@ -98,23 +106,13 @@ class Verifier implements StrictVerifier {
         this.#texts.set(event.messageId, (this.#texts.get(event.messageId) ?? '') + event.delta)
         return
       case EventType.TOOL_CALL_START:
-        if (this.#known.has(event.toolCallId)) throw invalid(event, `call ${event.toolCallId} has already begun`)
-        this.#known.add(event.toolCallId)
-        this.#waiting.add(event.toolCallId)
+        this.#startCall(event)
         return
-      case EventType.TOOL_CALL_RESULT: {
-        const { toolCallId } = event
-        if (!this.#known.has(toolCallId) && !this.#pastCalls.has(toolCallId)) {
-          throw invalid(event, `there is no call ${toolCallId}`)
-        }
-        this.#waiting.delete(toolCallId)
+      case EventType.TOOL_CALL_RESULT:
+        this.#answerCall(event)
         return
-      }
       case EventType.STATE_SNAPSHOT:
-        if (this.#state !== undefined && !equal(this.#state, event.snapshot)) {
-          throw invalid(event, 'the snapshot differs from the sum of the deltas')
-        }
-        this.#state = event.snapshot
+        this.#checkState(event)
         return
       case EventType.STATE_DELTA:
         if (this.#state === undefined) throw invalid(event, 'there is no snapshot before it')
@@ -131,8 +129,30 @@ class Verifier implements StrictVerifier {
     }
   }
 
+  #startCall(event: ToolCallStartEvent): void {
+    const { toolCallId } = event
+    if (this.#known.has(toolCallId)) throw invalid(event, `call ${toolCallId} has already begun`)
+    this.#known.add(toolCallId)
+    this.#waiting.add(toolCallId)
+  }
+
+  #answerCall(event: ToolCallResultEvent): void {
+    const { toolCallId } = event
+    if (!this.#known.has(toolCallId) && !this.#pastCalls.has(toolCallId)) {
+      throw invalid(event, `there is no call ${toolCallId}`)
+    }
+    this.#waiting.delete(toolCallId)
+  }
+
+  #checkState(event: StateSnapshotEvent): void {
+    if (this.#state !== undefined && !equal(this.#state, event.snapshot)) {
+      throw invalid(event, 'the snapshot differs from the sum of the deltas')
+    }
+    this.#state = event.snapshot
+  }
+
   /** Checks a snapshot: it has the streamed text of open messages, because they continue after it. */
-  #checkMessages(event: Extract<AgUiEvent, { type: EventType.MESSAGES_SNAPSHOT }>): void {
+  #checkMessages(event: MessagesSnapshotEvent): void {
     const { messages } = event
     const ids = new Set(messages.map(({ id }) => id))
     if (ids.size < messages.length) throw invalid(event, 'two messages have the same id')

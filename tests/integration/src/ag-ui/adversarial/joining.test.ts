@@ -2,7 +2,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { HttpAgent as OldHttpAgent } from '@ag-ui/client-0'
 import { EventSchemas } from '@ag-ui/core/schemas'
 import { defineTool } from '@troupe/kernel'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { PICK, picking, scripted } from '../in-process-client.fixture.ts'
 import { replyOf, says, serve } from './http-server.fixture.ts'
 
@@ -148,7 +148,10 @@ describe('a listener to errors', () => {
         throw new Error('SECRET')
       },
     })
+    const log = vi.spyOn(console, 'error').mockReturnValue()
     const reply = await fetch(`${served.url}/threads`).then(replyOf)
     expect([reply.status, reply.end]).toEqual([500, 'AGENT_ERROR'])
+    expect(log).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: 'SECRET' }))
+    log.mockRestore()
   })
 })

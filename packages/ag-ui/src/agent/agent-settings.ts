@@ -1,0 +1,131 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type { Awaitable, Clock, KernelError, Owner, Runner, RunOptions, Store } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
+import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
+import type { ToolResultMode } from '../input/tool-result.ts'
+import { reportToConsole } from '../report-to-console.ts'
+import { EXECUTION_MS } from '../run/executions.ts'
+import { SessionManager } from '../session/session-manager.ts'
+import { isTemporary } from '../translate/shared-state.ts'
+
+/** The options of an `AgUiAgent`. */
+export interface AgUiAgentOptions {
+  /** Runs the agent; its store has to be `store`. */
+  readonly runner?: Runner
+  /** Instead of `runner`: picks one for each request. */
+  readonly resolveRunner?: (input: RunAgentInput, owner: Owner) => Awaitable<Runner>
+  readonly store: Pick<Store, 'threads' | 'leases'>
+  /** Whose conversations these are. @default the name of the runner's agent */
+  readonly appName?: string
+  /** Instead of `appName`: by request. */
+  readonly appNameExtractor?: (input: RunAgentInput) => Awaitable<string>
+  /** The one user of an embedded agent. */
+  readonly userId?: string
+  /** Instead of `userId`: by request. */
+  readonly userIdExtractor?: (input: RunAgentInput) => Awaitable<string>
+  /** Settings of a run. @default none */
+  readonly runConfigFactory?: (input: RunAgentInput) => Awaitable<RunOptions>
+  /** How long a run may take. @default the limit of the runner, which is 600_000 for `runner` of `@troupe/flow` */
+  readonly executionTimeoutMs?: number
+  /** How long a tool of the server may take before its run is stopped; a call of a client tool stays open as long as its session. @default 300_000 */
+  readonly toolTimeoutMs?: number
+  /** @default 10 */
+  readonly maxConcurrentExecutions?: number
+  /** How results of client tools are kept. @default 'text' */
+  readonly toolResults?: ToolResultMode
+  /** Whether user text is refused while calls or questions are open, or drops them. @default 'reject' */
+  readonly pending?: 'reject' | 'drop'
+  /** Selects state keys that clients neither see nor set. `temp:` keys are always hidden, but clients may set them. @default none */
+  readonly hidden?: (key: string) => boolean
+  readonly limits?: InputLimits
+  /** @default one over `store` */
+  readonly sessions?: SessionManager
+  readonly clock?: Clock
+  /** Receives errors whose text a client does not get. @default console.error */
+  readonly report?: (error: KernelError, about: { readonly requestId?: string }) => void
+}
+
+/** The options of an AgUiAgent by name. */
+export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
+  runner: true,
+  resolveRunner: true,
+  store: true,
+  appName: true,
+  appNameExtractor: true,
+  userId: true,
+  userIdExtractor: true,
+  runConfigFactory: true,
+  executionTimeoutMs: true,
+  toolTimeoutMs: true,
+  maxConcurrentExecutions: true,
+  toolResults: true,
+  pending: true,
+  hidden: true,
+  limits: true,
+  sessions: true,
+  clock: true,
+  report: true,
+}
+
+type Defaulted =
+  | 'clock'
+  | 'sessions'
+  | 'toolTimeoutMs'
+  | 'maxConcurrentExecutions'
+  | 'toolResults'
+  | 'hidden'
+  | 'report'
+
+/** The options of an agent, checked, with their defaults. */
+export type AgentSettings = AgUiAgentOptions & Required<Pick<AgUiAgentOptions, Defaulted>>
+
+/** Checks the options of an agent and fills in the defaults. */
+export function agentSettings(options: AgUiAgentOptions): AgentSettings {
+  checkOptionNames(WHO, options, AGENT_OPTIONS)
+  checkOptionNames(`${WHO}: limits`, options.limits ?? {}, INPUT_LIMITS)
+  const { store, clock = systemClock, hidden = () => false, toolResults = 'text' } = options
+  const { executionTimeoutMs = EXECUTION_MS, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
+  checkChoices(options)
+  const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions }
+  for (const [name, value] of Object.entries(numbers)) {
+    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
+  }
+  const report = safeReport(options.report ?? reportToConsole)
+  return {
+    ...options,
+    toolTimeoutMs,
+    maxConcurrentExecutions,
+    clock,
+    sessions: options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) }),
+    toolResults,
+    hidden: (key) => isTemporary(key) || hidden(key),
+    report,
+  }
+}
+
+const WHO = 'AgUiAgent'
+
+function checkChoices(options: AgUiAgentOptions): void {
+  const { runner, resolveRunner, appName, appNameExtractor, userId, userIdExtractor, toolResults, pending } = options
+  checkOption(
+    runner === undefined || (typeof runner.run === 'function' && typeof runner.resume === 'function'),
+    WHO,
+    'runner must be what runner({ agent }) of @troupe/flow makes',
+    runner,
+  )
+  const { threads, leases } = Object(options.store) as Partial<AgUiAgentOptions['store']>
+  checkOption(threads !== undefined && leases !== undefined, WHO, 'store must be a Store', options.store)
+  const one = (a: unknown, b: unknown) => a === undefined || b === undefined
+  checkOption(
+    (runner === undefined) !== (resolveRunner === undefined),
+    WHO,
+    'expected either runner or resolveRunner',
+    runner,
+  )
+  checkOption(one(appName, appNameExtractor), WHO, 'expected either appName or appNameExtractor, not both', appName)
+  checkOption(one(userId, userIdExtractor), WHO, 'expected either userId or userIdExtractor, not both', userId)
+  const modes: readonly unknown[] = [undefined, 'text', 'json']
+  checkOption(modes.includes(toolResults), WHO, 'toolResults must be text or json', toolResults)
+  const policies: readonly unknown[] = [undefined, 'reject', 'drop']
+  checkOption(policies.includes(pending), WHO, 'pending must be reject or drop', pending)
+}

@@ -1,0 +1,199 @@
+import type { AgentCapabilities } from '@ag-ui/core'
+import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
+import { AgUiAgent } from '../agent/ag-ui-agent.ts'
+import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts'
+import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
+import { reportToConsole } from '../report-to-console.ts'
+import { Executions } from '../run/executions.ts'
+import type { ServedAgent } from '../run/served-agent.ts'
+import { refusalOf, refuse } from './refuse.ts'
+import { findRoute, type Route, type RouteContext } from './route.ts'
+import { runRoutes } from './run-routes.ts'
+import type { HandlerParts } from './serve-run.ts'
+import { threadRoutes } from './thread-routes.ts'
+
+/** The user who sent a request. */
+export type Visitor = { readonly user: string /** @default `appName` */; readonly app?: string }
+
+/** The options of a handler; those of an `AgUiAgent` may be given here too. */
+export interface AgUiHandlerOptions
+  extends Omit<AgUiAgentOptions, 'store' | 'userId' | 'userIdExtractor' | 'appNameExtractor' | 'limits'> {
+  /** Instead of `runner` or `resolveRunner`: an existing agent with its own options. */
+  readonly agent?: ServedAgent
+  /** Contract: the store of the runner. */
+  readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'>
+  /** Returns the user who sent a request; without a user the answer is 401. Contract: the only source of the user. */
+  readonly authenticate?: (request: Request) => Awaitable<Visitor | undefined>
+  /** Instead of `authenticate`: the owner of every request; served on loopback only. */
+  readonly owner?: Owner
+  /** The path under which the routes are mounted. @default '/' */
+  readonly path?: string
+  /** Capabilities of the agent, in addition to those of every agent here. */
+  readonly capabilities?: AgentCapabilities
+  /** Whether a run goes on or is cancelled when its last reader closes the connection. @default 'detach' */
+  readonly onDisconnect?: 'detach' | 'cancel'
+  readonly limits?: InputLimits & HttpLimits
+}
+
+/** Limits of the transport. */
+export interface HttpLimits {
+  /** @default 1_048_576 */
+  readonly bodyBytes?: number
+  /** After how long without an event a keep-alive comment is sent. @default 15_000 */
+  readonly keepAliveMs?: number
+  /** How long a reader may take nothing. @default 30_000 */
+  readonly drainMs?: number
+  /** After how long without an event the server checks that a run of another process is still alive. @default 5_000 */
+  readonly lookMs?: number
+}
+
+/**
+ * A fetch-style handler.
+ * Contract: `context` is the execution context of a worker; if it has `waitUntil`, the worker is kept alive until the run that the request started
+ * has ended, even if its reader leaves. Any other context is ignored.
+ */
+export interface AgUiHandler extends AsyncDisposable {
+  (request: Request, context?: unknown): Promise<Response>
+  readonly routes: readonly Route[]
+  /** Whether it authenticates requests; if not, serve it on loopback only. */
+  readonly authenticates: boolean
+  /** Refuses new runs, waits `graceMs` for active runs to end, then cancels them. @default 5_000 */
+  stop(graceMs?: number): Promise<void>
+}
+
+/**
+ * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for every runtime with fetch-style handlers.
+ * @example const handler = agUiHandler({ runner: runner({ agent, store }), store, authenticate: (request) => userOf(request) })
+ */
+export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
+  checkOptionNames(WHO, options, NAMES)
+  checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
+  const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
+  const { capabilities = {}, runner } = options
+  const report = safeReport(options.report ?? reportToConsole)
+  const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
+  const { appName = runner?.agent.name ?? 'agent' } = options
+  check(options, { bodyBytes, keepAliveMs, drainMs, lookMs })
+  const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
+  const hidden = (key: string) => agent.hidden?.(key) === true
+  const executions = agent.executions ?? new Executions(clock)
+  const parts: HandlerParts = { agent, executions, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
+  const deleteThread = async (ref: ThreadRef) => {
+    if (agent.sessions) return agent.sessions.deleteSession(ref)
+    if ((await store.threads.get(ref))?.runId !== undefined)
+      throw new KernelError('THREAD_BUSY', 'thread: a run is active')
+    return store.threads.delete(ref)
+  }
+  const routes = [
+    ...runRoutes(parts, bodyBytes),
+    ...threadRoutes(parts, { capabilities: { ...CAPABILITIES, ...capabilities }, hidden, deleteThread }),
+  ]
+
+  const ownerOf = async (request: Request): Promise<Owner> => {
+    const visitor = authenticate ? await authenticate(request) : owner
+    if (!visitor) throw new KernelError('UNAUTHENTICATED', 'authentication required')
+    const { app = appName, user } = visitor
+    if (isName(app) && isName(user)) return { app, user }
+    throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
+  }
+
+  const handle = async (request: Request, context?: unknown): Promise<Response> => {
+    const requestId = requestIdOf(request)
+    const waitUntil = waitUntilOf(context)
+    let response: Response
+    try {
+      const { pathname, searchParams } = new URL(request.url)
+      const owner = await ownerOf(request)
+      const { route, params } = findRoute(routes, path, request.method, pathname)
+      response = await route.handle({ owner, params, query: searchParams, request, requestId, waitUntil })
+    } catch (error) {
+      const refusal = refusalOf(error)
+      if (refusal.code === 'AGENT_ERROR') report(KernelError.from(error), { requestId })
+      const allow = KernelError.is(error, 'METHOD_NOT_ALLOWED') && String(error.details.allow)
+      response = refuse({ ...refusal, ...(allow && { headers: { allow } }) }, requestId)
+    }
+    response.headers.set('x-request-id', requestId)
+    return response
+  }
+  const stop = (graceMs = 5_000) => executions.stopAll(graceMs)
+  return Object.assign(handle, {
+    routes,
+    authenticates: authenticate !== undefined,
+    stop,
+    [Symbol.asyncDispose]: () => stop(),
+  })
+}
+
+const CAPABILITIES: AgentCapabilities = {
+  transport: { streaming: true, httpBinary: true, resumable: true },
+  tools: { supported: true, clientProvided: true },
+  state: { snapshots: true, deltas: true },
+  humanInTheLoop: { supported: true, interrupts: true },
+}
+
+function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
+  const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
+  const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
+  checkOption(one(agent, runner, resolveRunner), WHO, 'expected exactly one of agent, runner and resolveRunner', agent)
+  const ignored = agent && AGENT_ONLY_OPTIONS.find((name) => options[name] !== undefined)
+  checkOption(!ignored, WHO, `${ignored} has no effect beside agent; give it to that agent`, ignored)
+  checkOption(one(authenticate, owner), WHO, 'expected either authenticate or, for a single user, owner', owner)
+  const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
+  checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
+  checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
+  for (const [name, value] of Object.entries(numbers)) {
+    checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
+  }
+}
+
+const WHO = 'agUiHandler'
+const { userId: _1, userIdExtractor: _2, appNameExtractor: _3, ...SHARED } = AGENT_OPTIONS
+const NAMES: OptionNames<AgUiHandlerOptions> = {
+  ...SHARED,
+  agent: true,
+  authenticate: true,
+  owner: true,
+  path: true,
+  capabilities: true,
+  onDisconnect: true,
+}
+const LIMITS: OptionNames<InputLimits & HttpLimits> = {
+  ...INPUT_LIMITS,
+  bodyBytes: true,
+  keepAliveMs: true,
+  drainMs: true,
+  lookMs: true,
+}
+/** Options that would have no effect beside an existing agent. */
+const AGENT_ONLY_OPTIONS = [
+  'hidden',
+  'executionTimeoutMs',
+  'toolTimeoutMs',
+  'maxConcurrentExecutions',
+  'toolResults',
+  'pending',
+  'sessions',
+  'runConfigFactory',
+] as const
+
+function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
+  const { authenticate, owner, path, capabilities, onDisconnect, agent, limits, ...rest } = options
+  const { bodyBytes, keepAliveMs, drainMs, lookMs, ...inputLimits } = limits ?? {}
+  return { ...rest, appName, limits: inputLimits }
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function waitUntilOf(context: unknown): RouteContext['waitUntil'] {
+  const worker = context as { waitUntil?: (work: Promise<unknown>) => void } | null | undefined
+  return typeof worker?.waitUntil === 'function' ? (work) => worker.waitUntil?.(work) : () => undefined
+}
+
+/** The id from a proxy if it is valid, else a new one. */
+function requestIdOf({ headers }: Request): string {
+  const given = headers.get('x-request-id')
+  return given !== null && /^[\w.:-]{1,128}$/.test(given) ? given : crypto.randomUUID()
+}

@@ -1,0 +1,57 @@
+import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
+import { sleep } from '@troupe/kernel/kit'
+
+/** Pauses between attempts to write a batch while the store is unavailable. */
+const PAUSES_MS = [50, 250, 1_000, 3_000]
+
+/**
+ * Appends to a run log and retries while the store is unavailable.
+ * Contract: returns the last sequence; a batch is in the log once, even if the store's first answer was lost.
+ */
+export async function appendToLog(
+  log: RunLogStore,
+  { ref, runId }: { readonly ref: ThreadRef; readonly runId: string },
+  clock: Clock,
+  after: number,
+  events: readonly Json[],
+  close: boolean,
+): Promise<number> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await log.append(ref, runId, after, events, close)
+    } catch (error) {
+      if (attempt > 0 && KernelError.is(error, 'VERSION_CONFLICT')) {
+        if (await isThere(log, ref, runId, after, events)) return after + events.length
+        throw error
+      }
+      const pause = PAUSES_MS[attempt]
+      if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
+      await sleep(clock, pause)
+    }
+  }
+}
+
+/** Whether a batch whose answer was lost had been written. */
+async function isThere(
+  log: RunLogStore,
+  ref: ThreadRef,
+  runId: string,
+  after: number,
+  events: readonly Json[],
+): Promise<boolean> {
+  const found: Json[] = []
+  const { signal } = new AbortController()
+  for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
+    for (const { event } of batch) found.push(event)
+  }
+  // A database may keep the keys of an object in another order, so their sorted texts are compared.
+  return found.length === events.length && events.every((event, i) => textOf(event) === textOf(found[i] as Json))
+}
+
+function textOf(value: Json): string {
+  return JSON.stringify(value, (_, item) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  )
+}

@@ -1,0 +1,106 @@
+import { type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
+import { withinTime } from '@troupe/kernel/kit'
+import type { ExecutionState } from './execution-state.ts'
+
+/** How long a run is set up, and keeps its place among the limited number of runs, unless a time is given. */
+export const EXECUTION_MS = 600_000
+
+/** How long a request waits for a run that was stopped. */
+const ENDING_MS = 2_000
+
+/** The runs of this process: one table to find, stop and await them. */
+export class Executions {
+  readonly #clock: Clock
+  readonly #max: number
+  readonly #timeoutMs: number
+  /** In the order in which they came. */
+  readonly #running: Set<ExecutionState> = new Set()
+  #stopping = false
+  /** The reason to stop every run, including those that enter later. */
+  #reason: KernelError | undefined
+
+  constructor(clock: Clock, max: number = Number.POSITIVE_INFINITY, timeoutMs: number = EXECUTION_MS) {
+    this.#clock = clock
+    this.#max = max
+    this.#timeoutMs = timeoutMs
+  }
+
+  get size(): number {
+    return this.#running.size
+  }
+
+  /** Whether no more runs should be started. */
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
+  /** Adds a run until it ends. Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none. */
+  enter(execution: ExecutionState): void {
+    if (this.#running.size >= this.#max) this.#removeStale()
+    if (this.#running.size >= this.#max) {
+      throw new KernelError('EXECUTION_LIMIT', `run: the limit of ${this.#max} concurrent runs is reached`, {
+        retryable: true,
+      })
+    }
+    this.#running.add(execution)
+    void execution.ended.then(() => this.#running.delete(execution))
+    if (this.#reason) execution.stop(this.#reason)
+  }
+
+  /** The run of a thread in this process; the oldest, if a second one is still being refused. */
+  find(ref: ThreadRef, runId?: string): ExecutionState | undefined {
+    for (const execution of this.#running) {
+      const { app, user, threadId } = execution.ref
+      if (threadId !== ref.threadId || user !== ref.user || app !== ref.app) continue
+      if (runId === undefined || runId === execution.runId) return execution
+    }
+    return undefined
+  }
+
+  /** Waits a moment for a stopped run of a thread, so that a message sent right after a stop is not refused. */
+  async settled(ref: ThreadRef): Promise<void> {
+    const before = this.find(ref)
+    if (before?.signal.aborted) await this.endsSoon(before)
+  }
+
+  /** Whether a run ends within two seconds. */
+  endsSoon({ ended }: ExecutionState): Promise<boolean> {
+    return this.#within(ENDING_MS, ended)
+  }
+
+  /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or do not. */
+  async stopAll(graceMs: number): Promise<void> {
+    this.#stopping = true
+    if (await this.#within(graceMs, this.#empty())) return
+    const reason = new KernelError('ABORTED', 'server: stopped')
+    this.#reason = reason
+    for (const execution of this.#running) execution.stop(reason)
+    await this.#within(ENDING_MS * 5, this.#empty())
+  }
+
+  async #empty(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(Array.from(this.#running, ({ ended }) => ended))
+  }
+
+  #within(ms: number, work: Promise<void>): Promise<boolean> {
+    return withinTime(
+      this.#clock,
+      ms,
+      work.then(() => true),
+      () => false,
+    )
+  }
+
+  #removeStale(): void {
+    for (const execution of this.#running) {
+      if (this.#clock.now() - execution.startedAt < this.#timeoutMs) continue
+      execution.stop(executionTimeout(this.#timeoutMs))
+      this.#running.delete(execution)
+    }
+  }
+}
+
+/** The error of a run that took too long. */
+export function executionTimeout(ms: number): KernelError {
+  return new KernelError('EXECUTION_TIMEOUT', `run: exceeded its time limit of ${ms} ms`)
+}

@@ -1,0 +1,356 @@
+import { EventType } from '@ag-ui/core'
+import { type Json, KernelError, type Store, stream } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import { fakeClock } from '@troupe/testkit'
+import { describe, expect, it } from 'vitest'
+import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import type { ExecutionState } from './execution-state.ts'
+import { Executions } from './executions.ts'
+import { follow } from './follow.ts'
+import type { RunLog } from './run-log.ts'
+import type { ServedAgent } from './served-agent.ts'
+import { startServedRun } from './start-served-run.ts'
+import type { Logged } from './tail.ts'
+
+const OWNER = { app: 'demo', user: 'ann' }
+const REF = { ...OWNER, threadId: 't1' }
+const INPUT: RunAgentInput = { threadId: 't1', runId: 'r1', messages: [], tools: [], context: [] }
+const STARTED: AgUiEvent = { type: EventType.RUN_STARTED, threadId: 't1', runId: 'r1' }
+const FINISHED: AgUiEvent = { type: EventType.RUN_FINISHED, threadId: 't1', runId: 'r1' }
+const custom = (value: unknown): AgUiEvent => ({ type: EventType.CUSTOM, name: 'x', value })
+
+interface Stage {
+  readonly executions: Executions
+  readonly store: Store
+  readonly reported: KernelError[]
+  start(): Promise<ExecutionState & { readonly log: RunLog }>
+  read(after?: number, signal?: AbortSignal): Promise<AgUiEvent[]>
+}
+
+function stage(
+  say: (signal: AbortSignal) => AsyncIterable<AgUiEvent>,
+  { store = memoryStore(), clock = fakeClock(0), agent = {} as Partial<ServedAgent> } = {},
+): Stage {
+  const reported: KernelError[] = []
+  const served: ServedAgent = {
+    run: (_, options) => say(options?.signal as AbortSignal),
+    cancel: async () => false,
+    ...agent,
+  }
+  const executions = new Executions(clock)
+  const server = { agent: served, executions, store, clock, report: (error: KernelError) => void reported.push(error) }
+  return {
+    executions,
+    store,
+    reported,
+    async start() {
+      const run = await startServedRun(server, INPUT, OWNER, 'q1')
+      if ('message' in run) throw new Error(`${run.code}: ${run.message}`)
+      return run as ExecutionState & { readonly log: RunLog }
+    },
+    async read(after = 0, signal = new AbortController().signal) {
+      const events: AgUiEvent[] = []
+      const seqs: number[] = []
+      const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100 })
+      for await (const batch of batches) {
+        for (const { seq, event } of batch as readonly Logged[]) {
+          seqs.push(seq)
+          events.push(event)
+        }
+      }
+      expect(seqs).toEqual(seqs.map((_, i) => after + i + 1))
+      return events
+    },
+  }
+}
+
+async function* said(...events: readonly AgUiEvent[]): AsyncGenerator<AgUiEvent> {
+  yield* events
+}
+
+describe('a run and its log', () => {
+  it('a follower that falls far behind reads the log, and loses nothing', async () => {
+    const many = Array.from({ length: 10_000 }, (_, i) => custom(i))
+    const barrier = Promise.withResolvers<void>()
+    const { start, read, store } = stage(async function* () {
+      yield STARTED
+      yield* many.slice(0, 9_000)
+      await barrier.promise
+      yield* many.slice(9_000)
+      yield FINISHED
+    })
+    const run = await start()
+    await expect.poll(() => run.log.tail.last).toBe(9_001)
+    expect(run.log.tail.since(0)).toBeUndefined()
+    let reads = 0
+    const { follow: look } = store.runLog
+    store.runLog.follow = (...args) => {
+      reads++
+      return look(...args)
+    }
+    const all = read()
+    await expect.poll(() => reads).toBeGreaterThan(0)
+    barrier.resolve()
+    expect((await all).slice(1, -1)).toEqual(many)
+  })
+
+  it('a follower that keeps up never reads the log', async () => {
+    const { start, read, store } = stage(async function* () {
+      yield STARTED
+      for (let i = 0; i < 5_000; i++) yield custom(i)
+      yield FINISHED
+    })
+    store.runLog.follow = () => {
+      throw new Error('the log was asked')
+    }
+    await start()
+    expect(await read()).toHaveLength(5_002)
+  })
+
+  it('takes events at the pace of the log', async () => {
+    let given = 0
+    let release = () => {}
+    const { start, store } = stage(async function* () {
+      yield STARTED
+      for (; given < 100_000; given++) yield custom(given)
+      yield FINISHED
+    })
+    const { append } = store.runLog
+    store.runLog.append = async (...args) => {
+      // The second batch waits.
+      if (args[2] > 0) await new Promise<void>((resolve) => (release = resolve))
+      return append(...args)
+    }
+    await start()
+    for (let i = 0; i < 50; i++) await new Promise((resolve) => setImmediate(resolve))
+    expect(given).toBeLessThan(2_000)
+    release()
+  })
+
+  it('a batch is written once, also if the answer of the store was lost', async () => {
+    const clock = fakeClock(0)
+    const { start, read, store } = stage(() => said(STARTED, custom({ b: 1, a: 2 }), FINISHED), { clock })
+    const { append } = store.runLog
+    let lose = 2
+    store.runLog.append = async (...args) => {
+      const last = await append(...args)
+      if (args[2] > 0 && lose-- > 0) throw new KernelError('STORE_UNAVAILABLE', 'gone', { retryable: true })
+      return last
+    }
+    await start()
+    const reading = read()
+    for (let i = 0; i < 50; i++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(1_000)
+    }
+    expect(await reading).toHaveLength(3)
+    expect(lose).toBeLessThan(2)
+  })
+
+  it('a store that stays unavailable stops the run, and followers get the error', async () => {
+    const clock = fakeClock(0)
+    let aborted: unknown
+    const { start, read, store, reported, executions } = stage(
+      async function* (signal) {
+        yield STARTED
+        signal.addEventListener('abort', () => {
+          aborted = signal.reason
+        })
+        for (let i = 0; !signal.aborted; i++) {
+          yield custom(i)
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      },
+      { clock },
+    )
+    const { append } = store.runLog
+    store.runLog.append = async (...args) => {
+      if (args[2] > 0 && !args[4]) throw new KernelError('STORE_FAILED', 'disk')
+      return append(...args)
+    }
+    const run = await start()
+    await run.ended
+    expect(aborted).toMatchObject({ code: 'RUN_LOG_FAILED' })
+    expect(reported).toMatchObject([{ code: 'RUN_LOG_FAILED', cause: { code: 'STORE_FAILED' } }])
+    expect((await read()).at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'RUN_LOG_FAILED' })
+    expect(executions.size).toBe(0)
+  })
+
+  it('a run whose process is gone is ended by its followers, once', async () => {
+    const clock = fakeClock(0)
+    const { read, store } = stage(() => said(), { clock })
+    await store.threads.open(REF)
+    const { token } = await store.leases.acquire(REF, { runId: 'r1', ttlMs: 1_000_000 })
+    await store.runLog.append(REF, 'r1', 0, [STARTED as unknown as Json])
+    const followers = [read(), read(1)]
+    const wait = async (ms: number) => {
+      for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
+      clock.advance(ms)
+    }
+    for (let i = 0; i < 5; i++) await wait(100)
+    const quiet = await Promise.race([followers[0], new Promise((resolve) => setImmediate(() => resolve('waits')))])
+    expect(quiet).toBe('waits')
+    await store.leases.release(REF, token)
+    for (let i = 0; i < 5; i++) await wait(100)
+    const [first, second] = await Promise.all(followers)
+    expect(first?.map(({ type }) => type)).toEqual(['RUN_STARTED', 'RUN_ERROR'])
+    expect(second).toMatchObject([{ type: 'RUN_ERROR', code: 'RUN_LOST' }])
+  })
+
+  it('the terminal is shown when the agent has released its thread, or takes too long to', async () => {
+    const clock = fakeClock(0)
+    const barrier = Promise.withResolvers<void>()
+    const { start, executions } = stage(
+      async function* () {
+        yield STARTED
+        try {
+          yield FINISHED
+        } finally {
+          await barrier.promise
+        }
+      },
+      { clock },
+    )
+    const run = await start()
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+    expect(run.log.tail.closed).toBe(false)
+    clock.advance(2_000)
+    await expect.poll(() => run.log.tail.closed).toBe(true)
+    expect(run.log.tail.last).toBe(2)
+    expect(executions.size).toBe(1)
+    barrier.resolve()
+    await run.ended
+    expect(executions.size).toBe(0)
+  })
+
+  it('a deleted thread ends its run and its followers', async () => {
+    const { start, read, store } = stage(async function* (signal) {
+      yield STARTED
+      for (let i = 0; !signal.aborted; i++) {
+        yield custom(i)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    const run = await start()
+    const reading = read().catch((error: unknown) => error)
+    await store.threads.delete(REF)
+    await run.ended
+    expect(await reading).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
+  it('a follower that leaves while nothing comes ends at once', async () => {
+    const { start, read } = stage(async function* (signal) {
+      yield STARTED
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      yield FINISHED
+    })
+    const run = await start()
+    const controller = new AbortController()
+    const reading = read(0, controller.signal)
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort()
+    expect(await reading).toHaveLength(1)
+    run.stop()
+    await run.ended
+  })
+
+  it('events of a producer that does not wait stay in order', async () => {
+    const agent: Partial<ServedAgent> = {
+      run: () =>
+        stream(async (sink) => {
+          const writes = [STARTED, custom(1), custom(2), FINISHED].map((event) => sink.write(event))
+          await Promise.all(writes)
+        }),
+    }
+    const { start, read } = stage(() => said(), { agent })
+    await start()
+    expect(await read()).toMatchObject([{ type: 'RUN_STARTED' }, { value: 1 }, { value: 2 }, { type: 'RUN_FINISHED' }])
+  })
+
+  it('a run that begins while the server stops is cancelled too', async () => {
+    const barrier = Promise.withResolvers<void>()
+    const clock = fakeClock(0)
+    const { executions, start, read } = stage(
+      async function* (signal) {
+        await barrier.promise
+        yield STARTED
+        if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        yield FINISHED
+      },
+      { clock },
+    )
+    const starting = start()
+    const stopped = executions.stopAll(100)
+    clock.advance(100)
+    await new Promise((resolve) => setImmediate(resolve))
+    barrier.resolve()
+    await starting
+    await stopped
+    expect(executions.size).toBe(0)
+    expect(await read()).toHaveLength(2)
+  })
+})
+
+describe('a store that takes 3 ms for a batch', () => {
+  const macrotasks = async (count: number) => {
+    for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  /** Records the sizes of the batches; the agent writes one event per macrotask, then waits for the barrier. */
+  async function slowly(count: number, atOnce = false) {
+    const clock = fakeClock(0)
+    const store = memoryStore()
+    await store.threads.open(REF)
+    const batches: number[] = []
+    const { append } = store.runLog
+    store.runLog.append = (...args) => {
+      clock.advance(3)
+      batches.push(args[3].length)
+      return append(...args)
+    }
+    const barrier = Promise.withResolvers<void>()
+    const world = stage(
+      async function* () {
+        yield STARTED
+        for (let i = 0; i < count; i++) {
+          yield custom(i)
+          if (!atOnce) await macrotasks(1)
+        }
+        await barrier.promise
+        yield FINISHED
+      },
+      { store, clock },
+    )
+    const run = await world.start()
+    await macrotasks(count + 5)
+    return { ...world, clock, batches, run, barrier }
+  }
+
+  it('gets what comes in the next 24 ms as one batch', async () => {
+    const { clock, batches, run, barrier, read } = await slowly(20)
+    expect(batches).toEqual([1, 1])
+    clock.advance(23)
+    await macrotasks(3)
+    expect(batches).toEqual([1, 1])
+    clock.advance(1)
+    await macrotasks(3)
+    expect(batches).toEqual([1, 1, 19])
+    barrier.resolve()
+    await run.ended
+    expect([await read(), clock.pending]).toMatchObject([{ length: 22 }, 0])
+  })
+
+  it('gets the end of a run without a pause', async () => {
+    const { clock, batches, run, barrier } = await slowly(20)
+    barrier.resolve()
+    await run.ended
+    expect([batches, clock.pending]).toEqual([[1, 1, 20], 0])
+  })
+
+  it('gets a burst in full batches without a pause', async () => {
+    const { clock, batches, run, barrier, read } = await slowly(5_000, true)
+    barrier.resolve()
+    await run.ended
+    expect([await read(), clock.pending]).toMatchObject([{ length: 5_002 }, 0])
+    expect(batches.slice(0, 11)).toEqual([1, 1, ...Array.from({ length: 9 }, () => 512)])
+  })
+})

@@ -1,0 +1,258 @@
+import { EventType, type RunErrorEvent } from '@ag-ui/core'
+import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
+import { pipe } from '@troupe/kernel/kit'
+import { type AgUiEvent, isTerminal } from '../protocol.ts'
+import { publicError, runError, unencodable } from '../translate/run-error.ts'
+import { appendToLog } from './append-to-log.ts'
+import { nextMacrotask } from './next-macrotask.ts'
+import { type Logged, Tail } from './tail.ts'
+
+/** How far a run may get ahead of its log. */
+const AHEAD_EVENTS = 512
+const AHEAD_BYTES = 131_072
+/** Events are gathered for this many times the duration of the last write, up to a maximum: a slow store gets fewer and larger batches. */
+const GATHER_TIMES = 8
+const GATHER_MS = 50
+/** How long an agent may take to release its thread after its last event. */
+const RELEASE_MS = 2_000
+
+interface RunLogOptions {
+  /** The run whose events are written. */
+  readonly run: { readonly ref: ThreadRef; readonly runId: string; stop(reason: KernelError): void }
+  readonly store: RunLogStore
+  readonly clock: Clock
+  readonly requestId: string
+  readonly report: (error: KernelError) => void
+  /** Creates the thread of the log if it does not exist. */
+  readonly open: () => Promise<unknown>
+}
+
+/**
+ * Writes the events of a run to its log, and takes them at the pace of the log.
+ * Contract: every event in `tail` is in the log; the log is closed with exactly one terminal, which is shown after the agent has released the thread.
+ */
+export class RunLog implements Sink<AgUiEvent> {
+  readonly tail: Tail = new Tail()
+  /** Resolves when the agent has released its thread, even if the log failed; never rejects. */
+  readonly ended: Promise<void>
+  /** The log could not be written to its end: followers read the log itself. */
+  lost = false
+  /** The number of connections that follow the run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
+  readers = 0
+  readonly #options: RunLogOptions
+  readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
+  /** Settles with the first event: with the error of a run that never began, else with undefined. */
+  readonly #begun: PromiseWithResolvers<RunErrorEvent | undefined> = Promise.withResolvers()
+  #mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first
+  #seq = 0
+  #pending: Logged[] = []
+  #pendingBytes = 0
+  #writing: Promise<void> | undefined
+  #terminal: AgUiEvent | undefined
+  #letGo: (() => void) | undefined
+  #finished: Promise<void> | undefined
+  /** No event comes after the pending ones. */
+  #complete = false
+  /** A writer waits, so the pending events are written without gathering more. */
+  #hurried = false
+  /** Holds a producer that is too far ahead: resolves when a batch is stored, so that the producer fills the next one before it is written. */
+  #room: PromiseWithResolvers<void> | undefined
+  /** Ends the pause in which events are gathered. */
+  #goOn: (() => void) | undefined
+
+  constructor(options: RunLogOptions) {
+    this.ended = this.#end.promise
+    this.#options = options
+  }
+
+  /**
+   * Starts the run. Contract: resolves when the first event, passed through `mapFirst`, is logged, or with the RUN_ERROR of a run that never began;
+   * rejects if the event cannot be logged, and then nothing runs.
+   */
+  begin(
+    run: () => AsyncIterable<AgUiEvent>,
+    mapFirst: (first: AgUiEvent) => AgUiEvent,
+  ): Promise<RunErrorEvent | undefined> {
+    this.#mapFirst = mapFirst
+    this.#read(run)
+      .catch((error: unknown) => void this.#break(error))
+      .then(() => this.#finish())
+      .then(() => this.#end.resolve())
+    return this.#begun.promise
+  }
+
+  async #read(run: () => AsyncIterable<AgUiEvent>): Promise<void> {
+    await pipe(run(), this)
+  }
+
+  get closed(): boolean {
+    return this.lost
+  }
+
+  write(event: AgUiEvent): void | Promise<void> {
+    if (this.#terminal) return
+    if (this.lost) return refused(new KernelError('ABORTED', `run ${this.#options.run.runId}: its log is lost`))
+    if (this.#seq === 0) return this.#first(event)
+    // The writer did not wait until the first event was logged.
+    if (this.tail.last === 0) return this.#begun.promise.then(() => this.write(event))
+    if (isTerminal(event)) {
+      this.#terminal = event
+      this.#letGo = this.#options.clock.after(RELEASE_MS, () => void this.#finish())
+      return
+    }
+    const wrong = this.#take(event)
+    if (wrong) return refused(wrong)
+    if (this.#pending.length >= AHEAD_EVENTS || this.#pendingBytes >= AHEAD_BYTES) {
+      this.#room ??= Promise.withResolvers()
+      this.#hurry()
+      return this.#room.promise
+    }
+  }
+
+  async #first(given: AgUiEvent): Promise<void> {
+    if (given.type === EventType.RUN_ERROR) {
+      this.#terminal = given
+      this.#begun.resolve(given)
+      return
+    }
+    try {
+      const event = this.#mapFirst(given)
+      const json = JSON.stringify(event)
+      const logged = { seq: ++this.#seq, event, json }
+      await this.#append([logged], false).catch(async (error: unknown) => {
+        if (!KernelError.is(error, 'NOT_FOUND')) throw error
+        await this.#options.open()
+        await this.#append([logged], false)
+      })
+      this.tail.push([logged])
+      this.#begun.resolve(undefined)
+    } catch (error) {
+      this.lost = true
+      this.#options.run.stop(KernelError.from(error))
+      this.#begun.reject(error)
+      throw error
+    }
+  }
+
+  /** Ends the run with a RUN_ERROR for a failure that the agent itself did not show. */
+  #break(cause: unknown): void {
+    if (this.#terminal || this.lost) return
+    const { run, requestId, report } = this.#options
+    const error = KernelError.from(cause)
+    report(error)
+    run.stop(error)
+    this.#terminal =
+      error.code === 'ENCODING_ERROR' ? unencodable(requestId) : runError(publicError(error), { requestId })
+  }
+
+  /** Closes the log once: when the agent has released its thread, or takes too long to. */
+  #finish(): Promise<void> {
+    this.#finished ??= this.#close()
+    return this.#finished
+  }
+
+  async #close(): Promise<void> {
+    const { requestId } = this.#options
+    this.#letGo?.()
+    if (!this.#terminal)
+      this.#break(new KernelError('AGENT_FAILED', 'agent: the stream ended without a terminal event'))
+    if (this.#seq === 0) this.#begun.resolve(this.#terminal as RunErrorEvent)
+    else if (!this.lost) {
+      this.#complete = true
+      const wrong = this.#take(this.#terminal as AgUiEvent)
+      if (wrong) this.#take(unencodable(requestId))
+      this.#hurry()
+      await this.#writing
+    }
+    this.tail.close()
+  }
+
+  /** Queues an event. Contract: returns the error of an event that cannot be encoded, instead of throwing inside an agent. */
+  #take(event: AgUiEvent): KernelError | undefined {
+    let json: string
+    try {
+      json = JSON.stringify(event)
+    } catch (cause) {
+      const error = new KernelError('ENCODING_ERROR', `run ${this.#options.run.runId}: an event is not JSON`, { cause })
+      this.#break(error)
+      return error
+    }
+    this.#pending.push({ seq: ++this.#seq, event, json })
+    this.#pendingBytes += json.length
+    this.#writing ??= this.#write().catch((error: unknown) => this.#fail(error))
+    return undefined
+  }
+
+  /** Contract: the first event is written at once; events that come until the next macrotask, or while events are gathered, are written together. */
+  async #write(): Promise<void> {
+    const { clock } = this.#options
+    while (this.#pending.length > 0) {
+      const batch = this.#pending
+      this.#pending = []
+      this.#pendingBytes = 0
+      const from = clock.now()
+      await this.#append(batch, this.#complete)
+      const took = clock.now() - from
+      this.tail.push(batch)
+      this.#makeRoom()
+      if (!this.#complete) await nextMacrotask()
+      await this.#gather(took * GATHER_TIMES)
+    }
+    this.#writing = undefined
+    this.#hurried = false
+  }
+
+  async #gather(ms: number): Promise<void> {
+    if (this.#hurried || ms <= 0) return
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(Math.min(ms, GATHER_MS), resolve)
+      this.#goOn = () => {
+        cancel()
+        resolve()
+      }
+    })
+    this.#goOn = undefined
+  }
+
+  /** Writes the pending events without a pause. */
+  #hurry(): void {
+    this.#hurried = true
+    this.#goOn?.()
+  }
+
+  #makeRoom(): void {
+    this.#room?.resolve()
+    this.#room = undefined
+  }
+
+  #append(batch: readonly Logged[], close: boolean): Promise<number> {
+    const events = batch.map(({ event }) => event as unknown as Json)
+    const { store, run, clock } = this.#options
+    return appendToLog(store, run, clock, this.tail.last, events, close)
+  }
+
+  /** Stops the run because its log has another writer, is gone, or cannot be written. */
+  #fail(cause: unknown): void {
+    const { store, run, report, requestId } = this.#options
+    const error = new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', {
+      cause,
+    })
+    this.lost = true
+    this.#pending = []
+    this.#makeRoom()
+    report(error)
+    run.stop(error)
+    // Try to close the log with the error, so that no follower waits for more; otherwise followers detect the lost run themselves.
+    store
+      .append(run.ref, run.runId, this.tail.last, [runError(error, { requestId }) as unknown as Json], true)
+      .catch(() => undefined)
+      .finally(() => this.tail.close())
+  }
+}
+
+/** A rejected promise that is safe to ignore. */
+function refused(error: KernelError): Promise<void> {
+  const promise = Promise.reject(error)
+  promise.catch(() => undefined)
+  return promise
+}

@@ -1,0 +1,30 @@
+import type { Owner, ThreadRef } from '@troupe/kernel'
+import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import type { ExecutionState } from './execution-state.ts'
+import type { Executions } from './executions.ts'
+
+/** The options of a single run. */
+export interface AgUiRunOptions {
+  /** Aborting cancels the run. */
+  readonly signal?: AbortSignal
+  /** The owner, if the caller knows it; otherwise it is taken from the agent's options. */
+  readonly owner?: Owner
+  /** Sent with an error, so that the operator can find it. */
+  readonly requestId?: string
+  /** The entry of the run in the table of a server, which ends it. @default a new one */
+  readonly execution?: ExecutionState
+}
+
+/** The agent that a server needs: `AgUiAgent`, or any object of this shape. */
+export interface ServedAgent {
+  /** Contract: checks its input itself; first RUN_STARTED or RUN_ERROR, and exactly one terminal; aborting the signal cancels the run. */
+  run(input: RunAgentInput, options?: AgUiRunOptions): AsyncIterable<AgUiEvent>
+  /** Contract: works from any process; false if nothing runs there, or only a run with another id. */
+  cancel(ref: ThreadRef, runId?: string): Promise<boolean>
+  /** State that clients do not see. @default none but `temp:` keys */
+  hidden?(key: string): boolean
+  /** How a thread ends. @default it is deleted from the store unless a run holds it */
+  readonly sessions?: { deleteSession(ref: ThreadRef): Promise<boolean> }
+  /** The runs of this process. Contract: the agent enters `execution` of a run when it has validated it. @default a table of the server */
+  readonly executions?: Executions
+}

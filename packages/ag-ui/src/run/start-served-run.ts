@@ -1,0 +1,71 @@
+import { EventType, omitOptionalNulls, type RunErrorEvent } from '@ag-ui/core'
+import { type Clock, KernelError, type Owner, type Store } from '@troupe/kernel'
+import { upgradeMessage } from '../input/upgrade-message.ts'
+import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
+import { publicError, runError } from '../translate/run-error.ts'
+import { ExecutionState } from './execution-state.ts'
+import type { Executions } from './executions.ts'
+import { RunLog } from './run-log.ts'
+import type { ServedAgent } from './served-agent.ts'
+
+interface Server {
+  readonly agent: ServedAgent
+  readonly executions: Executions
+  readonly store: Pick<Store, 'threads' | 'runLog'>
+  readonly clock: Clock
+  readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
+}
+
+const UNLOGGED = 'The run was not started because its events could not be stored.'
+
+/** Starts a run that is logged. Contract: resolves when its first event is logged, or with the RUN_ERROR of a run that never began; never rejects. */
+export async function startServedRun(
+  { agent, executions, store, clock, report }: Server,
+  input: RunAgentInput,
+  owner: Owner,
+  requestId: string,
+): Promise<ExecutionState | RunErrorEvent> {
+  // The input is not validated yet; the agent does that before its run begins.
+  const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
+  const ref = { ...owner, threadId }
+  await executions.settled(ref)
+  const execution = new ExecutionState(ref, runId, clock.now())
+  // An agent with a table of its own enters its runs when it has validated them.
+  if (!agent.executions) executions.enter(execution)
+  const log = new RunLog({
+    run: execution,
+    store: store.runLog,
+    clock,
+    requestId,
+    report: (error) => report(error, {}),
+    open: () => store.threads.open(ref),
+  })
+  void log.ended.then(() => execution.end())
+  const { signal } = execution
+  try {
+    const run = () => agent.run(input, { signal, owner, requestId, execution })
+    const refusal = await log.begin(run, (event) => withInput(event, input))
+    if (refusal) {
+      execution.end()
+      return refusal
+    }
+  } catch (error) {
+    // Another run with this id has a log.
+    if (KernelError.is(error, 'VERSION_CONFLICT')) return runError(publicError({ code: 'RUN_ID_TAKEN' }), { requestId })
+    const failed = new KernelError('RUN_LOG_FAILED', UNLOGGED, { cause: error })
+    report(failed, {})
+    return runError(failed, { requestId })
+  }
+  execution.log = log
+  return execution
+}
+
+/** Adds the new user messages to RUN_STARTED for readers who join later, because they are not stored before the run ends. */
+function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInput): AgUiEvent {
+  if (event.type !== EventType.RUN_STARTED || event.input !== undefined) return event
+  const last = messages.findLastIndex(({ role }) => role === 'assistant')
+  const added = messages.slice(last + 1).filter(({ role }) => role === 'user' || role === 'tool')
+  const input = { threadId, runId, messages: added.map(upgradeMessage), tools: [], context: [] }
+  // In the form of the current protocol, also if an older client sent it.
+  return { ...event, input: omitOptionalNulls(input, 'RunAgentInput') as RunAgentInput }
+}

@@ -1,0 +1,104 @@
+import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui/core'
+import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
+import { checkOptionNames } from '@troupe/kernel/kit'
+import type { AgUiMessage } from '../protocol.ts'
+import { contentOf, filesOf, resultOf } from './content.ts'
+import { segmentId, segmentsOf } from './shown-reasoning.ts'
+
+/** How stored messages are shown. */
+export interface MessageOptions {
+  /** Whether clients see the errors that tools threw. @default false */
+  readonly showToolErrors?: boolean
+}
+
+/**
+ * A stored history as AG-UI clients keep it.
+ * Contract: ids and texts are the same as in the stream.
+ * @example toAgUiMessages([{ id: 'u1', role: 'user', content: 'Hi' }]) // [{ id: 'u1', role: 'user', content: 'Hi' }]
+ */
+export function toAgUiMessages(messages: readonly Message[], options: MessageOptions = {}): AgUiMessage[] {
+  checkOptionNames('toAgUiMessages', options, { showToolErrors: true })
+  const { showToolErrors = false } = options
+  return messages.flatMap((message) => shown(message, showToolErrors))
+}
+
+function shown(message: Message, showToolErrors: boolean): AgUiMessage[] {
+  const { id } = message
+  switch (message.role) {
+    case 'system':
+      return [{ id, role: 'system', content: textOf(message.content) }]
+    case 'user': {
+      const { agentName: name } = message
+      return [{ id, role: 'user', content: contentOf(message.content), ...(name !== undefined && { name }) }]
+    }
+    case 'tool':
+      return [{ id, role: 'tool', toolCallId: message.callId, ...resultOf(message, showToolErrors) }]
+    case 'assistant':
+      return assistantMessages(message)
+  }
+}
+
+/** The activity under which a client keeps a file that a model made. */
+export const FILE_ACTIVITY = 'file'
+
+/** The id of that activity. */
+export function fileId(messageId: string, index: number): string {
+  return `${messageId}:file:${index + 1}`
+}
+
+/** The content of that activity. */
+export function fileContent({ mediaType, name, data, url }: FilePart): Record<string, string> {
+  return {
+    mediaType,
+    ...(name !== undefined && { name }),
+    ...(data !== undefined && { data }),
+    ...(url !== undefined && { url }),
+  }
+}
+
+/** Calls as clients keep them. */
+export function callsOf(calls: readonly ToolCall[]): NonNullable<AssistantMessage['toolCalls']> {
+  return calls.map(({ id, name, arguments: args }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args },
+  }))
+}
+
+function assistantMessages({ id, content, agentName, toolCalls = [] }: Message & { role: 'assistant' }): AgUiMessage[] {
+  const text = textOf(content)
+  const segments = segmentsOf(content)
+  const encryptedValue = segments.findLast((segment) => segment.text === '')?.encrypted
+  const shown = segments.filter((segment) => segment.text !== '')
+  const thoughts = shown.map(({ text, encrypted, afterText }, i) => ({
+    afterText,
+    message: {
+      id: segmentId(id, i),
+      role: 'reasoning',
+      content: text,
+      ...(encrypted !== undefined && { encryptedValue: encrypted }),
+    } satisfies ReasoningMessage,
+  }))
+  const message: AssistantMessage = {
+    id,
+    role: 'assistant',
+    ...(agentName !== undefined && { name: agentName }),
+    ...(text !== '' && { content: text }),
+    ...(toolCalls.length > 0 && { toolCalls: callsOf(toolCalls) }),
+    ...(encryptedValue !== undefined && { encryptedValue }),
+  }
+  const files = filesOf(content).map(
+    (file, i): ActivityMessage => ({
+      id: fileId(id, i),
+      role: 'activity',
+      activityType: FILE_ACTIVITY,
+      content: fileContent(file),
+    }),
+  )
+  return [
+    ...thoughts.filter(({ afterText }) => !afterText).map(({ message }) => message),
+    ...(text === '' && toolCalls.length === 0 ? [] : [message]),
+    ...thoughts.filter(({ afterText }) => afterText).map(({ message }) => message),
+    ...files,
+  ]
+}
