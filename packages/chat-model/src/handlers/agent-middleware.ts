@@ -1,12 +1,4 @@
-import {
-  type AgentHandler,
-  type Awaitable,
-  type InvokeTool,
-  type Message,
-  type RunContext,
-  type StreamTool,
-  type Tool,
-} from '@troupe/kernel'
+import type { AgentHandler, Awaitable, InvokeTool, Message, RunContext, StreamTool, Tool } from '@troupe/kernel'
 import { checkOption, checkOptionNames, nearest, type OptionNames, toolMetas } from '@troupe/kernel/kit'
 
 /** The state that the model hooks of a middleware may change. */

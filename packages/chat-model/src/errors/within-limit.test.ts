@@ -10,7 +10,7 @@ import {
   type Options,
   timed,
   tool,
-} from './chat-model.fixture.ts'
+} from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
