@@ -35,7 +35,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 }))
 
 describe('quickCheck', () => {
-  it('never changes what is said of a value', () => {
+  it('never changes the result of a validation', () => {
     fc.assert(
       fc.property(schema, value, (schema, value) => {
         expect(validateJsonSchema(schema, value).length === 0).toBe(isValid(schema, value))

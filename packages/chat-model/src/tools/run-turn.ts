@@ -1,4 +1,4 @@
-import type { AgentAction, Interrupt, KernelError, ToolCall, ToolMessage } from '@troupe/kernel'
+import type { AgentAction, Interrupt, KernelError, ToolMessage } from '@troupe/kernel'
 import type { KeptAction } from './kept-action.ts'
 import { RunningCall } from './running-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'

@@ -23,8 +23,6 @@ import { type KeptAction, steers } from './kept-action.ts'
 import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
 /** One tool call that runs. Contract: it ends answered, open or interrupted, and never throws. */
 export class RunningCall implements CallScope {
   readonly callId: string
@@ -71,7 +69,13 @@ export class RunningCall implements CallScope {
     this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
     const { step } = this.#ctx
     const callOptions = turn.callOptions?.[name]
-    const input: Mutable<ToolCallInput> = { name, arguments: call.arguments, callId: id, step, idempotencyKey: key }
+    const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
+      name,
+      arguments: call.arguments,
+      callId: id,
+      step,
+      idempotencyKey: key,
+    }
     if (callOptions !== undefined) input.callOptions = callOptions
     if (this.tool) input.tool = this.tool
     this.#input = input
