@@ -47,7 +47,8 @@ export class Dialogue {
     const { chain, output, model, callModel } = this.#plan
     if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
-    if (chain.rewritesAny) await this.#prepareHistory()
+    if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
+    if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
@@ -60,7 +61,7 @@ export class Dialogue {
       result = builder.result(model.name)
     } catch (error) {
       span?.fail(error)
-      if (builder.begun) await this.#drop(builder)
+      await this.#drop(builder)
       throw error
     }
     span?.end(result)
@@ -88,12 +89,6 @@ export class Dialogue {
       'MAX_ITERATIONS',
       `agent ${this.ctx.agentName}: made ${limit} model calls without a final answer; raise maxIterations if it needs more`,
     )
-  }
-
-  /** Runs the before-hooks, and repairs what they or the after-hooks of the turn before have broken. */
-  async #prepareHistory(): Promise<void> {
-    if (this.#plan.chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
-    this.messages = repairHistory(this.messages)
   }
 
   #request(turn: number): ModelRequest {
@@ -153,8 +148,9 @@ export class Dialogue {
     }
   }
 
-  /** Closes the shown message of a failed call; it does not enter the history. */
+  /** Closes the shown message of a failed call, if there is one; it does not enter the history. */
   async #drop(builder: MessageBuilder, usage?: Usage): Promise<void> {
+    if (!builder.begun) return
     try {
       const message = builder.message()
       await this.#sink.write({ type: 'message-end', message, ...(usage && { usage }), dropped: true })
