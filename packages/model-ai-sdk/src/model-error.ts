@@ -8,45 +8,89 @@ const BAD_REQUEST =
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_)/
 const LONGEST_QUOTE = 300
 
+/** A provider's error, read by its shape, because an app may have several copies of the AI SDK. */
+interface Failure {
+  readonly name: string | undefined
+  readonly status: number | undefined
+  readonly text: string
+  /** The codes that the vendor gave. */
+  readonly codes: string
+  readonly retryable: boolean
+}
+
+/** The first case that fits decides. */
+const CASES: readonly {
+  readonly code: string
+  fits(failure: Failure): boolean
+  readonly what: string
+  /** Whether the vendor's message is left out, because it may quote the key. */
+  readonly secret?: true
+  /** Whether another attempt would fail too. */
+  readonly final?: true
+}[] = [
+  {
+    code: 'MODEL_AUTH_FAILED',
+    fits: ({ status, text }) =>
+      status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text)),
+    what: 'the vendor refuses the key or the account',
+    secret: true,
+    final: true,
+  },
+  { code: 'MODEL_RATE_LIMITED', fits: ({ status }) => status === 429, what: 'the rate limit is reached' },
+  {
+    code: 'MODEL_OVERLOADED',
+    fits: ({ status }) => status === 503 || status === 529,
+    what: 'the vendor is overloaded',
+  },
+  {
+    code: 'MODEL_CONTEXT_EXCEEDED',
+    fits: ({ status, text, codes }) => status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`)),
+    what: 'the request is too long',
+    final: true,
+  },
+  {
+    code: 'MODEL_REQUEST_INVALID',
+    fits: ({ status, name, retryable }) =>
+      (isClientError(status) && !retryable) || (name !== undefined && BAD_REQUEST.test(name)),
+    what: 'the request is refused',
+    final: true,
+  },
+  { code: 'MODEL_FAILED', fits: () => true, what: 'the call failed' },
+]
+
 /**
  * Makes a KernelError of an error that a provider threw or streamed.
- * Contract: errors are read by their shape, because an app may have several copies of the AI SDK; request, headers and body stay in `cause`.
+ * Contract: request, headers and body stay in `cause`.
  */
 export function modelError(model: string, error: unknown, clock: Clock): KernelError {
   if (KernelError.is(error)) return error
-  const { name, statusCode, isRetryable, responseHeaders, data, code } = shapeOf(error)
-  const status = typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined
-  const text = textOf(error)
-  const codes = `${code} ${shapeOf(shapeOf(data).error).code}`
-  const retryable =
-    !NO_CREDIT.test(codes) && (typeof isRetryable === 'boolean' ? isRetryable : isTransient(status, error))
+  const failure = failureOf(error)
+  const { name, status, text, retryable } = failure
+  const { responseHeaders, data } = shapeOf(error)
   const wait = retryable ? retryAfterMs(responseHeaders, data, clock.now()) : undefined
   const details: JsonObject = {
     ...(status !== undefined && { status }),
     ...(wait !== undefined && { retryAfterMs: wait }),
   }
-  const final = { cause: error, details }
-  const options = { ...final, retryable }
-  const got = `got ${status ?? (typeof name === 'string' ? name : typeof error)}`
-  const quoted = `${got}${text && `: ${text}`}`
+  const options = { cause: error, details }
+  if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, options)
+  const { code, what, secret, final } = CASES.find(({ fits }) => fits(failure)) as (typeof CASES)[number]
+  const got = `got ${status ?? name ?? typeof error}${!secret && text ? `: ${text}` : ''}`
+  return new KernelError(code, `${model}: ${what}, ${got}`, { ...options, retryable: !final && retryable })
+}
 
-  if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, final)
-  // The message of a vendor may quote the key.
-  if (status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
-    return new KernelError('MODEL_AUTH_FAILED', `${model}: the vendor refuses the key or the account, ${got}`, final)
+function failureOf(error: unknown): Failure {
+  const { name, statusCode, isRetryable, data, code } = shapeOf(error)
+  const status = typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined
+  const codes = `${code} ${shapeOf(shapeOf(data).error).code}`
+  const transient = typeof isRetryable === 'boolean' ? isRetryable : isTransient(status, error)
+  return {
+    name: typeof name === 'string' ? name : undefined,
+    status,
+    text: textOf(error),
+    codes,
+    retryable: transient && !NO_CREDIT.test(codes),
   }
-  if (status === 429)
-    return new KernelError('MODEL_RATE_LIMITED', `${model}: the rate limit is reached, ${quoted}`, options)
-  if (status === 503 || status === 529) {
-    return new KernelError('MODEL_OVERLOADED', `${model}: the vendor is overloaded, ${quoted}`, options)
-  }
-  if (status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`))) {
-    return new KernelError('MODEL_CONTEXT_EXCEEDED', `${model}: the request is too long, ${quoted}`, final)
-  }
-  if ((isClientError(status) && !retryable) || (typeof name === 'string' && BAD_REQUEST.test(name))) {
-    return new KernelError('MODEL_REQUEST_INVALID', `${model}: the request is refused, ${quoted}`, final)
-  }
-  return new KernelError('MODEL_FAILED', `${model}: the call failed, ${quoted}`, options)
 }
 
 function shapeOf(error: unknown): Record<string, unknown> {
