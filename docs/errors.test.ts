@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const all = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, code]) => code)
 
 const documented = all(read('docs/errors.md'), /^\| `([A-Z_]+)` \|/gm)
-const [, union = ''] = /type KernelErrorCode =([^/]*)/.exec(read('packages/kernel/src/data/error.ts')) ?? []
+const [, union = ''] = /type KernelErrorCode =([^/]*)/.exec(read('packages/kernel/src/data/kernel-error.ts')) ?? []
 const declared = all(union, /'([A-Z_]+)'/g)
 const sources = globSync('{packages,apps}/*/src/**/*.{ts,tsx}', { cwd: root }).filter(
   (path) => !path.includes('.test.'),

@@ -6,9 +6,9 @@ import { root } from './guide.fixture.ts'
 const source = readFileSync(join(root, 'packages/kernel/src/data/event.ts'), 'utf8')
 const page = readFileSync(join(root, 'docs/events.md'), 'utf8')
 
-/** The fields of a declaration, without its type and its stamp. */
+/** The fields of a declaration. */
 function fieldsOf(declaration: string): string[] {
-  return [...declaration.matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name).filter((name) => name !== 'type')
+  return [...declaration.matchAll(/readonly (\w+)\??:/g)].map(([, name = '']) => name)
 }
 
 /** The text of a declared type. */
@@ -18,13 +18,15 @@ function declarationOf(name: string): string {
   return body
 }
 
-const members = [...declarationOf('AgentEvent').matchAll(/\| (\w+)/g)].map(([, name = '']) => name)
-const declared = members.map((name) => {
-  const declaration = declarationOf(name)
-  const [, type = ''] = /readonly type: '([\w-]+)'/.exec(declaration) ?? []
-  const result = declaration.includes('RunResult') ? fieldsOf(declarationOf('RunResult')) : []
-  return { type, fields: [...fieldsOf(declaration), ...result.filter((field) => field !== 'messages')].sort() }
-})
+const [, fields = ''] = /^interface EventFields \{\n(.*?)^\}/ms.exec(source) ?? []
+const declared = fields
+  .split(/^ {2}\/\*\*.*\n/m)
+  .slice(1)
+  .map((member) => {
+    const [, type, declaration = ''] = /^ {2}'?([\w-]+)'?: (.*)/s.exec(member) ?? []
+    const result = declaration.includes('RunResult') ? fieldsOf(declarationOf('RunResult')) : []
+    return { type, fields: [...fieldsOf(declaration), ...result.filter((field) => field !== 'messages')].sort() }
+  })
 
 const [, table = ''] = /^## The table\n(.*?)^## /ms.exec(page) ?? []
 const documented = [...table.matchAll(/^\| `([\w-]+)` \|[^|]+\|([^|]*)\|/gm)].map(([, type, cell = '']) => ({

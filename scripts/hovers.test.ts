@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 const root = resolve(import.meta.dirname, '..')
 const file = resolve(root, 'packages/kernel/src/hover.ts')
 const code = `
-import { defineTool } from './agent/tool.ts'
+import { defineTool } from './index.ts'
 import { startRun } from './run.ts'
 
 const look = defineTool({
@@ -58,7 +58,7 @@ it.each([
   ['args) =>', '(parameter) args: { at: string; times?: number; }'],
   ['look =', 'const look: Tool<{ at: string; times?: number; }>'],
   ['run = startRun', 'const run: Run<unknown>'],
-  ['event.delta', 'const event: TextDelta'],
+  ['event.delta', `const event: EventOf<"text-delta">`],
 ])('shows a readable hover over %s', (place, shown) => {
   expect(hover(place)).toBe(shown)
 })

@@ -11,12 +11,12 @@ export function report(measured) {
   const rows = compare(measured)
   const names = Object.keys(sides)
   const load = [Math.min(...loads), Math.max(...loads)].map((value) => value.toFixed(1)).join(' to ')
-  return `# Troupe beside other frameworks
+  return `# Troupe compared with other frameworks
 
-Written by \`pnpm bench:peers\`; what is measured and how is in [peers/README.md](peers/README.md).
+This page is written by \`pnpm bench:peers\`; [peers/README.md](peers/README.md) explains how it measures.
 
-Main-thread CPU, medians of ${rounds.length} repetitions; in brackets how many times the hand-written loop of the same repetition. Lower
-is better. Times differ from machine to machine: the ratios are what counts.
+Main-thread CPU, medians of ${rounds.length} repetitions; the ratio to the hand-written loop of the same repetition is in
+parentheses. Lower is better. Times differ from machine to machine, so look at the ratios.
 
 ${table(
   ['workload', ...names.map((name) => sides[name])],
@@ -25,9 +25,9 @@ ${table(
 
 ## Budgets
 
-A budget was set as a time beside that of a hand-written loop; here it is the quotient of the two, held against our ratio. Rows without
-a hand-written side are held against the budget itself. The last two columns are the best of the other frameworks, and how many
-times Troupe it takes.
+Each budget is a time together with the time of a hand-written loop; the quotient of the two is compared with our ratio. Rows without a
+hand-written side are compared with the budget itself. The last two columns show the best of the other frameworks, and its ratio to
+Troupe.
 
 ${table(
   ['workload', 'budget', 'as a ratio', 'Troupe', 'held', 'by time alone', 'best other', 'beside Troupe'],
@@ -36,13 +36,13 @@ ${table(
     .map((row) => [row.name, row.budget, row.limit, row.ours, row.held, row.byTime, row.best, row.against]),
 )}
 
-## Where and what
+## Environment
 
 | | |
 |---|---|
 | machine | ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system} |
 | Node | ${machine.node} |
-| load while measuring | ${load} (of one minute, before and after each repetition; this measurement itself is 1) |
+| load while measuring | ${load} (one-minute average, before and after each repetition; the measurement itself adds 1) |
 | rounds | at least ${times.roundMs} ms of CPU, after ${times.warmMs} ms of warm-up |
 | command | \`npx -y pnpm@12.18.0 bench:peers\` |
 | versions | ${Object.entries(versions)

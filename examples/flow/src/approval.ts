@@ -10,7 +10,7 @@ const pay = defineTool({
   invoke: ({ amount }) => `Paid ${amount} euros.`,
 })
 
-/** Does what it is told, and asks before it pays a lot. */
+/** Carries out an order, and asks before it pays a large amount. */
 export async function butler(
   model: ChatModel,
   order: string,

@@ -2,7 +2,7 @@ import { chatModelAgent } from '@troupe/chat-model'
 import { breakLoopTool, loop, parallel, runner, sequential } from '@troupe/flow'
 import type { ChatModel } from '@troupe/kernel'
 
-/** Writes a text, has it looked at from two sides at once, and works on it until the editor is content. */
+/** Writes a text, gets two reviews in parallel, and improves the text until the editor is satisfied. */
 export async function article(model: (role: string) => ChatModel, topic: string): Promise<string> {
   const agent = (name: string, instruction: string) => chatModelAgent({ name, model: model(name), instruction })
   const editor = chatModelAgent({

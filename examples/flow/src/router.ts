@@ -9,7 +9,7 @@ const getWeather = defineTool({
   invoke: ({ city }) => `Sunny in ${city}.`,
 })
 
-/** A router that hands over to the agent that can help. */
+/** A router that transfers to the agent that can help. */
 export function helpDesk(model: ChatModel): FlowRunner {
   const router = chatModelAgent({ name: 'router', description: 'Finds out who can help.', model })
   const chat = chatModelAgent({ name: 'chat', description: 'Small talk.', model })

@@ -7,7 +7,7 @@ import {
   type ToolCallResult,
 } from '@troupe/kernel'
 
-/** A handler with state of its own. It keeps results, not what is under way, so that no run depends on another. */
+/** A handler with its own state. It caches finished results only, so that no run waits for another. */
 export class CachingHandler extends BaseAgentHandler {
   readonly #cache = new Map<string, ToolCallResult>()
 

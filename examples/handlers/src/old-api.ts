@@ -1,7 +1,7 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import type { Agent, ChatModel, Tool } from '@troupe/kernel'
 
-/** What was written before there were handlers works unchanged. */
+/** Code with middlewares works unchanged. */
 export function oldAgent(model: ChatModel, myTool: Tool): Agent {
   return chatModelAgent({
     name: 'MyAgent',

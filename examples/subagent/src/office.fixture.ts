@@ -1,17 +1,6 @@
 import { type ChatModelAgentOptions, chatModelAgent } from '@troupe/chat-model'
 import { type FlowRunner, runner } from '@troupe/flow'
-import type {
-  AgentEvent,
-  Answers,
-  KernelError,
-  Run,
-  RunEnd,
-  Store,
-  Thread,
-  ThreadRef,
-  Tool,
-  ToolEnd,
-} from '@troupe/kernel'
+import type { AgentEvent, Answers, EventOf, KernelError, Run, Store, Thread, ThreadRef, Tool } from '@troupe/kernel'
 import { defineTool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type AgentOptions, AgentRegistry, type AgentRegistryOptions, type SubagentStatus } from '@troupe/subagent'
@@ -23,7 +12,7 @@ type Script = Parameters<typeof scriptedModel>[0]
 /** The recording of one run. */
 export interface RunRecording {
   readonly events: readonly AgentEvent[]
-  readonly end: RunEnd | undefined
+  readonly end: EventOf<'run-end'> | undefined
   readonly asked: readonly string[]
   readonly statuses: readonly SubagentStatus[]
   /** The error events of all agents. */
@@ -79,7 +68,7 @@ export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOpt
     const last = events.at(-1)
     const end = last?.type === 'run-end' ? last : undefined
     const results = events.filter(
-      (event): event is ToolEnd => event.type === 'tool-end' && event.parentCallId === undefined,
+      (event): event is EventOf<'tool-end'> => event.type === 'tool-end' && event.parentCallId === undefined,
     )
     return {
       events,

@@ -1,4 +1,4 @@
-import type { AgentAction, AgentEvent, ErrorInfo, Interrupt, Run, ToolEnd } from '@troupe/kernel'
+import type { AgentAction, AgentEvent, ErrorInfo, EventOf, Interrupt, Run } from '@troupe/kernel'
 import type { Recording } from '@troupe/testkit'
 
 /** The events of one run and what tests look at. */
@@ -9,7 +9,7 @@ export interface RecordedRun extends Recording {
   readonly open: readonly string[]
   readonly errors: readonly ErrorInfo[]
   readonly actions: readonly AgentAction[]
-  readonly toolEnds: readonly ToolEnd[]
+  readonly toolEnds: readonly EventOf<'tool-end'>[]
   /** The names of the tools that were started. */
   readonly started: readonly string[]
   /** The paths of the agents that ran, in order. */

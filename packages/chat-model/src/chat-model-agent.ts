@@ -33,7 +33,7 @@ const GRACE_MS = 1_000
 /**
  * An agent that asks a model, runs the tools it calls, and asks again until there is an answer.
  * @example
- * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [getWeather] })
+ * const agent = chatModelAgent({ name: 'weather', model, instruction: 'Help.', tools: [weather] })
  * const { text } = await startRun(agent, 'How is the weather in Beijing?')
  */
 export function chatModelAgent<const S extends Schema = never>(

@@ -4,12 +4,12 @@ import {
   type Answers,
   defineTool,
   type ErrorInfo,
+  type EventOf,
   type Json,
   type Message,
   type ModelRequest,
   type ResumeInfo,
   type Tool,
-  type ToolEnd,
   type UserMessage,
 } from '@troupe/kernel'
 import { toolMessage } from '@troupe/kernel/history'
@@ -70,7 +70,7 @@ export interface FinishedRun extends Recording {
   readonly requests: readonly ModelRequest[]
   /** The lines without the agent's name. */
   readonly story: readonly string[]
-  readonly toolEnds: readonly ToolEnd[]
+  readonly toolEnds: readonly EventOf<'tool-end'>[]
   /** Ids of calls by `tool-start`. */
   readonly started: readonly string[]
   readonly errors: readonly ErrorInfo[]
@@ -85,11 +85,11 @@ export async function runAgent(
   turns: Turns,
   options: Options = {},
   input: AgentInput | ResumeInfo = hello,
-  settings: RunSettings & RunHost = {},
+  { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'> = {},
 ): Promise<FinishedRun> {
   const model = scriptedModel(turns)
   const agent = chatModelAgent({ name: 'a', model, ...options })
-  const recording = await record(startRun(agent, input, { runId: 'R', ...settings }))
+  const recording = await record(startRun(agent, input, { runId: 'R', ...settings }, cancelling && { cancelling }))
   return finishedRun(recording, input, model.requests)
 }
 

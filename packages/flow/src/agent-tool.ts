@@ -23,7 +23,7 @@ const REQUEST = {
 /**
  * Makes a tool of an agent, so that a model can call it.
  * Contract: the agent has its own history and shares the state; its actions have no effect outside, its questions reach the caller; if its run fails, the call fails.
- * @example chatModelAgent({ name: 'lead', tools: [agentTool(researcher)], … })
+ * @example chatModelAgent({ name: 'lead', model, tools: [agentTool(researcher)] })
  */
 export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
   checkAgent(agent)

@@ -1,6 +1,5 @@
 import type { Agent } from '@troupe/kernel'
-import { isComposed, PARTS } from './tree/composed.ts'
-import { FlowAgent } from './tree/flow-agent.ts'
+import { FlowNode, isComposed, PARTS } from './tree/flow-node.ts'
 
 /** An agent and the agents it works with, as data. */
 export type AgentDescription = {
@@ -20,8 +19,12 @@ export type AgentDescription = {
  * @example console.log(mermaid(describe(agent)))
  */
 export function describe(agent: Agent): AgentDescription {
-  const flow = agent instanceof FlowAgent ? agent : undefined
-  const own = flow?.agent ?? agent
+  return describeNode(agent)
+}
+
+function describeNode(agent: Agent | FlowNode): AgentDescription {
+  const flow = agent instanceof FlowNode ? agent : undefined
+  const own = agent instanceof FlowNode ? agent.agent : agent
   const { name, description } = own
   const parts = isComposed(own) ? own[PARTS] : undefined
   const subAgents = flow?.subAgents ?? []
@@ -29,13 +32,13 @@ export function describe(agent: Agent): AgentDescription {
     name,
     description,
     kind: parts?.kind ?? 'agent',
-    ...(parts && { agents: parts.agents.map(describe) }),
-    ...(subAgents.length > 0 && { subAgents: subAgents.map(describe) }),
+    ...(parts && { agents: parts.agents.map(describeNode) }),
+    ...(subAgents.length > 0 && { subAgents: subAgents.map(describeNode) }),
     ...(flow?.parent && wayBack(flow, flow.parent)),
   }
 }
 
-function wayBack(flow: FlowAgent, parent: FlowAgent): Pick<AgentDescription, 'toParent'> {
+function wayBack(flow: FlowNode, parent: FlowNode): Pick<AgentDescription, 'toParent'> {
   if (flow.returns) return { toParent: 'return' }
   return flow.targets.includes(parent) ? { toParent: 'transfer' } : {}
 }

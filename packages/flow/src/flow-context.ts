@@ -11,8 +11,6 @@ export interface FlowContext {
   readonly budget: { left: number }
   /** The agent or workflow this context was made for; any other one makes its own. */
   readonly owner?: object
-  /** Set if the run is not stored, so that its position is not reported either. */
-  readonly ephemeral?: true
 }
 
 /** The key of the flow context in `RunContext`. */

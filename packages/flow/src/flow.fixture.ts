@@ -105,9 +105,10 @@ export interface RecordedRun extends Recording {
 export async function runToEnd(
   agent: Agent,
   input: AgentInput | ResumeInfo = hello,
-  settings: RunSettings & RunHost = {},
+  { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'> = {},
 ): Promise<RecordedRun> {
-  const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }))
+  const host = cancelling && { cancelling }
+  const recording = await record(startRun(agent, input, { runId: 'R', canInterrupt: true, ...settings }, host))
   const own = recording.events.filter((event) => event.parentCallId === undefined)
   const history = [...input.messages, ...own.flatMap((event) => messageOf(event) ?? [])]
   const actions = own.flatMap((event) => (event.type === 'action' ? [event.action] : []))

@@ -23,10 +23,10 @@ import {
   type RunnerOptions,
   rewriteHistory,
   runner,
-  type SequentialOptions,
   type SupervisorOptions,
   sequential,
   supervisor,
+  type WorkflowOptions,
 } from './index.ts'
 
 const agents = (): readonly Agent[] => [talker('one'), talker('two')]
@@ -49,7 +49,7 @@ const options: Required<RunnerOptions> = {
   clock: systemClock,
   report: () => {},
 }
-const workflow: Required<SequentialOptions> = { name: 'w', description: 'd', agents: agents() }
+const workflow: Required<WorkflowOptions> = { name: 'w', description: 'd', agents: agents() }
 const looping: Required<LoopOptions> = { ...workflow, maxIterations: 2 }
 const atOnce: Required<ParallelOptions> = { ...workflow, onError: 'continue' }
 const [planner, executor, replanner] = ['p', 'e', 'r'].map((name) => talker(name)) as [Agent, Agent, Agent]
@@ -77,7 +77,7 @@ const led: Required<SupervisorOptions> = { supervisor: lead, agents: [] }
 
 testOptions<RunnerOptions>('runner', runner, options)
 testOptions('its limits', (some: RunnerLimits) => runner({ agent: talker('a'), limits: some }), limits)
-testOptions<SequentialOptions>('sequential', sequential, workflow)
+testOptions<WorkflowOptions>('sequential', sequential, workflow)
 testOptions<LoopOptions>('loop', loop, looping)
 testOptions<ParallelOptions>('parallel', parallel, atOnce)
 testOptions<PlanExecuteOptions>('planExecute', planExecute, plan)
@@ -91,6 +91,7 @@ const session = { app: 'app', user: 'ann', threadId: 't1' }
 const request = (): Required<FlowRequest> => ({
   session,
   runId: 'r1',
+  timeoutMs: 60_000,
   signal: new AbortController().signal,
   pending: 'drop',
   prepare: (ctx) => ctx,

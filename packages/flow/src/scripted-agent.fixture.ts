@@ -22,9 +22,9 @@ import { parseArguments, pipe, toolResult } from '@troupe/kernel/kit'
 import { jsonSchemaValidator } from '@troupe/testkit'
 
 /** One step of a scripted agent: say something, call tools, or fail. */
-export type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
+type ScriptLine = string | readonly (string | CallWithArgs)[] | Error
 /** A call with arguments. */
-export interface CallWithArgs {
+interface CallWithArgs {
   readonly name: string
   readonly args: Json
 }

@@ -84,12 +84,12 @@ describe('messages', () => {
       seen = textsOf(messages)
     })
     const caller = scriptedAgent('a', [['first', 'second', 'third'], 'Done.'], ...tools)
-    const playing = runToEnd(alone(sequential({ name: 'steps', agents: [caller, look] })))
+    const running = runToEnd(alone(sequential({ name: 'steps', agents: [caller, look] })))
     await idle()
     gates.second.resolve()
     await idle()
     gates.first.resolve()
-    const { said } = await playing
+    const { said } = await running
     expect(said.slice(1, 4)).toEqual(['a: three', 'a: two', 'a: one'])
     expect(seen).toEqual([
       'user: Hello',
@@ -106,10 +106,10 @@ describe('messages', () => {
     const target = scriptedAgent('target', ['Hi.'])
     const wait = tool('wait', () => gate.promise.then(() => 'waited'))
     const lead = scriptedAgent('lead', [['wait', ...transfer('target')]], wait)
-    const playing = runToEnd(setSubAgents(lead, [target]))
+    const running = runToEnd(setSubAgents(lead, [target]))
     await idle()
     gate.resolve()
-    await playing
+    await running
     const results = textsOf(target.inputs[0]?.messages.slice(2) ?? [])
     expect(results).toEqual([expect.stringContaining('`wait`'), expect.stringContaining('`transfer_to_agent`')])
   })

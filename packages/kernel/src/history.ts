@@ -1,4 +1,4 @@
-import type { AgentEvent, ToolEnd } from './data/event.ts'
+import type { AgentEvent, EventOf } from './data/event.ts'
 import type { Message, ToolCall, ToolMessage } from './data/message.ts'
 
 /**
@@ -61,7 +61,7 @@ export function toolMessage({
   data,
   error,
   kept,
-}: ToolEnd): ToolMessage {
+}: EventOf<'tool-end'>): ToolMessage {
   const message: ToolMessage = { id: messageId, role: 'tool', callId, name, agentName, content }
   if (display === undefined && data === undefined && !error && !kept) return message
   return {
@@ -108,26 +108,33 @@ export interface RepairOptions {
  */
 export function repairHistory(messages: readonly Message[], options: RepairOptions = {}): readonly Message[] {
   if (isPaired(messages)) return messages
-  const results = new Map<string, ToolMessage>()
-  for (const message of messages) {
-    if (message.role === 'tool' && !results.has(message.callId)) results.set(message.callId, message)
-  }
+  const results = firstResults(messages)
   const awaiting = new Set(options.awaiting)
+  const resultOf = (call: ToolCall) => results.get(call.id) ?? (awaiting.has(call.id) ? undefined : unknownResult(call))
   const repaired: Message[] = []
   const seen = new Set<string>()
   for (const message of messages) {
     if (message.role === 'tool') continue
     repaired.push(message)
-    if (message.role !== 'assistant') continue
-    for (const { id, name } of message.toolCalls ?? []) {
-      if (seen.has(id)) continue
-      seen.add(id)
-      const result = results.get(id)
+    for (const call of callsOf(message)) {
+      const result = seen.has(call.id) ? undefined : resultOf(call)
       if (result) repaired.push(result)
-      else if (!awaiting.has(id)) repaired.push(unknownResult({ id, name }))
+      seen.add(call.id)
     }
   }
   return same(repaired, messages) ? messages : repaired
+}
+
+function firstResults(messages: readonly Message[]): ReadonlyMap<string, ToolMessage> {
+  const results = new Map<string, ToolMessage>()
+  for (const message of messages) {
+    if (message.role === 'tool' && !results.has(message.callId)) results.set(message.callId, message)
+  }
+  return results
+}
+
+function callsOf(message: Message): readonly ToolCall[] {
+  return (message.role === 'assistant' && message.toolCalls) || []
 }
 
 /** Whether every call is followed by its result; cheap on a long history that is sound. */

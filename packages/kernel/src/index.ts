@@ -1,4 +1,6 @@
-export type { Additions, Agent, AgentFactory, AgentInput, AgentSpec, ResumeInfo, RunOptions } from './agent/agent.ts'
+export type { Additions, Agent, AgentInput, ResumeInfo, RunOptions } from './agent/agent.ts'
+export type { AgentFactory, AgentSpec } from './agent/agent-factory.ts'
+export { defineTool } from './agent/define-tool.ts'
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite } from './agent/handler.ts'
 export { BaseAgentHandler } from './agent/handler.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
@@ -17,7 +19,6 @@ export type {
   ToolMeta,
   ToolOutput,
 } from './agent/tool.ts'
-export { defineTool } from './agent/tool.ts'
 export type { Changed } from './agent/with.ts'
 export {
   withAfterModelRewriteHistory,
@@ -30,48 +31,17 @@ export {
   withTools,
   withToolsFunc,
 } from './agent/with.ts'
+export type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback/callback.ts'
 export type { Clock } from './context/clock.ts'
-export type {
-  CallScope,
-  CancelMode,
-  CancelRequest,
-  ContextKey,
-  ContextPatch,
-  Ids,
-  RunContext,
-} from './context/context.ts'
+export type { CallScope, ContextKey, ContextPatch, Ids, RunContext } from './context/context.ts'
 export { contextKey } from './context/context.ts'
 export type { State } from './context/state.ts'
 export type { AgentAction, Answers, ApprovalAnswer, Interrupt, InterruptRequest } from './data/action.ts'
-export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/error.ts'
-export { KernelError } from './data/error.ts'
-export type {
-  ActionEvent,
-  AgentEnd,
-  AgentEvent,
-  AgentStart,
-  CustomEvent,
-  ErrorEvent,
-  EventDraft,
-  EventStamp,
-  FinishReason,
-  MessageEnd,
-  MessageStart,
-  Outcome,
-  ReasoningDelta,
-  RunEnd,
-  RunResult,
-  RunStart,
-  StateDelta,
-  TextDelta,
-  ToolCallDelta,
-  ToolCallEnd,
-  ToolCallStart,
-  ToolDelta,
-  ToolEnd,
-  ToolStart,
-} from './data/event.ts'
+export type { CancelMode, CancelRequest } from './data/cancel.ts'
+export type { AgentEvent, EventDraft, EventOf, EventStamp, FinishReason, Outcome, RunResult } from './data/event.ts'
 export type { Awaitable, Json, JsonObject } from './data/json.ts'
+export type { ErrorInfo, KernelErrorCode, KernelErrorOptions } from './data/kernel-error.ts'
+export { KernelError } from './data/kernel-error.ts'
 export type {
   AssistantMessage,
   Content,
@@ -89,14 +59,13 @@ export type {
 } from './data/message.ts'
 export { textOf } from './data/message.ts'
 export type { FromJsonSchema, Infer, JsonSchema, Schema, SchemaIssue, StandardSchema } from './data/schema.ts'
-export type { Callback, RunInfo, Span, SpanHooks, Spans } from './run/callback.ts'
+export type { Owner, ThreadRef } from './data/thread-ref.ts'
 export type { Run, RunInput, Runner, RunRequest } from './run/run.ts'
 export type {
   Checkpoint,
   LeaseStore,
   Memory,
   ModelCallRecord,
-  Owner,
   Page,
   RecordCommand,
   RecordStore,
@@ -105,7 +74,6 @@ export type {
   Store,
   Thread,
   ThreadCommit,
-  ThreadRef,
   ThreadStore,
   ToolCallRecord,
 } from './store/store.ts'

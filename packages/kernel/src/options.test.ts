@@ -77,7 +77,7 @@ test.each([
 
 test('a host keeps what it needs beside its members', async () => {
   const host = { mode: 'now' as const, seen: 0, cancelling: () => undefined }
-  await expect(startRun(agent, input, host)).resolves.toMatchObject({ outcome: 'complete' })
+  await expect(startRun(agent, input, {}, host)).resolves.toMatchObject({ outcome: 'complete' })
   class Host {
     readonly mode = 'now'
     readonly callbacks = []

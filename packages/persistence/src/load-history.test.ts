@@ -5,7 +5,7 @@ import { loadHistory, streamHistory } from './load-history.ts'
 import { ANN } from './persistence.fixture.ts'
 
 const user = (id: string): Message => ({ id, role: 'user', content: id })
-const said = (id: string, ...calls: readonly string[]): Message => ({
+const assistant = (id: string, ...calls: readonly string[]): Message => ({
   id,
   role: 'assistant',
   content: id,
@@ -46,7 +46,7 @@ async function streamed(store: Pick<Store, 'threads'>, pageSize: number): Promis
 
 describe('loadHistory', () => {
   it('gives the messages in order, whatever the size of the pages', async () => {
-    const messages = Array.from({ length: 25 }, (_, i) => (i % 2 ? said(`a${i}`) : user(`u${i}`)))
+    const messages = Array.from({ length: 25 }, (_, i) => (i % 2 ? assistant(`a${i}`) : user(`u${i}`)))
     const { store } = await threadOf(messages)
     for (const pageSize of [1, 7, 25, 1_000]) {
       expect(await loadHistory(store, ANN, { pageSize })).toEqual(messages)
@@ -57,12 +57,12 @@ describe('loadHistory', () => {
   it('pairs each call with one result, in the order of the calls, and marks those that are not known', async () => {
     const broken = [
       user('u1'),
-      said('a1', 'c1', 'c2', 'c3'),
+      assistant('a1', 'c1', 'c2', 'c3'),
       result('c2'),
       result('c1'),
       user('u2'),
       result('stranger'),
-      said('a2'),
+      assistant('a2'),
     ]
     const { store } = await threadOf(broken)
     const expected = ['u1', 'a1', 'c1-result', 'c2-result', 'c3#unknown', 'u2', 'a2']
@@ -73,11 +73,11 @@ describe('loadHistory', () => {
   it('pairs calls of agents that ran at the same time', async () => {
     const { store } = await threadOf([
       user('u'),
-      said('x', 'cx'),
-      said('y', 'cy'),
+      assistant('x', 'cx'),
+      assistant('y', 'cy'),
       result('cy'),
       result('cx'),
-      said('z'),
+      assistant('z'),
     ])
     const expected = ['u', 'x', 'cx-result', 'y', 'cy-result', 'z']
     expect(ids(await loadHistory(store, ANN))).toEqual(expected)
@@ -85,7 +85,7 @@ describe('loadHistory', () => {
   })
 
   it('leaves a call open that awaits an answer', async () => {
-    const { store } = await threadOf([user('u'), said('a', 'c1', 'c2'), result('c1')], ['c2'])
+    const { store } = await threadOf([user('u'), assistant('a', 'c1', 'c2'), result('c1')], ['c2'])
     expect(ids(await loadHistory(store, ANN))).toEqual(['u', 'a', 'c1-result'])
     expect(ids(await streamed(store, 1))).toEqual(['u', 'a', 'c1-result'])
   })
@@ -93,12 +93,12 @@ describe('loadHistory', () => {
   it('gives the latest alone, beginning with what was asked and not with a result', async () => {
     const messages = [
       user('u1'),
-      said('a1'),
+      assistant('a1'),
       user('u2'),
-      said('a2', 'c1', 'c2'),
+      assistant('a2', 'c1', 'c2'),
       result('c1'),
       result('c2'),
-      said('a3'),
+      assistant('a3'),
     ]
     const { store, pages } = await threadOf(messages)
     const last = async (count: number) => ids(await loadHistory(store, ANN, { last: count }))
@@ -112,9 +112,9 @@ describe('loadHistory', () => {
   it('a thread of 10,000 messages is never read whole', async () => {
     const messages = Array.from({ length: 2_500 }, (_, i) => [
       user(`u${i}`),
-      said(`a${i}`, `c${i}`),
+      assistant(`a${i}`, `c${i}`),
       result(`c${i}`),
-      said(`b${i}`),
+      assistant(`b${i}`),
     ]).flat()
     const { store, pages } = await threadOf(messages)
     let count = 0

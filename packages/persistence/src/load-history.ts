@@ -1,6 +1,7 @@
 import type { Message, Store, ThreadRef } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
-import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
+import { checkOption, checkOptionNames, pages } from '@troupe/kernel/kit'
+import { awaitedCalls } from './awaited-calls.ts'
 
 /** The options of reading a history. */
 export interface HistoryOptions {
@@ -21,6 +22,7 @@ export async function loadHistory(
 ): Promise<readonly Message[]> {
   checkOptionNames('loadHistory', options, { pageSize: true, last: true }, { limit: 'last' })
   const { last } = options
+  const pageSize = pageSizeOf(options)
   checkOption(
     last === undefined || (Number.isInteger(last) && last >= 1),
     'loadHistory',
@@ -28,9 +30,11 @@ export async function loadHistory(
     last,
   )
   const awaiting = await awaited(store, ref)
-  if (last !== undefined) return repairHistory(await latest(store, ref, last, options), { awaiting })
+  if (last !== undefined) return repairHistory(await latest(store, ref, last, pageSize), { awaiting })
   const messages: Message[] = []
-  for await (const page of pages(store, ref, options)) for (const message of page) messages.push(message)
+  for await (const page of pages(pageSize, (query) => store.threads.messages(ref, query))) {
+    for (const { message } of page) messages.push(message)
+  }
   return repairHistory(messages, { awaiting })
 }
 
@@ -45,46 +49,44 @@ export async function* streamHistory(
   options: Pick<HistoryOptions, 'pageSize'> = {},
 ): AsyncGenerator<Message, undefined> {
   checkOptionNames('streamHistory', options, { pageSize: true })
+  const pageSize = pageSizeOf(options)
   const awaiting = await awaited(store, ref)
-  let held: Message[] = []
-  const open = new Set<string>()
-  for await (const page of pages(store, ref, options)) {
-    for (const message of page) {
-      const complete = message.role !== 'tool' && (open.size === 0 || message.role === 'user')
-      if (complete && held.length > 0) {
-        yield* repairHistory(held, { awaiting })
-        held = []
-        open.clear()
-      }
-      held.push(message)
-      if (message.role === 'tool') open.delete(message.callId)
-      if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) open.add(id)
+  const exchange = new Exchange()
+  for await (const page of pages(pageSize, (query) => store.threads.messages(ref, query))) {
+    for (const { message } of page) {
+      if (exchange.isOverBefore(message)) yield* repairHistory(exchange.take(), { awaiting })
+      exchange.add(message)
     }
   }
-  yield* repairHistory(held, { awaiting })
+  yield* repairHistory(exchange.take(), { awaiting })
+}
+
+/** Messages that belong together: calls are not separated from their results. */
+class Exchange {
+  #messages: Message[] = []
+  readonly #open: Set<string> = new Set()
+
+  isOverBefore({ role }: Message): boolean {
+    return role !== 'tool' && (this.#open.size === 0 || role === 'user')
+  }
+
+  add(message: Message): void {
+    this.#messages.push(message)
+    if (message.role === 'tool') this.#open.delete(message.callId)
+    if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) this.#open.add(id)
+  }
+
+  take(): readonly Message[] {
+    const messages = this.#messages
+    this.#messages = []
+    this.#open.clear()
+    return messages
+  }
 }
 
 async function awaited({ threads }: Pick<Store, 'threads'>, ref: ThreadRef): Promise<readonly string[]> {
-  const { openCalls = [], checkpoint } = (await threads.get(ref)) ?? {}
-  const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
-  return [...openCalls.map(({ callId }) => callId), ...asked]
-}
-
-async function* pages(
-  { threads }: Pick<Store, 'threads'>,
-  ref: ThreadRef,
-  { pageSize = 500 }: HistoryOptions,
-): AsyncGenerator<readonly Message[], undefined> {
-  checkPage(pageSize)
-  let after = 0
-  for (;;) {
-    const page = await threads.messages(ref, { after, limit: pageSize })
-    const last = page.at(-1)
-    if (!last) return
-    yield page.map(({ message }) => message)
-    if (page.length < pageSize) return
-    after = last.seq
-  }
+  const thread = await threads.get(ref)
+  return thread ? awaitedCalls(thread) : []
 }
 
 /** Reads the latest messages. Contract: does not begin with a result, but with the message that has its call. */
@@ -92,9 +94,8 @@ async function latest(
   { threads }: Pick<Store, 'threads'>,
   ref: ThreadRef,
   count: number,
-  { pageSize = 500 }: HistoryOptions,
+  pageSize: number,
 ): Promise<readonly Message[]> {
-  checkPage(pageSize)
   const messages: Message[] = []
   let after: number | undefined
   while (messages.length < count || messages.at(-1)?.role === 'tool') {
@@ -109,11 +110,12 @@ async function latest(
   return messages.reverse()
 }
 
-function checkPage(pageSize: number): void {
+function pageSizeOf({ pageSize = 500 }: HistoryOptions): number {
   checkOption(
     Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= 1000,
     'loadHistory',
     'pageSize must be a whole number from 1 to 1000',
     pageSize,
   )
+  return pageSize
 }

@@ -4,19 +4,19 @@ import { openSpan, runNested, startRun } from '@troupe/kernel/run'
 import { testCallback } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { messageLifecycle } from './message-lifecycle.ts'
-import { ANN, agentOf, calm, greeter, input, settled, speaker, stage } from './persistence.fixture.ts'
+import { ANN, agentOf, calm, greeter, input, recordsHarness, settled, talker } from './persistence.fixture.ts'
 
 testCallback('messageLifecycle', () => messageLifecycle({ store: memoryStore(), report() {} }))
 
 describe('messageLifecycle', () => {
   it('keeps a run from its start to its end, with text and usage', async () => {
-    const { run, store, messages, reports } = await stage()
-    await run(speaker('Hel', 'lo'))
+    const { run, store, messages, reports } = await recordsHarness()
+    await run(talker('Hel', 'lo'))
     await messages.flush()
     expect(await store.records.runs(ANN)).toEqual([
       {
         runId: 'run-1',
-        agentName: 'speaker',
+        agentName: 'talker',
         seq: 1,
         status: 'complete',
         text: 'Hello',
@@ -34,7 +34,7 @@ describe('messageLifecycle', () => {
   })
 
   it('消息 ID 生成策略: the id of the message is that of the run from the first event on, its sequence comes with the insert', async () => {
-    const { run, messages, notifications } = await stage()
+    const { run, messages, notifications } = await recordsHarness()
     const ids: string[] = []
     for await (const event of run(greeter)) ids.push(event.runId)
     await run(greeter)
@@ -48,8 +48,8 @@ describe('messageLifecycle', () => {
   })
 
   it('shows the record as generating, with its text so far, while the run goes on', async () => {
-    const { run, store, clock } = await stage()
-    const events = run(speaker('Hel', 'lo', ' you', '!'))[Symbol.asyncIterator]()
+    const { run, store, clock } = await recordsHarness()
+    const events = run(talker('Hel', 'lo', ' you', '!'))[Symbol.asyncIterator]()
     for (;;) {
       const { value } = await events.next()
       if (value?.type === 'text-delta' && value.delta === 'Hel') break
@@ -64,14 +64,14 @@ describe('messageLifecycle', () => {
   })
 
   it('流式响应处理: a stream that ends completes the message, one that breaks off fails it, with the text there is', async () => {
-    const { run, store, messages, done, notifications } = await stage()
+    const { run, store, messages, done, notifications } = await recordsHarness()
     const broken = agentOf(async function* () {
       yield { type: 'message-start', messageId: 'm' }
       yield { type: 'text-delta', messageId: 'm', delta: 'Half' }
       throw new KernelError('MODEL_FAILED', 'test: gone')
     })
     await settled(run(broken))
-    await run(speaker('a', 'b'))
+    await run(talker('a', 'b'))
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([
       { status: 'failed', text: 'Half', error: { code: 'MODEL_FAILED' } },
@@ -88,7 +88,7 @@ describe('messageLifecycle', () => {
   })
 
   it('keeps the partial text of a dropped attempt if nothing follows, and the text of the next attempt if something does', async () => {
-    const { run, store, messages } = await stage()
+    const { run, store, messages } = await recordsHarness()
     const attempt = (id: string, text: string) =>
       [
         { type: 'message-start', messageId: id },
@@ -114,7 +114,7 @@ describe('messageLifecycle', () => {
   })
 
   it('has the text of the last message, as the run itself, also where messages overlap', async () => {
-    const { run, store, messages } = await stage()
+    const { run, store, messages } = await recordsHarness()
     const delta = (messageId: string, text: string) => ({ type: 'text-delta', messageId, delta: text }) as const
     const end = (id: string, content: string) =>
       ({ type: 'message-end', message: { id, role: 'assistant', content } }) as const
@@ -136,11 +136,11 @@ describe('messageLifecycle', () => {
   })
 
   it('an error before the agent has begun leaves a failed message and a notification', async () => {
-    const { run, store, messages, notifications, done } = await stage()
+    const { run, store, messages, notifications, done } = await recordsHarness()
     const around = () => {
       throw new KernelError('NOT_FOUND', 'test: history is gone')
     }
-    await settled(run(greeter, { around } as object))
+    await settled(run(greeter, {}, { around }))
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([{ status: 'failed', text: '', error: { code: 'NOT_FOUND' } }])
     expect(notifications.map(({ type }) => type)).toEqual(['init', 'failed'])
@@ -148,8 +148,8 @@ describe('messageLifecycle', () => {
   })
 
   it('a run that its consumer left is cancelled, one that asks is interrupted', async () => {
-    const { run, store, messages, done } = await stage()
-    for await (const event of run(speaker('a', 'b'))) if (event.type === 'text-delta') break
+    const { run, store, messages, done } = await recordsHarness()
+    for await (const event of run(talker('a', 'b'))) if (event.type === 'text-delta') break
     await run(
       agentOf(async function* (_input, ctx) {
         yield* say(ctx, 'May I?')
@@ -168,10 +168,10 @@ describe('messageLifecycle', () => {
   })
 
   it('nested runs are linked records, out of the text of their parent, in its usage', async () => {
-    const { run, store, messages, done, notifications } = await stage()
+    const { run, store, messages, done, notifications } = await recordsHarness()
     const outer = agentOf(async function* (_input, ctx) {
       const call = { callId: 'c1', onAction() {}, onInterrupt() {} }
-      const { text } = await runNested(speaker('in', 'ner'), input, ctx.derive({ step: 'tool:0:0', call }))
+      const { text } = await runNested(talker('in', 'ner'), input, ctx.derive({ step: 'tool:0:0', call }))
       yield* say(ctx, text.length > 0 ? 'outer' : '')
     }, 'outer')
     await run(outer)
@@ -190,7 +190,7 @@ describe('messageLifecycle', () => {
   })
 
   it('counts the tokens of a model call once, whether its span, its message or both report them, in any order', async () => {
-    const { run, store, messages } = await stage()
+    const { run, store, messages } = await recordsHarness()
     const usage = { inputTokens: 1, outputTokens: 2 }
     const request = { instruction: '', messages: [], tools: [], options: {}, idempotencyKey: 'k' }
     await run(
@@ -213,11 +213,11 @@ describe('messageLifecycle', () => {
   })
 
   it('Eino Callback 组件过滤, 组件识别: agents, models and tools inside a run make no message of their own', async () => {
-    const { run, store, messages } = await stage()
+    const { run, store, messages } = await recordsHarness()
     await run(
       agentOf(async function* (_input, ctx) {
-        const span = openSpan(ctx, 'tool', 'speaker', {
-          name: 'speaker',
+        const span = openSpan(ctx, 'tool', 'talker', {
+          name: 'talker',
           arguments: '{}',
           callId: 'c',
           step: 'tool:0:0',
@@ -232,7 +232,7 @@ describe('messageLifecycle', () => {
   })
 
   it('a start that comes twice, an end that comes twice and parts of an unknown run change nothing', async () => {
-    const { store, messages, done, reports } = await stage()
+    const { store, messages, done, reports } = await recordsHarness()
     const info = { component: 'run', name: 'a', runId: 'r', spanId: 'r/run', session: ANN } as const
     const stranger = { ...info, runId: 'stranger' }
     const stamp = { runId: 'r', agentName: 'a', runPath: [] }
@@ -263,13 +263,13 @@ describe('messageLifecycle', () => {
   })
 
   it('two owners may use the same run id at the same time', async () => {
-    const { store, messages, clock } = await stage()
+    const { store, messages, clock } = await recordsHarness()
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
     const settings = { clock, callbacks: [messages], runId: 'same' }
     await Promise.all([
-      startRun(speaker('a', 'n', 'n'), input, { ...settings, session: ANN }),
-      startRun(speaker('b', 'e', 'n'), input, { ...settings, session: ben }),
+      startRun(talker('a', 'n', 'n'), input, { ...settings, session: ANN }),
+      startRun(talker('b', 'e', 'n'), input, { ...settings, session: ben }),
     ])
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([{ runId: 'same', text: 'ann' }])
@@ -277,9 +277,9 @@ describe('messageLifecycle', () => {
   })
 
   it('a thread that does not exist, or has another owner, gets no record: one report, and onDone is still called', async () => {
-    const { run, store, messages, done, reports, notifications } = await stage()
+    const { run, store, messages, done, reports, notifications } = await recordsHarness()
     const foreign = { ...ANN, user: 'eve' }
-    await run(speaker('a', 'b'), { session: foreign })
+    await run(talker('a', 'b'), { session: foreign })
     await messages.flush()
     expect(await store.records.runs(foreign)).toEqual([])
     expect(await store.records.runs(ANN)).toEqual([])
@@ -289,7 +289,7 @@ describe('messageLifecycle', () => {
   })
 
   it('a run that another process has ended keeps that end, and reports it', async () => {
-    const { run, store, messages, done, reports } = await stage()
+    const { run, store, messages, done, reports } = await recordsHarness()
     let go = () => {}
     const gate = new Promise<void>((resolve) => {
       go = resolve
@@ -300,11 +300,11 @@ describe('messageLifecycle', () => {
         yield* say(ctx, 'late')
       }),
     )
-    const ending = settled(slow)
+    const ended = settled(slow)
     await calm()
     await store.records.apply(ANN, [{ type: 'run-finish', runId: 'run-1', status: 'failed', endedAt: 5 }])
     go()
-    await ending
+    await ended
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([{ status: 'failed', text: '', endedAt: 5 }])
     expect(done).toMatchObject([[{ status: 'failed', endedAt: 5 }, { code: 'RECORD_REFUSED' }]])

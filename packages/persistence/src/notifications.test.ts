@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
-import { ANN, calm, greeter, speaker, stage } from './persistence.fixture.ts'
+import { ANN, calm, greeter, recordsHarness, talker } from './persistence.fixture.ts'
 
 describe('notifications', () => {
   it('come in the order of the message, each with the offset of its text', async () => {
-    const { run, messages, notifications } = await stage()
-    await run(speaker('Hel', 'lo'))
+    const { run, messages, notifications } = await recordsHarness()
+    await run(talker('Hel', 'lo'))
     await messages.flush()
     const common = { messageId: 'run-1', ref: ANN, threadId: 't1', seq: 1 }
     expect(notifications).toEqual([
@@ -15,7 +15,7 @@ describe('notifications', () => {
   })
 
   it('come after the write they are about, and not without it', async () => {
-    const { run, store, messages, notifications } = await stage()
+    const { run, store, messages, notifications } = await recordsHarness()
     store.fault = 'late'
     await run(greeter)
     await calm()
@@ -38,9 +38,9 @@ describe('notifications', () => {
       hangs: () => new Promise<void>(() => undefined),
     }
     for (const [name, receiver] of Object.entries(receivers)) {
-      const { run, store, messages, clock, reports } = await stage({ publish: receiver, onDone: receiver })
-      await run(speaker('a', 'b'))
-      await run(speaker('c'))
+      const { run, store, messages, clock, reports } = await recordsHarness({ publish: receiver, onDone: receiver })
+      await run(talker('a', 'b'))
+      await run(talker('c'))
       await messages.flush()
       await calm()
       clock.advance(20_000)
@@ -58,7 +58,7 @@ describe('notifications', () => {
 
   it('a receiver that takes its time is not reported while it comes to an end', async () => {
     const waiting: (() => void)[] = []
-    const { run, messages, clock, reports } = await stage({
+    const { run, messages, clock, reports } = await recordsHarness({
       publish: () => new Promise<void>((resolve) => void waiting.push(resolve)),
     })
     await run(greeter)
@@ -82,7 +82,7 @@ describe('notifications', () => {
       const broken = () => {
         throw new Error('test: no')
       }
-      const { run, store, messages } = await stage({ publish: broken, report: broken })
+      const { run, store, messages } = await recordsHarness({ publish: broken, report: broken })
       await run(greeter)
       await messages.flush()
       expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete' }])

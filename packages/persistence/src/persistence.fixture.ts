@@ -9,7 +9,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { openSpan, type RunSettings, startRun } from '@troupe/kernel/run'
+import { openSpan, type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 import { type MessageLifecycle, messageLifecycle } from './message-lifecycle.ts'
 import type { Notification } from './record/notification.ts'
@@ -18,7 +18,7 @@ import type { FinishedRun, LifecycleOptions } from './recorder.ts'
 export const ANN: ThreadRef = { app: 'app', user: 'ann', threadId: 't1' }
 export const input = { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] } as const
 
-/** What a store may do instead of answering. */
+/** A fault of the store. */
 export type Fault = 'fail' | 'hang' | 'busy' | 'lost' | 'late' | undefined
 
 /** A memory store whose records can be made to fail. */
@@ -72,21 +72,21 @@ export async function calm(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A thread that is open, a lifecycle that writes to it, and all that it says. */
-export interface Stage {
+/** An open thread, a lifecycle that records its runs, and everything that it publishes and reports. */
+export interface RecordsHarness {
   readonly clock: FakeClock
   readonly store: FaultyStore
   readonly messages: MessageLifecycle
   readonly notifications: Notification[]
   readonly done: [FinishedRun, (KernelError | undefined)?][]
   readonly reports: KernelError[]
-  run(agent: Agent, settings?: RunSettings): Run
+  run(agent: Agent, settings?: RunSettings, host?: RunHost): Run
 }
 
-export async function stage(
+export async function recordsHarness(
   options: Partial<LifecycleOptions> = {},
   others: (messages: MessageLifecycle) => readonly Callback[] = () => [],
-): Promise<Stage> {
+): Promise<RecordsHarness> {
   const clock = fakeClock(1_000)
   const store = faultyStore(clock)
   await store.threads.open(ANN)
@@ -110,15 +110,10 @@ export async function stage(
     notifications,
     done,
     reports,
-    run: (agent, settings = {}) =>
-      startRun(agent, input, {
-        session: ANN,
-        runId: `run-${++runs}`,
-        clock,
-        callbacks,
-        canInterrupt: true,
-        ...settings,
-      }),
+    run: (agent, settings = {}, host = {}) => {
+      const own = { session: ANN, runId: `run-${++runs}`, clock, callbacks, canInterrupt: true }
+      return startRun(agent, input, { ...own, ...settings }, host)
+    },
   }
 }
 
@@ -127,8 +122,8 @@ export function agentOf(run: Agent['run'], name = 'agent'): Agent {
   return { name, description: 'For tests.', run }
 }
 
-/** Calls a model that says these words one by one. */
-export const speaker = (...words: readonly string[]): Agent =>
+/** Calls a model that streams these words one by one. */
+export const talker = (...words: readonly string[]): Agent =>
   agentOf(async function* (_input, ctx) {
     const request = { instruction: '', messages: [], tools: [], options: {}, step: 'model:0', idempotencyKey: 'k' }
     const span = openSpan(ctx, 'model', 'scripted', request)
@@ -139,11 +134,11 @@ export const speaker = (...words: readonly string[]): Agent =>
     for (const delta of words) yield { type: 'text-delta', messageId: id, delta }
     span?.end({ message, usage, finishReason: 'stop', model: 'scripted-1' })
     yield { type: 'message-end', message, usage }
-  }, 'speaker')
+  }, 'talker')
 
 export const greeter: Agent = agentOf((_input, ctx) => say(ctx, 'Hi'), 'greeter')
 
-/** What a run came to, rejected or not. */
+/** The result of a run, or its error. */
 export async function settled(run: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await run

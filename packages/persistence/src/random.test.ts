@@ -1,11 +1,12 @@
-import type { Callback, Outcome, RunInfo, ThreadRef } from '@troupe/kernel'
+import type { AgentEvent, Callback, EventDraft, Outcome, RunInfo, ThreadRef } from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ANN, calm, type Fault, input, stage } from './persistence.fixture.ts'
+import { ANN, calm, type Fault, input, type RecordsHarness, recordsHarness } from './persistence.fixture.ts'
+import type { Notification } from './record/notification.ts'
 import { toolLifecycle } from './tool-lifecycle.ts'
 
-type Step =
+type RunStep =
   | { readonly do: 'start'; readonly run: number }
   | { readonly do: 'say'; readonly run: number; readonly text: string }
   | { readonly do: 'message'; readonly run: number }
@@ -13,8 +14,7 @@ type Step =
   | { readonly do: 'result'; readonly run: number; readonly which: number; readonly failed: boolean }
   | { readonly do: 'usage'; readonly run: number }
   | { readonly do: 'end'; readonly run: number; readonly outcome: Outcome }
-  | { readonly do: 'time'; readonly ms: number }
-  | { readonly do: 'fault'; readonly fault: Fault }
+type Step = RunStep | { readonly do: 'time'; readonly ms: number } | { readonly do: 'fault'; readonly fault: Fault }
 
 const RUNS = 6
 const run = fc.nat(RUNS - 1)
@@ -43,72 +43,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** The expected record of a run, computed in the simplest way. */
-class Model {
-  text = ''
-  message = 0
-  spoke = -1
-  status: 'none' | 'generating' | Outcome = 'none'
-  tokens = 0
-  readonly calls: ('running' | 'complete' | 'failed')[] = []
-}
-
-/** Plays a step on the callbacks and on the model alike; what makes no sense for a run is played all the same, and changes nothing. */
-function play(step: Step, models: readonly Model[], callbacks: readonly Callback[]): void {
-  if (step.do === 'time' || step.do === 'fault') return
-  const model = models[step.run] as Model
-  const info = infoOf(step.run)
-  const stamp = { runId: info.runId, agentName: 'agent', runPath: [] }
-  const live = model.status === 'generating'
-  const messageId = `m${model.message}`
-  const each = (call: (callback: Callback) => unknown) => callbacks.forEach((callback) => void call(callback))
-  switch (step.do) {
-    case 'start':
-      // A run is run once.
-      if (model.status !== 'none' && !live) return
-      each(({ run }) => run?.onStart?.(info, input))
-      model.status = 'generating'
-      return
-    case 'message':
-      model.message++
-      each(({ run }) => run?.onPart?.(info, { type: 'message-start', messageId: `m${model.message}`, ...stamp }))
-      return
-    case 'say':
-      each(({ run }) => run?.onPart?.(info, { type: 'text-delta', messageId, delta: step.text, ...stamp }))
-      if (!live) return
-      model.text = (model.spoke === model.message ? model.text : '') + step.text
-      model.spoke = model.message
-      return
-    case 'call': {
-      const id = model.calls.length
-      each(({ tool }) =>
-        tool?.onStart?.(toolInfo(step.run, id), { ...CALL, callId: `c${step.run}-${id}`, step: `tool:${id}:0` }),
-      )
-      if (live) model.calls.push('running')
-      return
-    }
-    case 'result': {
-      if (step.which >= model.calls.length && live) return
-      const error = { code: 'TOOL_FAILED', message: 'no' }
-      each(({ tool }) => tool?.onEnd?.(toolInfo(step.run, step.which), { content: 'x', ...(step.failed && { error }) }))
-      if (live && model.calls[step.which] === 'running') model.calls[step.which] = step.failed ? 'failed' : 'complete'
-      return
-    }
-    case 'usage': {
-      const message = { id: `${info.runId}-u${model.tokens}`, role: 'assistant', content: '' } as const
-      const usage = { inputTokens: 1, outputTokens: 0 }
-      each(({ run }) => run?.onPart?.(info, { type: 'message-end', message, usage, ...stamp }))
-      if (live) model.tokens++
-      return
-    }
-    case 'end': {
-      const result = { outcome: step.outcome, text: model.text, messages: [], usage: NO_USAGE }
-      each(({ run }) => run?.onEnd?.(info, result))
-      if (live) model.status = step.outcome
-    }
-  }
-}
-
 const CALL = { name: 'look', arguments: '{}', idempotencyKey: 'k' }
 const refOf = (run: number): ThreadRef => ({ ...ANN, threadId: `t${run % 3}` })
 const infoOf = (run: number): RunInfo => ({
@@ -118,51 +52,178 @@ const infoOf = (run: number): RunInfo => ({
   spanId: `r${run}/run`,
   session: refOf(run),
 })
-const toolInfo = (run: number, id: number): RunInfo => ({ ...infoOf(run), component: 'tool', callId: `c${run}-${id}` })
+
+/**
+ * A run whose callbacks are called by hand, with its expected record, computed in the simplest way.
+ * A step that makes no sense for the run calls the callbacks all the same, and changes nothing in the record.
+ */
+class ModelRun {
+  text = ''
+  status: 'none' | 'generating' | Outcome = 'none'
+  tokens = 0
+  readonly calls: ('running' | 'complete' | 'failed')[] = []
+  readonly ref: ThreadRef
+  readonly runId: string
+  readonly #run: number
+  readonly #info: RunInfo
+  readonly #callbacks: readonly Callback[]
+  #message = 0
+  #lastWithText = -1
+
+  constructor(run: number, callbacks: readonly Callback[]) {
+    this.#run = run
+    this.#info = infoOf(run)
+    this.#callbacks = callbacks
+    this.ref = refOf(run)
+    this.runId = this.#info.runId
+  }
+
+  get #live(): boolean {
+    return this.status === 'generating'
+  }
+
+  take(step: RunStep): void {
+    switch (step.do) {
+      case 'start':
+        this.#start()
+        break
+      case 'message':
+        this.#nextMessage()
+        break
+      case 'say':
+        this.#say(step.text)
+        break
+      case 'call':
+        this.#call()
+        break
+      case 'result':
+        this.#result(step.which, step.failed)
+        break
+      case 'usage':
+        this.#usage()
+        break
+      case 'end':
+        this.#end(step.outcome)
+        break
+    }
+  }
+
+  #start(): void {
+    // A run is run once.
+    if (this.status !== 'none' && !this.#live) return
+    this.#each(({ run }) => run?.onStart?.(this.#info, input))
+    this.status = 'generating'
+  }
+
+  #nextMessage(): void {
+    this.#message++
+    this.#part({ type: 'message-start', messageId: `m${this.#message}` })
+  }
+
+  #say(delta: string): void {
+    this.#part({ type: 'text-delta', messageId: `m${this.#message}`, delta })
+    if (!this.#live) return
+    this.text = (this.#lastWithText === this.#message ? this.text : '') + delta
+    this.#lastWithText = this.#message
+  }
+
+  #call(): void {
+    const id = this.calls.length
+    const call = { ...CALL, callId: `c${this.#run}-${id}`, step: `tool:${id}:0` }
+    this.#each(({ tool }) => tool?.onStart?.(this.#toolInfo(id), call))
+    if (this.#live) this.calls.push('running')
+  }
+
+  #result(which: number, failed: boolean): void {
+    if (which >= this.calls.length && this.#live) return
+    const result = { content: 'x', ...(failed && { error: { code: 'TOOL_FAILED', message: 'no' } }) }
+    this.#each(({ tool }) => tool?.onEnd?.(this.#toolInfo(which), result))
+    if (this.#live && this.calls[which] === 'running') this.calls[which] = failed ? 'failed' : 'complete'
+  }
+
+  #usage(): void {
+    const message = { id: `${this.runId}-u${this.tokens}`, role: 'assistant', content: '' } as const
+    this.#part({ type: 'message-end', message, usage: { inputTokens: 1, outputTokens: 0 } })
+    if (this.#live) this.tokens++
+  }
+
+  #end(outcome: Outcome): void {
+    const result = { outcome, text: this.text, messages: [], usage: NO_USAGE }
+    this.#each(({ run }) => run?.onEnd?.(this.#info, result))
+    if (this.#live) this.status = outcome
+  }
+
+  #part(draft: EventDraft): void {
+    const event = { runId: this.runId, agentName: 'agent', runPath: [], ...draft } as AgentEvent
+    this.#each(({ run }) => run?.onPart?.(this.#info, event))
+  }
+
+  #toolInfo(id: number): RunInfo {
+    return { ...this.#info, component: 'tool', callId: `c${this.#run}-${id}` }
+  }
+
+  #each(call: (callback: Callback) => unknown): void {
+    for (const callback of this.#callbacks) void call(callback)
+  }
+}
+
+async function take(step: Step, runs: readonly ModelRun[], { store, clock }: RecordsHarness): Promise<void> {
+  if (step.do === 'fault') store.fault = step.fault
+  else if (step.do === 'time') {
+    await calm()
+    clock.advance(step.ms)
+    await calm()
+  } else runs[step.run]?.take(step)
+}
+
+/** Lets the store recover and everything be written. */
+async function settle({ store, clock, messages }: RecordsHarness): Promise<void> {
+  store.fault = undefined
+  for (let i = 0; i < 3; i++) {
+    clock.advance(40_000)
+    await calm()
+  }
+  await messages.flush()
+}
+
+async function expectRecord(model: ModelRun, { store, notifications, done }: RecordsHarness): Promise<void> {
+  const { ref, runId, status, text, tokens, calls } = model
+  const record = (await store.records.runs(ref)).find((each) => each.runId === runId)
+  expect(record?.status ?? 'none').toBe(status)
+  if (!record) return
+  expect(record.text).toBe(text)
+  if (status !== 'generating') expect(record.usage?.inputTokens).toBe(tokens)
+  const rows = await store.records.toolCalls(ref, runId)
+  expect(rows.map((row) => row.status)).toEqual(calls)
+  const ends = status === 'generating' ? 0 : 1
+  expectNotifications(
+    notifications.filter(({ messageId, call }) => messageId === runId && !call),
+    text,
+    ends,
+  )
+  expect(done.filter(([run]) => run.runId === runId)).toHaveLength(ends)
+}
+
+function expectNotifications(received: readonly Notification[], text: string, ends: number): void {
+  expect(received.filter(({ type }) => type === 'init')).toHaveLength(1)
+  expect(received[0]?.type).toBe('init')
+  const shown = received.reduce((seen, next) => seen.slice(0, next.startAt) + next.text, '')
+  expect(shown).toBe(text)
+  expect(received.filter(({ type }) => type === 'done' || type === 'failed')).toHaveLength(ends)
+}
 
 describe('any order of runs, calls, pauses and faults', () => {
   it('comes to the records of a simple model, with one end each', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 60 }), async (steps) => {
-        const scene = await stage()
-        const { store, clock, messages, done, notifications } = scene
+        const harness = await recordsHarness()
+        const { store, clock, messages } = harness
         for (const threadId of ['t0', 't1', 't2']) await store.threads.open({ ...ANN, threadId })
         const callbacks = [messages, toolLifecycle({ messages })]
-        const models = Array.from({ length: RUNS }, () => new Model())
-        for (const step of steps) {
-          if (step.do === 'fault') store.fault = step.fault
-          if (step.do === 'time') {
-            await calm()
-            clock.advance(step.ms)
-            await calm()
-          }
-          play(step, models, callbacks)
-        }
-        store.fault = undefined
-        for (let i = 0; i < 3; i++) {
-          clock.advance(40_000)
-          await calm()
-        }
-        await messages.flush()
-        for (const [run, model] of models.entries()) {
-          const ref = refOf(run)
-          const record = (await store.records.runs(ref)).find(({ runId }) => runId === `r${run}`)
-          expect(record?.status ?? 'none').toBe(model.status)
-          if (!record) continue
-          expect(record.text).toBe(model.text)
-          if (record.status !== 'generating') expect(record.usage?.inputTokens).toBe(model.tokens)
-          const rows = await store.records.toolCalls(ref, record.runId)
-          expect(rows.map(({ status }) => status)).toEqual(model.calls)
-          const received = notifications.filter(({ messageId, call }) => messageId === record.runId && !call)
-          expect(received.filter(({ type }) => type === 'init')).toHaveLength(1)
-          expect(received[0]?.type).toBe('init')
-          let seen = ''
-          for (const { text, startAt } of received) seen = seen.slice(0, startAt) + text
-          expect(seen).toBe(model.text)
-          const over = model.status !== 'generating'
-          expect(received.filter(({ type }) => type === 'done' || type === 'failed')).toHaveLength(over ? 1 : 0)
-          expect(done.filter(([{ runId }]) => runId === record.runId)).toHaveLength(over ? 1 : 0)
-        }
+        const runs = Array.from({ length: RUNS }, (_, run) => new ModelRun(run, callbacks))
+        for (const step of steps) await take(step, runs, harness)
+        await settle(harness)
+        for (const run of runs) await expectRecord(run, harness)
         await messages[Symbol.asyncDispose]()
         expect(clock.pending).toBe(0)
       }),

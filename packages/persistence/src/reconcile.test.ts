@@ -1,6 +1,6 @@
 import type { RecordCommand, ToolCallRecord } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { ANN, stage } from './persistence.fixture.ts'
+import { ANN, recordsHarness } from './persistence.fixture.ts'
 import { reconcile } from './reconcile.ts'
 
 const start = (runId: string, parentRunId?: string): RecordCommand => ({
@@ -14,8 +14,8 @@ const call = (callId: string, runId: string, status: ToolCallRecord['status']): 
 const text = (runId: string): RecordCommand => ({ type: 'run-text', runId, offset: 0, text: 'half' })
 
 async function crashed() {
-  const scene = await stage()
-  const { store, clock } = scene
+  const harness = await recordsHarness()
+  const { store, clock } = harness
   clock.advance(100_000)
   await store.records.apply(ANN, [
     start('lost'),
@@ -26,7 +26,7 @@ async function crashed() {
     call('c3', 'lost', 'complete'),
     call('c1/c1', 'lost/tool:0:0', 'running'),
   ])
-  return scene
+  return harness
 }
 
 describe('reconcile', () => {
@@ -69,6 +69,24 @@ describe('reconcile', () => {
     expect(await reconcile({ store, clock })).toMatchObject({ runs: 2, alive: 0 })
   })
 
+  it('leaves a run alone that is nested deeper in one whose lease is alive, whatever the ids of the runs', async () => {
+    const { store, clock } = await recordsHarness()
+    clock.advance(100_000)
+    await store.records.apply(ANN, [
+      start('before'),
+      start('outer'),
+      start('middle', 'outer'),
+      { type: 'run-finish', runId: 'middle', status: 'cancelled', endedAt: 2 },
+      start('inner', 'middle'),
+      start('outer/tool:0:0', 'before'),
+      ...Array.from({ length: 150 }, (_, i) => start(`n${i}`, i === 0 ? 'inner' : `n${i - 1}`)),
+    ])
+    await store.leases.acquire(ANN, { runId: 'outer', ttlMs: 10_000 })
+    expect(await reconcile({ store, clock, pageSize: 10 })).toEqual({ runs: 2, calls: 0, alive: 152 })
+    const ended = (await store.records.runs(ANN)).filter(({ status }) => status === 'failed')
+    expect(ended.map(({ runId }) => runId)).toEqual(['before', 'outer/tool:0:0'])
+  })
+
   it('leaves young runs alone: their last write may be under way', async () => {
     const { store, clock } = await crashed()
     expect(await reconcile({ store, clock, before: 1 })).toMatchObject({ runs: 0 })
@@ -80,7 +98,7 @@ describe('reconcile', () => {
   })
 
   it('goes through many, page by page', async () => {
-    const { store, clock } = await stage()
+    const { store, clock } = await recordsHarness()
     clock.advance(100_000)
     const ids = Array.from({ length: 250 }, (_, i) => `run-${i}`)
     await store.records.apply(
@@ -104,7 +122,7 @@ describe('reconcile', () => {
   })
 
   it('marks parked calls that their thread waits for no more, in the threads it is given, once the thread is at rest', async () => {
-    const { store, clock } = await stage()
+    const { store, clock } = await recordsHarness()
     const { token } = await store.leases.acquire(ANN, { runId: 'asks', ttlMs: 1_000 })
     const interrupts = [{ id: 'c2#1', callId: 'c2', agentName: 'agent', reason: 'approval' }]
     const checkpoint = { format: 1, runId: 'asks', agentName: 'agent', interrupts, state: null }

@@ -9,7 +9,9 @@ import {
   type ToolCallRecord,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { checkOption, checkOptionNames, systemClock } from '@troupe/kernel/kit'
+import { checkOption, checkOptionNames, pages, systemClock } from '@troupe/kernel/kit'
+import { awaitedCalls } from './awaited-calls.ts'
+import { runKey } from './record/thread-key.ts'
 
 /** The options of `reconcile`. */
 export interface ReconcileOptions {
@@ -54,40 +56,78 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
     'pageSize must be a whole number from 1 on',
     pageSize,
   )
-  const seen = new Set<string>()
-  const sum = { runs: 0, calls: 0, alive: 0 }
-  for (;;) {
-    // The store returns the oldest first; active runs come before the next ones.
-    const limit = Math.min(LARGEST_PAGE, pageSize + seen.size)
-    const page = await store.records.open({ before, limit })
-    const next = page.filter(({ ref, runId }) => !seen.has(keyOf(ref, runId)))
-    for (const run of next) {
-      if (await isAlive(store, run)) {
-        seen.add(keyOf(run.ref, run.runId))
-        sum.alive++
-        continue
-      }
-      const calls = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
-      const results = await store.records.apply(run.ref, [...calls, finish(run, clock.now())])
-      const taken = results.filter(({ refused }) => !refused).length
-      if (results.at(-1)?.refused) seen.add(keyOf(run.ref, run.runId))
-      else sum.runs++
-      sum.calls += results.at(-1)?.refused ? taken : taken - 1
-    }
-    if (next.length === 0 || page.length < limit) break
-  }
-  for (const ref of threads) sum.calls += await sweep(store, ref, pageSize, before, clock)
-  return sum
+  const ended = await endLostRuns(store, before, pageSize, clock)
+  let { calls } = ended
+  for (const ref of threads) calls += await sweep(store, ref, pageSize, before, clock)
+  return { ...ended, calls }
 }
 
-async function isAlive(
-  { threads }: Pick<Store, 'threads'>,
-  run: RunRecord & { readonly ref: ThreadRef },
-): Promise<boolean> {
+/** A run that has not ended, as the store lists it. */
+type OpenRun = RunRecord & { readonly ref: ThreadRef }
+
+async function endLostRuns(
+  store: Pick<Store, 'records' | 'threads'>,
+  before: number,
+  pageSize: number,
+  clock: Pick<Clock, 'now'>,
+): Promise<Reconciled> {
+  const left = new Set<string>()
+  const sum = { runs: 0, calls: 0, alive: 0 }
+  for (;;) {
+    // The store returns the oldest first; the runs that are left open come before the next ones.
+    const limit = Math.min(LARGEST_PAGE, pageSize + left.size)
+    const page = await store.records.open({ before, limit })
+    const next = page.filter(({ ref, runId }) => !left.has(runKey(ref, runId)))
+    for (const run of next) {
+      const { runs, calls, alive } = await endIfLost(store, run, clock)
+      if (runs === 0) left.add(runKey(run.ref, run.runId))
+      sum.runs += runs
+      sum.calls += calls
+      sum.alive += alive
+    }
+    if (next.length === 0 || page.length < limit) return sum
+  }
+}
+
+async function endIfLost(
+  store: Pick<Store, 'records' | 'threads'>,
+  run: OpenRun,
+  clock: Pick<Clock, 'now'>,
+): Promise<Reconciled> {
+  if (await isAlive(store, run)) return { runs: 0, calls: 0, alive: 1 }
+  const commands = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
+  const results = await store.records.apply(run.ref, [...commands, finish(run, clock.now())])
+  const calls = results.slice(0, -1).filter(({ refused }) => !refused).length
+  return { runs: results.at(-1)?.refused ? 0 : 1, calls, alive: 0 }
+}
+
+/** Returns whether the run, or a run around it, has the live lease of its thread. */
+async function isAlive({ threads, records }: Pick<Store, 'records' | 'threads'>, run: OpenRun): Promise<boolean> {
   const holder = (await threads.get(run.ref))?.runId
   if (holder === undefined) return false
-  // The id of a nested run begins with the id of its parent run.
-  return run.runId === holder || (run.parentRunId !== undefined && run.runId.startsWith(`${holder}/`))
+  for await (const runId of lineage(records, run)) if (runId === holder) return true
+  return false
+}
+
+/** Gives the ids of a run and of the runs around it, from the inside out. */
+async function* lineage(
+  records: Store['records'],
+  { ref, runId, seq, parentRunId }: OpenRun,
+): AsyncGenerator<string, undefined> {
+  yield runId
+  if (parentRunId === undefined) return
+  yield parentRunId
+  let parent = parentRunId
+  // A run comes after the run around it, so one pass over the earlier runs, the latest first, finds them all.
+  const earlier = pages(100, (page) => records.runs(ref, { after: seq, newestFirst: true, ...page }))
+  for await (const page of earlier) {
+    for (const row of page) {
+      if (row.runId !== parent) continue
+      if (row.parentRunId === undefined) return
+      parent = row.parentRunId
+      yield parent
+    }
+  }
 }
 
 async function unknownCalls(
@@ -114,10 +154,10 @@ function isRunning({ status }: ToolCallRecord): boolean {
 }
 
 /** Makes the check whether a thread waits for a call or one nested in it; a thread that has just changed counts as waiting. */
-function waiting({ updatedAt, openCalls, checkpoint }: Thread, before: number): (callId: string) => boolean {
-  if (updatedAt >= before) return () => true
-  const asked = checkpoint?.interrupts.flatMap(({ callId }) => callId ?? []) ?? []
-  const ids = [...openCalls.map(({ callId }) => callId), ...asked]
+function waiting(thread: Thread, before: number): (callId: string) => boolean {
+  if (thread.updatedAt >= before) return () => true
+  const ids = awaitedCalls(thread)
+  // The id of a nested call begins with the id of the call around it.
   return (callId) => ids.some((id) => callId === id || callId.startsWith(`${id}/`))
 }
 
@@ -133,9 +173,7 @@ async function sweep(
   const waitsFor = waiting(thread, before)
   const isLost = (call: ToolCallRecord) => isRunning(call) || (PARKED.includes(call.status) && !waitsFor(call.callId))
   let calls = 0
-  let after: number | undefined
-  for (;;) {
-    const page = await store.records.runs(ref, { newestFirst: true, limit, ...(after !== undefined && { after }) })
+  for await (const page of pages(limit, (query) => store.records.runs(ref, { newestFirst: true, ...query }))) {
     for (const { runId, status } of page) {
       if (status === 'generating') continue
       const commands = await unknownCalls(store, ref, runId, isLost, clock.now())
@@ -143,12 +181,6 @@ async function sweep(
       const results = await store.records.apply(ref, commands)
       calls += results.filter(({ refused }) => !refused).length
     }
-    const last = page.at(-1)
-    if (!last || page.length < limit) return calls
-    after = last.seq
   }
-}
-
-function keyOf({ app, user, threadId }: ThreadRef, runId: string): string {
-  return `${app}\0${user}\0${threadId}\0${runId}`
+  return calls
 }

@@ -1,11 +1,19 @@
-import { type Awaitable, type Clock, KernelError, type RunRecord, type Store, type ThreadRef } from '@troupe/kernel'
-import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
+import {
+  type Awaitable,
+  type Clock,
+  KernelError,
+  type RecordCommand,
+  type RunRecord,
+  type Store,
+  type ThreadRef,
+} from '@troupe/kernel'
+import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import { Publisher } from './publisher.ts'
 import { endOf, type Notification, notificationOf } from './record/notification.ts'
 import type { RecordedRun } from './record/recorded-run.ts'
 import { RunRecords } from './record/run-records.ts'
-import type { Entry, Settled } from './write/lane.ts'
-import { type WriteOptions, WriteQueue } from './write/write-queue.ts'
+import type { WriteOptions } from './write/write-options.ts'
+import { WriteQueue } from './write/write-queue.ts'
 
 /** `shadow` writes records and reports differences, but does not publish; `off` does nothing. */
 export type LifecycleMode = 'off' | 'shadow' | 'on'
@@ -48,8 +56,8 @@ const NAMES: OptionNames<LifecycleOptions> = {
 export class Recorder implements AsyncDisposable {
   readonly mode: LifecycleMode
   readonly runs: RunRecords
-  readonly queue: WriteQueue
   readonly now: () => number
+  readonly #queue: WriteQueue
   readonly #records: Store['records']
   readonly #report: (error: KernelError) => void
   readonly #notify: Publisher<[Notification]>
@@ -57,55 +65,55 @@ export class Recorder implements AsyncDisposable {
 
   constructor(options: LifecycleOptions) {
     checkOptionNames('persistence', options, NAMES)
-    const { store, publish, onDone, mode = 'on', clock = systemClock, report = reportToConsole, write } = options
+    const { store, publish, onDone, mode = 'on', clock = systemClock, report, write } = options
     checkOption(typeof store?.records?.apply === 'function', 'persistence', 'store must have records', store)
     checkOption(MODES.includes(mode), 'persistence', `mode must be one of ${MODES.join(', ')}`, mode)
     this.mode = mode
     this.#records = store.records
-    this.#report = (error) => {
-      try {
-        report(error)
-      } catch {
-        reportToConsole(error)
-      }
-    }
+    this.#report = safeReport(report)
     const publishes = mode === 'on'
     this.#notify = new Publisher('publish', publishes ? publish : undefined, clock, this.#report)
     this.#onDone = new Publisher('onDone', publishes ? onDone : undefined, clock, this.#report)
-    const settled = (entry: Entry, result: Settled) => this.#settled(entry, result)
-    this.queue = new WriteQueue({ records: store.records, clock, report: this.#report, settled }, write)
+    this.#queue = new WriteQueue(
+      {
+        records: store.records,
+        clock,
+        report: this.#report,
+        written: (run, command) => this.#written(run, command),
+        refused: (run, command, cause) => this.#refused(run, command, cause),
+      },
+      write,
+    )
     this.now = () => clock.now()
-    this.runs = new RunRecords(this.queue, this.now)
+    this.runs = new RunRecords(this.#queue, this.now)
   }
 
   flush(ref?: ThreadRef): Promise<void> {
-    return this.queue.flush(ref)
+    return this.#queue.flush(ref)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.queue[Symbol.asyncDispose]()
+      await this.#queue[Symbol.asyncDispose]()
     } finally {
       this.#notify.stop()
       this.#onDone.stop()
     }
   }
 
-  #settled({ run, command }: Entry, { refused, seq, cause }: Settled): void | Promise<void> {
-    if (command.type === 'run-start' && seq !== undefined) run.seq = seq
-    if (refused) return this.#refused(run, command, cause)
+  #written(run: RecordedRun, command: RecordCommand): void | Promise<void> {
     const notification = notificationOf(run, command)
     if (notification) this.#notify.publish(notification)
     if (command.type === 'run-finish') return this.#finished(run)
   }
 
-  #refused(run: RecordedRun, command: Entry['command'], cause: KernelError | undefined): void | Promise<void> {
+  #refused(run: RecordedRun, command: RecordCommand, cause: KernelError | undefined): void | Promise<void> {
     if (command.type === 'run-finish')
       return run.seq === undefined || cause ? this.#lost(run, cause) : this.#readBack(run)
     if (command.type === 'run-start') run.refused = true
     if (command.type === 'run-text' && command.offset > 0 && run.endedAt === undefined && !cause) {
       run.text.rewind()
-      return this.queue.touch(run)
+      return this.#queue.touch(run)
     }
     // For a run that had already ended, the loss is reported with its end.
     if (run.seq === undefined || cause) this.#reportRefusal(run, `refused ${command.type}`, cause)
@@ -114,7 +122,7 @@ export class Recorder implements AsyncDisposable {
   /** Checks a refused finish: the stored end may be its own, from an attempt whose answer was lost. */
   async #readBack(run: RecordedRun): Promise<void> {
     const stored = await this.#stored(run)
-    if (stored && stored.status === run.end?.outcome && stored.endedAt === run.endedAt) {
+    if (stored && stored.status === run.status && stored.endedAt === run.endedAt) {
       this.#notify.publish(endOf(run, stored))
       return this.#finished(run)
     }
@@ -126,7 +134,7 @@ export class Recorder implements AsyncDisposable {
 
   async #stored({ ref, seq = 1, runId }: RecordedRun): Promise<RunRecord | undefined> {
     try {
-      const page = await this.queue.limited(() => this.#records.runs(ref, { after: seq - 1, limit: 1 }))
+      const page = await this.#queue.limited(() => this.#records.runs(ref, { after: seq - 1, limit: 1 }))
       return page.find((record) => record.runId === runId)
     } catch {
       return undefined
@@ -135,8 +143,7 @@ export class Recorder implements AsyncDisposable {
 
   #finished(run: RecordedRun): void | Promise<void> {
     if (this.mode === 'shadow') return this.#compare(run)
-    const { end } = run
-    this.#done(recordOf(run), end?.error && KernelError.from(end.error))
+    this.#done(recordOf(run), run.error && KernelError.from(run.error))
   }
 
   async #compare(run: RecordedRun): Promise<void> {
@@ -149,7 +156,7 @@ export class Recorder implements AsyncDisposable {
   /** Publishes the end of a run without a record. Contract: receivers get the end of every run. */
   #lost(run: RecordedRun, cause: KernelError | undefined): void {
     const error = cause ?? this.#reportRefusal(run, 'has no record of it')
-    this.#notify.publish({ ...endOf(run, { status: 'failed', error: error.toJSON() }) })
+    this.#notify.publish(endOf(run, { status: 'failed', error: error.toJSON() }))
     this.#done(recordOf(run), error)
   }
 
@@ -171,23 +178,18 @@ export class Recorder implements AsyncDisposable {
 const MODES: readonly unknown[] = ['off', 'shadow', 'on'] satisfies LifecycleMode[]
 
 function recordOf(run: RecordedRun): FinishedRun {
-  const { ref, runId, parentRunId, agentName, seq, usage, startedAt, endedAt, end, text } = run
+  const { ref, runId, parentRunId, agentName, seq, status, usage, error, startedAt, endedAt, text } = run
   return {
     ref,
     runId,
     ...(parentRunId !== undefined && { parentRunId }),
     agentName,
     ...(seq !== undefined && { seq }),
-    status: end?.outcome ?? 'generating',
+    status,
     text: text.whole,
     usage,
-    ...(end?.error && { error: end.error }),
+    ...(error && { error }),
     startedAt,
     ...(endedAt !== undefined && { endedAt }),
   }
-}
-
-function reportToConsole(error: KernelError): void {
-  // biome-ignore lint/suspicious/noConsole: the last resort; a silent failure would be worse
-  console.error(error)
 }

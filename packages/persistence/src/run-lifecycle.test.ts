@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { messageLifecycle } from './message-lifecycle.ts'
-import { ANN, calm, greeter, speaker, stage } from './persistence.fixture.ts'
+import { ANN, calm, greeter, recordsHarness, talker } from './persistence.fixture.ts'
 import { runLifecycle } from './run-lifecycle.ts'
 
 const run = (runId = 'by-hand') => ({ ref: ANN, runId, agentName: 'old' })
 
 describe('runLifecycle', () => {
   it('向后兼容性: code without callbacks keeps the same records by begin, append and finish', async () => {
-    const { store, clock, notifications, done } = await stage()
+    const { store, clock, notifications, done } = await recordsHarness()
     const lifecycle = runLifecycle({
       store,
       clock,
@@ -38,7 +38,7 @@ describe('runLifecycle', () => {
   })
 
   it('a run that ends with an error has failed, with the text there is', async () => {
-    const { store } = await stage()
+    const { store } = await recordsHarness()
     const lifecycle = runLifecycle({ store })
     const live = lifecycle.begin(run())
     live.append('Half')
@@ -63,8 +63,8 @@ describe('runLifecycle', () => {
 
 describe('mode', () => {
   it('off does nothing, in callbacks and by hand', async () => {
-    const { run: play, store, messages, clock } = await stage({ mode: 'off' })
-    await play(greeter)
+    const { run: start, store, messages, clock } = await recordsHarness({ mode: 'off' })
+    await start(greeter)
     const byHand = runLifecycle({ store, mode: 'off' })
     const live = byHand.begin(run())
     live.append('x')
@@ -78,21 +78,21 @@ describe('mode', () => {
   })
 
   it('shadow writes, publishes nothing, calls no onDone, and is quiet while nothing differs', async () => {
-    const { run: play, store, messages, notifications, done, reports } = await stage({ mode: 'shadow' })
-    await play(speaker('Hel', 'lo'))
+    const { run: start, store, messages, notifications, done, reports } = await recordsHarness({ mode: 'shadow' })
+    await start(talker('Hel', 'lo'))
     await messages.flush()
     expect(await store.records.runs(ANN)).toMatchObject([{ status: 'complete', text: 'Hello' }])
     expect([notifications, done, reports]).toEqual([[], [], []])
   })
 
   it('shadow reports the differences to a record that another writer has made of the same run', async () => {
-    const { run: play, store, messages, reports } = await stage({ mode: 'shadow' })
+    const { run: start, store, messages, reports } = await recordsHarness({ mode: 'shadow' })
     const old = runLifecycle({ store })
     const live = old.begin(run('run-1'))
     live.append('Other')
     live.finish()
     await old.flush()
-    await play(speaker('Hel', 'lo'))
+    await start(talker('Hel', 'lo'))
     await messages.flush()
     await calm()
     expect(reports.map(({ code }) => code)).toEqual(['RECORD_REFUSED'])

@@ -67,7 +67,7 @@ class ManualRun implements RunHandle {
   }
 
   finish({ error, outcome = error ? 'failed' : 'complete' }: RunFinish = {}): void {
-    this.#recorder.runs.finish(this.#run, { outcome, ...(error && { error: KernelError.from(error).toJSON() }) })
+    this.#recorder.runs.finish(this.#run, outcome, error && KernelError.from(error).toJSON())
   }
 }
 

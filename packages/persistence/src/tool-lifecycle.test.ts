@@ -13,14 +13,14 @@ import { openSpan, runNested, startRun } from '@troupe/kernel/run'
 import { testCallback } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { messageLifecycle } from './message-lifecycle.ts'
-import { ANN, agentOf, calm, input, settled, stage } from './persistence.fixture.ts'
+import { ANN, agentOf, calm, input, recordsHarness, settled } from './persistence.fixture.ts'
 import { toolLifecycle } from './tool-lifecycle.ts'
 
 testCallback('toolLifecycle', () =>
   toolLifecycle({ messages: messageLifecycle({ store: memoryStore(), report() {} }) }),
 )
 
-const both = () => stage({}, (messages) => [toolLifecycle({ messages })])
+const both = () => recordsHarness({}, (messages) => [toolLifecycle({ messages })])
 const call = (id: string, name = 'look') => ({ id, name, arguments: `{"id":"${id}"}` })
 const asks = (...ids: readonly string[]): EventDraft => ({
   type: 'message-end',
@@ -291,7 +291,7 @@ describe('toolLifecycle', () => {
     expect(types.filter((type) => type === 'run-finish')).toHaveLength(1)
   })
 
-  it('a result that is no JSON does not cost the row', async () => {
+  it('a result that is not JSON does not cost the row', async () => {
     const { run, store, messages, reports } = await both()
     await run(parallel(['a'], [['a', { content: 'ok', data: new Date() as never }]]))
     await messages.flush()

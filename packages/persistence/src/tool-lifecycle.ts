@@ -12,14 +12,16 @@ export interface ToolLifecycleOptions {
 /**
  * Makes a callback that keeps a row for each tool call: running, awaiting, interrupted, complete or failed.
  * Contract: works beside the message lifecycle it is given, in any order; a failed tool does not fail the message.
- * @example runner({ agent, store, callbacks: [messages, toolLifecycle({ messages })] })
+ * @example
+ * const messages = messageLifecycle({ store })
+ * runner({ agent, store, callbacks: [messages, toolLifecycle({ messages })] })
  */
 export function toolLifecycle(options: ToolLifecycleOptions): Callback {
   checkOptionNames('toolLifecycle', options, { messages: true }, { lifecycle: 'messages' })
   const { messages } = options
   const recorder = messages?.[RECORDER]
   checkOption(recorder !== undefined, 'toolLifecycle', 'messages must be a messageLifecycle()', messages)
-  const calls = new CallRecords(recorder.runs, recorder.queue, recorder.now)
+  const calls = new CallRecords(recorder.runs, recorder.now)
   const hooks: Pick<Callback, 'run' | 'agent' | 'tool'> = {
     run: { onStart: (info, input) => calls.runStart(info, input) },
     agent: { onStart: (info, input) => calls.agentStart(info, input) },

@@ -45,7 +45,7 @@ const TEXTS_KEPT = 32
  * columns, are errors.
  * @example
  * const find = compiled((db, { id }: Slots<{ id: number }>) => db.selectFrom('troupe_owners').select('app').where('id', '=', id))
- * const [owner] = await find(tx, { id: 7 })
+ * const [owner] = await find(transaction, { id: 7 })
  */
 export function compiled<Given extends Values<Expression<unknown>>, Result>(
   build: (db: Queries, slots: Given) => Compilable<Result>,

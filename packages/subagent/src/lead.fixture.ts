@@ -1,4 +1,4 @@
-import type { AgentEvent, Answers, Json, KernelError, Message, ToolEnd, UserMessage } from '@troupe/kernel'
+import type { AgentEvent, Answers, EventOf, Json, KernelError, Message, UserMessage } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
 import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import {
@@ -20,7 +20,7 @@ type Script = Parameters<typeof scriptedModel>[0]
 /** The recording of one run. */
 export interface RunRecording extends Recording {
   /** The results of the lead's calls. */
-  readonly results: readonly ToolEnd[]
+  readonly results: readonly EventOf<'tool-end'>[]
   readonly statuses: readonly SubagentStatus[]
   /** Ids of the questions that are open. */
   readonly asked: readonly string[]
@@ -32,7 +32,7 @@ export interface LeadHarness {
   readonly reports: readonly KernelError[]
   readonly clock: FakeClock
   readonly registry: AgentRegistry
-  run(settings?: Partial<RunSettings & RunHost>): Promise<RunRecording>
+  run(settings?: RunSettings & Pick<RunHost, 'cancelling'>): Promise<RunRecording>
   /** Resumes as another process does: with new agents and the saved state as JSON. */
   resume(answers: Answers): Promise<RunRecording>
 }
@@ -79,15 +79,16 @@ export function leadHarness({ agents, scripts, invoke = false, ...options }: Lea
   let current = build()
   const runOnce = async (
     start: Parameters<typeof startRun>[1],
-    settings: Partial<RunSettings & RunHost>,
+    { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'>,
   ): Promise<RunRecording> => {
-    const run = startRun(current.lead, start, { runId: `R${++runs}`, canInterrupt: true, clock, ...settings })
+    const given = { runId: `R${++runs}`, canInterrupt: true, clock, ...settings }
+    const run = startRun(current.lead, start, given, cancelling && { cancelling })
     const recording = await record(run)
     const own = recording.events.filter(({ parentCallId }) => parentCallId === undefined)
     history = history.concat(own.flatMap((event) => messageOf(event) ?? []))
     for (const event of own)
       if (event.type === 'action' && event.action.type === 'interrupt') state = event.action.state ?? null
-    const results = own.filter((event): event is ToolEnd => event.type === 'tool-end')
+    const results = own.filter((event): event is EventOf<'tool-end'> => event.type === 'tool-end')
     return {
       ...recording,
       results,

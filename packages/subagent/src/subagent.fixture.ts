@@ -35,6 +35,9 @@ export function miniAgent(spec: AgentSpec): Agent {
 
 type Kept = { readonly parked: { readonly [callId: string]: Json }; readonly answers: Answers; readonly turn: number }
 
+/** The questions of the calls of one turn, and the saved state of those calls. */
+type Waiting = { readonly interrupts: Interrupt[]; readonly parked: Record<string, Json> }
+
 class MiniRun {
   readonly #spec: AgentSpec
   readonly #sink: Sink<EventDraft>
@@ -127,61 +130,63 @@ class MiniRun {
 
   /** Runs calls at the same time and returns whether to ask the model again. */
   async #runCalls(calls: readonly ToolCall[]): Promise<boolean> {
-    const interrupts: Interrupt[] = []
-    const parked: Record<string, Json> = {}
+    const waiting: Waiting = { interrupts: [], parked: {} }
     const kept = this.#kept
-    const one = async ({ id: callId, name, arguments: text }: ToolCall, index: number): Promise<boolean> => {
-      const meta = this.#config.tools.find(({ tool }) => tool.name === name)
-      const before = kept?.parked[callId]
-      if (kept && before === undefined) return false
-      const ctx = this.#ctx.derive({
-        step: `tool:${this.#turn}:${index}`,
-        call: {
-          callId,
-          ...(kept && { answers: kept.answers }),
-          ...(before !== undefined && { saved: before }),
-          onAction() {},
-          onInterrupt(asked, saved = true) {
-            interrupts.push(...asked)
-            parked[callId] = saved
-          },
-        },
-      })
-      const input = {
-        name,
-        arguments: text,
-        callId,
-        step: ctx.step,
-        idempotencyKey: callId,
-        ...(meta && { tool: meta.tool }),
-      }
-      if (before === undefined) await this.#emit({ type: 'tool-start', callId, name, arguments: text })
-      try {
-        const result = await this.#invoke(ctx, input)
-        if (meta?.tool.longRunning && !result.error) return false
-        const { direct = !result.error && meta?.returnDirectly === true, ...rest } = result
-        const status = result.error ? 'failed' : 'complete'
-        await this.#emit({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status, ...rest })
-        return direct
-      } catch (error) {
-        if (parked[callId] === undefined) throw error
-        return false
-      }
-    }
-    const settled = await Promise.allSettled(calls.map(one))
+    const settled = await Promise.allSettled(calls.map((call, index) => this.#runCall(call, index, waiting)))
     for (const call of settled) if (call.status === 'rejected') throw call.reason
     this.#kept = undefined
+    const { interrupts, parked } = waiting
     if (interrupts.length > 0) {
       const state = { parked, answers: kept?.answers ?? {}, turn: this.#turn }
       await this.#emit({ type: 'action', action: { type: 'interrupt', interrupts, state } })
       return false
     }
-    const handedIn = this.#messages.some(
+    const completed = this.#messages.some(
       (message) => message.role === 'tool' && message.name === 'complete_task' && !message.error,
     )
     return (
-      openCalls(this.#messages).length === 0 && !handedIn && settled.every((call) => 'value' in call && !call.value)
+      openCalls(this.#messages).length === 0 && !completed && settled.every((call) => 'value' in call && !call.value)
     )
+  }
+
+  /** Runs one call and returns whether its result is the answer of the agent. */
+  async #runCall(call: ToolCall, index: number, waiting: Waiting): Promise<boolean> {
+    const { id: callId, name, arguments: text } = call
+    const before = this.#kept?.parked[callId]
+    if (this.#kept && before === undefined) return false
+    const meta = this.#config.tools.find(({ tool }) => tool.name === name)
+    const ctx = this.#callContext(callId, index, waiting)
+    if (before === undefined) await this.#emit({ type: 'tool-start', callId, name, arguments: text })
+    try {
+      const input = { name, arguments: text, callId, step: ctx.step, idempotencyKey: callId }
+      const result = await this.#invoke(ctx, { ...input, ...(meta && { tool: meta.tool }) })
+      if (meta?.tool.longRunning && !result.error) return false
+      const { direct = !result.error && meta?.returnDirectly === true, ...rest } = result
+      const status = result.error ? 'failed' : 'complete'
+      await this.#emit({ type: 'tool-end', callId, messageId: ctx.ids.next(), name, status, ...rest })
+      return direct
+    } catch (error) {
+      if (waiting.parked[callId] === undefined) throw error
+      return false
+    }
+  }
+
+  #callContext(callId: string, index: number, { interrupts, parked }: Waiting): RunContext {
+    const kept = this.#kept
+    const saved = kept?.parked[callId]
+    return this.#ctx.derive({
+      step: `tool:${this.#turn}:${index}`,
+      call: {
+        callId,
+        ...(kept && { answers: kept.answers }),
+        ...(saved !== undefined && { saved }),
+        onAction() {},
+        onInterrupt(asked, state = true) {
+          interrupts.push(...asked)
+          parked[callId] = state
+        },
+      },
+    })
   }
 }
 

@@ -14,7 +14,7 @@ export class Fault extends Error {
 /**
  * The assertion of every suite.
  * Contract: `wrong` is a sentence about the plugin; `todo` replaces what the clause says is to be done.
- * @example demand(handler.name !== '', 'The handler has no name')
+ * @example demand(tool.name !== '', 'The tool has no name')
  */
 export function demand(holds: boolean, wrong: string, todo?: string): asserts holds {
   if (holds) return

@@ -1,4 +1,4 @@
-import { type AgentEvent, type Run, type RunEnd, textOf } from '@troupe/kernel'
+import { type AgentEvent, type EventOf, type Run, textOf } from '@troupe/kernel'
 
 /** What was heard of a run. */
 export interface Recording {
@@ -6,13 +6,13 @@ export interface Recording {
   /** One readable line per event; compare these for a readable diff. */
   readonly lines: readonly string[]
   /** The last event, if the run came to its end. */
-  readonly end: RunEnd | undefined
+  readonly end: EventOf<'run-end'> | undefined
 }
 
 /**
  * Reads a run to its end, also one that fails; `end` says how it ended.
  * Contract: throws what a stream throws, and of a run only that it never began.
- * @example expect((await record(startRun(agent, input))).lines).toEqual(['greeter run-start', …])
+ * @example expect((await record(startRun(agent, 'Hi'))).lines).toContain('greeter run-start')
  */
 export async function record(source: Run | AsyncIterable<AgentEvent>): Promise<Recording> {
   const events: AgentEvent[] = []

@@ -105,8 +105,8 @@ export interface AgUiAgentParts {
 /**
  * Runs agents as AG-UI agents, without HTTP: for tests and for embedding.
  * @example
- * const agent = new AgUiAgent({ runner, store, userId: 'ann' })
- * for await (const event of agent.run(input)) console.log(event.type)
+ * const agUiAgent = new AgUiAgent({ runner: runner({ agent, store }), store, userId: 'ann' })
+ * for await (const event of agUiAgent.run(input)) console.log(event.type)
  */
 export class AgUiAgent {
   readonly sessions: SessionManager

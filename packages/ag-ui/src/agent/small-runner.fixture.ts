@@ -29,13 +29,8 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
     const ref = session as ThreadRef
     let token = 0
     let thread: Thread | undefined
-    return startRun(agent, intent, {
-      ...request,
-      runId,
-      session: ref,
-      clock,
-      canInterrupt: true,
-      report: () => {},
+    const settings = { ...request, runId, session: ref, clock, canInterrupt: true, report: () => {} }
+    return startRun(agent, intent, settings, {
       async open() {
         token = (await store.leases.acquire(ref, { runId, ttlMs: 30_000 })).token
         const close = () => store.leases.release(ref, token)

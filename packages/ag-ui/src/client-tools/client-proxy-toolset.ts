@@ -8,7 +8,7 @@ const TRANSFER_TOOL = 'transfer_to_agent'
 /**
  * The client's tools for one run.
  * Contract: the kernel leaves out a client tool whose name an agent's tool has; the name of the transfer tool is always reserved.
- * @example runner.run({ messages, additions: { tools: clientProxyToolset(input.tools) } }, { session })
+ * @example runner({ agent, store }).run({ messages, additions: { tools: clientProxyToolset(input.tools) } }, { session })
  */
 export function clientProxyToolset(tools: readonly AgUiTool[]): readonly ToolMeta[] {
   return tools

@@ -63,7 +63,7 @@ export interface AgUiHandler extends AsyncDisposable {
 
 /**
  * Serves an agent over HTTP: for node:http with `agUiServer` of `@troupe/ag-ui/node`, and for anything that speaks fetch.
- * @example const handler = agUiHandler({ runner, store, authenticate: (request) => sessionOf(request) })
+ * @example const handler = agUiHandler({ runner: runner({ agent, store }), store, authenticate: (request) => userOf(request) })
  */
 export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)

@@ -41,7 +41,7 @@ const DEFAULTS: Required<InputLimits> = {
 /**
  * Parses the run input of any client, older ones included.
  * Contract: throws only `VALIDATION_FAILED`, which names the field in `details.issues`; does not change the value.
- * @example const input = parseRunAgentInput(await request.json())
+ * @example const input = parseRunAgentInput(JSON.parse(body))
  */
 export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): RunAgentInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import type { ToolEnd } from '@troupe/kernel'
+import type { EventOf } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { resultOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
@@ -54,7 +54,7 @@ export class CallTranslator {
   }
 
   /** Shows the result of a call. Contract: one result per call, and the client knows the call before its result. */
-  answer(id: string, messageId: string, event: ToolEnd, view: RunView, out: AgUiEvent[]): void {
+  answer(id: string, messageId: string, event: EventOf<'tool-end'>, view: RunView, out: AgUiEvent[]): void {
     const past = this.#calls.has(id) ? undefined : this.#conversation.past(id)
     if (past === 'answered') return
     if (past === 'open') this.#conversation.answer(id)

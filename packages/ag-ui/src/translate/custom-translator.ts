@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import type { CustomEvent, ErrorInfo, Json, JsonObject } from '@troupe/kernel'
+import type { ErrorInfo, EventOf, Json, JsonObject } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { diff, isJsonObject } from './json-patch.ts'
 import type { PublicError } from './run-error.ts'
@@ -24,7 +24,7 @@ export class CustomTranslator {
     this.#public = toPublic
   }
 
-  translate({ name, data }: CustomEvent, owner: string | undefined): AgUiEvent | undefined {
+  translate({ name, data }: EventOf<'custom'>, owner: string | undefined): AgUiEvent | undefined {
     const value = copyOf(data) ?? null
     if (typeof name !== 'string') return undefined
     if (name === ACTIVITY && isActivity(value)) return this.#activity(value, owner)

@@ -2,11 +2,10 @@ import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
 import {
   type AgentEvent,
   type ErrorInfo,
+  type EventOf,
   type EventStamp,
   type JsonObject,
   KernelError,
-  type RunEnd,
-  type RunStart,
 } from '@troupe/kernel'
 import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
@@ -64,6 +63,7 @@ const NOTHING: readonly AgUiEvent[] = []
  * Makes a translator for one run.
  * @example
  * const translator = eventTranslator({ threadId: 't1', runId: 'r1', input, state: thread.state })
+ * const writer = runWriter()
  * for await (const event of run.eventsWithoutThrowing()) send(writer.writeAll(translator.translate(event)))
  */
 export function eventTranslator(options: TranslatorOptions): Translator {
@@ -148,7 +148,7 @@ class EventTranslator implements Translator {
     }
   }
 
-  #begin(event: RunStart): readonly AgUiEvent[] {
+  #begin(event: EventOf<'run-start'>): readonly AgUiEvent[] {
     const { runId, parentCallId, agentName: name } = event
     if (!this.#root) return this.#beginRoot(runId)
     if (parentCallId === undefined || this.#views.has(runId)) return NOTHING
@@ -198,7 +198,7 @@ class EventTranslator implements Translator {
     return this.#view
   }
 
-  #end(event: RunEnd, view: RunView): readonly AgUiEvent[] {
+  #end(event: EventOf<'run-end'>, view: RunView): readonly AgUiEvent[] {
     if (event.runId !== view.runId || view.ended) return NOTHING
     const out: AgUiEvent[] = []
     if (view !== this.#root) {

@@ -1,14 +1,5 @@
 import { EventType, type RunFinishedOutcome } from '@ag-ui/core'
-import type {
-  AgentEvent,
-  MessageEnd,
-  RunEnd,
-  ToolCall,
-  ToolCallEnd,
-  ToolCallStart,
-  ToolEnd,
-  ToolStart,
-} from '@troupe/kernel'
+import type { AgentEvent, EventOf, ToolCall } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { type CallOptions, CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
@@ -89,7 +80,7 @@ export class MessageTranslator {
   }
 
   /** Ends the messages and calls that a nested run left open. */
-  leave({ outcome, openCallIds }: RunEnd, view: RunView, out: AgUiEvent[]): void {
+  leave({ outcome, openCallIds }: EventOf<'run-end'>, view: RunView, out: AgUiEvent[]): void {
     for (const shown of view.messages.values()) if (!shown.ended) shown.end(out)
     const waits = outcome === 'interrupted' || openCallIds !== undefined
     this.#calls.settle(() => waits, view, out)
@@ -122,7 +113,7 @@ export class MessageTranslator {
     return out.length === 0 ? added : [...out, ...added]
   }
 
-  #endMessage(event: MessageEnd, view: RunView, out: AgUiEvent[]): void {
+  #endMessage(event: EventOf<'message-end'>, view: RunView, out: AgUiEvent[]): void {
     const { message, dropped, agentName } = event
     const known = view.messages.get(message.id)
     if (dropped) {
@@ -168,26 +159,34 @@ export class MessageTranslator {
     this.#conversation.drop(shown)
   }
 
-  #startCall({ messageId, callId, name, agentName }: ToolCallStart, view: RunView, out: AgUiEvent[]): void {
+  #startCall(
+    { messageId, callId, name, agentName }: EventOf<'tool-call-start'>,
+    view: RunView,
+    out: AgUiEvent[],
+  ): void {
     const id = view.prefix + callId
     if (this.#calls.isKnown(id)) return
     const shown = view.messages.get(messageId) ?? this.#open(messageId, agentName, view, out)
     this.#calls.start(id, name, shown, out)
   }
 
-  #endCall({ call: { id, arguments: args } }: ToolCallEnd, view: RunView, out: AgUiEvent[]): void {
+  #endCall({ call: { id, arguments: args } }: EventOf<'tool-call-end'>, view: RunView, out: AgUiEvent[]): void {
     const call = this.#calls.get(view.prefix + id)
     if (!call) return
     if (!call.complete(args, out)) this.#stale = true
     if (!call.held) call.end(out)
   }
 
-  #startTool({ callId, name, arguments: args, agentName }: ToolStart, view: RunView, out: AgUiEvent[]): void {
+  #startTool(
+    { callId, name, arguments: args, agentName }: EventOf<'tool-start'>,
+    view: RunView,
+    out: AgUiEvent[],
+  ): void {
     const id = view.prefix + callId
     if (!this.#calls.isKnown(id)) this.#calls.announce(id, name, args, agentName, view, out)
   }
 
-  #endTool(event: ToolEnd, view: RunView, out: AgUiEvent[]): void {
+  #endTool(event: EventOf<'tool-end'>, view: RunView, out: AgUiEvent[]): void {
     const id = view.prefix + event.callId
     const call = this.#calls.get(id)
     if (event.status !== 'dropped') this.#calls.answer(id, this.#free(event.messageId, view), event, view, out)

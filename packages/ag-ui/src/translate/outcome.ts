@@ -1,10 +1,10 @@
 import type { Interrupt as AgUiInterrupt, RunFinishedOutcome, TokenUsage } from '@ag-ui/core'
-import type { Interrupt, RunEnd, Usage } from '@troupe/kernel'
+import type { EventOf, Interrupt, Usage } from '@troupe/kernel'
 import { copyOf } from './shared-state.ts'
 
 /** The outcome of a run that did not fail. Contract: no call is pending that the client has seen answered. */
 export function outcomeOf(
-  { outcome, interrupts, openCallIds = [] }: RunEnd,
+  { outcome, interrupts, openCallIds = [] }: EventOf<'run-end'>,
   isOpen: (callId: string) => boolean,
 ): RunFinishedOutcome {
   if (outcome === 'cancelled') return { type: 'cancelled' }

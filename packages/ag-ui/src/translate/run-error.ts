@@ -31,7 +31,7 @@ const FAILED: PublicError = { code: 'AGENT_ERROR', message: 'The agent failed.' 
 
 /**
  * The public part of an error. Contract: a known code or `AGENT_ERROR`, and never the text of the error itself.
- * @example publicError({ code: 'STORE_FAILED', message: 'connect to db-7 refused' }) // { code: 'AGENT_ERROR', … }
+ * @example publicError({ code: 'STORE_FAILED' }).code // 'AGENT_ERROR'
  */
 export function publicError({ code }: Pick<ErrorInfo, 'code'>): PublicError {
   return code === 'TIMEOUT' ? TIMEOUT : (PUBLIC.get(code) ?? FAILED)
@@ -54,7 +54,7 @@ export interface RunErrorOptions {
 
 /**
  * The terminal of a run that failed.
- * @example runError(publicError(error), { requestId })
+ * @example runError(publicError(KernelError.from(error)), { requestId })
  */
 export function runError({ code, message }: PublicError, options: RunErrorOptions = {}): RunErrorEvent {
   checkOptionNames('runError', options, { requestId: true, retryable: true, holder: true, usage: true })

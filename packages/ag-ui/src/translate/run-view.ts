@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import type { AgentEnd, AgentStart, RunEnd } from '@troupe/kernel'
+import type { EventOf } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { askedOf } from './outcome.ts'
 import type { PublicError } from './run-error.ts'
@@ -32,7 +32,7 @@ export class RunView {
   }
 
   /** Contract: two agents of one name may run at once, so their steps get distinct names. */
-  beginStep(event: AgentStart, out: AgUiEvent[]): void {
+  beginStep(event: EventOf<'agent-start'>, out: AgUiEvent[]): void {
     const taken = new Set(this.#steps.map(({ name }) => name))
     let name = event.agentName
     for (let n = 2; taken.has(name); n++) name = `${event.agentName}#${n}`
@@ -40,7 +40,7 @@ export class RunView {
     out.push(tagged({ type: EventType.STEP_STARTED, stepName: name }, this.owner))
   }
 
-  endStep(event: AgentEnd, out: AgUiEvent[]): void {
+  endStep(event: EventOf<'agent-end'>, out: AgUiEvent[]): void {
     const key = keyOf(event)
     const index = this.#steps.findLastIndex((step) => step.key === key)
     const [step] = index < 0 ? [] : this.#steps.splice(index, 1)
@@ -48,7 +48,7 @@ export class RunView {
   }
 
   /** Ends a sub-agent. */
-  end(event: RunEnd, toPublic: (error: { code: string; message: string }) => PublicError): AgUiEvent {
+  end(event: EventOf<'run-end'>, toPublic: (error: { code: string; message: string }) => PublicError): AgUiEvent {
     this.ended = true
     const { outcome, interrupts, openCallIds, output } = event
     const subagentRunId = this.runId
@@ -71,6 +71,6 @@ export class RunView {
   }
 }
 
-function keyOf({ agentName, runPath }: AgentStart | AgentEnd): string {
+function keyOf({ agentName, runPath }: EventOf<'agent-start'> | EventOf<'agent-end'>): string {
   return [...runPath, agentName].join('\0')
 }

@@ -4,7 +4,7 @@ import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 /**
  * The version gate: reduces an event to what a client of this protocol version understands.
  * Contract: clients from 1.0 on get the event itself; clients that name no version get what 0.0.59 understands, and nothing is made up.
- * @example gate(event, input.protocolVersion)
+ * @example for await (const event of agUiAgent.run(input)) send([gate(event, input.protocolVersion)])
  */
 export function gate(event: AgUiEvent, protocolVersion: string | undefined): AgUiEvent {
   if (isCurrent(protocolVersion)) return event

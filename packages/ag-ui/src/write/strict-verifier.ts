@@ -24,7 +24,7 @@ export interface StrictVerifierOptions {
  * known call, calls without one named as pending, patches that apply, and snapshots that equal the sum of the events before.
  * @example
  * const verifier = strictVerifier()
- * for (const event of events) verifier.see(event)
+ * for await (const event of agUiAgent.run(input)) verifier.see(event)
  * verifier.end()
  */
 export function strictVerifier(options: StrictVerifierOptions = {}): StrictVerifier {

@@ -36,7 +36,7 @@ const ALIASES = { retries: 'attempts', maxRetries: 'attempts', maxMs: 'longestMs
 
 /**
  * Retries errors that are `retryable`, with exponential pauses and jitter; waits for `details.retryAfterMs` if that is longer.
- * @example chatModelAgent({ retry: backoff({ attempts: 5 }), … })
+ * @example chatModelAgent({ name: 'weather', model, retry: backoff({ attempts: 5 }) })
  */
 export function backoff(options: BackoffOptions = {}): RetryPolicy {
   checkOptionNames('backoff', options, { attempts: true, firstMs: true, longestMs: true, random: true }, ALIASES)

@@ -2,7 +2,7 @@ import { defineTool, type Tool } from '@troupe/kernel'
 
 /**
  * The tool with which a model ends the run; its argument is the result.
- * @example chatModelAgent({ exit: exitTool(), … })
+ * @example chatModelAgent({ name: 'weather', model, exit: exitTool() })
  */
 export function exitTool(): Tool {
   return defineTool({

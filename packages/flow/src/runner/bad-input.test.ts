@@ -9,8 +9,8 @@ describe('an input that cannot be stored is refused before an agent has done any
     ['a state key that is an object internal', { state: { set: JSON.parse('{ "__proto__": { "polluted": true } }') } }],
     ['such a key with a plain value', { state: { set: JSON.parse('{ "__proto__": 1 }') } }],
     ['the state key constructor', { state: { set: { constructor: 1 } } }],
-    ['a state that is no JSON', { state: { set: { when: new Date(0) } } }],
-    ['a processed id that is none', { processed: [''] }],
+    ['a state that is not JSON', { state: { set: { when: new Date(0) } } }],
+    ['a processed id that is invalid', { processed: [''] }],
   ]
   test.each(bad)('%s', async (_, input) => {
     const ran: string[] = []

@@ -173,7 +173,8 @@ describe('queue', () => {
     const before = settled(env.holder.query('before', session))
     const waiting = settled(env.holder.query('next', { ...session, signal: AbortSignal.abort() }))
     await env.pass(2_000)
-    expect(env.clock.pending).toBe(3) // the holder's watch, the watch and the pause of the run before: nothing of the one that gave up
+    // The watch and the time limit of the holder, the watch, the time limit and the pause of the run before: nothing of the one that gave up.
+    expect(env.clock.pending).toBe(5)
     expect(await waiting).toBe('ABORTED')
     env.gate.open()
     await before

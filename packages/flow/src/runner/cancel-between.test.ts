@@ -1,4 +1,4 @@
-import type { AgentEvent, RunEnd } from '@troupe/kernel'
+import type { AgentEvent, EventOf } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { loop, type RunnerOptions, sequential, setSubAgents } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
@@ -7,7 +7,12 @@ import { ANN, idle, session, setup, unsound } from './runner.fixture.ts'
 type Stop = 'abort' | 'cancel' | 'after-tools' | 'timeout' | 'leave'
 
 /** Stops a run at an event of an agent, before anything else has started. */
-async function stopped(text: string, agent: RunnerOptions['agent'], where: string, how: Stop): Promise<RunEnd> {
+async function stopped(
+  text: string,
+  agent: RunnerOptions['agent'],
+  where: string,
+  how: Stop,
+): Promise<EventOf<'run-end'>> {
   const env = setup({ agent, limits: { runMs: 60_000 } })
   const desk = env.runner()
   const stop = new AbortController()
@@ -23,7 +28,7 @@ async function stopped(text: string, agent: RunnerOptions['agent'], where: strin
   expect(ends).toHaveLength(1)
   expect(unsound(await env.messages())).toEqual([])
   expect(env.clock.pending).toBe(0)
-  return ends[0] as RunEnd
+  return ends[0] as EventOf<'run-end'>
 }
 
 const hard: [Stop][] = [['abort'], ['cancel'], ['leave']]

@@ -1,7 +1,5 @@
 import { KernelError, type RunInput } from '@troupe/kernel'
-import { got, notJson } from '@troupe/kernel/kit'
-
-const INTERNALS = ['__proto__', 'constructor', 'prototype']
+import { got, isForbiddenKey, notJson } from '@troupe/kernel/kit'
 
 /** Checks the input of a run. Contract: throws `VALIDATION_FAILED` for input that a store would refuse, before any agent runs. */
 export function checkInput(input: RunInput): void {
@@ -17,7 +15,7 @@ export function checkStandaloneInput({ messages, state }: RunInput): void {
   const { set = {}, removed = [] } = state ?? {}
   if (!Array.isArray(removed) || !removed.every(isId)) throw wrong('state.removed must be a list of keys', removed)
   for (const key of Object.keys(set)) {
-    if (key === '' || INTERNALS.includes(key))
+    if (key === '' || isForbiddenKey(key))
       throw wrong('a state key must be a non-empty string and not a built-in such as __proto__', key)
   }
   refuseNonJson('state.set', set)

@@ -1,7 +1,6 @@
 import { type Answers, type Checkpoint, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
 import { got, notJson, validate } from '@troupe/kernel/kit'
-import { isComposed, PARTS } from '../tree/composed.ts'
-import type { FlowAgent } from '../tree/flow-agent.ts'
+import { type FlowNode, isComposed, PARTS } from '../tree/flow-node.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
 import { readSavedPosition } from '../tree/saved-position.ts'
 import { validateJsonSchema } from './validator.ts'
@@ -56,7 +55,7 @@ export function openQuestions({ checkpoint }: Pick<Thread, 'checkpoint'>): reado
 }
 
 /** Reads the checkpoint of a thread. Contract: throws `CHECKPOINT_INVALID` if it is broken, belongs to another agent, or no longer fits the tree. */
-export function readCheckpoint(agent: FlowAgent, { checkpoint }: Pick<Thread, 'checkpoint'>): Checkpoint | undefined {
+export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'checkpoint'>): Checkpoint | undefined {
   if (checkpoint === undefined) return undefined
   const found: Partial<Checkpoint> | null = checkpoint
   const wrong = (what: string) =>
@@ -89,26 +88,23 @@ export async function checkAnswers(answers: Answers, open: readonly Interrupt[],
       const message = `resume: ${known}, ${got(id)}`
       throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
     }
-    const { expiresAt, responseSchema } = interrupt
-    if (expiresAt !== undefined && expiresAt <= now) {
-      throw new KernelError('INTERRUPT_EXPIRED', `resume: question ${id} has expired`, {
-        details: { id, expiresAt },
-      })
-    }
-    const broken = notJson(answer)
-    if (broken !== undefined) {
-      throw new KernelError(
-        'VALIDATION_FAILED',
-        `resume: the answer to ${id} is not plain JSON at ${broken || 'its root'}`,
-      )
-    }
-    if (responseSchema) await checkAnswer(id, answer, responseSchema)
+    await checkAnswer(interrupt, answer, now)
   }
 }
 
-async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interrupt['responseSchema']>): Promise<void> {
+async function checkAnswer({ id, expiresAt, responseSchema }: Interrupt, answer: Json, now: number): Promise<void> {
+  if (expiresAt !== undefined && expiresAt <= now) {
+    throw new KernelError('INTERRUPT_EXPIRED', `resume: question ${id} has expired`, { details: { id, expiresAt } })
+  }
+  const broken = notJson(answer)
+  if (broken !== undefined) {
+    throw new KernelError(
+      'VALIDATION_FAILED',
+      `resume: the answer to ${id} is not plain JSON at ${broken || 'its root'}`,
+    )
+  }
   try {
-    await validate(schema, answer, validateJsonSchema)
+    if (responseSchema) await validate(responseSchema, answer, validateJsonSchema)
   } catch (cause) {
     const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
     throw new KernelError(code, `resume: the answer to ${id} does not match its schema, ${message}`, {
@@ -119,7 +115,7 @@ async function checkAnswer(id: string, answer: Json, schema: NonNullable<Interru
 }
 
 /** Checks that the tree still has the agents of a position. Contract: throws `CHECKPOINT_INVALID` if it does not. */
-function checkSavedPosition(agent: FlowAgent, state: Json): void {
+function checkSavedPosition(agent: FlowNode, state: Json): void {
   const saved = readSavedPosition(state)
   const node = agent.at(saved)
   if (!saved.asked || !isComposed(node.agent)) return

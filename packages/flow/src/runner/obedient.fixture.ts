@@ -14,7 +14,7 @@ import {
 import { openCalls } from '@troupe/kernel/history'
 
 /** A tool of an obedient agent: a function, or `open` if its result comes from outside. */
-export type Work = 'open' | ((ctx: RunContext, callId: string) => string | Promise<string>)
+type Work = 'open' | ((ctx: RunContext, callId: string) => string | Promise<string>)
 export type Tools = { readonly [name: string]: Work }
 
 /** The tools that every test can use. */
@@ -61,6 +61,16 @@ async function* obey(
   if (verb === 'set') ctx.state.set(words[0] ?? '', words[1] ?? '')
   if (verb === 'unset') ctx.state.delete(words[0] ?? '')
   if (verb !== 'call') return yield* say(ctx, `heard ${said.join(' | ')}`)
+  const message = yield* makeCalls(name, words, ctx)
+  yield* carryOut(name, tools, [...messages, message], ctx)
+}
+
+/** Says that it calls tools; each word is `tool:callId`. */
+async function* makeCalls(
+  name: string,
+  words: readonly string[],
+  ctx: RunContext,
+): AsyncGenerator<EventDraft, Message> {
   const id = ctx.ids.next()
   const toolCalls = words.map((word): ToolCall => {
     const [tool = '', callId = ''] = word.split(':')
@@ -77,7 +87,7 @@ async function* obey(
   for (const { id: callId, name, arguments: args } of toolCalls) {
     yield { type: 'tool-start', callId, name, arguments: args }
   }
-  yield* carryOut(name, tools, [...messages, message], ctx)
+  return message
 }
 
 /** Runs the calls without a result, in parallel. */

@@ -7,7 +7,7 @@ import {
   type RunInput,
   type Thread,
 } from '@troupe/kernel'
-import type { FlowAgent } from '../tree/flow-agent.ts'
+import type { FlowNode } from '../tree/flow-node.ts'
 import type { Resumption } from '../tree/flow-outcome.ts'
 import { checkAnswers, openQuestions, readCheckpoint, resumptionOf, unfinishedRun } from './checkpoint.ts'
 import type { ThreadOpenCall } from './thread-messages.ts'
@@ -28,7 +28,7 @@ export type PendingPolicy = 'reject' | 'drop'
 
 /** Starts a run with answers. Contract: throws before anything changes. */
 export async function openWithAnswers(
-  agent: FlowAgent,
+  agent: FlowNode,
   thread: Thread | undefined,
   answers: Answers,
   clock: Clock,
@@ -45,7 +45,7 @@ export async function openWithAnswers(
 
 /** Starts a run with messages. Contract: throws before anything changes; results of open calls go to the agent that made the calls. */
 export function openWithInput(
-  agent: FlowAgent,
+  agent: FlowNode,
   thread: Pick<Thread, 'openCalls' | 'checkpoint'>,
   { messages }: RunInput,
   policy: PendingPolicy,

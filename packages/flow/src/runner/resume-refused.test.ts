@@ -33,7 +33,7 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ['the name of an object internal', { constructor: true }, 'INTERRUPT_UNKNOWN'],
     ['an answer of the wrong type', { 'a#1': 'yes' }, 'VALIDATION_FAILED'],
     ['an answer without what is required', { 'a#1': {} }, 'VALIDATION_FAILED'],
-    ['an answer that is no JSON', { 'a#1': { approved: true, when: new Date(0) as never } }, 'VALIDATION_FAILED'],
+    ['an answer that is not JSON', { 'a#1': { approved: true, when: new Date(0) as never } }, 'VALIDATION_FAILED'],
     ['an answer of undefined', { 'a#1': undefined as never }, 'VALIDATION_FAILED'],
   ]
   test.each(answers)('%s', async (_, answer, code) => {
@@ -75,7 +75,7 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ['with questions that are none', (checkpoint) => ({ ...checkpoint, interrupts: [null] })],
     ['with text for questions', (checkpoint) => ({ ...checkpoint, interrupts: 'a#1' })],
     ['without a place', (checkpoint) => ({ ...checkpoint, state: null })],
-    ['with a place that is none', (checkpoint) => ({ ...checkpoint, state: { format: 1 } })],
+    ['with an invalid position', (checkpoint) => ({ ...checkpoint, state: { format: 1 } })],
     ['that is text', () => 'broken'],
   ]
   test.each(broken)('a checkpoint %s', async (_, change) => {

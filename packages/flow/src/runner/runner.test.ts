@@ -121,13 +121,13 @@ describe('a thread', () => {
   test('stores the messages of the events, by the same ids and under the same name', async () => {
     const { runner, messages } = setup()
     const { events } = await record(runner().query('call add:a', { ...session, runId: 'R' }))
-    const told = events.flatMap((event) => {
+    const shown = events.flatMap((event) => {
       if (event.type === 'message-end') return [{ id: event.message.id, agentName: event.agentName }]
       return event.type === 'tool-end' ? [{ id: event.messageId, agentName: event.agentName }] : []
     })
     const [asked, ...said] = await messages()
     expect(asked).toMatchObject({ role: 'user', content: 'call add:a' })
-    expect(said).toMatchObject(told)
+    expect(said).toMatchObject(shown)
     expect(said).toHaveLength(3)
   })
 
@@ -263,7 +263,7 @@ describe('a runner made wrongly is CONFIG_INVALID', () => {
     ['an agent without a name', { agent: { ...obedient('A'), name: '' } }],
     ['an unknown busy policy', { busy: 'wait' }],
     ['an unknown pending policy', { pending: 'ignore' }],
-    ['a limit that is no number', { limits: { runMs: '1' } }],
+    ['a limit that is not a number', { limits: { runMs: '1' } }],
     ['a limit of NaN', { limits: { idleMs: Number.NaN } }],
     ['a negative limit', { limits: { transfers: -1 } }],
     ['a lease of no time', { limits: { leaseMs: 0 } }],

@@ -16,13 +16,13 @@ import type {
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { checkCallback, readInput, startRun } from '@troupe/kernel/run'
-import type { FlowAgent } from '../tree/flow-agent.ts'
-import { flowOf } from '../tree/set-sub-agents.ts'
+import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/kernel/run'
+import { flowOf } from '../tree/flow-agent.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import type { PendingPolicy } from './opening.ts'
-import { standaloneRun } from './standalone-run.ts'
+import type { FlowRequest, RunnerParts } from './runner-parts.ts'
+import { standaloneRun, standaloneState } from './standalone-run.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
 import type { RunIntent } from './thread-update.ts'
@@ -43,28 +43,11 @@ export interface RunnerOptions<Output = unknown> {
   readonly report?: (error: KernelError) => void
 }
 
-/** Settings of a single run; `busy` overrides that of the runner. */
-export interface FlowRequest extends RunRequest {
-  readonly busy?: BusyPolicy
-}
-
 /** A runner that also accepts plain text. */
 export interface FlowRunner<Output = unknown> extends Runner<Output> {
   run(input: StartInput<RunInput>, request?: FlowRequest): Run<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
   query(text: string, request?: FlowRequest): Run<Output>
-}
-
-/** Everything that the runs of a runner share. */
-export interface RunnerParts {
-  readonly flow: FlowAgent
-  readonly store: Pick<Store, 'threads' | 'leases'>
-  readonly callbacks: readonly Callback[]
-  readonly limits: Required<RunnerLimits>
-  readonly pending: PendingPolicy
-  readonly clock: Clock
-  readonly report: ((error: KernelError) => void) | undefined
-  readonly lease: LeaseOptions
 }
 
 /**
@@ -96,11 +79,21 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
   const start = (intent: RunIntent, request: FlowRequest, runId: string): Run<Output> => {
     checkPolicies(request)
-    const input = { messages: [], ...intent.input }
-    const settings = request.session
-      ? new ThreadRun(parts, intent, runId, request, request.session)
-      : standaloneRun(parts, input, runId, request)
-    return startRun(flow, input, settings)
+    const { session, signal, prepare, timeoutMs = limits.runMs } = request
+    const input: RunInput = { messages: [], ...intent.input }
+    const host = session ? new ThreadRun(parts, intent, runId, request, session) : standaloneRun(parts, input)
+    const settings: RunSettings = {
+      runId,
+      callbacks,
+      clock,
+      timeoutMs,
+      canInterrupt: session !== undefined,
+      ...(session ? { session } : input.state && { state: standaloneState(input.state) }),
+      ...(signal && { signal }),
+      ...(prepare && { prepare }),
+      ...(report && { report }),
+    }
+    return startRun(flow, input, settings, host)
   }
   const run: FlowRunner<Output>['run'] = (input, request = {}) => {
     checkOptionNames('run', request, REQUEST, REQUEST_ALIASES)
@@ -166,11 +159,18 @@ const REQUEST: OptionNames<FlowRequest> = {
   session: true,
   runId: true,
   signal: true,
+  timeoutMs: true,
   pending: true,
   prepare: true,
   busy: true,
 }
-const REQUEST_ALIASES = { abortSignal: 'signal', thread: 'session', threadId: 'session', id: 'runId' } as const
+const REQUEST_ALIASES = {
+  abortSignal: 'signal',
+  timeout: 'timeoutMs',
+  thread: 'session',
+  threadId: 'session',
+  id: 'runId',
+} as const
 const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
   additions: true,
   options: true,

@@ -1,42 +1,31 @@
-import type { RunContext, RunInput, RunRequest } from '@troupe/kernel'
-import type { RunSettings } from '@troupe/kernel/run'
-import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
+import { type JsonObject, type RunInput, stream } from '@troupe/kernel'
+import type { RunHost } from '@troupe/kernel/run'
+import { FLOW_CONTEXT } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
+import { runFlow } from '../tree/run-flow.ts'
 import { checkStandaloneInput } from './check-input.ts'
-import type { RunnerParts } from './runner.ts'
+import type { RunnerParts } from './runner-parts.ts'
 
-/** Makes the settings of a run without a thread, which is not stored and cannot ask questions. */
-export function standaloneRun(
-  { flow, limits, callbacks, clock, report }: RunnerParts,
-  input: RunInput,
-  runId: string,
-  { signal, prepare }: RunRequest,
-): RunSettings {
+/** Hosts a run without a thread, which is not stored and whose questions cannot be answered. */
+export function standaloneRun({ flow, limits: { transfers } }: RunnerParts, input: RunInput): RunHost {
   checkStandaloneInput(input)
-  const { messages, state: stateChange } = input
-  const flowContext: FlowContext = {
-    runId,
-    log: new ThreadLog(messages),
-    limit: limits.transfers,
-    budget: { left: limits.transfers },
-    owner: flow,
-    ephemeral: true,
+  return {
+    around: (ctx, next) =>
+      next(
+        input,
+        stream(async (sink) => {
+          const { runId, agentName, runPath } = ctx
+          const log = new ThreadLog(input.messages)
+          const own = ctx.with(FLOW_CONTEXT, { runId, log, limit: transfers, budget: { left: transfers } })
+          const { suspended: { interrupts } = { interrupts: [] } } = await runFlow(flow, input, own, sink)
+          if (interrupts.length === 0) return
+          await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+        }),
+      ),
   }
-  const { set = {}, removed = [] } = stateChange ?? {}
-  const state =
-    removed.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([key]) => !removed.includes(key)))
-  const settings: { -readonly [K in keyof RunSettings]: RunSettings[K] } = {
-    runId,
-    callbacks,
-    clock,
-    timeoutMs: limits.runMs,
-    state,
-    prepare: (ctx: RunContext) => {
-      const ready = ctx.with(FLOW_CONTEXT, flowContext)
-      return prepare ? prepare(ready) : ready
-    },
-  }
-  if (signal) settings.signal = signal
-  if (report) settings.report = report
-  return settings
+}
+
+/** The state that a run without a thread begins with. */
+export function standaloneState({ set = {}, removed = [] }: NonNullable<RunInput['state']>): JsonObject {
+  return removed.length === 0 ? set : Object.fromEntries(Object.entries(set).filter(([key]) => !removed.includes(key)))
 }

@@ -1,4 +1,5 @@
 import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import { abortScope, sleep, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
 
@@ -88,18 +89,19 @@ async function waitFor(
   signal: AbortSignal,
 ): Promise<ThreadLease> {
   const stopped = new Set<unknown>()
+  const stopOnce = async (holder: unknown) => {
+    if (stopped.has(holder)) return
+    stopped.add(holder)
+    await cancel(ref, typeof holder === 'string' ? holder : undefined)
+  }
   for (;;) {
     signal.throwIfAborted()
     try {
       return await untilAborted(signal, take(), (late) => late.release())
     } catch (error) {
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
-      const { runId: holder } = error.details
       const freed = local.freed(ref)
-      if (busy === 'interrupt' && !stopped.has(holder)) {
-        stopped.add(holder)
-        await cancel(ref, typeof holder === 'string' ? holder : undefined)
-      }
+      if (busy === 'interrupt') await stopOnce(error.details.runId)
       const left = deadline - clock.now()
       if (left <= 0) throw error
       await pause(clock, Math.min(left, pollMs), signal, freed)
@@ -107,31 +109,14 @@ async function waitFor(
   }
 }
 
-/** Waits for work until the signal aborts; a result that comes later is given back. Contract: removes its listener. */
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>, giveBack: (late: T) => Promise<unknown>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      reject(signal.reason)
-      // If it cannot be given back, it expires.
-      work.then(giveBack).catch(() => undefined)
-    }
-    signal.addEventListener('abort', onAbort)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
-}
-
-/** Waits for a time, or until `until` settles. Contract: removes its timer and its listener. */
-function pause(clock: Clock, ms: number, signal: AbortSignal, until?: Promise<void>): Promise<void> {
-  if (signal.aborted) return Promise.reject(signal.reason)
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => () => {
-      cancelTimer()
-      signal.removeEventListener('abort', onAbort)
-      act()
-    }
-    const onAbort = settle(() => reject(signal.reason))
-    const cancelTimer = clock.after(ms, settle(resolve))
-    signal.addEventListener('abort', onAbort)
-    until?.then(settle(resolve))
-  })
+/** Waits for a time, or until the thread is free. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal, freed?: Promise<void>): Promise<void> {
+  if (!freed) return sleep(clock, ms, signal)
+  const scope = abortScope(signal)
+  try {
+    await Promise.race([sleep(clock, ms, scope.signal), freed])
+  } finally {
+    scope.abort(undefined)
+    scope[Symbol.dispose]()
+  }
 }

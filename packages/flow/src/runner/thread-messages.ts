@@ -7,6 +7,7 @@ import {
   type ThreadStore,
 } from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
+import { pages } from '@troupe/kernel/kit'
 
 const PAGE = 1_000
 
@@ -19,9 +20,7 @@ export async function loadMessages(
 ): Promise<readonly Message[]> {
   const messages: Message[] = []
   const ids = new Set(given.map(({ id }) => id))
-  let after = 0
-  for (;;) {
-    const page = await threads.messages(ref, { after, limit: PAGE })
+  for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
     for (const { message, runId } of page) {
       if (runId === newRun)
         throw new KernelError(
@@ -36,10 +35,8 @@ export async function loadMessages(
       }
       messages.push(message)
     }
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return messages
-    after = last.seq
   }
+  return messages
 }
 
 /** A call of a thread that has no result yet. */

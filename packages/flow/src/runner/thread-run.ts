@@ -1,48 +1,38 @@
 import {
-  type ActionEvent,
   type AgentEvent,
-  type AgentInput,
-  type Callback,
   type CancelMode,
-  type Checkpoint,
-  type Clock,
   type JsonObject,
-  type KernelError,
-  type ResumeInfo,
   type RunContext,
   type Sink,
   stream,
   type ThreadRef,
 } from '@troupe/kernel'
 import { pipe, sinkTo } from '@troupe/kernel/kit'
-import type { RunControl, RunHost, RunSettings } from '@troupe/kernel/run'
+import type { RunControl, RunHost, RunNext } from '@troupe/kernel/run'
 import { FLOW_CONTEXT } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
+import type { Suspended } from '../tree/flow-outcome.ts'
+import { runFlow } from '../tree/run-flow.ts'
 import { checkInput } from './check-input.ts'
-import { openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
-import type { FlowRequest, RunnerParts } from './runner.ts'
+import { openWithAnswers, openWithInput } from './opening.ts'
+import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
 import { type RunIntent, ThreadUpdate } from './thread-update.ts'
 import { Watch } from './watch.ts'
 
 type Opened = { readonly state: JsonObject; close(): Promise<void> }
 
-/** One run on one thread, from acquiring the lease to the last commit. */
-export class ThreadRun implements RunSettings, RunHost {
-  readonly runId: string
-  readonly callbacks: readonly Callback[]
-  readonly clock: Clock
-  readonly canInterrupt = true
-  readonly session: ThreadRef
-  readonly signal?: AbortSignal
-  readonly report?: (error: KernelError) => void
+/** Hosts one run on one thread, from acquiring the lease to the last commit. */
+export class ThreadRun implements RunHost {
+  readonly queueMs: number
+  readonly #runId: string
+  readonly #session: ThreadRef
   readonly #parts: RunnerParts
   readonly #intent: RunIntent
-  readonly #prepare: FlowRequest['prepare']
-  readonly #pending: PendingPolicy | undefined
+  readonly #pending: FlowRequest['pending']
   readonly #leaseOptions: LeaseOptions
   readonly #watch: Watch
-  #log: ThreadLog = new ThreadLog([])
+  readonly #log: ThreadLog = new ThreadLog([])
   #lease: ThreadLease | undefined
   #unregister: (() => void) | undefined
   #update: ThreadUpdate | undefined
@@ -53,26 +43,22 @@ export class ThreadRun implements RunSettings, RunHost {
     parts: RunnerParts,
     intent: RunIntent,
     runId: string,
-    { signal, prepare, pending, busy }: FlowRequest,
+    { pending, busy = parts.lease.busy }: FlowRequest,
     session: ThreadRef,
   ) {
-    this.runId = runId
-    this.callbacks = parts.callbacks
-    this.clock = parts.clock
-    this.session = session
-    if (signal) this.signal = signal
-    if (parts.report) this.report = parts.report
+    this.#runId = runId
+    this.#session = session
     this.#parts = parts
     this.#intent = intent
-    this.#prepare = prepare
     this.#pending = pending
-    this.#leaseOptions = busy ? { ...parts.lease, busy } : parts.lease
+    this.#leaseOptions = busy === parts.lease.busy ? parts.lease : { ...parts.lease, busy }
+    this.queueMs = busy === 'reject' ? 0 : parts.limits.queueMs
     this.#watch = new Watch(parts.clock, parts.limits)
   }
 
   /** Contract: gives false if the request is for another run. */
   cancel(mode: CancelMode, runId: string | undefined): boolean {
-    if (this.#done || this.#watch.lost || (runId !== undefined && runId !== this.runId)) return false
+    if (this.#done || this.#watch.lost || (runId !== undefined && runId !== this.#runId)) return false
     this.#watch.cancel(mode)
     return true
   }
@@ -81,23 +67,10 @@ export class ThreadRun implements RunSettings, RunHost {
     return this.#watch.cancelling
   }
 
-  prepare(ctx: RunContext): RunContext {
-    const { flow, limits } = this.#parts
-    const ready = ctx.with(FLOW_CONTEXT, {
-      runId: this.runId,
-      owner: flow,
-      limit: limits.transfers,
-      budget: { left: limits.transfers },
-      log: this.#log,
-    })
-    return this.#prepare ? this.#prepare(ready) : ready
-  }
-
   async open(run: RunControl): Promise<Opened> {
-    const { runMs, queueMs } = this.#parts.limits
     try {
-      this.#watch.begin(run, this.#leaseOptions.busy === 'reject' ? runMs : runMs + queueMs)
-      return await this.#openThread(this.session, run)
+      this.#watch.begin(run)
+      return await this.#openThread(this.#session, run)
     } catch (error) {
       // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
@@ -107,10 +80,9 @@ export class ThreadRun implements RunSettings, RunHost {
 
   async #openThread(ref: ThreadRef, run: RunControl): Promise<Opened> {
     const { store, flow, clock, pending } = this.#parts
-    this.#lease = await ThreadLease.acquire(ref, this.runId, this.#leaseOptions, run)
+    this.#lease = await ThreadLease.acquire(ref, this.#runId, this.#leaseOptions, run)
     this.#watch.lease = this.#lease
     this.#unregister = this.#leaseOptions.local.register(ref, this)
-    this.#watch.begin(run, this.#parts.limits.runMs)
     const { answers, input } = this.#intent
     checkInput({ messages: [], ...input })
     const found = await store.threads.get(ref)
@@ -121,7 +93,7 @@ export class ThreadRun implements RunSettings, RunHost {
     const { token } = this.#lease
     const update = new ThreadUpdate({
       runner: this.#parts,
-      runId: this.runId,
+      runId: this.#runId,
       intent: this.#intent,
       thread,
       opening,
@@ -142,17 +114,17 @@ export class ThreadRun implements RunSettings, RunHost {
     }
   }
 
-  around(
-    ctx: RunContext,
-    next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
-  ): AsyncIterable<AgentEvent> {
+  around(ctx: RunContext, next: RunNext): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
       // Set by `open`, which has to succeed before the run starts.
       const update = this.#update as ThreadUpdate
       const start = await update.begin()
-      const out = sinkTo(sink, (event: AgentEvent) => this.#pass(event, update, ctx, sink))
+      const agents = stream<AgentEvent>(async (inner) => {
+        const { suspended } = await runFlow(this.#parts.flow, start, this.#flowContext(ctx), inner)
+        if (suspended) await this.#suspend(suspended, update, ctx, inner)
+      })
       try {
-        await pipe(next(start), out)
+        await pipe(next(start, agents), this.#watched(sink))
       } finally {
         this.#done = true
         if (!this.#watch.lost) await update.commit(ctx.state)
@@ -160,24 +132,23 @@ export class ThreadRun implements RunSettings, RunHost {
     })
   }
 
-  #pass(event: AgentEvent, update: ThreadUpdate, ctx: RunContext, sink: Sink<AgentEvent>): void | Promise<void> {
-    if (event.type === 'action' && event.action.type === 'interrupt' && event.runId === this.runId) {
-      const { interrupts, state = null } = event.action
-      return this.#ask(event, update, update.checkpoint({ interrupts, state }), ctx, sink)
-    }
-    const wait = sink.write(event)
-    if (wait) this.#watch.park(wait, event.type)
-    return wait
+  #flowContext(ctx: RunContext): RunContext {
+    const { transfers } = this.#parts.limits
+    return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, limit: transfers, budget: { left: transfers }, log: this.#log })
   }
 
-  /** Shows a question. Contract: its checkpoint is stored first, so that it can be answered at once; the state of the agents is not shown. */
-  async #ask(
-    event: ActionEvent,
-    update: ThreadUpdate,
-    checkpoint: Checkpoint,
-    ctx: RunContext,
-    sink: Sink<AgentEvent>,
-  ): Promise<void> {
+  /** Notes each write that waits for the consumer. */
+  #watched(sink: Sink<AgentEvent>): Sink<AgentEvent> {
+    return sinkTo(sink, (event: AgentEvent) => {
+      const wait = sink.write(event)
+      if (wait) this.#watch.park(wait, event.type)
+      return wait
+    })
+  }
+
+  /** Suspends the run and shows its questions. Contract: the checkpoint is stored first, so that a question can be answered at once; the state of the agents is not shown. */
+  async #suspend(suspended: Suspended, update: ThreadUpdate, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
+    const checkpoint = update.checkpoint(suspended)
     const { interrupts } = checkpoint
     if (interrupts.length > 0) {
       // A run that was stopped must not ask.
@@ -186,9 +157,8 @@ export class ThreadRun implements RunSettings, RunHost {
       ctx.throwIfAborted()
     }
     update.suspended = checkpoint
-    const wait = interrupts.length > 0 && sink.write({ ...event, action: { type: 'interrupt', interrupts } })
-    if (!wait) return
-    this.#watch.park(wait, event.type)
-    await wait
+    if (interrupts.length === 0) return
+    const { runId, agentName, runPath } = ctx
+    await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
   }
 }

@@ -13,11 +13,12 @@ import {
   type ThreadCommit,
 } from '@troupe/kernel'
 import { repairHistory, unanswered } from '@troupe/kernel/history'
+import { sleep } from '@troupe/kernel/kit'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
-import type { RunnerParts } from './runner.ts'
+import type { RunnerParts } from './runner-parts.ts'
 import { loadMessages, OpenCalls } from './thread-messages.ts'
 
 /** The input or the answers that a run was started with. */
@@ -26,7 +27,7 @@ export type RunIntent =
   | { readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> }
 
 /** The parts of a `ThreadUpdate`. */
-export interface ThreadUpdateParts {
+interface ThreadUpdateParts {
   readonly runner: RunnerParts
   readonly runId: string
   readonly intent: RunIntent
@@ -125,7 +126,7 @@ async function withRetries<T>(clock: Clock, work: () => Promise<T>): Promise<T> 
       return await work()
     } catch (error) {
       if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
-      await new Promise<void>((resolve) => void clock.after(100 * attempt, resolve))
+      await sleep(clock, 100 * attempt)
     }
   }
 }

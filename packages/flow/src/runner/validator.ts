@@ -1,17 +1,7 @@
 import { Validator } from '@cfworker/json-schema'
-import type { JsonSchema } from '@troupe/kernel'
-import type { JsonSchemaValidator } from '@troupe/kernel/kit'
+import { type JsonSchemaValidator, jsonSchemaValidatorWith } from '@troupe/kernel/kit'
 
-const COMPILED = new WeakMap<JsonSchema, Validator>()
-
-/** Validates a value against plain JSON Schema; each schema is compiled once. `@troupe/chat-model` has a copy, because plugins do not import each other and the kernel does not depend on libraries. */
-export const validateJsonSchema: JsonSchemaValidator = (schema, value) => {
-  let validator = COMPILED.get(schema)
-  if (!validator) {
-    validator = new Validator(schema, '2020-12', false)
-    COMPILED.set(schema, validator)
-  }
-  return validator
-    .validate(value)
-    .errors.map(({ error, instanceLocation }) => ({ message: error, path: instanceLocation.split('/').slice(1) }))
-}
+/** Validates a value against plain JSON Schema. */
+export const validateJsonSchema: JsonSchemaValidator = jsonSchemaValidatorWith(
+  (schema) => new Validator(schema, '2020-12', false),
+)

@@ -6,12 +6,11 @@ import type { ThreadLease } from './thread-lease.ts'
 const MODES: readonly (CancelMode | undefined)[] = [undefined, 'after-tools', 'after-model', 'now']
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Checks a run periodically: its limits, its lease, and whether it was cancelled. */
+/** Checks a run periodically: its lease, whether it was cancelled, and whether its events are read. */
 export class Watch {
   readonly #clock: Clock
   readonly #limits: Required<RunnerLimits>
   #run: RunControl | undefined
-  #deadline = NEVER
   #escalation = NEVER
   #cancelTimer: (() => void) | undefined
   /** The write that was last found waiting, and since when. */
@@ -33,10 +32,8 @@ export class Watch {
     this.#limits = limits
   }
 
-  /** Starts, or starts again with a new deadline. */
-  begin(run: RunControl, ms: number): void {
+  begin(run: RunControl): void {
     this.#run = run
-    this.#deadline = this.#clock.now() + ms
     this.#schedule()
   }
 
@@ -68,7 +65,7 @@ export class Watch {
     // A run that was stopped before it started does not need a timer.
     if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
-    const next = Math.min(this.#limits.pollMs, this.#deadline - now, this.#escalation - now)
+    const next = Math.min(this.#limits.pollMs, this.#escalation - now)
     const look = () =>
       void this.#look().catch((error: unknown) => {
         this.lost ||= KernelError.is(error, 'LEASE_LOST')
@@ -81,25 +78,17 @@ export class Watch {
 
   async #look(): Promise<void> {
     const now = this.#clock.now()
-    const { runMs, idleMs } = this.#limits
-    if (now >= this.#deadline) {
-      this.#deadline = NEVER
-      this.#stop(`exceeded its time limit of ${runMs} ms`)
-    }
+    const { idleMs } = this.#limits
     if (now >= this.#escalation) {
       this.#escalation = NEVER
       this.cancel('now')
     }
     if (this.#unreadFor(now) >= idleMs * this.#reads) {
-      this.#stop(`its events were not read for ${idleMs} ms`)
+      this.#run?.abort(new KernelError('TIMEOUT', `run: its events were not read for ${idleMs} ms`))
     }
     this.#schedule()
     const mode = await this.lease?.renew()
     if (mode) this.cancel(mode)
-  }
-
-  #stop(why: string): void {
-    this.#run?.abort(new KernelError('TIMEOUT', `run: ${why}`))
   }
 
   /** How long the current write has been waiting; a write counts only from the check that first finds it. */

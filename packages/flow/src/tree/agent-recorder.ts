@@ -1,13 +1,4 @@
-import type {
-  ActionEvent,
-  Agent,
-  AgentAction,
-  AgentEnd,
-  AgentEvent,
-  EventStamp,
-  RunContext,
-  Sink,
-} from '@troupe/kernel'
+import type { Agent, AgentAction, AgentEvent, EventOf, EventStamp, RunContext, Sink } from '@troupe/kernel'
 import { isSaidBy } from '@troupe/kernel/run'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Steering } from './flow-outcome.ts'
@@ -21,7 +12,7 @@ export class AgentRecorder implements Sink<AgentEvent> {
   readonly #ownOnly: boolean
   /** Whether the agent observes the agents it runs, so that all of its events count as its own. */
   readonly #all: boolean
-  end: AgentEnd | undefined
+  end: EventOf<'agent-end'> | undefined
   action: Steering | undefined
   asked: Extract<AgentAction, { type: 'interrupt' }> | undefined
 
@@ -55,7 +46,7 @@ export class AgentRecorder implements Sink<AgentEvent> {
     return this.#sink.write(event)
   }
 
-  #hold({ action }: ActionEvent): void {
+  #hold({ action }: EventOf<'action'>): void {
     if (action.type !== 'interrupt') return
     const interrupts = [...(this.asked?.interrupts ?? []), ...action.interrupts]
     this.asked = { ...this.asked, ...action, interrupts }

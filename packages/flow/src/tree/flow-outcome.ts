@@ -1,7 +1,7 @@
 import {
   type AgentAction,
-  type AgentEnd,
   type Answers,
+  type EventOf,
   type Interrupt,
   type Json,
   KernelError,
@@ -26,7 +26,7 @@ export interface Resumption {
 
 /** How a flow ended: its last `agent-end`, the action for the agents around it, or its suspension. */
 export interface FlowOutcome {
-  readonly end?: AgentEnd | undefined
+  readonly end?: EventOf<'agent-end'> | undefined
   readonly action?: Steering | undefined
   readonly suspended?: Suspended | undefined
 }

@@ -1,11 +1,11 @@
 import type { Awaitable, Message, RunContext, ToolMessage } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
-import type { FlowAgent } from './flow-agent.ts'
+import type { FlowNode } from './flow-node.ts'
 import { seenBy } from './rewrite-history.ts'
 
 /** Makes the history that an agent sees; `continues` says that it goes on where it was waiting. */
 export function historyFor(
-  { name, options }: FlowAgent,
+  { name, options }: FlowNode,
   messages: readonly Message[],
   ctx: RunContext,
   continues: boolean,

@@ -13,7 +13,7 @@ import {
 import { messageOf, openCalls } from '@troupe/kernel/history'
 import { pipe } from '@troupe/kernel/kit'
 import { isSaidBy } from '@troupe/kernel/run'
-import { isComposed, PARTS } from './composed.ts'
+import { isComposed, PARTS } from './flow-node.ts'
 import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
 
 /** Wraps an agent so that it transfers to `target` when it ends. */

@@ -145,10 +145,10 @@ describe('historyRewriter', () => {
   const run = async (historyRewriter: Parameters<typeof agentWithOptions>[1]['historyRewriter']) => {
     const target = scriptedAgent('target', ['Hi.'])
     const options = historyRewriter && { historyRewriter }
-    const played = await runToEnd(
+    const result = await runToEnd(
       setSubAgents(transferring('lead', 'target'), [agentWithOptions(target, options ?? {})]),
     )
-    return { ...played, seen: target.inputs[0]?.messages }
+    return { ...result, seen: target.inputs[0]?.messages }
   }
 
   test.each([

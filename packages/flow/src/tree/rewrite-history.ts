@@ -38,8 +38,7 @@ export function seenBy(
     const message = messages[i] as Message
     if (message.role !== 'assistant' && message.role !== 'tool') continue
     const said = skipTransferMessages ? withoutTransfers(message) : message
-    const who = message.agentName ?? (message.role === 'tool' ? callerOf(message, messages, i) : undefined)
-    const seen = said && who !== undefined && who !== agentName ? context(said, who) : said
+    const seen = said && seenAs(said, message.agentName ?? callerOf(message, messages, i), agentName)
     if (seen === message) continue
     rewritten ??= messages.slice()
     rewritten[i] = seen
@@ -49,10 +48,17 @@ export function seenBy(
   return shorter ? rewritten.filter((message) => message !== undefined) : (rewritten as readonly Message[])
 }
 
-type Said = AssistantMessage | ToolMessage
+type AgentMessage = AssistantMessage | ToolMessage
+
+/** Leaves an agent's own messages as they are; those of others become context. */
+function seenAs(said: AgentMessage, who: string | undefined, agentName: string): Message | undefined {
+  return who === undefined || who === agentName ? said : context(said, who)
+}
 
 /** Finds the agent whose call a result from outside belongs to. */
-function callerOf({ callId }: ToolMessage, messages: readonly Message[], before: number): string | undefined {
+function callerOf(result: AgentMessage, messages: readonly Message[], before: number): string | undefined {
+  if (result.role !== 'tool') return undefined
+  const { callId } = result
   for (let i = before - 1; i >= 0; i--) {
     const message = messages[i]
     if (message?.role === 'assistant' && message.toolCalls?.some(({ id }) => id === callId)) return message.agentName
@@ -60,7 +66,7 @@ function callerOf({ callId }: ToolMessage, messages: readonly Message[], before:
   return undefined
 }
 
-function context(said: Said, who: string): Message | undefined {
+function context(said: AgentMessage, who: string): Message | undefined {
   const text = said.role === 'assistant' ? spoken(said, who) : returned(said, who)
   const files = filesOf(said.content)
   if (text === '' && files.length === 0) return undefined
@@ -90,7 +96,7 @@ function filesOf(content: Content): readonly FilePart[] {
 const NONE: readonly FilePart[] = []
 
 /** Removes the transfers from a message; gives `undefined` if nothing else is left. */
-function withoutTransfers(message: Said): Said | undefined {
+function withoutTransfers(message: AgentMessage): AgentMessage | undefined {
   if (message.role === 'tool') return message.name === TRANSFER_TOOL ? undefined : message
   const { toolCalls } = message
   if (!toolCalls?.some(({ name }) => name === TRANSFER_TOOL)) return message

@@ -4,7 +4,6 @@ import {
   type AgentInput,
   KernelError,
   type RunContext,
-  type RunOptions,
   type Sink,
 } from '@troupe/kernel'
 import { openCalls } from '@troupe/kernel/history'
@@ -13,25 +12,18 @@ import { observe } from '@troupe/kernel/run'
 import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import { AgentRecorder } from './agent-recorder.ts'
-import { isComposed, PARTS } from './composed.ts'
-import type { FlowAgent } from './flow-agent.ts'
+import { type FlowNode, isComposed, PARTS } from './flow-node.ts'
 import { type FlowOutcome, type Resumption, type Suspended, throwIfCancelled } from './flow-outcome.ts'
+import { freezeTree } from './freeze-tree.ts'
 import { historyFor } from './history-for.ts'
 import { readSavedPosition, type SavedPosition } from './saved-position.ts'
 
-/** The input of a flow. */
-export interface FlowInput {
-  /** Contract: holds the same `flowContext` under `FLOW_CONTEXT`. */
-  readonly ctx: RunContext
-  readonly flowContext: FlowContext
-  readonly additions?: Additions | undefined
-  readonly options?: RunOptions | undefined
-  readonly resumption?: Resumption | undefined
-}
+/** The input of a flow, with `answers` if it goes on where it was suspended; its history is in the log of the flow context. */
+type FlowInput = Omit<AgentInput, 'messages'> & Partial<Resumption>
 
 /** The agent that runs now, and the state it starts from. */
 interface Position {
-  readonly node: FlowAgent
+  readonly node: FlowNode
   readonly saved: SavedPosition
   /** Whether it goes on where it was waiting instead of starting again. */
   readonly continues: boolean
@@ -41,16 +33,21 @@ interface Position {
 
 /**
  * Runs an agent and the agents that it transfers to, until one of them ends without a transfer.
- * Contract: a failure that an event has reported is in `end`; an error that is thrown has not been reported.
+ * Contract: `ctx` has a flow context; a failure that an event has reported is in `end`, an error that is thrown has not been reported.
  */
-export async function runFlow(entry: FlowAgent, input: FlowInput, sink: Sink<AgentEvent>): Promise<FlowOutcome> {
-  if (!entry.frozen) entry.root.freeze()
-  const { ctx, flowContext } = input
-  let position = begin(entry, input)
+export async function runFlow(
+  entry: FlowNode,
+  input: FlowInput,
+  ctx: RunContext,
+  sink: Sink<AgentEvent>,
+): Promise<FlowOutcome> {
+  if (!entry.frozen) freezeTree(entry)
+  const flowContext = ctx.get(FLOW_CONTEXT) as FlowContext
+  let position = begin(entry, input, flowContext.log)
   for (;;) {
     const { node, saved } = position
     const before = flowContext.log.newMessages.length
-    const { end, asked, action } = await runAgent(entry, position, input, sink)
+    const { end, asked, action } = await runAgent(position, node === entry, input, ctx, sink)
     if (end && end.outcome !== 'complete' && end.outcome !== 'interrupted') return { end }
     if (asked || (!isComposed(node.agent) && openCalls(flowContext.log.messages).length > 0)) {
       return { end, suspended: suspendedAt(position, asked, flowContext.log.newMessages.length > before) }
@@ -65,10 +62,10 @@ export async function runFlow(entry: FlowAgent, input: FlowInput, sink: Sink<Age
 }
 
 /** Finds the first agent: the suspended one; or the one whose calls get their results; otherwise `entry`. */
-function begin(entry: FlowAgent, { flowContext: { log }, resumption }: FlowInput): Position {
-  if (resumption) {
-    const saved = readSavedPosition(resumption.state)
-    const answers = { ...saved.answers, ...resumption.answers }
+function begin(entry: FlowNode, { state, answers: given }: FlowInput, log: ThreadLog): Position {
+  if (given) {
+    const saved = readSavedPosition(state ?? null)
+    const answers = { ...saved.answers, ...given }
     return { node: entry.at(saved), saved, continues: true, answers }
   }
   const { fresh: continues } = log
@@ -78,33 +75,33 @@ function begin(entry: FlowAgent, { flowContext: { log }, resumption }: FlowInput
   return { node, saved: startOf(node, path, path.length), continues }
 }
 
-function callerIn(entry: FlowAgent, { messages }: ThreadLog): FlowAgent | undefined {
+function callerIn(entry: FlowNode, { messages }: ThreadLog): FlowNode | undefined {
   if (messages.at(-1)?.role !== 'tool') return undefined
   const caller = messages.findLast(({ role }) => role === 'assistant')
   return caller?.role === 'assistant' && caller.agentName !== undefined ? entry.find(caller.agentName) : undefined
 }
 
-function startOf({ name }: FlowAgent, path: readonly string[], hop: number): SavedPosition {
+function startOf({ name }: FlowNode, path: readonly string[], hop: number): SavedPosition {
   return { format: 1, agent: name, path, hop, asked: false }
 }
 
 /** Runs one agent. */
 async function runAgent(
-  entry: FlowAgent,
-  position: Position,
+  { node, saved, continues, answers }: Position,
+  isEntry: boolean,
   input: FlowInput,
+  outer: RunContext,
   sink: Sink<AgentEvent>,
 ): Promise<AgentRecorder> {
-  const { node, saved, continues, answers } = position
-  const { flowContext, options } = input
+  const flowContext = outer.get(FLOW_CONTEXT) as FlowContext
+  const { options } = input
   const { hop, path, inner = null } = saved
-  const ctx =
-    hop === 0 ? input.ctx : input.ctx.derive({ step: `agent:${hop}`, runPath: [...input.ctx.runPath, ...path] })
+  const ctx = hop === 0 ? outer : outer.derive({ step: `agent:${hop}`, runPath: [...outer.runPath, ...path] })
   const agent = node.runnableAgent
   const composed = isComposed(agent)
   const { log } = flowContext
   const history = composed ? log.messages : historyFor(node, log.messages, ctx, continues)
-  const additions = additionsFor(node, input.additions, node === entry)
+  const additions = additionsFor(node, input.additions, isEntry)
   const agentInput: { -readonly [K in keyof AgentInput]: AgentInput[K] } = {
     messages: isPromise(history) ? await history : history,
   }
@@ -120,7 +117,7 @@ async function runAgent(
 
 /** Joins the additions of the caller and of the tree: after a transfer the tools of the caller still apply, its instruction does not. */
 function additionsFor(
-  { agent, additions: own }: FlowAgent,
+  { agent, additions: own }: FlowNode,
   given: Additions | undefined,
   entry: boolean,
 ): Additions | undefined {

@@ -191,8 +191,8 @@ describe('bad input is CONFIG_INVALID and names what it got', () => {
     ['an agent without a name', () => setSubAgents({ ...lead, name: '' }, [])],
     ['an agent without run()', () => setSubAgents({ name: 'x', description: '' } as never, [])],
     ['no list', () => setSubAgents(lead, lead as never)],
-    ['a child that is none', () => setSubAgents(lead, [null as never])],
-    ['a rewriter that is no function', () => agentWithOptions(lead, { historyRewriter: 'x' as never })],
+    ['a child that is invalid', () => setSubAgents(lead, [null as never])],
+    ['a rewriter that is not a function', () => agentWithOptions(lead, { historyRewriter: 'x' as never })],
   ])('%s', (_, build) => {
     expect(thrownBy(build)).toMatch(/^CONFIG_INVALID .*got /)
   })

@@ -1,20 +1,12 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
-import { checkAgent } from '@troupe/kernel/run'
-import { isComposed } from './composed.ts'
-import { FlowAgent, type FlowOptions } from './flow-agent.ts'
-
-/** Wraps an agent so that a flow can run it. */
-export function flowOf<Output>(agent: Agent<Output>): FlowAgent<Output> {
-  if (agent instanceof FlowAgent) return agent
-  checkAgent(agent)
-  return new FlowAgent(agent)
-}
+import { flowOf } from './flow-agent.ts'
+import { type FlowNode, type FlowOptions, isComposed } from './flow-node.ts'
 
 /**
  * Declares the agents that an agent can transfer to, and gives the agent to run.
  * Contract: can be called again with another list until the tree runs for the first time; an agent has one parent and appears once in its tree.
- * @example const agent = setSubAgents(router, [chat, weather])
+ * @example const agent = setSubAgents(router, [chatAgent, weatherAgent])
  */
 export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly Agent[]): Agent<Output> {
   const flow = flowOf(parent)
@@ -50,7 +42,7 @@ export function setSubAgents<Output>(parent: Agent<Output>, subAgents: readonly 
 
 /**
  * Sets how an agent behaves in its tree.
- * @example setSubAgents(router, [agentWithOptions(weather, { disallowTransferToParent: true })])
+ * @example setSubAgents(router, [agentWithOptions(weatherAgent, { disallowTransferToParent: true })])
  */
 export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOptions): Agent<Output> {
   const flow = flowOf(agent)
@@ -75,13 +67,13 @@ export function agentWithOptions<Output>(agent: Agent<Output>, options: FlowOpti
   return flow
 }
 
-function checkOpen({ frozen, name }: FlowAgent): void {
+function checkOpen({ frozen, name }: FlowNode): void {
   if (!frozen) return
   throw new KernelError('TREE_FROZEN', `agent ${name}: its tree has already run and cannot be changed; build a new one`)
 }
 
 /** Contract: names are unique in a tree, because transfers, checkpoints and open calls go by name. */
-function checkNames(kept: readonly FlowAgent[], children: readonly FlowAgent[]): void {
+function checkNames(kept: readonly FlowNode[], children: readonly FlowNode[]): void {
   const names = new Set<string>()
   for (const { name } of [...kept, ...children.flatMap((child) => [...child.nodes()])]) {
     if (names.has(name)) {

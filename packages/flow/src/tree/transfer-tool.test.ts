@@ -64,8 +64,8 @@ describe('what agents are given', () => {
     const mid = scriptedAgent('mid', [transfer('leaf')])
     const lead = scriptedAgent('lead', [transfer('mid')])
     const input = { ...hello, additions: { ...additions, tools }, options: { maxIterations: 3 } }
-    const played = await runToEnd(setSubAgents(lead, [setSubAgents(mid, [leaf])]), input)
-    return { ...played, inputs: [lead, mid, leaf].map(({ inputs }) => inputs[0]) }
+    const result = await runToEnd(setSubAgents(lead, [setSubAgents(mid, [leaf])]), input)
+    return { ...result, inputs: [lead, mid, leaf].map(({ inputs }) => inputs[0]) }
   }
 
   test('the tools of a caller travel along, its instruction stays with the first', async () => {

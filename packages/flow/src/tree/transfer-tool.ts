@@ -4,13 +4,13 @@ import { type Additions, type Agent, defineTool, type StandardSchema, type ToolM
 export const TRANSFER_TOOL = 'transfer_to_agent'
 
 /** The instruction that explains transfers to a model; `{agents}` is replaced by the list of agents it can reach. */
-export const TRANSFER_INSTRUCTION: string = `Other agents you can hand this conversation to: {agents}
+export const TRANSFER_INSTRUCTION: string = `Other agents you can transfer this conversation to: {agents}
 
 How to decide:
 - Your own description fits the request best: answer it yourself.
 - The description of another agent fits better: call '${TRANSFER_TOOL}' with the name of that agent.
 
-When you hand over, write the function call and nothing else.`
+When you transfer, write the function call and nothing else.`
 
 /** The result of the call of the tool, which the model sees. */
 export function transferResult(agentName: string): string {
@@ -18,7 +18,7 @@ export function transferResult(agentName: string): string {
 }
 
 /** Makes the instruction and the tool that an agent needs to transfer to others. */
-export function transferAdditions(targets: readonly Agent[]): Required<Additions> {
+export function transferAdditions(targets: readonly Pick<Agent, 'name' | 'description'>[]): Required<Additions> {
   const list = targets.map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`)
   return {
     // A function, because `replace` gives `$&` and the like in a plain text a meaning of their own.

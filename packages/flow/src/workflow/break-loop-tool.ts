@@ -11,7 +11,7 @@ export interface BreakLoopToolOptions {
 
 /**
  * Makes a tool with which a model ends the loop around it and gives the final response.
- * @example chatModelAgent({ name: 'critic', tools: [breakLoopTool()], … })
+ * @example chatModelAgent({ name: 'critic', model, tools: [breakLoopTool()] })
  */
 export function breakLoopTool(options: BreakLoopToolOptions = {}): Tool<{ response: string }> {
   checkOptionNames('breakLoopTool', options, { name: true, description: true })

@@ -1,5 +1,6 @@
 import type { Agent } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
+import type { FlowOutcome } from '../tree/flow-outcome.ts'
 import { inOrder, isSequenceState, type SequenceState } from './sequential.ts'
 import { checkWorkflow, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
@@ -24,9 +25,8 @@ export function loop(given: LoopOptions): Agent {
     async runAgents(stage, from) {
       for (let iteration = from?.iteration ?? 0; iteration < maxIterations; iteration++) {
         const pass = iteration === from?.iteration ? from.pass : undefined
-        const { suspended, action } = await inOrder(stage, `loop:${iteration}/`, pass)
-        if (suspended) return { suspended: { ...suspended, state: { iteration, pass: suspended.state } } }
-        if (action) return action.type === 'break-loop' ? {} : { action }
+        const outcome = ended(await inOrder(stage, `loop:${iteration}/`, pass), iteration)
+        if (outcome) return outcome
       }
       return {}
     },
@@ -36,6 +36,13 @@ export function loop(given: LoopOptions): Agent {
     },
     suspendedParts: ({ pass: { index, inner } }) => [{ index, state: inner }],
   })
+}
+
+/** How an iteration ends the loop; `undefined` if the next one follows. */
+function ended({ suspended, action }: FlowOutcome, iteration: number): FlowOutcome | undefined {
+  if (suspended) return { suspended: { ...suspended, state: { iteration, pass: suspended.state } } }
+  if (!action) return undefined
+  return action.type === 'break-loop' ? {} : { action }
 }
 
 type LoopState = { readonly iteration: number; readonly pass: SequenceState }

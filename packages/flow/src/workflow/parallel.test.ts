@@ -48,9 +48,9 @@ function waiting(...names: readonly string[]) {
 describe('branches', () => {
   test('all start before any of them has ended, in listed order, under the path of the workflow', async () => {
     const { agents, finish } = waiting('a', 'b', 'c')
-    const playing = runToEnd(all(...agents))
+    const running = runToEnd(all(...agents))
     await finish(2, 1, 0)
-    const { turns, lines, end } = await playing
+    const { turns, lines, end } = await running
     expect(turns).toEqual(['all', 'all/a', 'all/b', 'all/c'])
     const ends = lines.filter((line) => line.includes('agent-end'))
     expect(ends).toEqual(
@@ -106,9 +106,9 @@ describe('what was said is joined in listed order', () => {
   ])('finished %i %i %i', async (...order) => {
     const { agents, finish } = waiting('a', 'b', 'c')
     const after = scriptedAgent('after', ['Done.'])
-    const playing = runToEnd(sequential({ name: 'steps', agents: [all(...agents), after] }))
+    const running = runToEnd(sequential({ name: 'steps', agents: [all(...agents), after] }))
     await finish(...order)
-    await playing
+    await running
     expect(textsOf(after.inputs[0]?.messages ?? [])).toEqual([
       'user: Hello',
       ...['a', 'b', 'c'].map((name) => `user: For context: [${name}] said: I am ${name}..`),
@@ -180,19 +180,19 @@ describe('state', () => {
         quiet('after', (ctx) => after.push(ctx.state.get('k'))),
       ],
     })
-    const played = await runToEnd(agent)
+    const result = await runToEnd(agent)
     expect(after).toEqual(['b'])
-    expect(final(played)).toEqual({ k: 'b' })
+    expect(final(result)).toEqual({ k: 'b' })
   })
 
   test('of different keys is kept side by side', async () => {
-    const played = await runToEnd(
+    const result = await runToEnd(
       all(
         writing('a', 0, (state) => state.set('a', 1)),
         writing('b', 0, (state) => state.set('b', { deep: [2] })),
       ),
     )
-    expect(final(played)).toEqual({ a: 1, b: { deep: [2] } })
+    expect(final(result)).toEqual({ a: 1, b: { deep: [2] } })
   })
 
   test('a key that a branch deletes is gone', async () => {
@@ -223,8 +223,8 @@ describe('state', () => {
       for (let i = 0; i < 4; i++) await idle()
       seen.push(ctx.state.get('k'))
     })
-    const played = await runToEnd(all(branch, other))
-    expect([seen, final(played)]).toEqual([['a', undefined], { k: 'a' }])
+    const result = await runToEnd(all(branch, other))
+    expect([seen, final(result)]).toEqual([['a', undefined], { k: 'a' }])
   })
 })
 
@@ -235,9 +235,9 @@ describe('what branches want', () => {
       name: 'steps',
       agents: [all(yielding('x', { type: 'exit', result: 'X' }), ...agents), talker('never')],
     })
-    const playing = runToEnd(steps)
+    const running = runToEnd(steps)
     await finish(0)
-    const { said, end } = await playing
+    const { said, end } = await running
     expect([said, end?.output, end?.outcome]).toEqual([['x: x', 'slow: I am slow.'], 'X', 'complete'])
   })
 
@@ -261,7 +261,10 @@ describe('what branches want', () => {
 })
 
 test.each<[string, () => unknown]>([
-  ['a policy of errors that is none', () => parallel({ name: 'p', agents: [talker('a')], onError: 'ignore' as never })],
+  [
+    'a policy of errors that is invalid',
+    () => parallel({ name: 'p', agents: [talker('a')], onError: 'ignore' as never }),
+  ],
   ['no agents', () => parallel({ name: 'p', agents: [] })],
   ['two of one name', () => all(talker('a'), talker('a'))],
 ])('%s is CONFIG_INVALID', (_, build) => {

@@ -186,7 +186,7 @@ test.each<[string, () => unknown]>([
   ['no name', () => sequential({ name: '', agents: [talker('a')] })],
   ['no agents', () => sequential({ name: 's', agents: [] })],
   ['no list', () => sequential({ name: 's', agents: talker('a') as never })],
-  ['something that is no agent', () => sequential({ name: 's', agents: [{} as never] })],
+  ['something that is not an agent', () => sequential({ name: 's', agents: [{} as never] })],
   ['two of one name at once', () => parallel({ name: 's', agents: [talker('a'), talker('a')] })],
 ])('%s is CONFIG_INVALID', (_, build) => {
   expect(thrownBy(build)).toMatch(/^CONFIG_INVALID /)

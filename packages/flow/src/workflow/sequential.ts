@@ -2,15 +2,12 @@ import type { Agent, Json } from '@troupe/kernel'
 import type { FlowOutcome } from '../tree/flow-outcome.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
 
-/** Options of `sequential`. */
-export type SequentialOptions = WorkflowOptions
-
 /**
  * Runs agents one after the other; each sees the messages of those before it.
  * Contract: an exit or break-loop action ends it early, a failure ends it with that failure.
  * @example sequential({ name: 'report', agents: [researcher, writer] })
  */
-export function sequential(options: SequentialOptions): Agent {
+export function sequential(options: WorkflowOptions): Agent {
   checkWorkflow('sequential', options, WORKFLOW_OPTIONS)
   return workflow(options, {
     kind: 'sequential',

@@ -1,6 +1,7 @@
 import type { Agent } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
-import { flowOf, setSubAgents } from '../tree/set-sub-agents.ts'
+import { flowOf } from '../tree/flow-agent.ts'
+import { setSubAgents } from '../tree/set-sub-agents.ts'
 
 /** Options of `supervisor`. */
 export interface SupervisorOptions<Output = unknown> {

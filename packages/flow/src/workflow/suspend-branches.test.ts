@@ -173,7 +173,7 @@ describe('two branches that ask', () => {
     expect(third.turns.toSorted()).toEqual(['all', 'all/c', 'all/inner', 'all/inner/a'])
   })
 
-  test('whose calls have the same name are told apart', async () => {
+  test('whose calls have the same name are distinguished', async () => {
     const same = (name: string) => scriptedAgent(name, [['ask'], `${name} has heard.`], asking())
     const twins = () => both('stop', same('a'), same('b'))
     const first = await runToEnd(twins())
@@ -183,7 +183,7 @@ describe('two branches that ask', () => {
     expect(second.said).toEqual(['b: answered b', 'b: b has heard.'])
   })
 
-  test('outside of calls are told apart by their step', async () => {
+  test('outside of calls are distinguished by their step', async () => {
     const own = (name: string) =>
       agentOf(name, async function* (ctx) {
         yield* say(ctx, `${name} heard ${await ctx.interrupt({ reason: 'input' })}`)

@@ -64,8 +64,8 @@ describe('nonsense is CHECKPOINT_INVALID, and no agent runs', () => {
   })
 
   test.each<[string, Json]>([
-    ['a path that is none', { path: 'lead' }],
-    ['a hop that is none', { hop: 'x' }],
+    ['a path that is invalid', { path: 'lead' }],
+    ['a hop that is invalid', { hop: 'x' }],
     ['no agent', { agent: null }],
   ])('a tree with %s', async (_, change) => {
     const [, make] = made[3] as (typeof made)[number]

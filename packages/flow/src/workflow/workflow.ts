@@ -13,11 +13,11 @@ import {
 } from '@troupe/kernel'
 import { checkOption, checkOptionNames, got, type OptionAliases, type OptionNames } from '@troupe/kernel/kit'
 import { FLOW_CONTEXT, type FlowContext, flowContextFor } from '../flow-context.ts'
-import { type Composed, PARTS, type Parts } from '../tree/composed.ts'
-import type { FlowAgent } from '../tree/flow-agent.ts'
+import { flowOf } from '../tree/flow-agent.ts'
+import { type Composed, type FlowNode, PARTS, type Parts } from '../tree/flow-node.ts'
 import { type FlowOutcome, type Resumption, throwIfCancelled } from '../tree/flow-outcome.ts'
+import { freezeTree } from '../tree/freeze-tree.ts'
 import { runFlow } from '../tree/run-flow.ts'
-import { flowOf } from '../tree/set-sub-agents.ts'
 
 /** Options of every workflow. */
 export interface WorkflowOptions {
@@ -45,7 +45,7 @@ export class Stage {
   readonly ctx: RunContext
   readonly flowContext: FlowContext
   readonly sink: Sink<AgentEvent>
-  readonly agents: readonly FlowAgent[]
+  readonly agents: readonly FlowNode[]
   readonly resumption: Resumption | undefined
   readonly #input: AgentInput
 
@@ -78,13 +78,11 @@ export class Stage {
     const { additions, options } = this.#input
     const answers = this.resumption?.answers ?? {}
     const input = {
-      ctx: ctx.with(FLOW_CONTEXT, flowContext),
-      flowContext,
       ...(additions && { additions }),
       ...(options && { options }),
-      ...(state !== undefined && { resumption: { state, answers } }),
+      ...(state !== undefined && { state, answers }),
     }
-    return runFlow(this.agents[index] as FlowAgent, input, sink)
+    return runFlow(this.agents[index] as FlowNode, input, ctx.with(FLOW_CONTEXT, flowContext), sink)
   }
 
   /** Makes the context of one step of the workflow. */
@@ -95,7 +93,7 @@ export class Stage {
 }
 
 /** How a kind of workflow runs its agents and what state it saves. */
-export interface WorkflowKind<State extends Json> {
+interface WorkflowKind<State extends Json> {
   readonly kind: Parts['kind']
   /** Runs the agents, from the state in which it was suspended; the action of the outcome applies to the agents around it. */
   runAgents(stage: Stage, state: State | undefined): Promise<FlowOutcome>
@@ -129,7 +127,7 @@ export function workflow<State extends Json>(
   const parts: Parts = { kind, agents: flows, suspendedParts: (state) => suspendedParts(read(state)) }
   const run = (input: AgentInput, ctx: RunContext): PipeStream<EventDraft> =>
     stream(async (sink) => {
-      for (const flow of flows) if (!flow.frozen) flow.root.freeze()
+      for (const flow of flows) freezeTree(flow)
       const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
       const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {

@@ -3,8 +3,7 @@ import type { Answers } from '../data/action.ts'
 import type { EventDraft } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
-import type { AgentHandler } from './handler.ts'
-import type { ChatModel, ModelOptions } from './model.ts'
+import type { ModelOptions } from './model.ts'
 import type { ToolMeta } from './tool.ts'
 
 /** Turns messages into events. Contract: stateless between runs; an error that it throws becomes one `error` event. */
@@ -47,17 +46,4 @@ export type RunOptions = {
 export interface ResumeInfo extends AgentInput {
   readonly state: Json
   readonly answers: Answers
-}
-/** Makes a model-driven agent, so that a plugin need not know the implementation. */
-export type AgentFactory = (spec: AgentSpec) => Agent
-
-/** Settings for an AgentFactory. */
-export interface AgentSpec {
-  readonly name: string
-  readonly description: string
-  readonly instruction: string
-  readonly model: ChatModel
-  readonly tools: readonly ToolMeta[]
-  readonly handlers: readonly AgentHandler[]
-  readonly maxIterations: number
 }

@@ -1,5 +1,5 @@
-import { got, isObject, KernelError } from '../data/error.ts'
 import type { FinishReason } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { AssistantMessage, FilePart, Message, ProviderMetadata, Usage } from '../data/message.ts'
 import { checkOptionNames, type OptionNames } from '../data/option.ts'
 import type { JsonSchema } from '../data/schema.ts'

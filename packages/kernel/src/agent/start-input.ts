@@ -1,4 +1,4 @@
-import { got, isObject, KernelError } from '../data/error.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
 import { checkOptionNames, type OptionNames, suggestion } from '../data/option.ts'
 import type { AgentInput, RunOptions } from './agent.ts'
@@ -70,21 +70,23 @@ function checkMessage(message: unknown, index: number, who: string): void {
     const hint = typeof role === 'string' ? suggestion(role, ROLES) : `known are ${ROLES.join(', ')}`
     throw wrong(who, index, `has an unknown role, ${got(role)}; ${hint}`)
   }
-  if (typeof content !== 'string') {
-    if (!Array.isArray(content)) throw wrong(who, index, `needs content, a text or a list of parts, ${got(content)}`)
-    for (const part of content) {
-      const type: unknown = part?.type
-      if (type === 'text' && typeof part.text !== 'string')
-        throw wrong(who, index, `has a text part without text, ${got(part.text)}`)
-      if (!(PARTS as unknown[]).includes(type))
-        throw wrong(who, index, `has a part of unknown type, ${got(type)}; known are ${PARTS.join(', ')}`)
-    }
-  }
+  if (typeof content !== 'string') checkParts(content, index, who)
   if (id !== undefined && (typeof id !== 'string' || id === ''))
     throw wrong(who, index, `has an id that is not a text, ${got(id)}`)
   if (role === 'assistant' && (message.toolCalls ?? message.tool_calls) !== undefined) checkCalls(message, index, who)
   if (role === 'tool' && typeof message.callId !== 'string') {
     throw wrong(who, index, `is a tool result and needs the callId of its call, ${got(message.callId)}`)
+  }
+}
+
+function checkParts(content: unknown, index: number, who: string): void {
+  if (!Array.isArray(content)) throw wrong(who, index, `needs content, a text or a list of parts, ${got(content)}`)
+  for (const part of content) {
+    const type: unknown = part?.type
+    if (type === 'text' && typeof part.text !== 'string')
+      throw wrong(who, index, `has a text part without text, ${got(part.text)}`)
+    if (!(PARTS as unknown[]).includes(type))
+      throw wrong(who, index, `has a part of unknown type, ${got(type)}; known are ${PARTS.join(', ')}`)
   }
 }
 

@@ -1,5 +1,5 @@
-import { isObject, KernelError } from '../data/error.ts'
 import { jsonOf, notJson } from '../data/json.ts'
+import { isObject, KernelError } from '../data/kernel-error.ts'
 import type { Content, Part } from '../data/message.ts'
 import type { ToolCallResult, ToolOutput } from './tool.ts'
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { defineTool, parseArguments, type Tool, type ToolDefinition, toolMetas } from './tool.ts'
+import { defineTool } from './define-tool.ts'
+import { parseArguments } from './parse-arguments.ts'
+import type { Tool, ToolDefinition } from './tool.ts'
+import { toolMetas } from './tool-metas.ts'
 
 const sound = { name: 'look', description: 'Looks.', parameters: z.object({ at: z.string() }), invoke: () => 'A cat.' }
 const looking = () => defineTool(sound) as Tool

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { contextKey } from '../context/context.ts'
 import { createRunContext } from '../run/start-run.ts'
+import { defineTool } from './define-tool.ts'
 import type { AgentConfig, AgentHandler } from './handler.ts'
-import { defineTool, type Tool } from './tool.ts'
+import type { Tool } from './tool.ts'
 import {
   withAfterModelRewriteHistory,
   withBeforeAgent,

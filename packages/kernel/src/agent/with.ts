@@ -1,8 +1,9 @@
 import type { RunContext } from '../context/context.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
 import type { Awaitable } from '../data/json.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { AgentHandler } from './handler.ts'
-import { checkNames, type Tool, type ToolMeta, toolMetas } from './tool.ts'
+import type { Tool, ToolMeta } from './tool.ts'
+import { checkNames, toolMetas } from './tool-metas.ts'
 
 /** The return value of a `with…Func` helper: the new value, or the value with a derived context. */
 export type Changed<T> = T | { readonly value: T; readonly ctx: RunContext }

@@ -101,7 +101,7 @@ describe('a standalone context', () => {
     const clock = { now: () => 7, after: () => () => undefined }
     const prepare = (ctx: RunContext) => ctx.with(LOCALE, 'zh')
     const ctx = root({ session, signal, clock, prepare, canInterrupt: true, state: { a: 1 } })
-    expect(ctx).toMatchObject({ session, depth: 0, canInterrupt: true, cancelling: undefined, callbacks: [] })
+    expect(ctx).toMatchObject({ session, depth: 0, canInterrupt: true, cancelling: undefined })
     expect(ctx.signal).toBe(signal)
     expect(ctx.clock.now()).toBe(7)
     expect(ctx.get(LOCALE)).toBe('zh')

@@ -1,8 +1,8 @@
 import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { Json } from '../data/json.ts'
-import type { Callback } from '../run/callback.ts'
-import type { ThreadRef } from '../store/store.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import type { Clock } from './clock.ts'
 import type { State } from './state.ts'
 
@@ -31,11 +31,6 @@ export function checkContextKey(key: unknown): void {
   throw new KernelError('CONTEXT_KEY_INVALID', `context: expected a key made by contextKey(), ${got(key)}`)
 }
 
-/** The point at which a cancelled run stops. */
-export type CancelMode = 'now' | 'after-model' | 'after-tools'
-/** A cancel request. Contract: with `runId`, a late request does not cancel the next run. */
-export type CancelRequest = { readonly mode?: CancelMode; readonly runId?: string }
-
 /** The context that a run passes to everything in it. Contract: immutable, so derive a new one to change it; only the kernel implements it. */
 export interface RunContext {
   readonly runId: string
@@ -55,7 +50,6 @@ export interface RunContext {
   /** Contract: `<runId>/<step>` and a counter per step, so that parallel branches do not race for numbers. */
   readonly ids: Ids
   readonly clock: Clock
-  readonly callbacks: readonly Callback[]
   /** 0 in a root run, one more in each nested run. */
   readonly depth: number
   /** The calls around a nested run, by id; '' in a root run. Contract: the same when the outer call runs again in a resumed run. */

@@ -1,5 +1,5 @@
-import { got, KernelError } from '../data/error.ts'
 import { isForbiddenKey, type Json, notJson } from '../data/json.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 
 /** Shared JSON by top-level key; `temp:` keys live for one run. Contract: changes become `state-delta` events automatically. */
 export interface State {
@@ -10,7 +10,7 @@ export interface State {
 }
 
 /** The changes since the last `take`. */
-export type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
+type StateChange = { readonly set: { readonly [key: string]: Json }; readonly removed: readonly string[] }
 
 /** A state that remembers its changes until `take` is called. */
 export class TrackedState implements State {

@@ -1,8 +1,8 @@
-import { KernelError } from './error.ts'
+import { KernelError } from './kernel-error.ts'
 import { hint, isMisspelt } from './option.ts'
 
 /** The hooks that an object may have. */
-export interface HookNames {
+interface HookNames {
   readonly known: readonly string[]
   /** Matches method names that can only be meant as a hook. */
   readonly looksLikeHook: RegExp

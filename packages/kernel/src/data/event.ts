@@ -1,6 +1,6 @@
 import type { AgentAction, Interrupt } from './action.ts'
-import { type ErrorInfo, got, isObject, KernelError } from './error.ts'
 import type { Json } from './json.ts'
+import { type ErrorInfo, got, isObject, KernelError } from './kernel-error.ts'
 import type { AssistantMessage, Content, Message, Part, ToolCall, ToolMessage, Usage } from './message.ts'
 
 /** The origin of an event. */
@@ -38,111 +38,94 @@ export type RunResult<Output = unknown> = {
   readonly openCallIds?: readonly string[]
 }
 
-/** The run has begun: its lease is held, its row may be written. */
-export type RunStart = EventStamp & { readonly type: 'run-start' }
-/** An agent starts its turn. */
-export type AgentStart = EventStamp & { readonly type: 'agent-start' }
-/** An assistant message begins; nothing of it is in history yet. */
-export type MessageStart = EventStamp & { readonly type: 'message-start'; readonly messageId: string }
-/** A piece of its text. */
-export type TextDelta = EventStamp & { readonly type: 'text-delta'; readonly messageId: string; readonly delta: string }
-/** A piece of its thinking. */
-export type ReasoningDelta = EventStamp & {
-  readonly type: 'reasoning-delta'
-  readonly messageId: string
-  readonly delta: string
+/** The fields of each event beside its type and stamp. */
+interface EventFields {
+  /** The run has begun: its lease is held, its row may be written. */
+  'run-start': object
+  /** An agent starts its turn. */
+  'agent-start': object
+  /** An assistant message begins; nothing of it is in history yet. */
+  'message-start': { readonly messageId: string }
+  /** A piece of its text. */
+  'text-delta': { readonly messageId: string; readonly delta: string }
+  /** A piece of its thinking. */
+  'reasoning-delta': {
+    readonly messageId: string
+    readonly delta: string
+  }
+  /** The model begins to write a call. */
+  'tool-call-start': {
+    readonly messageId: string
+    readonly callId: string
+    readonly name: string
+  }
+  /** A piece of its arguments. */
+  'tool-call-delta': {
+    readonly callId: string
+    readonly delta: string
+  }
+  /** The call as the model wrote it. */
+  'tool-call-end': { readonly call: ToolCall }
+  /** The whole message. Contract: comes after the after-hooks and carries the message as it is in the history; `dropped` closes the text of a failed attempt, which is in no history. */
+  'message-end': {
+    readonly message: AssistantMessage
+    readonly usage?: Usage
+    readonly finishReason?: FinishReason
+    /** The validated structured output of the message. */
+    readonly output?: Json
+    readonly dropped?: true
+  }
+  /** A tool starts. Contract: its write waits until the consumer has come back for more; not repeated on resume. */
+  'tool-start': {
+    readonly callId: string
+    readonly name: string
+    readonly arguments: string
+  }
+  /** A piece of a tool's output. */
+  'tool-delta': {
+    readonly callId: string
+    readonly delta: string | Part
+  }
+  /** A call is answered. Contract: exactly one per call of a `message-end`, unless the call is open or interrupted; a `failed` one still has content, which the model sees. */
+  'tool-end': {
+    readonly callId: string
+    readonly messageId: string
+    readonly name: string
+    readonly status: 'complete' | 'failed' | 'dropped'
+    readonly content: Content
+    readonly display?: string
+    readonly data?: Json
+    readonly error?: ErrorInfo
+    readonly kept?: NonNullable<ToolMessage['kept']>
+  }
+  /** State has changed. Contract: written before the next event of the same agent. */
+  'state-delta': {
+    readonly set: { readonly [key: string]: Json }
+    readonly removed: readonly string[]
+  }
+  /** An action that the agent requests. Contract: gated like `tool-start`. */
+  action: { readonly action: AgentAction }
+  /** An event of a tool, handler or agent beyond the kernel's own. */
+  custom: { readonly name: string; readonly data: Json }
+  /** An error. Contract: one in a failed run, before its `run-end`. */
+  error: { readonly error: ErrorInfo }
+  /** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
+  'agent-end': {
+    readonly outcome: Outcome
+    readonly error?: ErrorInfo
+  }
+  /** The run has ended. Contract: exactly one, last, even if the consumer has left. */
+  'run-end': Omit<RunResult<Json>, 'messages'>
 }
-/** The model begins to write a call. */
-export type ToolCallStart = EventStamp & {
-  readonly type: 'tool-call-start'
-  readonly messageId: string
-  readonly callId: string
-  readonly name: string
-}
-/** A piece of its arguments. */
-export type ToolCallDelta = EventStamp & {
-  readonly type: 'tool-call-delta'
-  readonly callId: string
-  readonly delta: string
-}
-/** The call as the model wrote it. */
-export type ToolCallEnd = EventStamp & { readonly type: 'tool-call-end'; readonly call: ToolCall }
-/** The whole message. Contract: comes after the after-hooks and carries the message as it is in the history; `dropped` closes the text of a failed attempt, which is in no history. */
-export type MessageEnd = EventStamp & {
-  readonly type: 'message-end'
-  readonly message: AssistantMessage
-  readonly usage?: Usage
-  readonly finishReason?: FinishReason
-  /** The validated structured output of the message. */
-  readonly output?: Json
-  readonly dropped?: true
-}
-/** A tool starts. Contract: its write waits until the consumer has come back for more; not repeated on resume. */
-export type ToolStart = EventStamp & {
-  readonly type: 'tool-start'
-  readonly callId: string
-  readonly name: string
-  readonly arguments: string
-}
-/** A piece of a tool's output. */
-export type ToolDelta = EventStamp & {
-  readonly type: 'tool-delta'
-  readonly callId: string
-  readonly delta: string | Part
-}
-/** A call is answered. Contract: exactly one per call of a `message-end`, unless the call is open or interrupted; a `failed` one still has content, which the model sees. */
-export type ToolEnd = EventStamp & {
-  readonly type: 'tool-end'
-  readonly callId: string
-  readonly messageId: string
-  readonly name: string
-  readonly status: 'complete' | 'failed' | 'dropped'
-  readonly content: Content
-  readonly display?: string
-  readonly data?: Json
-  readonly error?: ErrorInfo
-  readonly kept?: NonNullable<ToolMessage['kept']>
-}
-/** State has changed. Contract: written before the next event of the same agent. */
-export type StateDelta = EventStamp & {
-  readonly type: 'state-delta'
-  readonly set: { readonly [key: string]: Json }
-  readonly removed: readonly string[]
-}
-/** An action that the agent requests. Contract: gated like `tool-start`. */
-export type ActionEvent = EventStamp & { readonly type: 'action'; readonly action: AgentAction }
-/** An event of a tool, handler or agent beyond the kernel's own. */
-export type CustomEvent = EventStamp & { readonly type: 'custom'; readonly name: string; readonly data: Json }
-/** An error. Contract: one in a failed run, before its `run-end`. */
-export type ErrorEvent = EventStamp & { readonly type: 'error'; readonly error: ErrorInfo }
-/** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
-export type AgentEnd = EventStamp & {
-  readonly type: 'agent-end'
-  readonly outcome: Outcome
-  readonly error?: ErrorInfo
-}
-/** The run has ended. Contract: exactly one, last, even if the consumer has left. */
-export type RunEnd = EventStamp & Omit<RunResult<Json>, 'messages'> & { readonly type: 'run-end' }
+
+/**
+ * The event of one type.
+ * @example const print = ({ name, status }: EventOf<'tool-end'>) => console.log(name, status)
+ */
+export type EventOf<Type extends keyof EventFields> = EventStamp & { readonly type: Type } & EventFields[Type]
+
 /** Every event of a run, as plain JSON. Contract: `type` is closed for one kernel version; extend with `custom`. */
-export type AgentEvent =
-  | RunStart
-  | AgentStart
-  | MessageStart
-  | TextDelta
-  | ReasoningDelta
-  | ToolCallStart
-  | ToolCallDelta
-  | ToolCallEnd
-  | MessageEnd
-  | ToolStart
-  | ToolDelta
-  | ToolEnd
-  | StateDelta
-  | ActionEvent
-  | CustomEvent
-  | ErrorEvent
-  | AgentEnd
-  | RunEnd
+export type AgentEvent = { [Type in keyof EventFields]: EventOf<Type> }[keyof EventFields]
 
 /** An event as an agent may yield it: missing fields of the stamp are filled in from its context. */
 export type EventDraft = AgentEvent extends infer E

@@ -36,10 +36,23 @@ export function jsonOf(
   path = '',
   around: readonly object[] = [],
 ): Json {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (isScalar(value)) return value
   // JSON has no negative zero.
   if (typeof value === 'number' && Number.isFinite(value)) return value === 0 ? 0 : value
   if (typeof value !== 'object') throw broken(path, typeof value === 'number' ? `is ${value}` : `is a ${typeof value}`)
+  return objectOf(value, broken, path, around)
+}
+
+function isScalar(value: unknown): value is null | string | boolean {
+  return value === null || typeof value === 'string' || typeof value === 'boolean'
+}
+
+function objectOf(
+  value: object,
+  broken: (path: string, why: string) => Error,
+  path: string,
+  around: readonly object[],
+): Json {
   if (around.includes(value)) throw broken(path, 'is an object that contains itself')
   if (around.length >= MAX_DEPTH) throw broken(path, `is nested deeper than ${MAX_DEPTH} levels`)
   const inside = [...around, value]
@@ -74,16 +87,21 @@ function instanceName(value: object): string {
  * @example notJson({ a: [1, new Date()] }) // '.a[1]'
  */
 export function notJson(value: unknown, path = '', depth = 0): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
+  if (isScalar(value)) return undefined
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : path
   if (typeof value !== 'object' || depth >= MAX_DEPTH) return path
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const found = notJson(value[i], `${path}[${i}]`, depth + 1)
-      if (found !== undefined) return found
-    }
-    return undefined
+  return Array.isArray(value) ? itemNotJson(value, path, depth) : memberNotJson(value, path, depth)
+}
+
+function itemNotJson(list: readonly unknown[], path: string, depth: number): string | undefined {
+  for (let i = 0; i < list.length; i++) {
+    const found = notJson(list[i], `${path}[${i}]`, depth + 1)
+    if (found !== undefined) return found
   }
+  return undefined
+}
+
+function memberNotJson(value: object, path: string, depth: number): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return path
   for (const key in value) {

@@ -1,6 +1,6 @@
 import type { AgentAction } from './action.ts'
-import type { ErrorInfo } from './error.ts'
 import type { Json, JsonObject } from './json.ts'
+import type { ErrorInfo } from './kernel-error.ts'
 
 /** Data that a provider needs back unchanged on the next call (signatures, cache marks), by provider name. */
 export type ProviderMetadata = { readonly [provider: string]: JsonObject }

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
-import { nearest } from '../data/option.ts'
 import { KernelError } from '../index.ts'
 import { checkOptionNames, suggestion } from '../kit.ts'
+import { nearest } from './option.ts'
 
 const known = { instruction: true, tools: true, maxIterations: true, onError: true } as const
 const refusal = (options: object, aliases?: Record<string, 'tools'>) => {

@@ -1,4 +1,4 @@
-import { got, isObject, KernelError } from './error.ts'
+import { got, isObject, KernelError } from './kernel-error.ts'
 
 /**
  * Checks an option.

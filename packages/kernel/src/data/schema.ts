@@ -1,5 +1,5 @@
-import { got, isObject, KernelError } from './error.ts'
 import { type Awaitable, isPromise, type JsonObject, notJson } from './json.ts'
+import { got, isObject, KernelError } from './kernel-error.ts'
 
 /** A plain JSON Schema (draft 2020-12). */
 export type JsonSchema = JsonObject
@@ -16,7 +16,7 @@ export interface StandardSchema<Output = unknown> {
 }
 
 /** The result of validating a value with a Standard Schema. */
-export type StandardResult<Output = unknown> =
+type StandardResult<Output = unknown> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
@@ -78,7 +78,7 @@ export function toJsonSchema(schema: Schema): JsonSchema {
 /**
  * Checks a value and returns what the schema makes of it.
  * Contract: rejects with `VALIDATION_FAILED`, issues in `details`; returns no promise where nothing has to be awaited.
- * @example const { city } = await validate(z.object({ city: z.string() }), input, validator)
+ * @example const { city } = await validate(z.object({ city: z.string() }), value, validator)
  */
 export function validate<const S extends Schema>(
   schema: S,
@@ -111,22 +111,22 @@ function checked(schema: unknown, path: string): JsonSchema {
   const at = (message: string) => invalid(`schema${path}: ${message}`)
   if (!isObject(schema) || Array.isArray(schema)) throw at(`expected a JSON Schema object, ${got(schema)}`)
   const { type, properties, required, items } = schema
-  for (const one of Array.isArray(type) ? type : [type]) {
-    if (one !== undefined && !TYPES.includes(one)) throw at(`type is one of ${TYPES.join(', ')}, ${got(one)}`)
-  }
+  const wrongType = [type].flat().find((one) => one !== undefined && !TYPES.includes(one as string))
+  if (wrongType !== undefined) throw at(`type is one of ${TYPES.join(', ')}, ${got(wrongType)}`)
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
     throw at(`required is a list of property names, ${got(required)}`)
   }
-  if (properties !== undefined) {
-    if (!isObject(properties)) throw at(`properties is an object, ${got(properties)}`)
-    for (const name in properties) {
-      if (typeof properties[name] !== 'boolean') checked(properties[name], `${path}.${name}`)
-    }
-  }
-  if (items !== undefined && typeof items !== 'boolean') checked(items, `${path}[]`)
+  if (properties !== undefined && !isObject(properties)) throw at(`properties is an object, ${got(properties)}`)
+  for (const [name, property] of Object.entries(properties ?? {})) checkInner(property, `${path}.${name}`)
+  if (items !== undefined) checkInner(items, `${path}[]`)
   const broken = path === '' ? notJson(schema) : undefined
   if (broken !== undefined) throw at(`is not plain JSON at ${broken || 'its root'}`)
   return schema as JsonSchema
+}
+
+/** `true` and `false` are schemas too. */
+function checkInner(schema: unknown, path: string): void {
+  if (typeof schema !== 'boolean') checked(schema, path)
 }
 
 function invalid(message: string, cause?: unknown): KernelError {

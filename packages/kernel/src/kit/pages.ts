@@ -1,7 +1,10 @@
 /**
  * Reads a list page by page.
  * Contract: reads a page when it is asked for; a page that is not full is the last one.
- * @example for await (const page of pages(200, (query) => threads.messages(ref, query))) messages.push(...page)
+ * @example
+ * for await (const page of pages(200, (query) => store.threads.messages(ref, query))) {
+ *   messages.push(...page.map(({ message }) => message))
+ * }
  */
 export async function* pages<Row extends { readonly seq: number }>(
   limit: number,

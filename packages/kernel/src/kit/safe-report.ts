@@ -1,9 +1,9 @@
-import type { KernelError } from '../data/error.ts'
+import type { KernelError } from '../data/kernel-error.ts'
 
 /**
  * Makes a `report` option safe to call.
  * Contract: never throws; an error that `report` fails to take goes to the console, and so does every error without a `report`.
- * @example const report = safeReport(options.report)
+ * @example const tell = safeReport(report)
  */
 export function safeReport<About extends readonly unknown[]>(
   report: (error: KernelError, ...about: About) => void = reportToConsole,

@@ -1,7 +1,7 @@
 /**
  * Waits for work until the signal aborts.
  * Contract: rejects with the signal's reason; leaves no listener behind; `giveBack` gets a value that comes too late.
- * @example const answer = await untilAborted(ctx.signal, askSomeone())
+ * @example const answer = await untilAborted(ctx.signal, askPerson())
  */
 export function untilAborted<T>(signal: AbortSignal, work: Promise<T>, giveBack?: (late: T) => unknown): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -20,6 +20,7 @@ async function endOf(error: unknown, mode: CancelMode | undefined) {
   const run = startRun(
     agentOf('a', () => raise(error)),
     input,
+    {},
     host,
   )
   const events = await collect(run)
@@ -63,7 +64,7 @@ describe('a soft cancel', () => {
       seen.push(ctx.cancelling)
       await runNested(inner, input, callOf(ctx, 0))
     })
-    const outcomes = (await collect(startRun(outer, input, host))).flatMap((event) =>
+    const outcomes = (await collect(startRun(outer, input, {}, host))).flatMap((event) =>
       event.type === 'run-end' ? [event.outcome] : [],
     )
     expect([seen, outcomes]).toEqual([

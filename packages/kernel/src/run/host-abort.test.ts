@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KernelError, stream } from '../index.ts'
-import { startRun } from '../run.ts'
 import { idle } from '../stream/stream.fixture.ts'
-import { agentOf, fakeClock, input, never, quiet, settled } from './run.fixture.ts'
+import { agentOf, fakeClock, input, never, quiet, settled, startHosted } from './run.fixture.ts'
 
 const deaf = agentOf('deaf', () => stream(() => never))
 
@@ -12,7 +11,7 @@ function hosted(save: () => Promise<void>) {
   const controller = new AbortController()
   const seen: string[] = []
   const reports: KernelError[] = []
-  const run = startRun(deaf, input, {
+  const run = startHosted(deaf, input, {
     clock,
     signal: controller.signal,
     report: (error) => void reports.push(error),
@@ -76,7 +75,7 @@ test('a host whose write is no longer taken is not reported', async () => {
   const talking = quiet('a', async (ctx) => {
     for (let i = 0; i < 5; i++) await ctx.emit('note', i)
   })
-  const run = startRun(talking, input, {
+  const run = startHosted(talking, input, {
     report: (error) => void reports.push(error),
     around: (_ctx, next) =>
       stream(async (sink) => {
@@ -96,6 +95,6 @@ test('a host that loads a history with open calls has them in the result', async
   const silent = agentOf('silent', () => stream(async () => undefined))
   const toolCalls = [{ id: 'c1', name: 'wait', arguments: '{}' }]
   const messages = [{ id: 'm', role: 'assistant', content: '', toolCalls }] as const
-  const result = await startRun(silent, input, { around: (_ctx, next) => next({ messages }) })
+  const result = await startHosted(silent, input, { around: (_ctx, next) => next({ messages }) })
   expect(result.openCallIds).toEqual(['c1'])
 })

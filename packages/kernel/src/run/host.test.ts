@@ -3,9 +3,8 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { AgentEvent, Clock } from '../index.ts'
 import { KernelError, say } from '../index.ts'
 import type { RunHost } from '../run.ts'
-import { startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
-import { agentOf, fakeClock, input, never, quiet, settled, talker, typesOf } from './run.fixture.ts'
+import { agentOf, fakeClock, input, never, quiet, settled, startHosted, talker, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -21,7 +20,7 @@ describe('a host', () => {
     const all = { onStart: sign('+'), onEnd: sign('-'), onError: sign('-') }
     const open = async () => ({ close: async () => void seen.push('closed') })
     const callbacks = [{ name: 'h', run: all, agent: all }]
-    const run = startRun(agent, input, { open, ...host, callbacks, report: sign('reported'), signal })
+    const run = startHosted(agent, input, { open, ...host, callbacks, report: sign('reported'), signal })
     const read: { events: AgentEvent[]; thrown?: unknown } = { events: [] }
     try {
       for await (const event of run) read.events.push(event)
@@ -98,7 +97,7 @@ describe('a host', () => {
     const clock = fakeClock()
     const late = Promise.withResolvers<void>()
     const seen: string[] = []
-    const run = startRun(talking, input, {
+    const run = startHosted(talking, input, {
       clock,
       report: ({ code }) => void seen.push(code),
       async open({ signal }) {
@@ -132,13 +131,13 @@ describe('a host', () => {
 
   test('whose open fails rejects when the run is only awaited', async () => {
     const open = () => raise(new KernelError('THREAD_BUSY', 'test: busy'))
-    expect(await settled(startRun(talking, input, { open }))).toBe('THREAD_BUSY')
+    expect(await settled(startHosted(talking, input, { open }))).toBe('THREAD_BUSY')
   })
 
   test('gives the state that the run begins with', async () => {
     const open = async () => ({ state: { from: 'host' }, close: async () => undefined })
     const agent = agentOf('a', (ctx) => say(ctx, `${ctx.state.get('from')} ${ctx.state.get('own')}`))
-    const run = startRun(agent, input, { open, state: { from: 'settings', own: 1 } })
+    const run = startHosted(agent, input, { open, state: { from: 'settings', own: 1 } })
     expect(await run).toMatchObject({ text: 'host undefined' })
   })
 
@@ -152,16 +151,18 @@ describe('a host', () => {
         await gate.promise
         seen.push('closed')
       }
-      const run = startRun(talking, input, { clock, open: async () => ({ close }) })
-      const iterator = way === 'awaits' ? undefined : run[Symbol.asyncIterator]()
-      if (way === 'leaves') await iterator?.next()
-      const over = async () => {
-        if (way === 'leaves') await iterator?.return?.()
-        if (way === 'awaits') await settled(run)
-        if (way === 'reads') while (!(await iterator?.next())?.done);
-        seen.push('over')
+      const run = startHosted(talking, input, { clock, open: async () => ({ close }) })
+      const leave = async () => {
+        const iterator = run[Symbol.asyncIterator]()
+        await iterator.next()
+        await iterator.return?.()
       }
-      const done = over()
+      const ways: Record<string, () => Promise<unknown>> = {
+        awaits: () => settled(run),
+        reads: () => collect(run),
+        leaves: leave,
+      }
+      const done = ways[way]?.().then(() => seen.push('over'))
       await idle()
       gate.resolve()
       await done
@@ -172,7 +173,7 @@ describe('a host', () => {
   test('that cannot close is reported to the console if there is no report option', async () => {
     const error = vi.spyOn(console, 'error').mockReturnValue()
     const open = async () => ({ close: () => Promise.reject(new KernelError('MINE', 'mine: stuck')) })
-    await startRun(talking, input, { open })
+    await startHosted(talking, input, { open })
     expect(error.mock.calls).toMatchObject([[{ code: 'MINE', message: 'mine: stuck' }]])
     error.mockRestore()
   })
@@ -202,7 +203,7 @@ describe('a host', () => {
     const controller = new AbortController()
     const [wake, saved] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const seen: string[] = []
-    const run = startRun(
+    const run = startHosted(
       quiet('a', () => wake.promise),
       input,
       {
@@ -236,7 +237,7 @@ describe('a host', () => {
       return clock.after(ms, callback)
     }
     const controller = new AbortController()
-    const run = startRun(
+    const run = startHosted(
       quiet('a', () => never),
       input,
       {
@@ -261,7 +262,7 @@ describe('a host', () => {
   test('of a run that is aborted before it begins may hang in open, and has nothing to do around it', async () => {
     const clock = fakeClock()
     const settings = { clock, signal: AbortSignal.abort() }
-    const hung = settled(startRun(talking, input, { ...settings, open: () => never }))
+    const hung = settled(startHosted(talking, input, { ...settings, open: () => never }))
     await clock.pass(1_000)
     expect([await hung, clock.pending()]).toEqual(['ABORTED', 0])
     let asked = 0
@@ -269,7 +270,7 @@ describe('a host', () => {
       asked++
       return next(input)
     }
-    const run = startRun(talking, input, { ...settings, around })
+    const run = startHosted(talking, input, { ...settings, around })
     expect([typesOf(await collect(run)), asked]).toEqual([['run-start', 'run-end'], 0])
   })
 })

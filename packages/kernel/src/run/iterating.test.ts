@@ -94,11 +94,11 @@ describe.each([
 
   test('that never began throws why; its events alone are none, and awaiting it says why', async () => {
     const open = () => Promise.reject(new KernelError('THREAD_BUSY', 'busy'))
-    expect(await reading(startRun(talker('a'), input, { open }))).toMatchObject({
+    expect(await reading(startRun(talker('a'), input, {}, { open }))).toMatchObject({
       types: [],
       thrown: { code: 'THREAD_BUSY' },
     })
-    const run = startRun(talker('a'), input, { open })
+    const run = startRun(talker('a'), input, {}, { open })
     expect(await reading(run.eventsWithoutThrowing())).toEqual({ types: [] })
     await expect(run).rejects.toMatchObject({ code: 'THREAD_BUSY' })
   })

@@ -98,16 +98,22 @@ describe('an observed agent', () => {
     expect(seen).toEqual(['agent-start', 'state-delta', 'agent-end'])
   })
 
+  const rebuilt = (event: AgentEvent) => KernelError.from('error' in event ? event.error : undefined)
   test.each([
-    ['the same error', 'first', 1],
-    ['another error of the same code', 'second', 2],
-  ])('that failed and whose parent then throws %s is reported once each', async (_, message, times) => {
+    ['the same error', (event: AgentEvent) => rebuilt(event), 'first', 1],
+    ['a fresh error with the same text', () => new KernelError('MINE', 'first'), 'first', 2],
+    ['another error of the same code', () => new KernelError('MINE', 'second'), 'second', 2],
+  ])('that failed and whose parent then throws %s is reported once each', async (_, made, message, times) => {
     const child = quiet('child', async () => {
       throw new KernelError('MINE', 'first')
     })
     const parent = agentOf('parent', async function* (ctx) {
-      yield* observe(child, input, ctx.derive({ step: 'branch:0' }))
-      throw new KernelError('MINE', message)
+      let last: AgentEvent | undefined
+      for await (const event of observe(child, input, ctx.derive({ step: 'branch:0' }))) {
+        last = event
+        yield event
+      }
+      throw made(last ?? expect.fail('no event'))
     })
     const events = await collect(startRun(parent, input))
     expect(events.filter(({ type }) => type === 'error')).toHaveLength(times)

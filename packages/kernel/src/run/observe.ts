@@ -1,29 +1,30 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { checkAction, Scope, type ScopeSource } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
-import { got, isObject, KernelError } from '../data/error.ts'
+import { checkAction } from '../data/check-action.ts'
 import {
-  type AgentEnd,
   type AgentEvent,
   byKernelAlone,
   type EventDraft,
+  type EventOf,
   type EventStamp,
   eventKind,
   type Outcome,
 } from '../data/event.ts'
+import { got, isObject, KernelError } from '../data/kernel-error.ts'
+import { CLOSING } from '../engine/abort-state.ts'
+import { CallProgress } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import type { OpenEnd } from '../engine/open-ends.ts'
 import { handled, refused } from '../stream/channel.ts'
 import { type Sink, sinkTo } from '../stream/sink.ts'
 import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
-import { CLOSING } from './abort-state.ts'
-import type { Span } from './callback.ts'
-import type { OpenEnd } from './open-ends.ts'
 
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
  * Contract: an error that the agent throws becomes one `error` event.
- * @example await pipe(observe(child, input, ctx.derive({ step: 'branch:0' })), sink)
+ * @example await pipe(observe(agent, { messages }, ctx.derive({ step: 'branch:0' })), sink)
  */
 export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): PipeStream<AgentEvent> {
   checkAgent(agent)
@@ -32,11 +33,10 @@ export function observe(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunCo
     outer.core.abortState.throwIfAborted()
     if (!agent.observesItself) return new Observation(agent, start, outer, sink).run()
     const stamp = outer.core.ids.stamp(agent.name, outer.runPath)
-    const write = (draft: EventDraft) => {
-      eventKind(draft)
-      return sink.write(stamped(draft, stamp))
-    }
-    return pipe(begin(agent, start, outer), sinkTo(sink, write))
+    return pipe(
+      begin(agent, start, outer),
+      sinkTo(sink, (draft: EventDraft) => sink.write(stampedOnce(draft, stamp))),
+    )
   })
 }
 
@@ -61,7 +61,7 @@ function begin(agent: Agent, start: AgentInput | ResumeInfo, ctx: RunContext): A
 }
 
 /** The run of one agent: stamps its events and ends it exactly once. */
-class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
+class Observation implements Sink<EventDraft>, OpenEnd {
   readonly spanId: string
   readonly #agent: Agent
   readonly #start: AgentInput | ResumeInfo
@@ -82,8 +82,8 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     this.#start = start
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
-    const scope = new Scope(this, core.ids.originOf(step))
-    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, scope, agent: this })
+    const progress = new CallProgress(this, core.ids.originOf(step))
+    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, agent: this })
     this.#stamp = core.ids.stamp(agent.name, fields.runPath)
   }
 
@@ -158,7 +158,7 @@ class Observation implements Sink<EventDraft>, ScopeSource, OpenEnd {
     if (this.#closed) return
     const { core } = this.#ctx
     const info = error && core.errors.infoOf(error)
-    const end: AgentEnd = info
+    const end: EventOf<'agent-end'> = info
       ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
       : { type: 'agent-end', ...this.#stamp, outcome }
     const wait =
@@ -202,6 +202,14 @@ export function isSaidBy(
     (agentName ?? own.agentName) === own.agentName &&
     (runPath === undefined || runPath === own.runPath || runPath.join('\0') === own.runPath.join('\0'))
   )
+}
+
+/** Stamps an event that its agent has not stamped; one with a stamp was checked when it got it. */
+function stampedOnce(draft: EventDraft, stamp: EventStamp): AgentEvent {
+  if (draft?.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined)
+    return draft as AgentEvent
+  eventKind(draft)
+  return stamped(draft, stamp)
 }
 
 /** Fills in the missing fields of a stamp. */

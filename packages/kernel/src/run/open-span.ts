@@ -1,6 +1,6 @@
+import type { Span, Spans } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals } from '../context/kernel-context.ts'
-import type { Span, Spans } from './callback.ts'
+import { internals } from '../engine/kernel-context.ts'
 
 /**
  * Opens a span around a model or tool call; returns undefined if no callback observes it.

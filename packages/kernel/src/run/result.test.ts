@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { AgentInput, EventDraft, Interrupt, Message, MessageEnd, RunResult } from '../index.ts'
+import type { AgentInput, EventDraft, EventOf, Interrupt, Message, RunResult } from '../index.ts'
 import { KernelError } from '../index.ts'
 import { startRun } from '../run.ts'
 import { collect, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
@@ -14,7 +14,10 @@ const calling = (...ids: readonly string[]) => ({
   content: 'calling',
   toolCalls: ids.map((id) => ({ id, name: 't', arguments: '{}' })),
 })
-const said = (content: string, more: Partial<Pick<MessageEnd, 'output' | 'usage' | 'dropped'>> = {}): EventDraft => ({
+const said = (
+  content: string,
+  more: Partial<Pick<EventOf<'message-end'>, 'output' | 'usage' | 'dropped'>> = {},
+): EventDraft => ({
   type: 'message-end',
   message: { id: content, role: 'assistant', content },
   ...more,

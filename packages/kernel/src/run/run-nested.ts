@@ -1,20 +1,20 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import { readInput, type StartInput } from '../agent/start-input.ts'
 import type { RunContext } from '../context/context.ts'
-import { internals, KernelContext } from '../context/kernel-context.ts'
-import { onlyInCall } from '../context/scope.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import type { Message, ToolCall } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
+import { onlyInCall } from '../engine/call-progress.ts'
+import { internals, KernelContext } from '../engine/kernel-context.ts'
+import { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
 import type { Sink } from '../stream/sink.ts'
 import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
 import { checkAgent } from './observe.ts'
-import type { RunHost } from './run.ts'
-import { RunCore } from './run-core.ts'
+import type { RunHost } from './run-host.ts'
 
 /** Options of a nested run. */
 export interface NestedOptions {
@@ -43,24 +43,24 @@ export async function runNested<Output>(
   checkAgent(agent)
   checkOptionNames('runNested', options, { forward: true, onEvent: true })
   const outer = internals(ctx)
-  const { scope } = outer.fields
-  if (scope?.callId === undefined) throw onlyInCall('runNested')
+  const { progress } = outer.fields
+  if (progress?.callId === undefined) throw onlyInCall('runNested')
   outer.core.abortState.throwIfAborted()
-  const { number, saved } = scope.beginNested()
+  const { number, saved } = progress.beginNested()
   let attempt: Attempt | undefined
   try {
-    const core = nestedCore(outer, scope.callId, number === 1 ? '' : `.${number}`)
+    const core = nestedCore(outer, progress.callId, number === 1 ? '' : `.${number}`)
     const start = readInput<AgentInput>(input, core.runId, `run of ${agent.name}`)
     attempt = await outer.core.openEnds.trackRun(
-      attemptRun(agent, start, saved as Attempt | undefined, scope.answers, outer, core, options),
+      attemptRun(agent, start, saved as Attempt | undefined, progress.answers, outer, core, options),
     )
   } finally {
-    scope.endNested(number, attempt)
+    progress.endNested(number, attempt)
   }
   if ('result' in attempt) return attempt.result as RunResult<Output>
   // In the outer run, the outer call is the one that waits.
-  const { callId } = scope
-  throw await scope.raise(
+  const { callId } = progress
+  throw await progress.raise(
     attempt.interrupts.map((interrupt) => ({ ...interrupt, callId })),
     outer.canInterrupt,
   )
@@ -83,7 +83,7 @@ async function attemptRun(
   }
   const messages = start.messages.slice()
   let state: Json | undefined
-  const around: RunHost['around'] = (_ctx, next) =>
+  const around: NonNullable<RunHost['around']> = (_ctx, next) =>
     mapStream(next(start), (event) => {
       if (event.runId !== core.runId) return event
       const message = messageOf(event)
@@ -93,19 +93,20 @@ async function attemptRun(
       state = inner
       return { ...event, action }
     })
-  const runPath = [...outer.runPath, outer.agentName]
+  const { runPath } = core
   const ctx = new KernelContext(core, { ...outer.fields, agentName: agent.name, runPath, ...BLANK })
-  const run = kernelRun(agent, start, core, { signal: outer.signal, around }, runPath, () => ctx)
+  const settings = { signal: outer.signal }
+  const run = kernelRun<Json>({ agent, start, core, settings, host: { around }, context: () => ctx })
   const listener = guarded(options.onEvent)
   await pipe(run, forwarding(outer, options.forward ?? true, listener.notify))
-  const result = (await run) as RunResult<Json>
+  const result = await run
   listener.throwFailure()
   const open = unanswered(messages).filter(({ id }) => result.openCallIds?.includes(id))
   const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name, core))]
   return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
 }
 
-const BLANK = { step: '', signal: undefined, scope: undefined, agent: undefined }
+const BLANK = { step: '', signal: undefined, progress: undefined, agent: undefined }
 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
@@ -119,6 +120,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     canInterrupt,
     cancelling,
     depth: depth + 1,
+    runPath: [...outer.runPath, outer.agentName],
     parent,
     outer: outer.core,
   })

@@ -1,13 +1,20 @@
 import type { Interrupt } from '../data/action.ts'
-import { type ErrorInfo, KernelError } from '../data/error.ts'
-import { type AgentEvent, byKernelAlone, type EventStamp, type Outcome, type RunResult } from '../data/event.ts'
+import {
+  type AgentEvent,
+  byKernelAlone,
+  type EventOf,
+  type EventStamp,
+  type Outcome,
+  type RunResult,
+} from '../data/event.ts'
 import type { Json } from '../data/json.ts'
+import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import { type Message, textOf } from '../data/message.ts'
+import { CLOSING } from '../engine/abort-state.ts'
+import type { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
-import { CLOSING } from './abort-state.ts'
-import type { RunCore } from './run-core.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -143,15 +150,19 @@ export class RunRecorder implements Sink<AgentEvent> {
     return [...(this.#interrupts?.values() ?? [])]
   }
 
+  #updateMessage({ message, usage, output, dropped }: EventOf<'message-end'>): void {
+    if (usage) this.#core.addUsage(usage)
+    if (dropped) return
+    this.#message = textOf(message.content)
+    this.#output = output
+    this.#direct = this.#kept = undefined
+    for (const { id } of message.toolCalls ?? []) this.#waiting(id)
+  }
+
   #update(event: AgentEvent): void {
     switch (event.type) {
       case 'message-end':
-        if (event.usage) this.#core.addUsage(event.usage)
-        if (event.dropped) return
-        this.#message = textOf(event.message.content)
-        this.#output = event.output
-        this.#direct = this.#kept = undefined
-        for (const { id } of event.message.toolCalls ?? []) this.#waiting(id)
+        this.#updateMessage(event)
         return
       case 'tool-end':
         this.#unanswered?.delete(event.callId)

@@ -10,10 +10,11 @@ import type {
   ModelResult,
   Run,
   RunContext,
+  StartInput,
   ToolCallInput,
 } from '../index.ts'
 import { KernelError, say, stream } from '../index.ts'
-import { runNested, startRun } from '../run.ts'
+import { type RunHost, type RunSettings, runNested, startRun } from '../run.ts'
 import { idle, raise } from '../stream/stream.fixture.ts'
 
 /** No messages. */
@@ -36,7 +37,7 @@ export function getters(): object {
 }
 
 /** A clock that only moves when a test moves it. */
-export interface FakeClock extends Clock {
+interface FakeClock extends Clock {
   /** Contract: the work that a timer starts is done before the next one fires, as with the system clock. */
   pass(ms: number): Promise<void>
   pending(): number
@@ -159,7 +160,7 @@ export const CLEAN: Leftovers = {
 }
 
 /** Counts taken after a run: end events, open spans, listeners, timers, reports. */
-export interface Leftovers {
+interface Leftovers {
   readonly ends: number
   readonly last: string | undefined
   readonly runSpans: number
@@ -170,7 +171,7 @@ export interface Leftovers {
 }
 
 /** A run with everything that a test can observe of it. */
-export interface Watched {
+interface Watched {
   readonly run: Run
   /** Takes the iterator and reads that many events. */
   begin(count: number): Promise<AsyncIterator<AgentEvent>>
@@ -213,4 +214,14 @@ export function watched(agent: Agent): Watched {
     return iterator
   }
   return { run, begin, clock, controller, parts, spans, leftovers }
+}
+
+/** Starts a run with a host; settings and members of the host are given together. */
+export function startHosted(
+  agent: Agent,
+  start: StartInput,
+  { open, around, cancelling, queueMs, ...settings }: RunSettings & RunHost,
+): Run {
+  const host = { open, around, cancelling, queueMs }
+  return startRun(agent, start, settings, Object.fromEntries(Object.entries(host).filter(([, member]) => member)))
 }

@@ -1,13 +1,14 @@
-import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { Agent, AgentInput } from '../agent/agent.ts'
 import type { StartInput } from '../agent/start-input.ts'
+import type { Callback } from '../callback/callback.ts'
 import type { Clock } from '../context/clock.ts'
-import type { CancelMode, CancelRequest, RunContext } from '../context/context.ts'
+import type { RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
-import type { KernelError } from '../data/error.ts'
+import type { CancelRequest } from '../data/cancel.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { JsonObject } from '../data/json.ts'
-import type { ThreadRef } from '../store/store.ts'
-import type { Callback } from './callback.ts'
+import type { KernelError } from '../data/kernel-error.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 
 /**
  * A run: use `for await` for its events, `await` for its result, or both.
@@ -42,11 +43,13 @@ export interface RunInput extends AgentInput {
   readonly processed?: readonly string[]
 }
 
-/** The thread of a run, its id and its abort signal. */
+/** What a single run is asked to do: its thread, its id and how it may be stopped. */
 export interface RunRequest {
   readonly session?: ThreadRef
   readonly runId?: string
   readonly signal?: AbortSignal
+  /** The time limit of the run, after which it fails with `TIMEOUT`; waiting for a busy thread does not count. @default the Runner's setting, or no limit */
+  readonly timeoutMs?: number
   /** Whether a user message is rejected while questions or calls are open, or drops them. @default the Runner's setting */
   readonly pending?: 'reject' | 'drop'
   /** Adds the caller's values to the run's context: `(ctx) => ctx.with(LOCALE, 'zh')`. */
@@ -60,29 +63,6 @@ export interface RunSettings extends RunRequest {
   readonly state?: JsonObject
   /** @default false */
   readonly canInterrupt?: boolean
-  /** The time limit of the run, after which it fails with `TIMEOUT`. @default no limit */
-  readonly timeoutMs?: number
   /** Receives isolated failures, such as a callback that threw. @default console.error */
   readonly report?: (error: KernelError) => void
-}
-
-/** The control that a host has over its run. */
-export interface RunControl {
-  /** Contract: created on first use; aborts with the run, and when its consumer leaves. */
-  readonly signal: AbortSignal
-  readonly aborted: boolean
-  abort(reason: unknown): void
-}
-
-/** Hooks with which a Runner hosts a run. */
-export interface RunHost {
-  /** Contract: called before `run-start` and every span; if it throws, the run never began. */
-  open?(run: RunControl): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
-  /** Contract: called inside the run span; may load before `next`, and commit before it passes an event on or ends. */
-  around?(
-    ctx: RunContext,
-    next: (start: AgentInput | ResumeInfo) => AsyncIterable<AgentEvent>,
-  ): AsyncIterable<AgentEvent>
-  /** Polled between steps. */
-  cancelling?(): CancelMode | undefined
 }

@@ -44,7 +44,9 @@ describe('an agent that observes itself', () => {
   test('and throws has failed, with or without a host', async () => {
     const failing = self(() => raise(new KernelError('MINE', 'mine: no')))
     await expect(startRun(failing, input)).rejects.toMatchObject({ code: 'MINE' })
-    await expect(startRun(failing, input, { around: (_, next) => next(input) })).rejects.toMatchObject({ code: 'MINE' })
+    await expect(startRun(failing, input, {}, { around: (_, next) => next(input) })).rejects.toMatchObject({
+      code: 'MINE',
+    })
   })
 
   test('writes its last state change, even without a later event', async () => {
@@ -54,7 +56,7 @@ describe('an agent that observes itself', () => {
     expect(events.slice(1, -1)).toStrictEqual([{ type: 'state-delta', ...stamp, set: { last: true }, removed: [] }])
   })
 
-  test('speaks in a nested run under its own name and id, and has no part in the call around it', async () => {
+  test('writes events in a nested run under its own name and id, and has no part in the call around it', async () => {
     const actions: unknown[] = []
     const inner: Agent = {
       ...quiet('inner', async (ctx) => {

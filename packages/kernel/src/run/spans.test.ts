@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { beforeEach, expect, test } from 'vitest'
-import type { Agent, KernelError, RunInfo } from '../index.ts'
+import type { Agent, KernelError, RunInfo, Span } from '../index.ts'
 import { say } from '../index.ts'
 import { createRunContext, openSpan, runNested, startRun } from '../run.ts'
 import { idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
@@ -21,15 +21,16 @@ const { tree } = fc.letrec<{ tree: Node }>((tie) => ({
   }),
 }))
 
+function endModel(span: Span<'model'> | undefined, how: Node['models'][number]): void {
+  if (how === 'fail') span?.fail('model')
+  else if (how !== 'open') span?.end(answer)
+  if (how === 'twice') span?.fail(new Error('second'))
+}
+
 /** An agent that makes the spans of a node, its calls in parallel. */
 function grow({ models, fate, calls }: Node): Agent {
   return agentOf('a', async function* (ctx) {
-    for (const [turn, how] of models.entries()) {
-      const span = openSpan(ctx, 'model', 'm', request(`model:${turn}`))
-      if (how === 'fail') span?.fail('model')
-      else if (how !== 'open') span?.end(answer)
-      if (how === 'twice') span?.fail(new Error('second'))
-    }
+    for (const [turn, how] of models.entries()) endModel(openSpan(ctx, 'model', 'm', request(`model:${turn}`)), how)
     const settle = async (child: Node, index: number): Promise<void> => {
       const call = callOf(ctx, index, { callId: `${ctx.runId}:${index}` })
       const span = openSpan(call, 'tool', 't', toolCall(call, 'c'))

@@ -1,43 +1,47 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
 import { readInput, type StartInput } from '../agent/start-input.ts'
+import { Listeners } from '../callback/listeners.ts'
 import { systemClock } from '../context/clock.ts'
 import type { RunContext } from '../context/context.ts'
-import { KernelContext } from '../context/kernel-context.ts'
 import { TrackedState } from '../context/state.ts'
-import { got, KernelError } from '../data/error.ts'
 import type { JsonObject } from '../data/json.ts'
+import { got, KernelError } from '../data/kernel-error.ts'
 import { checkOption, checkOptionNames, type OptionNames } from '../data/option.ts'
+import { KernelContext } from '../engine/kernel-context.ts'
+import { RunCore } from '../engine/run-core.ts'
 import { kernelRun } from './kernel-run.ts'
-import { Listeners } from './listeners.ts'
 import { checkAgent } from './observe.ts'
-import type { Run, RunHost, RunSettings } from './run.ts'
-import { RunCore } from './run-core.ts'
+import type { Run, RunSettings } from './run.ts'
+import type { RunHost } from './run-host.ts'
 
 /**
  * Runs an agent: `run-start`, its events, exactly one `run-end`.
+ * Contract: `settings` say what the run is asked to do, `host` where it runs; without a host it stands alone.
  * @example const { text } = await startRun(agent, 'How is the weather in Beijing?')
  */
 export function startRun<Output>(
   agent: Agent<Output>,
   input: StartInput | ResumeInfo,
-  options: RunSettings & RunHost = {},
+  settings: RunSettings = {},
+  host: RunHost = {},
 ): Run<Output> {
   checkAgent(agent)
-  const core = createCore(options, 'startRun')
+  const core = createCore(settings, host, 'startRun')
   const start = readInput<AgentInput | ResumeInfo>(input, core.runId, `run of ${agent.name}`)
-  return kernelRun(agent, start, core, options, [], (state) => rootContext(core, agent.name, state, options))
+  const context = (state: JsonObject | undefined) => rootContext(core, agent.name, state, settings)
+  return kernelRun<Output>({ agent, start, core, settings, host, context })
 }
 
 /**
  * Creates a context for standalone use: to test a tool or handler, or to call an agent by hand.
- * @example await tool.invoke({ city: 'Beijing' }, createRunContext(), call)
+ * @example await tool.invoke?.({ city: 'Beijing' }, createRunContext(), call)
  */
 export function createRunContext(settings: RunSettings = {}): RunContext {
-  const ctx = rootContext(createCore(settings, 'createRunContext'), '', undefined, settings)
+  const ctx = rootContext(createCore(settings, {}, 'createRunContext'), '', undefined, settings)
   return settings.signal ? ctx.derive({ signal: settings.signal }) : ctx
 }
 
-const SETTINGS: OptionNames<RunSettings & RunHost> = {
+const SETTINGS: OptionNames<RunSettings> = {
   session: true,
   runId: true,
   signal: true,
@@ -49,15 +53,11 @@ const SETTINGS: OptionNames<RunSettings & RunHost> = {
   canInterrupt: true,
   timeoutMs: true,
   report: true,
-  open: true,
-  around: true,
-  cancelling: true,
 }
 const ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', thread: 'session', id: 'runId' } as const
 
-function createCore(settings: RunSettings & RunHost, who: string): RunCore {
-  // A host may have members of its own.
-  if (!settings?.open && !settings?.around && !settings?.cancelling) checkOptionNames(who, settings, SETTINGS, ALIASES)
+function createCore(settings: RunSettings, host: RunHost, who: string): RunCore {
+  checkOptionNames(who, settings, SETTINGS, ALIASES)
   const { callbacks = [], clock = systemClock, report, canInterrupt = false } = settings
   // biome-ignore lint/plugin: a root run's id is where replay begins; everything in it is named after it
   const runId = settings.runId ?? crypto.randomUUID()
@@ -71,8 +71,9 @@ function createCore(settings: RunSettings & RunHost, who: string): RunCore {
     clock,
     listeners: callbacks.length > 0 ? new Listeners(callbacks, clock, report) : undefined,
     canInterrupt,
-    cancelling: settings.cancelling?.bind(settings),
+    cancelling: host.cancelling && (() => host.cancelling?.()),
     depth: 0,
+    runPath: [],
     parent: undefined,
     outer: undefined,
   })
@@ -99,12 +100,12 @@ function rootContext(
   const initial = state ?? settings.state
   const ctx = new KernelContext(core, {
     agentName,
-    runPath: [],
+    runPath: core.runPath,
     step: '',
     state: new TrackedState(initial && new Map(Object.entries(initial))),
     signal: undefined,
     values: undefined,
-    scope: undefined,
+    progress: undefined,
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx

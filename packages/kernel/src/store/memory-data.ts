@@ -1,8 +1,9 @@
-import type { CancelMode } from '../context/context.ts'
-import { got, KernelError, type KernelErrorCode, type KernelErrorOptions } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
 import type { Json } from '../data/json.ts'
+import { got, KernelError, type KernelErrorCode, type KernelErrorOptions } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
-import type { ModelCallRecord, Owner, Page, RunRecord, Thread, ThreadRef, ToolCallRecord } from './store.ts'
+import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { ModelCallRecord, Page, RunRecord, Thread, ToolCallRecord } from './store.ts'
 
 /** Everything one memory store holds. Contract: each port method changes it in one synchronous step, after all its checks. */
 export interface MemoryData {
@@ -94,7 +95,7 @@ export function ownerOf(data: MemoryData, { app, user }: Owner): OwnerData {
 }
 
 /** A thread's row and lease with its owner; `live` is the lease unless it has expired. */
-export interface ThreadEntry {
+interface ThreadEntry {
   readonly owner: OwnerData
   readonly row: ThreadData | undefined
   readonly lease: Lease | undefined

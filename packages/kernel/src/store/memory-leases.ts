@@ -1,5 +1,5 @@
-import type { CancelMode } from '../context/context.ts'
-import { got } from '../data/error.ts'
+import type { CancelMode } from '../data/cancel.ts'
+import { got } from '../data/kernel-error.ts'
 import { UNKNOWN_RESULT } from '../history.ts'
 import { check, checkId, failure, held, type Lease, locate, type MemoryData, type ThreadData } from './memory-data.ts'
 import type { LeaseStore } from './store.ts'

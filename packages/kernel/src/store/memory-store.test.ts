@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
+import type { ThreadRef } from '../data/thread-ref.ts'
 import { memoryStore } from '../memory-store.ts'
 import type { MemoryData } from './memory-data.ts'
 import { memoryRunLog } from './memory-run-log.ts'
 import { memoryThreads } from './memory-threads.ts'
-import type { ThreadRef } from './store.ts'
 
 const ref: ThreadRef = { app: 'app', user: 'anna', threadId: 'thread-1' }
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i + 1)

@@ -1,14 +1,11 @@
-import type { CancelMode, CancelRequest } from '../context/context.ts'
 import type { Interrupt } from '../data/action.ts'
-import type { ErrorInfo } from '../data/error.ts'
+import type { CancelMode, CancelRequest } from '../data/cancel.ts'
 import type { FinishReason, Outcome } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
+import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
+import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 
-/** The owner of data. Contract: data of another owner looks the same as absent data, in every method of every port. */
-export type Owner = { readonly app: string; readonly user: string }
-/** One conversation of one owner. */
-export type ThreadRef = Owner & { readonly threadId: string }
 /** A page request. Contract: order is by sequence, never by clock. */
 export interface Page {
   /** The `seq` of the last item seen; the page begins after it. */

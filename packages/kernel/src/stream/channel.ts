@@ -1,4 +1,4 @@
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import type { Sink } from './sink.ts'
 
 interface Parked<T> {

@@ -1,4 +1,4 @@
-import { KernelError } from '../data/error.ts'
+import { KernelError } from '../data/kernel-error.ts'
 import { Channel, type StreamOptions } from './channel.ts'
 import { type Sink, sinkTo } from './sink.ts'
 
@@ -51,7 +51,7 @@ class Producer<T> implements PipeStream<T> {
 
 /**
  * Passes a stream on to a sink: by its pipe if it has one, otherwise by `for await`.
- * @example await pipe(model.stream(request, { signal }), sink)
+ * @example await pipe(model.stream(request, { signal }), parts)
  */
 export function pipe<T>(source: AsyncIterable<T>, sink: Sink<T>): Promise<void> {
   return PIPE in source ? (source as PipeStream<T>)[PIPE](sink) : pull(source, sink)

@@ -1,6 +1,7 @@
 import type {
   AgentEvent,
   AgentInput,
+  EventOf,
   Json,
   KernelError,
   Message,
@@ -8,25 +9,21 @@ import type {
   ToolCallInput,
   ToolCallRecord,
   ToolCallResult,
-  ToolEnd,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { notJson } from '@troupe/kernel/kit'
-import type { KnownCall, RecordedRun } from './recorded-run.ts'
-import { type CommandSink, identityOf, type RunRecords } from './run-records.ts'
+import type { RecordedRun } from './recorded-run.ts'
+import { identityOf, type RunRecords } from './run-records.ts'
 
-type Status = ToolCallRecord['status']
-type Result = Pick<ToolCallResult, 'content' | 'display' | 'data' | 'error'>
+type CallResult = Pick<ToolCallResult, 'content' | 'display' | 'data' | 'error'>
 
 /** Makes tool call rows from callbacks and events. Contract: no I/O; one row per call id, whichever source comes first. */
 export class CallRecords {
   readonly #runs: RunRecords
-  readonly #sink: CommandSink
   readonly #now: () => number
 
-  constructor(runs: RunRecords, sink: CommandSink, now: () => number) {
+  constructor(runs: RunRecords, now: () => number) {
     this.#runs = runs
-    this.#sink = sink
     this.#now = now
   }
 
@@ -39,9 +36,7 @@ export class CallRecords {
     for (let i = messages.length - 1; i >= 0; i--) {
       const message = messages[i] as Message
       if (message.role === 'assistant') break
-      if (message.role !== 'tool') continue
-      run.answers ??= new Map()
-      run.answers.set(message.callId, message)
+      if (message.role === 'tool') run.calls.answers.set(message.callId, message)
     }
   }
 
@@ -49,13 +44,14 @@ export class CallRecords {
   agentStart(info: RunInfo, input: AgentInput): void {
     const run = this.#runs.find(info)
     if (!run) return
-    run.history = input.messages
+    const { calls } = run
+    calls.history = input.messages
     // A resumed run also has results of calls that had ended before it.
-    if (!run.answers || 'answers' in input) return
-    for (const [callId, message] of run.answers) {
+    if ('answers' in input) return
+    for (const [callId, message] of calls.answers) {
       const { content, error } = message
-      if (!this.#lookUp(run, callId)) continue
-      run.answers.delete(callId)
+      if (!calls.find(callId)) continue
+      calls.answers.delete(callId)
       const status = content === UNKNOWN_RESULT ? 'unknown' : error ? 'failed' : 'complete'
       this.#write(run, callId, undefined, status, resultOf(message))
     }
@@ -66,7 +62,7 @@ export class CallRecords {
       case 'message-end':
         if (event.dropped) return
         for (const { id, name, arguments: args } of event.message.toolCalls ?? []) {
-          run.known.set(id, { messageId: event.message.id, name, arguments: args })
+          run.calls.known.set(id, { messageId: event.message.id, name, arguments: args })
         }
         return
       case 'tool-start':
@@ -86,16 +82,16 @@ export class CallRecords {
     const run = this.#runs.find(info)
     if (!run) return
     this.#begin(run, input.callId, input)
-    if (input.tool?.longRunning) run.longRunning.add(input.callId)
+    if (input.tool?.longRunning) run.calls.longRunning.add(input.callId)
   }
 
   end(info: RunInfo, output: ToolCallResult): void {
     const { error } = output
     const { callId } = info
     const run = this.#runs.find(info)
-    if (!run || callId === undefined || run.calls.get(callId)?.settled) return
+    if (!run || callId === undefined || run.calls.isSettled(callId)) return
     if (error?.code === 'INTERRUPTED') this.#write(run, callId, undefined, 'interrupted')
-    else if (!error && run.longRunning.has(callId)) this.#write(run, callId, undefined, 'awaiting')
+    else if (!error && run.calls.longRunning.has(callId)) this.#write(run, callId, undefined, 'awaiting')
     else this.#write(run, callId, undefined, error ? 'failed' : 'complete', resultOf(output))
   }
 
@@ -106,71 +102,59 @@ export class CallRecords {
     this.#write(run, callId, undefined, 'failed', { content: error.message, error: error.toJSON() })
   }
 
-  #begin(run: RecordedRun, callId: string, call: Pick<KnownCall, 'name' | 'arguments'>): void {
-    const row = run.calls.get(callId)
-    if (row?.settled) return
-    const known = this.#lookUp(run, callId)
+  #begin(run: RecordedRun, callId: string, { name, arguments: args }: Pick<ToolCallInput, 'name' | 'arguments'>): void {
+    const { calls, runId } = run
+    if (calls.isSettled(callId)) return
+    const { messageId = runId } = calls.find(callId) ?? {}
     // The arguments may differ from those of the model: a user may have edited them.
-    run.known.set(callId, { messageId: known?.messageId ?? run.runId, name: call.name, arguments: call.arguments })
-    if (!row) this.#write(run, callId, undefined, 'running')
+    calls.known.set(callId, { messageId, name, arguments: args })
+    if (!calls.rows.has(callId)) this.#write(run, callId, undefined, 'running')
   }
 
   /** Records the end of a call that had no span, for example because it was refused before it ran. */
-  #endFromHistory(run: RecordedRun, event: ToolEnd): void {
+  #endFromHistory(run: RecordedRun, event: EventOf<'tool-end'>): void {
     const { callId, name, status } = event
-    if (status === 'dropped' || run.calls.get(callId)?.settled) return
+    if (status === 'dropped' || run.calls.isSettled(callId)) return
     this.#write(run, callId, name, status, resultOf(event))
   }
 
   /** Contract: a call of an earlier run that still waits stays in that run. */
   #park(run: RecordedRun, callId: string, status: 'awaiting' | 'interrupted'): void {
-    const row = run.calls.get(callId)
-    if (row?.settled || row?.status === status || !run.known.has(callId)) return
+    const { rows, known } = run.calls
+    const row = rows.get(callId)
+    if (row?.settled || row?.status === status || !known.has(callId)) return
     this.#write(run, callId, undefined, status)
   }
 
-  #lookUp(run: RecordedRun, callId: string): KnownCall | undefined {
-    const known = run.known.get(callId)
-    if (known) return known
-    for (let i = run.history.length - 1; i >= 0; i--) {
-      const message = run.history[i] as Message
-      if (message.role !== 'assistant') continue
-      const call = message.toolCalls?.find(({ id }) => id === callId)
-      if (!call) continue
-      const found = { messageId: message.id, name: call.name, arguments: call.arguments }
-      run.known.set(callId, found)
-      return found
-    }
-    return undefined
-  }
-
-  #write(run: RecordedRun, callId: string, name: string | undefined, status: Status, result?: Result): void {
+  #write(
+    run: RecordedRun,
+    callId: string,
+    name: string | undefined,
+    status: ToolCallRecord['status'],
+    result?: CallResult,
+  ): void {
     if (run.endedAt !== undefined) return
+    const { calls, runId } = run
     const now = this.#now()
-    const settled = result !== undefined
-    const { startedAt = now } = run.calls.get(callId) ?? {}
-    run.calls.set(callId, { startedAt, status, settled })
-    const known = this.#lookUp(run, callId) ?? { messageId: run.runId, name: name ?? '', arguments: '' }
-    this.#sink.add(run, {
-      type: 'tool-call',
-      call: {
-        callId: run.callPrefix + callId,
-        runId: run.runId,
-        ...known,
-        status,
-        ...(result && { result: safe(result), endedAt: now }),
-        startedAt,
-      },
+    const { startedAt = now } = calls.rows.get(callId) ?? {}
+    calls.rows.set(callId, { startedAt, status, settled: result !== undefined })
+    this.#runs.addCall(run, {
+      callId: calls.prefix + callId,
+      runId,
+      ...(calls.find(callId) ?? { messageId: runId, name: name ?? '', arguments: '' }),
+      status,
+      ...(result && { result: safe(result), endedAt: now }),
+      startedAt,
     })
   }
 }
 
 /** Drops fields that are not JSON, so that the row can be written. */
-function safe(result: Result): Json {
+function safe(result: CallResult): Json {
   return notJson(result) === undefined ? (result as Json) : { content: result.content as Json }
 }
 
-function resultOf({ content, display, data, error }: Result): Result {
+function resultOf({ content, display, data, error }: CallResult): CallResult {
   return {
     content,
     ...(display !== undefined && { display }),

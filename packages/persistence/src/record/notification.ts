@@ -32,27 +32,17 @@ export type Notification = {
 
 /** The notification for a written command. */
 export function notificationOf(run: RecordedRun, command: RecordCommand): Notification | undefined {
-  const { runId: messageId, parentRunId, ref, seq } = run
-  const base = {
-    messageId,
-    ...(parentRunId !== undefined && { parentMessageId: parentRunId }),
-    ref,
-    threadId: ref.threadId,
-    ...(seq !== undefined && { seq }),
-    text: '',
-    startAt: 0,
-  }
   switch (command.type) {
     case 'run-start':
-      return { ...base, type: 'init', status: 'generating' }
+      return { ...baseOf(run), type: 'init', status: 'generating' }
     case 'run-text':
-      return { ...base, type: 'continue', status: 'generating', text: command.text, startAt: command.offset }
+      return { ...baseOf(run), type: 'continue', status: 'generating', text: command.text, startAt: command.offset }
     case 'run-finish':
       return endOf(run, command)
     case 'tool-call': {
       const { call } = command
       const type = call.status === 'running' ? 'tool-start' : 'tool-end'
-      return { ...base, type, status: call.status, text: resultText(call), call }
+      return { ...baseOf(run), type, status: call.status, text: resultText(call), call }
     }
     case 'usage':
       return undefined
@@ -64,19 +54,21 @@ export function endOf(
   run: RecordedRun,
   end: { readonly status: RunRecord['status']; readonly text?: string; readonly error?: ErrorInfo },
 ): Notification {
-  const { runId: messageId, parentRunId, ref, seq } = run
   const { status, text = run.text.whole, error } = end
+  const type = status === 'failed' ? 'failed' : 'done'
+  return { ...baseOf(run), type, status, text, ...(error && { error }) }
+}
+
+/** The fields that all notifications of a run share. */
+function baseOf({ runId, parentRunId, ref, seq }: RecordedRun): Omit<Notification, 'type' | 'status'> {
   return {
-    type: status === 'failed' ? 'failed' : 'done',
-    messageId,
+    messageId: runId,
     ...(parentRunId !== undefined && { parentMessageId: parentRunId }),
     ref,
     threadId: ref.threadId,
     ...(seq !== undefined && { seq }),
-    status,
-    text,
+    text: '',
     startAt: 0,
-    ...(error && { error }),
   }
 }
 

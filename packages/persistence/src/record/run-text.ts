@@ -1,9 +1,3 @@
-/** A piece of text and its offset. */
-export interface Piece {
-  readonly offset: number
-  readonly text: string
-}
-
 /**
  * The text of a run while it streams: the text of its last message so far.
  * Contract: held once; the text of a failed attempt stays until another message has text.
@@ -57,7 +51,7 @@ export class RunText {
   }
 
   /** Takes the new text, to be written now. */
-  cut(): Piece {
+  cut(): { readonly offset: number; readonly text: string } {
     const piece = { offset: this.#cut.length, text: this.#fresh }
     this.#cut = this.whole
     this.#fresh = ''

@@ -1,9 +1,10 @@
 import { KernelError, type RecordCommand, type RecordStore, type ThreadRef } from '@troupe/kernel'
 import type { RecordedRun } from '../record/recorded-run.ts'
-import type { Piece } from '../record/run-text.ts'
+
+type TextCommand = Extract<RecordCommand, { readonly type: 'run-text' }>
 
 /** A queued command. */
-export interface Entry {
+interface QueuedCommand {
   readonly run: RecordedRun
   readonly command: RecordCommand
   /** Repeats a command whose result is already known. */
@@ -11,19 +12,25 @@ export interface Entry {
 }
 
 /** The result of a command. */
-export type Settled = { readonly seq?: number; readonly refused?: true; readonly cause?: KernelError }
+interface WriteResult {
+  readonly seq?: number
+  readonly refused?: true
+  readonly cause?: KernelError
+}
 
 /** The queue as a lane sees it. */
-export interface LaneHost {
+interface LaneHost {
   readonly maxCommands: number
   readonly attempts: number
   apply(ref: ThreadRef, commands: readonly RecordCommand[]): ReturnType<RecordStore['apply']>
   /** Calls back after a pause that grows with the failures. */
   pause(failures: number, callback: () => void): () => void
   added(): void
-  settled(entry: Entry, settled: Settled): void | Promise<void>
-  failing(lane: Lane, error: KernelError): void
-  wrote(lane: Lane): void
+  written(run: RecordedRun, command: RecordCommand): void | Promise<void>
+  refused(run: RecordedRun, command: RecordCommand, cause?: KernelError): void | Promise<void>
+  /** The store took none of the last attempts of this lane. */
+  failed(lane: Lane, error: KernelError): void
+  succeeded(lane: Lane): void
   idle(lane: Lane): void
 }
 
@@ -34,9 +41,9 @@ export class Lane {
   /** The number of active runs. */
   runs = 0
   readonly #host: LaneHost
-  #entries: Entry[] = []
+  #entries: QueuedCommand[] = []
   #dirty: RecordedRun[] = []
-  #sending: readonly Entry[] | undefined
+  #sending: readonly QueuedCommand[] | undefined
   /** How many of the next entries are sent one by one, to find the one that cannot be written. */
   #alone = 0
   #failures = 0
@@ -102,16 +109,20 @@ export class Lane {
     return new Promise((resolve) => void this.#waiting.push({ upTo, resolve }))
   }
 
-  /** Stops and returns the entries that were not written. */
-  stop(): readonly Entry[] {
+  /** Stops writing. */
+  stop(): void {
     this.#stopped = true
     this.#cancelRetry?.()
     this.#cancelRetry = undefined
     this.#cutAll()
-    const left = [...(this.#sending ?? []), ...this.#entries].filter(({ silent }) => !silent)
+  }
+
+  /** Refuses the commands that a stopped lane has not written. */
+  giveUp(cause: KernelError): void {
+    const left = [...(this.#sending ?? []), ...this.#entries]
     this.#entries = []
     this.#sending = undefined
-    return left
+    for (const { run, command, silent } of left) if (!silent) void this.#host.refused(run, command, cause)
   }
 
   #start(): void {
@@ -122,42 +133,51 @@ export class Lane {
 
   async #drain(): Promise<void> {
     for (let batch = this.#take(); batch.length > 0; batch = this.#take()) {
-      const sent = batch.filter(({ run }) => !run.refused)
-      let results: readonly Settled[] = []
-      try {
-        if (sent.length > 0) results = await this.#send(sent)
-        if (this.#stopped) return
-      } catch (thrown) {
-        if (this.#stopped) return
-        const error = KernelError.from(thrown, 'STORE_FAILED')
-        if (error.code !== 'VALIDATION_FAILED') {
-          this.#busy = false
-          return this.#retry(batch, error)
-        }
-        if (sent.length > 1) {
-          this.#separate(batch)
-          continue
-        }
-        results = [{ refused: true, cause: error }]
-      }
-      this.#sending = undefined
-      const bySent = new Map(sent.map((entry, i) => [entry, results[i] ?? {}]))
-      for (const entry of batch) await this.#settle(entry, bySent.get(entry) ?? REFUSED)
+      if (!(await this.#write(batch))) return
     }
     this.#busy = false
     this.#host.idle(this)
   }
 
-  async #send(entries: readonly Entry[]): Promise<readonly Settled[]> {
+  /** Contract: false if the lane has stopped, or pauses before it sends the batch again. */
+  async #write(batch: readonly QueuedCommand[]): Promise<boolean> {
+    const sent = batch.filter(({ run }) => !run.refused)
+    let results: readonly WriteResult[]
+    try {
+      results = sent.length > 0 ? await this.#send(sent) : []
+    } catch (thrown) {
+      return !this.#stopped && this.#recover(batch, sent, KernelError.from(thrown, 'STORE_FAILED'))
+    }
+    if (this.#stopped) return false
+    await this.#settle(batch, sent, results)
+    return true
+  }
+
+  /** Contract: false if the lane pauses. */
+  async #recover(
+    batch: readonly QueuedCommand[],
+    sent: readonly QueuedCommand[],
+    error: KernelError,
+  ): Promise<boolean> {
+    if (error.code !== 'VALIDATION_FAILED') {
+      this.#retry(batch, error)
+      return false
+    }
+    if (sent.length > 1) this.#separate(batch)
+    else await this.#settle(batch, sent, [{ refused: true, cause: error }])
+    return true
+  }
+
+  async #send(entries: readonly QueuedCommand[]): Promise<readonly WriteResult[]> {
     const commands = entries.map(({ command }) => command)
     const results = await this.#host.apply(this.ref, commands)
     this.#failures = 0
-    if (!this.#stopped) this.#host.wrote(this)
+    if (!this.#stopped) this.#host.succeeded(this)
     return results
   }
 
   /** Sends the entries of a batch one by one, so that a malformed one does not hold up the rest. */
-  #separate(batch: readonly Entry[]): void {
+  #separate(batch: readonly QueuedCommand[]): void {
     const entries = batch.filter(({ silent }) => !silent)
     this.#sending = undefined
     this.#entries = [...entries, ...this.#entries]
@@ -165,17 +185,18 @@ export class Lane {
     this.#due = true
   }
 
-  #retry(batch: readonly Entry[], error: KernelError): void {
+  #retry(batch: readonly QueuedCommand[], error: KernelError): void {
+    this.#busy = false
     this.#failures++
     if (error.code === 'TIMEOUT') for (const { run } of batch) run.suspect = true
-    if (this.#failures >= this.#host.attempts || !error.retryable) this.#host.failing(this, error)
+    if (this.#failures >= this.#host.attempts || !error.retryable) this.#host.failed(this, error)
     this.#cancelRetry = this.#host.pause(this.#failures, () => {
       this.#cancelRetry = undefined
       this.#start()
     })
   }
 
-  #take(): readonly Entry[] {
+  #take(): readonly QueuedCommand[] {
     if (this.#sending) return this.#sending
     if (!this.#due) return []
     this.#cutAll()
@@ -199,45 +220,60 @@ export class Lane {
   }
 
   #cut(run: RecordedRun): void {
-    const piece = run.text.cut()
+    const { offset, text } = run.text.cut()
     const last = this.#entries.at(-1)
     if (last?.run === run && last.command.type === 'run-text') {
-      this.#entries[this.#entries.length - 1] = textEntry(run, merged(last.command, piece))
-    } else this.#push(textEntry(run, piece))
+      this.#entries[this.#entries.length - 1] = { run, command: withText(last.command, offset, text) }
+    } else this.#push({ run, command: textCommand(run, offset, text) })
   }
 
-  #push(entry: Entry): void {
+  #push(entry: QueuedCommand): void {
     this.#entries.push(entry)
     this.#added++
     this.#host.added()
   }
 
-  async #settle(entry: Entry, settled: Settled): Promise<void> {
-    if (entry.silent) return
-    const wait = this.#host.settled(entry, settled)
-    if (wait) await wait
-    this.#done++
-    while (this.#waiting[0] && this.#waiting[0].upTo <= this.#done) this.#waiting.shift()?.resolve()
+  async #settle(
+    batch: readonly QueuedCommand[],
+    sent: readonly QueuedCommand[],
+    results: readonly WriteResult[],
+  ): Promise<void> {
+    this.#sending = undefined
+    const bySent = new Map(sent.map((entry, i) => [entry, results[i] ?? {}]))
+    for (const entry of batch) {
+      if (entry.silent) continue
+      const wait = this.#report(entry, bySent.get(entry) ?? REFUSED)
+      if (wait) await wait
+      this.#done++
+      while (this.#waiting[0] && this.#waiting[0].upTo <= this.#done) this.#waiting.shift()?.resolve()
+    }
+  }
+
+  #report({ run, command }: QueuedCommand, { seq, refused, cause }: WriteResult): void | Promise<void> {
+    if (command.type === 'run-start' && seq !== undefined) run.seq = seq
+    return refused ? this.#host.refused(run, command, cause) : this.#host.written(run, command)
   }
 }
 
-const REFUSED: Settled = { refused: true }
+const REFUSED: WriteResult = { refused: true }
 
-function textEntry(run: RecordedRun, { offset, text }: Piece): Entry {
-  return { run, command: { type: 'run-text', runId: run.runId, offset, text } }
+function textCommand({ runId }: RecordedRun, offset: number, text: string): TextCommand {
+  return { type: 'run-text', runId, offset, text }
 }
 
-function merged(before: Piece, piece: Piece): Piece {
-  if (piece.offset <= before.offset) return piece
-  return { offset: before.offset, text: before.text.slice(0, piece.offset - before.offset) + piece.text }
+/** Adds text from `offset` on to a command that is still queued. */
+function withText(before: TextCommand, offset: number, text: string): TextCommand {
+  const start = Math.min(before.offset, offset)
+  return { ...before, offset: start, text: before.text.slice(0, offset - start) + text }
 }
 
 /** Whether a write that timed out may still overwrite later text; then the last write repeats the whole text. */
-function isDoubtful({ run, command }: Entry): boolean {
+function isDoubtful({ run, command }: QueuedCommand): boolean {
   return run.suspect && command.type === 'run-finish'
 }
 
-function withWholeText(entry: Entry): readonly Entry[] {
+function withWholeText(entry: QueuedCommand): readonly QueuedCommand[] {
   if (!isDoubtful(entry)) return [entry]
-  return [{ ...textEntry(entry.run, { offset: 0, text: entry.run.text.whole }), silent: true }, entry]
+  const { run } = entry
+  return [{ run, command: textCommand(run, 0, run.text.whole), silent: true }, entry]
 }

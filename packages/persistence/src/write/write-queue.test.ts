@@ -1,7 +1,16 @@
 import { type Callback, KernelError, type RecordCommand, type RunInfo } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
 import { messageLifecycle } from '../message-lifecycle.ts'
-import { ANN, calm, type Fault, greeter, input, type Stage, speaker, stage } from '../persistence.fixture.ts'
+import {
+  ANN,
+  calm,
+  type Fault,
+  greeter,
+  input,
+  type RecordsHarness,
+  recordsHarness,
+  talker,
+} from '../persistence.fixture.ts'
 import { toolLifecycle } from '../tool-lifecycle.ts'
 
 /** A run whose callbacks a test calls by hand. */
@@ -25,14 +34,14 @@ function manualRun(callback: Callback, runId: string, session = ANN) {
   }
 }
 
-const texts = (store: Stage['store']) =>
+const texts = (store: RecordsHarness['store']) =>
   store.written.flat().filter((command): command is RecordCommand & { type: 'run-text' } => command.type === 'run-text')
-const types = (store: Stage['store']) => store.written.map((batch) => batch.map(({ type }) => type))
+const types = (store: RecordsHarness['store']) => store.written.map((batch) => batch.map(({ type }) => type))
 
 describe('WriteQueue', () => {
   it('性能影响: 5,000 deltas are a few writes, no longer than the limit each, and the first is at once', async () => {
-    const { run, store, messages, notifications } = await stage()
-    await run(speaker(...Array.from({ length: 5_000 }, (_, i) => `${i} `)))
+    const { run, store, messages, notifications } = await recordsHarness()
+    await run(talker(...Array.from({ length: 5_000 }, (_, i) => `${i} `)))
     await messages.flush()
     const [record] = await store.records.runs(ANN)
     expect(record?.text).toBe(Array.from({ length: 5_000 }, (_, i) => `${i} `).join(''))
@@ -48,7 +57,7 @@ describe('WriteQueue', () => {
   })
 
   it('writes text when its time has come, in one command, with one timer for all', async () => {
-    const { store, messages, clock } = await stage()
+    const { store, messages, clock } = await recordsHarness()
     const [a, b] = [manualRun(messages, 'a'), manualRun(messages, 'b')]
     a.start()
     b.start()
@@ -70,7 +79,7 @@ describe('WriteQueue', () => {
   })
 
   it('a delta costs no timer, no promise and no command of its own', async () => {
-    const { messages, clock, store } = await stage()
+    const { messages, clock, store } = await recordsHarness()
     const run = manualRun(messages, 'a')
     run.start()
     await calm()
@@ -82,7 +91,7 @@ describe('WriteQueue', () => {
   })
 
   it('what comes while a write is under way goes with the next one, together', async () => {
-    const { messages, store } = await stage()
+    const { messages, store } = await recordsHarness()
     store.fault = 'late'
     const run = manualRun(messages, 'a')
     run.start()
@@ -98,15 +107,15 @@ describe('WriteQueue', () => {
   })
 
   it('a short turn is two writes: its start at once, all the rest with its end', async () => {
-    const { run, store, messages } = await stage()
-    await run(speaker('One word.'))
+    const { run, store, messages } = await recordsHarness()
+    await run(talker('One word.'))
     await messages.flush()
     expect(types(store)).toEqual([['run-start'], ['run-text', 'usage', 'run-finish']])
   })
 
-  it('a thread has one line: flush waits for the next run too, when the time of what the last one said is over', async () => {
-    const scene = await stage()
-    const { messages, store, clock } = scene
+  it('a thread has one line: flush waits for the next run too, when the text of the last one has waited long enough', async () => {
+    const harness = await recordsHarness()
+    const { messages, store, clock } = harness
     const first = manualRun(messages, 'a')
     first.start()
     await calm()
@@ -125,19 +134,19 @@ describe('WriteQueue', () => {
 
   it('错误恢复机制: a fault that passes is retried, nothing is lost, doubled or reported', async () => {
     for (const fault of ['busy', 'lost'] as const) {
-      const scene = await stage()
-      const { store, messages, clock, done, reports } = scene
+      const harness = await recordsHarness()
+      const { store, messages, clock, done, reports } = harness
       // Each write in turn: its first two attempts fail.
       store.faultOf = (write) => (write % 3 === 2 ? undefined : fault)
       const run = manualRun(messages, 'a')
       run.start()
-      await patiently(scene)
+      await patiently(harness)
       run.say('one ')
       clock.advance(50)
-      await patiently(scene)
+      await patiently(harness)
       run.say('two')
       run.end()
-      await patiently(scene)
+      await patiently(harness)
       expect(await store.records.runs(ANN), fault).toMatchObject([{ status: 'complete', text: 'one two' }])
       expect(done, fault).toMatchObject([[{ status: 'complete', text: 'one two' }]])
       expect(reports).toEqual([])
@@ -148,11 +157,11 @@ describe('WriteQueue', () => {
   it.each(['fail', 'busy', 'hang'] as const)(
     'Eino Callback 错误处理: a store that is down (%s) is reported once, the runs go on, and all is written in order when it is back',
     async (fault) => {
-      const scene = await stage()
-      const { run, store, messages, clock, notifications, done, reports } = scene
+      const harness = await recordsHarness()
+      const { run, store, messages, clock, notifications, done, reports } = harness
       store.fault = fault
-      for (let i = 1; i <= 3; i++) expect((await run(speaker('a', 'b', 'c'))).outcome).toBe('complete')
-      for (let i = 0; i < 20; i++) await patiently(scene, 10_000)
+      for (let i = 1; i <= 3; i++) expect((await run(talker('a', 'b', 'c'))).outcome).toBe('complete')
+      for (let i = 0; i < 20; i++) await patiently(harness, 10_000)
       expect(reports.map(({ code }) => code)).toEqual(['RECORDS_DEGRADED'])
       expect(notifications).toEqual([])
       expect(done).toEqual([])
@@ -175,12 +184,12 @@ describe('WriteQueue', () => {
   )
 
   it('reports again when the store goes down again', async () => {
-    const scene = await stage()
-    const { run, store, messages, clock, reports } = scene
+    const harness = await recordsHarness()
+    const { run, store, messages, clock, reports } = harness
     for (const _ of [1, 2]) {
       store.fault = 'fail'
       await run(greeter)
-      for (let i = 0; i < 5; i++) await patiently(scene, 1_000)
+      for (let i = 0; i < 5; i++) await patiently(harness, 1_000)
       store.fault = undefined
       clock.advance(30_000)
       await calm()
@@ -193,18 +202,18 @@ describe('WriteQueue', () => {
     const faults: readonly Fault[] = ['fail', 'busy', 'hang', 'lost', 'late']
     for (const fault of faults) {
       for (let at = 0; at < 5; at++) {
-        const scene = await stage()
-        const { store, messages, clock, done, notifications } = scene
+        const harness = await recordsHarness()
+        const { store, messages, clock, done, notifications } = harness
         store.faultOf = (write) => (write === at ? fault : undefined)
         const run = manualRun(messages, 'a')
         run.start()
         for (let i = 0; i < 4; i++) {
-          await patiently(scene)
+          await patiently(harness)
           run.say(`${i} `)
           clock.advance(50)
         }
         run.end()
-        for (let i = 0; i < 5; i++) await patiently(scene, 10_000)
+        for (let i = 0; i < 5; i++) await patiently(harness, 10_000)
         store.release()
         await calm()
         const what = `${fault} at ${at}`
@@ -220,8 +229,8 @@ describe('WriteQueue', () => {
   })
 
   it('an attempt that was given up and happens after later ones does not cut the text', async () => {
-    const scene = await stage()
-    const { store, messages, clock } = scene
+    const harness = await recordsHarness()
+    const { store, messages, clock } = harness
     const run = manualRun(messages, 'a')
     run.start()
     await calm()
@@ -248,7 +257,7 @@ describe('WriteQueue', () => {
   })
 
   it('text that another writer has cut is written again from its start while the run goes on', async () => {
-    const { store, messages, clock, reports } = await stage()
+    const { store, messages, clock, reports } = await recordsHarness()
     const run = manualRun(messages, 'a')
     run.start()
     run.say('one two ')
@@ -264,7 +273,7 @@ describe('WriteQueue', () => {
   })
 
   it('a command that the store finds malformed does not hold up the others', async () => {
-    const { store, messages, done, reports } = await stage()
+    const { store, messages, done, reports } = await recordsHarness()
     const { records } = store
     const picky = {
       ...records,
@@ -292,8 +301,8 @@ describe('WriteQueue', () => {
   })
 
   it('beyond its limit new runs are left out whole, those under way are kept', async () => {
-    const scene = await stage({ write: { maxPending: 10 } })
-    const { store, messages, clock, reports, done } = scene
+    const harness = await recordsHarness({ write: { maxPending: 10 } })
+    const { store, messages, clock, reports, done } = harness
     store.fault = 'fail'
     const first = manualRun(messages, 'first')
     first.start()
@@ -306,7 +315,7 @@ describe('WriteQueue', () => {
     }
     first.say(' whole')
     first.end()
-    await patiently(scene, 1_000)
+    await patiently(harness, 1_000)
     store.fault = undefined
     clock.advance(30_000)
     await calm()
@@ -321,7 +330,7 @@ describe('WriteQueue', () => {
   })
 
   it('while the store is down the text of a run is kept once', async () => {
-    const { store, messages } = await stage()
+    const { store, messages } = await recordsHarness()
     store.fault = 'late'
     const run = manualRun(messages, 'a')
     run.start()
@@ -334,8 +343,8 @@ describe('WriteQueue', () => {
     expect(texts(store)).toHaveLength(1)
   })
 
-  it('a message that begins while the text of the one before waits takes its place', async () => {
-    const { store, messages } = await stage()
+  it('a message that begins while the text of the one before waits replaces it', async () => {
+    const { store, messages } = await recordsHarness()
     const stamp = { runId: 'a', agentName: 'agent', runPath: [] }
     const info: RunInfo = { component: 'run', name: 'agent', runId: 'a', spanId: 'a/run', session: ANN }
     const say = (messageId: string, delta: string) =>
@@ -362,14 +371,14 @@ describe('WriteQueue', () => {
   })
 
   it('when one thread can be written again the others do not wait for the end of their pause', async () => {
-    const scene = await stage()
-    const { store, messages, clock } = scene
+    const harness = await recordsHarness()
+    const { store, messages, clock } = harness
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
     store.fault = 'fail'
     manualRun(messages, 'a').start()
     // The pauses of this one have grown when the other begins.
-    for (let i = 0; i < 8; i++) await patiently(scene, 5_000)
+    for (let i = 0; i < 8; i++) await patiently(harness, 5_000)
     manualRun(messages, 'b', ben).start()
     await calm()
     store.fault = undefined
@@ -380,7 +389,7 @@ describe('WriteQueue', () => {
   })
 
   it('flush waits for one thread or for all, and gives up with RECORDS_PENDING', async () => {
-    const { store, messages, clock } = await stage()
+    const { store, messages, clock } = await recordsHarness()
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
     const [a, b] = [manualRun(messages, 'a'), manualRun(messages, 'b', ben)]
@@ -406,8 +415,8 @@ describe('WriteQueue', () => {
   })
 
   it('disposing writes what there is, leaves no timer behind, and nothing is written after it', async () => {
-    const { run, store, messages, clock, done } = await stage()
-    await run(speaker('a'))
+    const { run, store, messages, clock, done } = await recordsHarness()
+    await run(talker('a'))
     const late = manualRun(messages, 'late')
     late.start()
     late.say('x')
@@ -428,9 +437,9 @@ describe('WriteQueue', () => {
 
   it('disposing gives up on a store that is down: one coded error, every onDone called, no timer left', async () => {
     for (const fault of ['hang', 'fail'] as const) {
-      const { run, store, messages, clock, done } = await stage()
+      const { run, store, messages, clock, done } = await recordsHarness()
       store.fault = fault
-      await run(speaker('a'))
+      await run(talker('a'))
       await calm()
       const checked = expect(messages[Symbol.asyncDispose]()).rejects.toMatchObject({ code: 'RECORDS_PENDING' })
       await calm()
@@ -443,7 +452,7 @@ describe('WriteQueue', () => {
 })
 
 /** Lets time pass until nothing is under way, as far as that can be. */
-async function patiently({ clock }: Stage, ms = 400): Promise<void> {
+async function patiently({ clock }: RecordsHarness, ms = 400): Promise<void> {
   for (let i = 0; i < 4; i++) {
     await calm()
     clock.advance(ms / 4)

@@ -1,141 +1,93 @@
 import { type Clock, KernelError, type RecordCommand, type RecordStore, type ThreadRef } from '@troupe/kernel'
-import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
+import { withinTime } from '@troupe/kernel/kit'
 import type { RecordedRun } from '../record/recorded-run.ts'
-import type { CommandSink } from '../record/run-records.ts'
-import { type Entry, Lane, type LaneHost, type Settled } from './lane.ts'
-
-/** The options of writing records. */
-export interface WriteOptions {
-  /** How long text may wait for more. @default 50 */
-  readonly delayMs?: number
-  /** The number of characters of one run that are written without waiting. @default 65536 */
-  readonly maxText?: number
-  /** The most commands in one write. @default 100 */
-  readonly maxCommands?: number
-  /** How often a write is tried before the store counts as down. @default 3 */
-  readonly attempts?: number
-  /** The first pause between attempts; each is twice the one before. @default 100 */
-  readonly retryMs?: number
-  /** The longest pause, also while the store is down. @default 30000 */
-  readonly maxRetryMs?: number
-  /** How long the store may take for one write. @default 10000 */
-  readonly timeoutMs?: number
-  /** The most commands that may wait, of all threads; beyond that new runs are not recorded. @default 10000 */
-  readonly maxPending?: number
-  /** How long `flush` waits. @default 10000 */
-  readonly flushMs?: number
-}
+import { threadKey } from '../record/thread-key.ts'
+import { Lane } from './lane.ts'
+import { type WriteOptions, writeOptions } from './write-options.ts'
 
 /** The parts that a queue is made from. */
-export interface WriteQueueParts {
+interface WriteQueueParts {
   readonly records: Pick<RecordStore, 'apply'>
   readonly clock: Clock
   readonly report: (error: KernelError) => void
-  /** Called with each settled command. Contract: in the order of the thread's writes; the next write of the thread waits for it. */
-  readonly settled: (entry: Entry, settled: Settled) => void | Promise<void>
-}
-
-const DEFAULTS: Required<WriteOptions> = {
-  delayMs: 50,
-  maxText: 65_536,
-  maxCommands: 100,
-  attempts: 3,
-  retryMs: 100,
-  maxRetryMs: 30_000,
-  timeoutMs: 10_000,
-  maxPending: 10_000,
-  flushMs: 10_000,
-}
-
-const NAMES: OptionNames<WriteOptions> = {
-  delayMs: true,
-  maxText: true,
-  maxCommands: true,
-  attempts: true,
-  retryMs: true,
-  maxRetryMs: true,
-  timeoutMs: true,
-  maxPending: true,
-  flushMs: true,
+  /** Called with each written command. Contract: in the order of the thread's writes; the next write of the thread waits for it. */
+  readonly written: (run: RecordedRun, command: RecordCommand) => void | Promise<void>
+  /** Called with each command that was refused or given up. Contract: as `written`. */
+  readonly refused: (run: RecordedRun, command: RecordCommand, cause?: KernelError) => void | Promise<void>
 }
 
 /** Writes record commands in the background. Contract: in order for each thread; adding never fails, waits or does I/O. */
-export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
+export class WriteQueue implements AsyncDisposable {
   readonly maxCommands: number
   readonly attempts: number
   readonly #parts: WriteQueueParts
   readonly #options: Required<WriteOptions>
   readonly #lanes: Map<string, Lane> = new Map()
+  /** The lanes of the runs that have not ended. */
+  readonly #laneOf: Map<RecordedRun, Lane> = new Map()
   /** Lanes whose commands wait for the next tick. */
   readonly #due: Set<Lane> = new Set()
   readonly #down: Set<Lane> = new Set()
   /** Cancel the timers of active writes. */
   readonly #limits: Set<() => void> = new Set()
+  /** Makes the timers of active writes, which do not hold the process and end with the queue. */
+  readonly #limitClock: Clock
   #pending = 0
   #cancelTick: (() => void) | undefined
   #full = false
   #closed = false
 
-  constructor(parts: WriteQueueParts, options: WriteOptions = {}) {
+  constructor(parts: WriteQueueParts, options: WriteOptions | undefined) {
     this.#parts = parts
-    checkOptionNames('persistence: write', options, NAMES, { retries: 'attempts' })
-    this.#options = { ...DEFAULTS, ...options }
-    for (const [name, value] of Object.entries(this.#options)) {
-      const least = name === 'delayMs' ? 0 : 1
-      checkOption(
-        Number.isInteger(value) && value >= least,
-        'persistence',
-        `${name} must be a whole number from ${least} on`,
-        value,
-      )
-    }
+    this.#options = writeOptions(options)
     this.maxCommands = this.#options.maxCommands
     this.attempts = this.#options.attempts
+    const { clock } = parts
+    this.#limitClock = { now: () => clock.now(), after: (ms, callback) => this.#limitTimer(ms, callback) }
   }
 
   enter(run: RecordedRun): void {
     const { ref, parent } = run
-    const key = `${ref.app}\0${ref.user}\0${ref.threadId}`
+    const key = threadKey(ref)
     const lane = this.#lanes.get(key) ?? new Lane(ref, key, this)
     this.#lanes.set(key, lane)
-    run.lane = lane
+    this.#laneOf.set(run, lane)
     lane.runs++
     if (parent?.refused) run.refused = true
     else if (!parent && this.#pending >= this.#options.maxPending) this.#leaveOut(run)
   }
 
   add(run: RecordedRun, command: RecordCommand): void {
-    const { lane } = run
+    const lane = this.#laneOf.get(run)
     if (!lane || this.#closed) return
     lane.add(run, command)
-    if (command.type === 'run-finish') lane.runs--
+    if (command.type === 'run-finish') {
+      lane.runs--
+      this.#laneOf.delete(run)
+    }
     if (command.type === 'run-start' || command.type === 'run-finish' || lane.pending >= this.maxCommands) lane.soon()
     else this.#wait(lane)
   }
 
   /** Contract: cheap if the text is already queued. */
   touch(run: RecordedRun): void {
-    if (run.queued) {
-      if (run.text.waiting >= this.#options.maxText) run.lane?.soon()
-    } else if (run.lane && !run.refused && !this.#closed) {
-      run.lane.touch(run)
-      if (run.text.waiting >= this.#options.maxText) run.lane.soon()
-      else this.#wait(run.lane)
-    }
+    const isLong = run.text.waiting >= this.#options.maxText
+    if (run.queued && !isLong) return
+    const lane = this.#laneOf.get(run)
+    if (!lane || run.refused || this.#closed) return
+    if (!run.queued) lane.touch(run)
+    if (isLong) lane.soon()
+    else this.#wait(lane)
   }
 
   /** Contract: resolves when all records so far, of one thread or of all, are written or refused; rejects with `RECORDS_PENDING` after `flushMs`. */
   async flush(ref?: ThreadRef): Promise<void> {
-    const lane = ref && this.#lanes.get(`${ref.app}\0${ref.user}\0${ref.threadId}`)
-    const lanes = ref ? (lane ? [lane] : []) : [...this.#lanes.values()]
-    const { flushMs } = this.#options
-    const all = Promise.all(lanes.map((each) => each.flushed()))
-    await new Promise<void>((resolve, reject) => {
-      const cancel = this.#parts.clock.after(flushMs, () => reject(this.#stillPending(lanes)))
-      all.then(() => {
-        cancel()
-        resolve()
-      })
+    const one = ref && this.#lanes.get(threadKey(ref))
+    const lanes = ref ? (one ? [one] : []) : [...this.#lanes.values()]
+    const { clock } = this.#parts
+    const flushed = Promise.all(lanes.map((lane) => lane.flushed()))
+    await withinTime(clock, this.#options.flushMs, flushed, () => {
+      throw this.#stillPending(lanes)
     })
   }
 
@@ -148,9 +100,11 @@ export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
       this.#closed = true
       this.#cancelTick?.()
       const lanes = [...this.#lanes.values()]
-      const left = lanes.flatMap((lane) => lane.stop())
-      if (left.length > 0) this.#giveUp(left, this.#stillPending(lanes))
+      for (const lane of lanes) lane.stop()
+      const error = this.#stillPending(lanes)
+      for (const lane of lanes) lane.giveUp(error)
       this.#lanes.clear()
+      this.#laneOf.clear()
       for (const cancel of this.#limits) cancel()
     }
   }
@@ -162,31 +116,11 @@ export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
   /** Contract: rejects with a retryable `TIMEOUT` when the store takes too long. */
   limited<T>(work: () => Promise<T>): Promise<T> {
     const { timeoutMs } = this.#options
-    return new Promise((resolve, reject) => {
-      const late = () =>
-        reject(
-          new KernelError('TIMEOUT', `records: the store exceeded its time limit of ${timeoutMs} ms`, {
-            retryable: true,
-          }),
-        )
-      const cancelTimer = this.#parts.clock.after(timeoutMs, late, false)
-      const done = () => {
-        cancelTimer()
-        this.#limits.delete(done)
-      }
-      this.#limits.add(done)
-      const failed = (error: unknown) => {
-        done()
-        reject(error)
-      }
-      try {
-        work().then((value) => {
-          done()
-          resolve(value)
-        }, failed)
-      } catch (error) {
-        failed(error)
-      }
+    // A store that throws counts as one that rejects.
+    const working = (async () => work())()
+    return withinTime(this.#limitClock, timeoutMs, working, () => {
+      const message = `records: the store exceeded its time limit of ${timeoutMs} ms`
+      throw new KernelError('TIMEOUT', message, { retryable: true })
     })
   }
 
@@ -201,12 +135,17 @@ export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
     this.#pending++
   }
 
-  settled(entry: Entry, settled: Settled): void | Promise<void> {
+  written(run: RecordedRun, command: RecordCommand): void | Promise<void> {
     this.#pending--
-    return this.#parts.settled(entry, settled)
+    return this.#parts.written(run, command)
   }
 
-  failing(lane: Lane, cause: KernelError): void {
+  refused(run: RecordedRun, command: RecordCommand, cause?: KernelError): void | Promise<void> {
+    this.#pending--
+    return this.#parts.refused(run, command, cause)
+  }
+
+  failed(lane: Lane, cause: KernelError): void {
     const first = this.#down.size === 0
     this.#down.add(lane)
     if (!first || this.#closed) return
@@ -214,7 +153,7 @@ export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
     this.#parts.report(new KernelError('RECORDS_DEGRADED', message, { cause, retryable: true }))
   }
 
-  wrote(lane: Lane): void {
+  succeeded(lane: Lane): void {
     if (!this.#down.delete(lane)) return
     this.#full = false
     for (const other of this.#down) other.probe()
@@ -244,8 +183,21 @@ export class WriteQueue implements CommandSink, LaneHost, AsyncDisposable {
     this.#parts.report(new KernelError('RECORDS_DROPPED', message))
   }
 
-  #giveUp(entries: readonly Entry[], cause: KernelError): void {
-    for (const entry of entries) void this.settled(entry, { refused: true, cause })
+  #limitTimer(ms: number, callback: () => void): () => void {
+    const cancel = () => {
+      this.#limits.delete(cancel)
+      stop()
+    }
+    const stop = this.#parts.clock.after(
+      ms,
+      () => {
+        this.#limits.delete(cancel)
+        callback()
+      },
+      false,
+    )
+    this.#limits.add(cancel)
+    return cancel
   }
 
   #stillPending(lanes: readonly Lane[]): KernelError {

@@ -1,18 +1,21 @@
 import { type JsonObject, KernelError } from '@troupe/kernel'
 import { got, suggestion } from '@troupe/kernel/kit'
 
-/** The path of an option in a definition: `['limits', 'maxTurns']`. */
-export type OptionPath = readonly string[]
-
-/** Makes the error for an invalid option. Contract: `details.path` is its path and `details.at` the offset in its text, so that `parseAgent` can name the line in a file. */
-export function configError(who: string, path: OptionPath, expected: string, value: unknown, at?: number): KernelError {
+/** Makes the error for an invalid option. Contract: `details.path` is its path, such as `['limits', 'maxTurns']`, and `details.at` the offset in its text, so that `parseAgent` can name the line in a file. */
+export function configError(
+  who: string,
+  path: readonly string[],
+  expected: string,
+  value: unknown,
+  at?: number,
+): KernelError {
   const what = path.length === 0 ? '' : `${path.join('.')} `
   const details = { path, ...(at !== undefined && { at }) }
   return new KernelError('CONFIG_INVALID', `${who}: ${what}${expected}, ${got(value)}`, { details })
 }
 
 /** Contract: throws unless it is a plain object whose keys are all known; unlike `checkOptionNames` of the kernel, the error has the path of a nested key. */
-export function checkKeys(who: string, path: OptionPath, value: unknown, known: readonly string[]): void {
+export function checkKeys(who: string, path: readonly string[], value: unknown, known: readonly string[]): void {
   if (!isPlain(value)) throw configError(who, path, 'must be an object', value)
   for (const key of Object.keys(value)) {
     if (known.includes(key)) continue

@@ -3,8 +3,8 @@ import { toJsonSchema } from '@troupe/kernel/kit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import { agent } from '../lead.fixture.ts'
+import { DEFAULT_LIMITS, resolveLimits } from './agent-limits.ts'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from './define-agent.ts'
-import { DEFAULT_LIMITS, resolveLimits } from './limits.ts'
 
 const errorOf = (change: object): KernelError => {
   try {

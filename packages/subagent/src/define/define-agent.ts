@@ -1,5 +1,6 @@
 import { type ChatModel, type Infer, type JsonObject, type JsonSchema, KernelError, type Schema } from '@troupe/kernel'
 import { checkModel, toJsonSchema } from '@troupe/kernel/kit'
+import { type AgentLimits, checkLimits } from './agent-limits.ts'
 import { checkKeys, configError } from './config-error.ts'
 import {
   type AgentInputForm,
@@ -9,11 +10,10 @@ import {
   convertInputConfigToJsonSchema,
   isInputConfig,
   NAME,
-} from './input.ts'
-import { type AgentLimits, checkLimits } from './limits.ts'
+} from './input-config.ts'
 import { checkTemplateNames, compileTemplate } from './template.ts'
 import { ownSelection, type ToolSelection } from './tool-selection.ts'
-import { validateJsonSchema } from './validator.ts'
+import { validateJsonSchema } from './validate-json-schema.ts'
 
 /** The options of `defineAgent`. */
 export interface AgentOptions<Form extends AgentInputForm = AgentInputForm, Output extends Schema = Schema> {
@@ -86,24 +86,14 @@ export function defineAgent<const Form extends AgentInputForm, const Output exte
   options: AgentOptions<Form, Output>,
 ): AgentDefinition<AgentInputs<Form>, [Output] extends [never] ? string : Infer<Output>> {
   checkKeys(whoOf(options), [], options, KEYS)
-  const { name, displayName, description, input, output, prompt, query, model, tools, limits } =
-    options as Partial<AgentOptions>
+  const { name, input, output, model, tools, limits, ...texts } = options as Partial<AgentOptions>
   checkName(name)
   const who = `agent ${name}`
-  const texts = { displayName, description, prompt, query }
-  for (const [key, text] of Object.entries(texts)) {
-    if (text === undefined && (key === 'displayName' || key === 'query')) continue
-    if (typeof text !== 'string' || text.trim() === '')
-      throw configError(who, [key], 'must be a text that is not blank', text)
-  }
+  checkTexts(who, texts)
   const parameters = parametersOf(who, input)
   if (output !== undefined) located(who, 'output', () => usable(toJsonSchema(output)))
-  const properties = (toJsonSchema(parameters).properties ?? {}) as JsonObject
-  for (const [key, text] of Object.entries({ prompt, query })) {
-    if (text !== undefined) checkTemplateNames(compileTemplate(text, who, [key]), properties, who, [key])
-  }
-  if (model === '') throw configError(who, ['model'], 'must be a ChatModel or the name of one', model)
-  if (model !== undefined && typeof model !== 'string') located(who, 'model', () => checkModel(who, 'model', model))
+  checkTemplates(who, texts, parameters)
+  if (model !== undefined) checkModelOption(who, model)
   if (limits !== undefined) checkLimits(who, limits)
   const definition = Object.assign({}, options as AgentOptions, {
     parameters,
@@ -140,6 +130,33 @@ function checkName(name: unknown): asserts name is string {
     )
   }
   if (isReserved(name)) throw configError('agent', ['name'], 'must not be a reserved name', name)
+}
+
+type Texts = Pick<Partial<AgentOptions>, 'displayName' | 'description' | 'prompt' | 'query'>
+
+function checkTexts(who: string, { displayName, description, prompt, query }: Texts): void {
+  const given = {
+    ...(displayName !== undefined && { displayName }),
+    description,
+    prompt,
+    ...(query !== undefined && { query }),
+  }
+  for (const [key, text] of Object.entries(given)) {
+    if (typeof text !== 'string' || text.trim() === '')
+      throw configError(who, [key], 'must be a text that is not blank', text)
+  }
+}
+
+function checkTemplates(who: string, { prompt, query }: Texts, parameters: Schema): void {
+  const properties = (toJsonSchema(parameters).properties ?? {}) as JsonObject
+  for (const [key, text] of Object.entries({ prompt, query })) {
+    if (text !== undefined) checkTemplateNames(compileTemplate(text, who, [key]), properties, who, [key])
+  }
+}
+
+function checkModelOption(who: string, model: ChatModel | string): void {
+  if (model === '') throw configError(who, ['model'], 'must be a ChatModel or the name of one', model)
+  if (typeof model !== 'string') located(who, 'model', () => checkModel(who, 'model', model))
 }
 
 function parametersOf(who: string, input: AgentInputForm | undefined): Schema {

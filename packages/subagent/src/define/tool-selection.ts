@@ -1,4 +1,4 @@
-import { checkKeys, configError, type OptionPath } from './config-error.ts'
+import { checkKeys, configError } from './config-error.ts'
 
 /** The tools an agent gets, out of those its caller has: names, or patterns in which `*` stands for any characters. */
 export type ToolSelection =
@@ -11,7 +11,7 @@ export type ToolSelection =
     }
 
 /** A tool selection in its full form. */
-export interface ToolPatterns {
+interface ToolPatterns {
   readonly allow: readonly string[]
   readonly deny: readonly string[]
 }
@@ -35,7 +35,7 @@ export function ownSelection(who: string, selection: ToolSelection): ToolSelecti
 }
 
 /** Contract: throws `CONFIG_INVALID` unless it is a list of names and patterns. */
-export function checkPatterns(who: string, path: OptionPath, patterns: unknown): readonly string[] {
+export function checkPatterns(who: string, path: readonly string[], patterns: unknown): readonly string[] {
   if (!Array.isArray(patterns)) throw configError(who, path, 'must be a list of names', patterns)
   patterns.forEach((pattern, i) => {
     if (typeof pattern !== 'string' || pattern.trim() === '') {

@@ -9,16 +9,14 @@ import {
 } from '@troupe/kernel'
 import { unanswered } from '@troupe/kernel/history'
 import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
+import type { AgentLimits } from '../define/agent-limits.ts'
 import { COMPLETE_TASK } from '../define/define-agent.ts'
-import type { AgentLimits } from '../define/limits.ts'
 import { Stopwatch } from './stopwatch.ts'
+import type { SubagentReason } from './subagent-status.ts'
 import { soundUsage, tokensOf, usageBetween } from './tokens.ts'
 
-/** A limit that can end an agent's work. */
-export type LimitReason = 'max-turns' | 'timeout' | 'max-tokens' | 'max-tool-calls' | 'depth'
-
-/** The use of an agent so far, saved while it waits for a person. */
-export type Spent = {
+/** The use of an agent so far. */
+type Spent = {
   readonly turns: number
   readonly toolCalls: number
   readonly elapsedMs: number
@@ -62,7 +60,7 @@ export class Budget {
   /** Set as soon as a result is accepted in this attempt, before it is in the history. */
   completed = false
   /** The first limit that was reached; `own` is false for the limit of an agent above. */
-  stopped: { readonly reason: LimitReason; readonly error: KernelError; readonly own: boolean } | undefined
+  stopped: { readonly reason: SubagentReason; readonly error: KernelError; readonly own: boolean } | undefined
   #toolCalls = 0
   #childrenToolCalls = 0
   #refused = false
@@ -93,10 +91,10 @@ export class Budget {
   }
 
   /** Starts counting, or continues from the use before a resume. */
-  begin(runId: string, messages: readonly Message[], resumed?: { readonly spent: Spent | undefined }): void {
+  begin(runId: string, messages: readonly Message[], resumed?: { readonly spent: Json | undefined }): void {
     this.runId = runId
     this.history = messages.slice()
-    if (resumed) this.#restore(messages, resumed.spent)
+    if (resumed) this.#restore(messages, resumed.spent as Spent | undefined)
     this.completed = this.output !== undefined
     this.#usageAtStart = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
@@ -118,8 +116,9 @@ export class Budget {
     return this.#toolCalls
   }
 
-  get spent(): Spent {
-    return {
+  /** The use so far, saved while the agent waits for a person. */
+  get spent(): Json {
+    const spent: Spent = {
       turns: this.turns,
       toolCalls: this.#toolCalls,
       elapsedMs: this.watch.elapsedMs,
@@ -129,6 +128,7 @@ export class Budget {
       refused: this.#refused,
       waiting: unanswered(this.history).flatMap(({ id }) => (this.#counted.has(id) ? [id] : [])),
     }
+    return spent
   }
 
   /** Adds a message of the agent's own run. */
@@ -204,7 +204,7 @@ export class Budget {
     return limit(`${this.who}: made ${this.limits.maxToolCalls} tool calls`)
   }
 
-  #stop(reason: LimitReason, error: KernelError, whose: Budget): KernelError {
+  #stop(reason: SubagentReason, error: KernelError, whose: Budget): KernelError {
     this.stopped ??= { reason, error, own: whose === this }
     this.#abort?.(error)
     return error

@@ -13,10 +13,10 @@ import {
 } from '@troupe/kernel'
 import { messageOf, unanswered } from '@troupe/kernel/history'
 import { pipe, sinkTo } from '@troupe/kernel/kit'
-import { type Budget, budgetOf, type Spent } from './budget.ts'
+import { type Budget, budgetOf } from './budget.ts'
 
 /** The saved state of an agent that waits: its use so far, and its own state unless it only waits for results of long-running calls. */
-type Saved = { readonly format: 1; readonly spent: Spent; readonly inner?: Json }
+type SavedState = { readonly format: 1; readonly spent: Json; readonly inner?: Json }
 
 /** Wraps an agent so that its use counts towards its budget, also after a resume in another process. */
 export function budgetedAgent(inner: Agent): Agent {
@@ -42,7 +42,7 @@ export function budgetedAgent(inner: Agent): Agent {
 function resumeInner(
   inner: Agent,
   info: ResumeInfo,
-  saved: Saved | undefined,
+  saved: SavedState | undefined,
   ctx: RunContext,
 ): AsyncIterable<EventDraft> {
   if (saved && saved.inner === undefined) {
@@ -54,9 +54,9 @@ function resumeInner(
   return inner.resume ? inner.resume(own, ctx) : inner.run(own, ctx)
 }
 
-function savedIn(state: Json): Saved | undefined {
+function savedIn(state: Json): SavedState | undefined {
   const saved = state as JsonObject | null
-  return saved?.format === 1 && 'spent' in saved ? (saved as unknown as Saved) : undefined
+  return saved?.format === 1 && 'spent' in saved ? (saved as unknown as SavedState) : undefined
 }
 
 function counted(source: AsyncIterable<EventDraft>, budget: Budget, ctx: RunContext): PipeStream<EventDraft> {
@@ -88,6 +88,6 @@ function waiting(budget: Budget, action: AgentAction & { type: 'interrupt' }): A
   return { ...action, state: { ...savedOf(budget), inner: action.state ?? null } }
 }
 
-function savedOf(budget: Budget): Saved {
+function savedOf(budget: Budget): SavedState {
   return { format: 1, spent: budget.spent }
 }

@@ -115,7 +115,7 @@ describe('a child gets at most the tools of its caller', () => {
     ])
   })
 
-  test('at every place in the tree on its own: the same agent has less below one that has less', async () => {
+  test('at every position in the tree on its own: the same agent has less below one that has less', async () => {
     const s = leadHarness({
       agents: [agent('a', { tools: ['b'] }), agent('b', { tools: ['*'] })],
       tools: catalogue,

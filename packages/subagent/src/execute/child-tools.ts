@@ -13,7 +13,7 @@ export interface AgentPosition {
 }
 
 /** The tools and agents that an agent may call. */
-export interface ChildTools {
+interface ChildTools {
   /** Tools and definitions of agents, by name. */
   readonly found: ReadonlyMap<string, Tool | AgentDefinition>
   /** The names it asks for and does not get, with the reason. */
@@ -28,21 +28,24 @@ export function childTools(definition: AgentDefinition, env: Environment, { gran
   const { allow, deny } = toolPatterns(`agent ${definition.name}`, definition.tools ?? [])
   const found = new Map<string, Tool | AgentDefinition>()
   const unresolved: { name: string; why: string }[] = []
-  const denied = compileNames(deny)
-  const has = (name: string) => granted?.has(name) ?? true
-  for (const pattern of allow) {
-    if (!isName(pattern)) {
-      const chosen = compileNames([pattern])
-      for (const [name, tool] of env.tools) {
-        if (chosen(name) && has(name) && !denied(name)) found.set(name, tool)
-      }
-      continue
+  const isDenied = compileNames(deny)
+  const isGranted = (name: string) => granted?.has(name) ?? true
+  const addMatching = (pattern: string) => {
+    const matches = compileNames([pattern])
+    for (const [name, tool] of env.tools) {
+      if (matches(name) && isGranted(name) && !isDenied(name)) found.set(name, tool)
     }
-    const known = env.tools.get(pattern) ?? env.agent(pattern)
-    if (!known) unresolved.push({ name: pattern, why: 'there is no such tool or agent' })
-    else if (denied(pattern)) continue
-    else if (!has(pattern)) unresolved.push({ name: pattern, why: 'its caller does not have it' })
-    else found.set(pattern, known)
+  }
+  const addNamed = (name: string) => {
+    const known = env.tools.get(name) ?? env.agent(name)
+    if (!known) unresolved.push({ name, why: 'there is no such tool or agent' })
+    else if (isDenied(name)) return
+    else if (!isGranted(name)) unresolved.push({ name, why: 'its caller does not have it' })
+    else found.set(name, known)
+  }
+  for (const pattern of allow) {
+    if (isName(pattern)) addNamed(pattern)
+    else addMatching(pattern)
   }
   return { found, unresolved }
 }

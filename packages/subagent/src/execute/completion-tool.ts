@@ -10,6 +10,7 @@ import {
 import { notJson, toJsonSchema } from '@troupe/kernel/kit'
 import { type AgentDefinition, COMPLETE_TASK } from '../define/define-agent.ts'
 import { BUDGET } from './budget.ts'
+import { textOfOutput } from './subagent-status.ts'
 
 const TEXT: JsonSchema = {
   type: 'string',
@@ -58,11 +59,6 @@ function make(name: string, output: Schema): Tool {
       return { content: textOfOutput(value as Json), data: { output: value as Json } }
     },
   }) as Tool
-}
-
-/** Gives an output as text. */
-export function textOfOutput(output: Json): string {
-  return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
 /** Returns whether a value has nothing but whitespace and invisible characters, in all of its fields. */

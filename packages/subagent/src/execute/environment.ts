@@ -1,10 +1,11 @@
 import { type AgentFactory, type ChatModel, KernelError, type Tool } from '@troupe/kernel'
-import { checkModel, checkOption, checkOptionNames, type OptionNames, toolMetas } from '@troupe/kernel/kit'
+import { checkModel, checkOption, checkOptionNames, type OptionNames, safeReport, toolMetas } from '@troupe/kernel/kit'
+import { type AgentLimits, checkLimits } from '../define/agent-limits.ts'
 import { type AgentDefinition, isDefinition, isReserved } from '../define/define-agent.ts'
-import { type AgentLimits, checkLimits } from '../define/limits.ts'
 
-/** The caller of a tool: the names of the agents from the outermost sub-agent to the one that has the tool. */
+/** The agent that has a tool. */
 export interface AgentIdentity {
+  /** The names of the definitions from the outermost sub-agent to this one; empty for the main agent. */
   readonly path: readonly string[]
 }
 
@@ -86,7 +87,7 @@ export class Environment {
     this.guard = guard
     this.limits = limits
     this.forward = forward
-    this.report = isolated(report ?? reportToConsole)
+    this.report = safeReport(report)
     this.#model = model
     this.#models = new Map(Object.entries(models))
     this.#find = find ?? ((name) => known.get(name))
@@ -111,20 +112,4 @@ export class Environment {
         : `agent ${name}: the environment has no model of this name (it has: ${known}), got "${model}"`
     throw new KernelError('CONFIG_INVALID', message)
   }
-}
-
-/** Contract: a `report` that throws does not disturb the run. */
-function isolated(report: (error: KernelError) => void): (error: KernelError) => void {
-  return (error) => {
-    try {
-      report(error)
-    } catch {
-      // There is no one else to report this to.
-    }
-  }
-}
-
-function reportToConsole(error: KernelError): void {
-  // biome-ignore lint/suspicious/noConsole: the default of an option
-  console.error(error)
 }

@@ -109,7 +109,7 @@ describe('the guard wraps every tool of every agent', () => {
     expect((await s.run()).statuses).toMatchObject([{ reason: 'error', turns: 0 }])
   })
 
-  test('is asked once per tool and place, not per call', async () => {
+  test('is asked once per tool and position, not per call', async () => {
     let asked = 0
     const model = scriptedModel([completing()], { repeat: true })
     const s = leadHarness({

@@ -3,10 +3,10 @@ import { addUsage, NO_USAGE, notJson } from '@troupe/kernel/kit'
 import type { ScriptedTurn } from '@troupe/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AgentLimits } from '../define/limits.ts'
-import { agent, calling, leadHarness } from '../lead.fixture.ts'
+import type { AgentLimits } from '../define/agent-limits.ts'
+import { agent, calling, type LeadHarness, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
-import type { SubagentStatus } from './status.ts'
+import type { SubagentStatus } from './subagent-status.ts'
 
 const AGENTS = ['a', 'b', 'c']
 const TOOLS = ['look', 'ask', 'fail']
@@ -72,7 +72,7 @@ function seenIn(events: readonly AgentEvent[]): ReadonlyMap<string, Seen> {
   for (const end of events) {
     if (end.type !== 'tool-end' || !AGENTS.includes(end.name) || end.data === undefined) continue
     const own = events.filter(({ parentCallId }) => parentCallId === end.callId)
-    const said = own.flatMap((event) => (event.type === 'message-end' ? [event] : []))
+    const messages = own.flatMap((event) => (event.type === 'message-end' ? [event] : []))
     const answered = own.flatMap((event) => (event.type === 'tool-end' ? [event] : []))
     const refused = (event: (typeof answered)[number]) =>
       event.error?.code === 'TOOL_UNKNOWN' || (event.error?.code === 'SUBAGENT_LIMIT' && event.data === undefined)
@@ -81,8 +81,8 @@ function seenIn(events: readonly AgentEvent[]): ReadonlyMap<string, Seen> {
       above: above(end.callId),
       status: end.data as unknown as SubagentStatus,
       end,
-      turns: said.length,
-      usage: said.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE),
+      turns: messages.length,
+      usage: messages.reduce((sum, { usage }) => addUsage(sum, usage ?? NO_USAGE), NO_USAGE),
       ran: answered.filter((event) => event.name !== 'complete_task' && !refused(event)).length,
       outputs: answered.flatMap(({ name, error, data }) =>
         name === 'complete_task' && !error ? [(data as { output: Json }).output] : [],
@@ -94,27 +94,53 @@ function seenIn(events: readonly AgentEvent[]): ReadonlyMap<string, Seen> {
 
 const tokensOf = ({ inputTokens, outputTokens }: Usage) => inputTokens + outputTokens
 
+/** Makes the turns of all models: each takes the next move, and completes when there are none left. */
+function scriptOf(moves: readonly Move[]): (request: ModelRequest) => ScriptedTurn {
+  let calls = 0
+  let next = 0
+  const id = () => `c${++calls}`
+  const result = (text: string) => ({ id: id(), name: 'complete_task', arguments: { result: text } })
+  return ({ tools: shown }) => {
+    const { does, names, tokens } = moves[next++] ?? { does: 'complete', names: [], tokens: 1 }
+    const usage = { inputTokens: tokens, outputTokens: 0 }
+    switch (does) {
+      case 'talk':
+        return { text: 'Hm.', usage }
+      case 'break':
+        return { error: { at: 'before', error: new Error('broken') } }
+      case 'complete':
+        return { ...calling(result(`r${next}`)), usage }
+      case 'blank':
+        return { ...calling(result(' ')), usage }
+      case 'twice':
+        return { ...calling(result(`r${next}`), result('late')), usage }
+      case 'call':
+        expect(shown.length).toBeGreaterThan(0)
+        return { ...calling(...names.map((name) => ({ id: id(), name, arguments: { task: 't' } }))), usage }
+    }
+  }
+}
+
+/** Runs the lead and answers all questions until it ends. */
+async function eventsUntilEnd(harness: LeadHarness): Promise<readonly AgentEvent[]> {
+  let recording = await harness.run()
+  const events = [...recording.events]
+  for (let round = 0; recording.asked.length > 0; round++) {
+    expect(round).toBeLessThan(50)
+    recording = await harness.resume(Object.fromEntries(recording.asked.map((id) => [id, 'yes'])))
+    events.push(...recording.events)
+  }
+  expect([recording.end?.outcome, harness.clock.pending]).toEqual(['complete', 0])
+  return events
+}
+
 test('limits are reported honestly in random trees of agents that call each other, ask, fail and run out (property)', async () => {
   const reasons = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(world, async ({ limits: all, tools, lead, moves }) => {
       const limitsOf = new Map(AGENTS.map((name, i) => [name, dropped(all[i] as AgentLimits)]))
-      let calls = 0
-      let next = 0
-      const script = ({ tools: shown }: ModelRequest): ScriptedTurn => {
-        const { does, names, tokens } = moves[next++] ?? { does: 'complete', names: [], tokens: 1 }
-        const usage = { inputTokens: tokens, outputTokens: 0 }
-        const id = () => `c${++calls}`
-        const result = (text: string) => ({ id: id(), name: 'complete_task', arguments: { result: text } })
-        if (does === 'talk') return { text: 'Hm.', usage }
-        if (does === 'break') return { error: { at: 'before', error: new Error('broken') } }
-        if (does === 'complete') return { ...calling(result(`r${next}`)), usage }
-        if (does === 'blank') return { ...calling(result(' ')), usage }
-        if (does === 'twice') return { ...calling(result(`r${next}`), result('late')), usage }
-        expect(shown.length).toBeGreaterThan(0)
-        return { ...calling(...names.map((name) => ({ id: id(), name, arguments: { task: 't' } }))), usage }
-      }
-      const s = leadHarness({
+      const script = scriptOf(moves)
+      const harness = leadHarness({
         agents: AGENTS.map((name, i) =>
           agent(name, { tools: tools[i] as string[], limits: limitsOf.get(name) as AgentLimits }),
         ),
@@ -128,15 +154,7 @@ test('limits are reported honestly in random trees of agents that call each othe
           lead: [calling(...lead.map((name, i) => ({ id: `lead${i}`, name, arguments: { task: 't' } }))), 'Done.'],
         },
       })
-      let recording = await s.run()
-      const events = [...recording.events]
-      for (let round = 0; recording.asked.length > 0; round++) {
-        expect(round).toBeLessThan(50)
-        recording = await s.resume(Object.fromEntries(recording.asked.map((id) => [id, 'yes'])))
-        events.push(...recording.events)
-      }
-      expect([recording.end?.outcome, s.clock.pending]).toEqual(['complete', 0])
-      const seen = seenIn(events)
+      const seen = seenIn(await eventsUntilEnd(harness))
       expect([...seen.keys()].filter((id) => id.startsWith('lead'))).toHaveLength(lead.length)
       for (const [callId, one] of seen) {
         reasons.set(one.status.reason, (reasons.get(one.status.reason) ?? 0) + 1)

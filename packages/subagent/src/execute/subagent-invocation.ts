@@ -1,20 +1,21 @@
 import { type Json, KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import type { AgentDefinition } from '../define/define-agent.ts'
-import type { AgentExecutor } from './executor.ts'
-import { resultOf, type SubagentStatus } from './status.ts'
+import { resultOf, type SubagentStatus } from './subagent-status.ts'
 
 /** One call of an agent. */
 export class SubagentInvocation<Inputs = unknown, Output = unknown> {
+  readonly definition: AgentDefinition<Inputs, Output>
   readonly inputs: Inputs
-  readonly #executor: AgentExecutor<Inputs, Output>
+  readonly #run: (inputs: Inputs, ctx: RunContext) => Promise<SubagentStatus<Output>>
 
-  constructor(executor: AgentExecutor<Inputs, Output>, inputs: Inputs) {
-    this.#executor = executor
+  constructor(
+    definition: AgentDefinition<Inputs, Output>,
+    inputs: Inputs,
+    run: (inputs: Inputs, ctx: RunContext) => Promise<SubagentStatus<Output>>,
+  ) {
+    this.definition = definition
     this.inputs = inputs
-  }
-
-  get definition(): AgentDefinition<Inputs, Output> {
-    return this.#executor.definition
+    this.#run = run
   }
 
   /**
@@ -22,7 +23,7 @@ export class SubagentInvocation<Inputs = unknown, Output = unknown> {
    * Contract: a failure is a result that the caller's model can read; only aborts and questions to a person are thrown.
    */
   async execute(ctx: RunContext): Promise<ToolCallResult> {
-    const status = await this.#executor.run(this.inputs, ctx)
+    const status = await this.#run(this.inputs, ctx)
     if (status.reason === 'aborted') {
       ctx.throwIfAborted()
       throw KernelError.from(status.error)

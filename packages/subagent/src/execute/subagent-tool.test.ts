@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { defineAgent, subagentTool } from '../index.ts'
 import { agent, calling, completing, eventsOf, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
-import type { SubagentStatus } from './status.ts'
+import type { SubagentStatus } from './subagent-status.ts'
 
 const env = (...turns: Parameters<typeof scriptedModel>[0]) => ({
   factory: miniAgent,

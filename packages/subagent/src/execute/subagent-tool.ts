@@ -1,9 +1,9 @@
 import type { RunContext, Schema, Tool, ToolCallResult, ToolEffect, ToolKind } from '@troupe/kernel'
 import { validate } from '@troupe/kernel/kit'
 import type { AgentDefinition } from '../define/define-agent.ts'
-import { validateJsonSchema } from '../define/validator.ts'
-import type { AgentExecutor } from './executor.ts'
+import { validateJsonSchema } from '../define/validate-json-schema.ts'
 import { SubagentInvocation } from './subagent-invocation.ts'
+import type { SubagentStatus } from './subagent-status.ts'
 
 /**
  * An agent as a tool: its kind is `think`, its output Markdown, and its events stream while it works.
@@ -19,20 +19,25 @@ export class SubagentTool<Inputs = unknown, Output = unknown> implements Tool {
   readonly effect: ToolEffect = 'nested'
   /** An own property, so that a copy made with a spread keeps it. */
   readonly invoke: (args: unknown, ctx: RunContext) => Promise<ToolCallResult>
-  readonly #executor: AgentExecutor<Inputs, Output>
+  readonly #definition: AgentDefinition<Inputs, Output>
+  readonly #run: (inputs: Inputs, ctx: RunContext) => Promise<SubagentStatus<Output>>
 
-  constructor(executor: AgentExecutor<Inputs, Output>) {
-    const { name, displayName = name, description, parameters } = executor.definition
+  constructor(
+    definition: AgentDefinition<Inputs, Output>,
+    run: (inputs: Inputs, ctx: RunContext) => Promise<SubagentStatus<Output>>,
+  ) {
+    const { name, displayName = name, description, parameters } = definition
     this.name = name
     this.displayName = displayName
     this.description = description
     this.parameters = parameters
-    this.#executor = executor
+    this.#definition = definition
+    this.#run = run
     this.invoke = (args, ctx) => this.build(args as Inputs).execute(ctx)
   }
 
   get definition(): AgentDefinition<Inputs, Output> {
-    return this.#executor.definition
+    return this.#definition
   }
 
   /** Validates arguments. Contract: rejects with `VALIDATION_FAILED`. */
@@ -42,6 +47,6 @@ export class SubagentTool<Inputs = unknown, Output = unknown> implements Tool {
 
   /** Makes a call without starting it. */
   build(inputs: Inputs): SubagentInvocation<Inputs, Output> {
-    return new SubagentInvocation(this.#executor, inputs)
+    return new SubagentInvocation(this.#definition, inputs, this.#run)
   }
 }

@@ -10,7 +10,6 @@ export function tokensOf({ inputTokens, outputTokens }: Usage): number {
 
 /** Cleans the usage that a model reports. Contract: an invalid number counts as 0, so that it cannot disable a limit. */
 export function soundUsage(usage: Usage): Usage {
-  if (KEYS.every((key) => usage[key] === undefined || isCount(usage[key]))) return usage
   const sound: Tokens = { ...usage }
   for (const key of KEYS) if (sound[key] !== undefined && !isCount(sound[key])) sound[key] = 0
   return sound

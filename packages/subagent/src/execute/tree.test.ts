@@ -76,7 +76,7 @@ describe('agents that call agents', () => {
 })
 
 describe('depth', () => {
-  test('is 3 unless said otherwise: the fourth level is answered with an error', async () => {
+  test('is 3 by default: the fourth level is answered with an error', async () => {
     const names = ['a', 'b', 'c', 'd']
     const scripts = Object.fromEntries(
       names.map((name, i) => [name, [calling(names[i + 1] ?? 'none'), completing(name)]]),

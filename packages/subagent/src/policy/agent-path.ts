@@ -48,19 +48,23 @@ type NamePattern = ((name: string) => boolean) | undefined
 
 /** Matches pattern by pattern over all names, so that many `**` cost no more than one. */
 function walk(patterns: readonly NamePattern[], names: readonly string[]): boolean {
-  let none = true
-  let reached = names.map(() => false)
-  for (const matches of patterns) {
-    const next: boolean[] = []
-    for (const [i, name] of names.entries()) {
-      const before = i === 0 ? none : reached[i - 1] === true
-      const covered = reached[i] === true || (i === 0 ? none : next[i - 1] === true)
-      next.push(matches ? before && matches(name) : covered)
-    }
-    if (matches) none = false
-    reached = next
-  }
-  return names.length === 0 ? none : reached.at(-1) === true
+  // By a number of names: whether the patterns so far match the first so many names.
+  let reached = [true, ...names.map(() => false)]
+  for (const matches of patterns) reached = matches ? afterName(matches, names, reached) : afterAny(reached)
+  return reached[names.length] === true
+}
+
+function afterName(
+  matches: (name: string) => boolean,
+  names: readonly string[],
+  reached: readonly boolean[],
+): boolean[] {
+  return [false, ...names.map((name, i) => reached[i] === true && matches(name))]
+}
+
+function afterAny(reached: readonly boolean[]): boolean[] {
+  const first = reached.indexOf(true)
+  return reached.map((_, i) => first !== -1 && i >= first)
 }
 
 function normal(pattern: string, makeError: MakeError): string {

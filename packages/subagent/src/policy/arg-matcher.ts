@@ -7,14 +7,16 @@ import type { MakeError } from './agent-path.ts'
 export type ArgMatcher = ArgTest | { readonly not: ArgTest }
 /** `equals` compares JSON; `glob` compares text: `*` is any text without `/`, `**` is any text; of several patterns one has to match. */
 export type ArgTest = { readonly equals: Json } | { readonly glob: string | readonly string[] }
-/** Returns whether arguments match. */
-export type MatchArgs = (args: unknown) => boolean
 
 /**
  * Compiles the conditions of a rule on arguments; all of them have to match.
  * Contract: an unclear case is decided the stricter way; `loosens` means that a match allows the call.
  */
-export function compileArgs(given: unknown, loosens: boolean, errorAt: (where: string) => MakeError): MatchArgs {
+export function compileArgs(
+  given: unknown,
+  loosens: boolean,
+  errorAt: (where: string) => MakeError,
+): (args: unknown) => boolean {
   if (!isRecord(given) || Object.keys(given).length === 0) {
     throw errorAt('args')(`must map names of arguments to { equals }, { glob } or { not }, ${got(given)}`)
   }

@@ -148,7 +148,7 @@ describe('properties', () => {
   })
 
   test('is the strictest decision along the path, taken literally', () => {
-    const said = (
+    const literal = (
       list: readonly PolicyRule[],
       { path, ...made }: PolicyCall,
       isDefaultOut: boolean,
@@ -165,7 +165,7 @@ describe('properties', () => {
         const { path } = made
         const along = path
           .concat('')
-          .map((_, i) => said(list, { ...made, path: path.slice(0, i) }, i === 0 && path.length > 0))
+          .map((_, i) => literal(list, { ...made, path: path.slice(0, i) }, i === 0 && path.length > 0))
         const strictest = (['deny', 'ask', 'allow'] as const).find((effect) => along.includes(effect))
         expect(decide(list, made).effect).toBe(strictest)
       }),

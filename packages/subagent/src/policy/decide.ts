@@ -56,7 +56,7 @@ export function decider(
   const allowing = allows.map(({ rule: { index, reason } }) => decided('allow', index, agent, reason))
   const allowedByDefault: Decision = { effect: 'allow', by: 'default', agent }
 
-  const decideOn = (args: unknown): Decision => {
+  return (args) => {
     for (const { rule, decision } of strict) if (rule.matchesArgs?.(args) ?? true) return decision
     const matching = allows.map(({ rule }) => rule.matchesArgs?.(args) ?? true)
     const bound = isHarmless
@@ -65,9 +65,6 @@ export function decider(
     if (bound) return bound
     return allowing[allows.findIndex(({ covers }, n) => matching[n] && covers[own])] ?? allowedByDefault
   }
-  if ([...strict, ...allows].some(({ rule }) => rule.matchesArgs)) return decideOn
-  const always = decideOn(undefined)
-  return () => always
 }
 
 interface RuleDecision {

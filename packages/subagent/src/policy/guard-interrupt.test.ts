@@ -2,7 +2,7 @@ import { type Json, say, type Tool } from '@troupe/kernel'
 import { runNested } from '@troupe/kernel/run'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
-import { createBus } from './bus.ts'
+import { createBus } from './message-bus.ts'
 import { callOf, codeOf, noting, noUnhandledRejection } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
 
@@ -44,8 +44,8 @@ describe('ask without a live listener', () => {
     })
     const first = await s.run()
     const { events } = await s.resume({ [first.asked[0] ?? '']: { approved: true } })
-    const speakers = new Set([...first.events, ...events].map(({ agentName }) => agentName))
-    expect([...speakers].toSorted()).toEqual(['a', 'lead'])
+    const agents = new Set([...first.events, ...events].map(({ agentName }) => agentName))
+    expect([...agents].toSorted()).toEqual(['a', 'lead'])
     expect(first.end?.interrupts).toMatchObject([{ agentName: 'a', reason: 'approval' }])
   })
 

@@ -1,8 +1,9 @@
 import type { Json, Tool, ToolKind } from '@troupe/kernel'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type ApprovalListener, createBus } from './bus.ts'
+import type { ApprovalListener } from './bus.ts'
 import { decide } from './decide.ts'
+import { createBus } from './message-bus.ts'
 import { callOf, noting } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
 import type { PolicyEffect, PolicyRule } from './rule.ts'
@@ -21,7 +22,7 @@ const rules = fc.array(
   { maxLength: 4 },
 )
 
-/** What a listener does; only the first of these approves. */
+/** Only the first of these approves. */
 const LISTENERS: Record<string, ApprovalListener> = {
   yes: () => ({ approved: true }),
   no: async () => ({ approved: false }),
@@ -37,7 +38,7 @@ const ANSWERS: Record<string, Json> = {
   nonsense: { approved: 'yes' },
 }
 
-const story = fc.record({
+const situation = fc.record({
   rules,
   later: fc.option(rules, { nil: undefined }),
   path: fc.array(name, { maxLength: 3 }),
@@ -49,61 +50,77 @@ const story = fc.record({
   canInterrupt: fc.boolean(),
   answer: fc.option(fc.constantFrom(...Object.keys(ANSWERS)), { nil: undefined }),
   audit: fc.boolean(),
-  handedDown: fc.boolean(),
+  passedDown: fc.boolean(),
 })
+
+type Situation = typeof situation extends fc.Arbitrary<infer S> ? S : never
+
+function toolOf({ kind, way, needs }: Situation, log: unknown[]): Tool {
+  const tool = noting('t', log, {
+    kind,
+    ...(needs && { needsApproval: () => true }),
+    ...(way === 'longRunning' && { longRunning: true }),
+    ...(way === 'throw' && { onError: 'throw' }),
+  })
+  if (way !== 'stream') return tool
+  return {
+    ...tool,
+    async *stream(args) {
+      log.push(args)
+      yield 'x'
+    },
+  }
+}
+
+function guarded(list: readonly PolicyRule[], given: Situation, log: unknown[]): Tool {
+  const { listener, audit, path, passedDown } = given
+  const bus = createBus({ report: () => {} })
+  if (listener !== undefined) bus.on('approval', LISTENERS[listener] as ApprovalListener)
+  if (audit) bus.on('audit', () => {})
+  const policy = createPolicy({ rules: list, bus })
+  const tool = toolOf(given, log)
+  return policy.guard(passedDown ? policy.guard(tool, { path: path.slice(0, -1) }) : tool, { path })
+}
+
+function effectOf(list: readonly PolicyRule[], { path, kind, n, needs }: Situation): PolicyEffect {
+  const { effect } = decide(list, { path, tool: 't', kind, args: { n } })
+  return effect === 'allow' && needs ? 'ask' : effect
+}
+
+/** What happens to the call when it is made. */
+function expectedOf(given: Situation): 'ran' | 'asked' | 'denied' {
+  const { rules, listener, canInterrupt } = given
+  const effect = effectOf(rules, given)
+  if (effect === 'allow') return 'ran'
+  if (effect === 'deny' || listener === 'no') return 'denied'
+  if (listener === 'yes') return 'ran'
+  return canInterrupt ? 'asked' : 'denied'
+}
+
+/** Whether the call runs when its question is answered and the rules decide again. */
+function runsAfter(answer: string, given: Situation): boolean {
+  const effect = effectOf(given.later ?? given.rules, given)
+  return effect === 'allow' || (effect === 'ask' && answer === 'yes')
+}
 
 test('nothing runs that rules or people did not let run, whatever rules, people and ways there are (property)', async () => {
   const seen = { ran: 0, denied: 0, asked: 0, resumed: 0 }
   await fc.assert(
-    fc.asyncProperty(story, async (given) => {
-      const { path, kind, way, needs, n, listener, canInterrupt, answer } = given
+    fc.asyncProperty(situation, async (given) => {
+      const { rules, later = rules, n, canInterrupt, answer } = given
       const log: unknown[] = []
-      const make = (): Tool => {
-        const tool = noting('t', log, {
-          kind,
-          ...(needs && { needsApproval: () => true }),
-          ...(way === 'longRunning' && { longRunning: true }),
-          ...(way === 'throw' && { onError: 'throw' }),
-        })
-        if (way !== 'stream') return tool
-        return {
-          ...tool,
-          async *stream(args) {
-            log.push(args)
-            yield 'x'
-          },
-        }
-      }
-      const guarded = (list: readonly PolicyRule[]) => {
-        const bus = createBus({ report: () => {} })
-        if (listener !== undefined) bus.on('approval', LISTENERS[listener] as ApprovalListener)
-        if (given.audit) bus.on('audit', () => {})
-        const policy = createPolicy({ rules: list, bus })
-        const inner = given.handedDown ? policy.guard(make(), { path: path.slice(0, -1) }) : make()
-        return policy.guard(inner, { path })
-      }
-      const effect = (list: readonly PolicyRule[]) => {
-        const said = decide(list, { path, tool: 't', kind, args: { n } }).effect
-        return said === 'allow' && needs ? 'ask' : said
-      }
-
       const call = callOf({ args: { n }, canInterrupt })
-      const first = await call.attempt(guarded(given.rules))
-      const asks = effect(given.rules) === 'ask'
-      const answeredLive = listener === 'yes' || listener === 'no'
-      const mayRun = effect(given.rules) === 'allow' || (asks && listener === 'yes')
-      expect(log).toEqual(mayRun ? [{ n }] : [])
-      const waits = asks && !answeredLive && canInterrupt
-      expect(first.interrupts).toHaveLength(waits ? 1 : 0)
-      if (!mayRun && !waits) expect(first.result?.error?.code).toMatch(/^(POLICY_DENIED|TOOL_REFUSED)$/)
-      seen[mayRun ? 'ran' : waits ? 'asked' : 'denied']++
-      if (!waits || answer === undefined) return
+      const first = await call.attempt(guarded(rules, given, log))
+      const expected = expectedOf(given)
+      expect(log).toEqual(expected === 'ran' ? [{ n }] : [])
+      expect(first.interrupts).toHaveLength(expected === 'asked' ? 1 : 0)
+      if (expected === 'denied') expect(first.result?.error?.code).toMatch(/^(POLICY_DENIED|TOOL_REFUSED)$/)
+      seen[expected]++
+      if (expected !== 'asked' || answer === undefined) return
 
-      const now = given.later ?? given.rules
       const [question] = first.interrupts
-      await call.attempt(guarded(now), { [question?.id ?? '']: ANSWERS[answer] as Json })
-      const goesOn = effect(now) === 'allow' || (effect(now) === 'ask' && answer === 'yes')
-      expect(log).toEqual(goesOn ? [{ n }] : [])
+      await call.attempt(guarded(later, given, log), { [question?.id ?? '']: ANSWERS[answer] as Json })
+      expect(log).toEqual(runsAfter(answer, given) ? [{ n }] : [])
       seen.resumed++
     }),
     { seed: 6, numRuns: 2000 },

@@ -1,9 +1,11 @@
 import type { Tool } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
+import type { AgentIdentity } from '../execute/environment.ts'
 import { checkPath, identityOf } from './agent-path.ts'
-import { type Bus, type BusMessages, checkBus } from './bus.ts'
+import type { Bus, BusMessages } from './bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
 import { Guard } from './guard.ts'
+import { checkBus } from './message-bus.ts'
 import { compileRules, type PolicyRule } from './rule.ts'
 
 /** The options of `createPolicy`. */
@@ -16,12 +18,6 @@ export interface PolicyOptions<M extends BusMessages = BusMessages> {
   readonly askTimeoutMs?: number
 }
 
-/** The agent whose tool is guarded. */
-export interface PolicyIdentity {
-  /** The names of the definitions from the outermost sub-agent to this one; empty for the main agent. */
-  readonly path: readonly string[]
-}
-
 /** Decides which calls may run. */
 export interface Policy {
   /** Gives the effect of the rules on a call, without asking anyone. */
@@ -32,7 +28,7 @@ export interface Policy {
    * tool's own `needsApproval` included; a call that may not run gets a result with `POLICY_DENIED` or `TOOL_REFUSED`. The same tool
    * and path give the same guarded tool.
    */
-  guard(tool: Tool, identity: PolicyIdentity): Tool
+  guard(tool: Tool, identity: AgentIdentity): Tool
 }
 
 /** The original of a guarded tool, so that a tool passed down to a child is guarded once. */

@@ -1,7 +1,7 @@
 import { KernelError, type ToolKind } from '@troupe/kernel'
 import { got, suggestion } from '@troupe/kernel/kit'
 import { compileName, compilePath, type MakeError } from './agent-path.ts'
-import { type ArgMatcher, checkLength, compileArgs, isRecord, type MatchArgs } from './arg-matcher.ts'
+import { type ArgMatcher, checkLength, compileArgs, isRecord } from './arg-matcher.ts'
 
 /** The effect of a rule on a call. */
 export type PolicyEffect = 'deny' | 'ask' | 'allow'
@@ -31,7 +31,7 @@ export interface CompiledRule {
   matchesAgent(path: readonly string[]): boolean
   matchesTool(name: string, kind: ToolKind): boolean
   /** Absent if the rule has no conditions on arguments. */
-  readonly matchesArgs: MatchArgs | undefined
+  readonly matchesArgs: ((args: unknown) => boolean) | undefined
 }
 
 const EFFECTS: readonly unknown[] = ['deny', 'ask', 'allow'] satisfies PolicyEffect[]
@@ -72,8 +72,8 @@ function compileRule(rule: unknown, index: number): CompiledRule {
 }
 
 function errorIn(index: number, where: string): MakeError {
-  const place = `rules[${index}]${where === '' ? '' : `.${where}`}`
-  return (expected) => new KernelError('CONFIG_INVALID', `policy: ${place} ${expected}`, { details: { rule: index } })
+  const rule = `rules[${index}]${where === '' ? '' : `.${where}`}`
+  return (expected) => new KernelError('CONFIG_INVALID', `policy: ${rule} ${expected}`, { details: { rule: index } })
 }
 
 function texts(value: unknown, makeError: MakeError): readonly string[] | undefined {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KernelError } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { AgentRegistry, type AgentRegistryOptions } from '../index.ts'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { loadAgents } from '../node.ts'
@@ -97,12 +97,15 @@ describe('error handling (错误处理): one that fails to wrap is reported, and
     expect(reports).toMatchObject([{ code: 'CONFIG_INVALID', message: expect.stringContaining('"grep"') }])
   })
 
-  test('a report that throws breaks nothing', () => {
+  test('a report that throws breaks nothing, and the console gets its error', () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue()
     const report = () => {
       throw new Error('deaf')
     }
     const { registry } = registryOf({ report }, agent('a', { model: 'nowhere' }), agent('b'))
     expect(namesOf(registry.tools())).toEqual(['b'])
+    expect(log).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: 'CONFIG_INVALID' }))
+    log.mockRestore()
   })
 })
 

@@ -2,12 +2,12 @@ import { KernelError, type Tool } from '@troupe/kernel'
 import { checkOption, checkOptionNames, got, type OptionNames } from '@troupe/kernel/kit'
 import { type AgentDefinition, type AgentOptions, defineAgent, isDefinition } from '../define/define-agent.ts'
 import { checkPatterns } from '../define/tool-selection.ts'
+import { subagentTool } from '../execute/agent-executor.ts'
 import { ENVIRONMENT, Environment, type SubagentEnvironment } from '../execute/environment.ts'
-import { AgentExecutor } from '../execute/executor.ts'
 import { SubagentTool } from '../execute/subagent-tool.ts'
 import { compileNames } from '../glob.ts'
+import { type AgentOverride, checkOverrides, overridden } from './agent-override.ts'
 import { invokeAgentTool } from './invoke-agent-tool.ts'
-import { type AgentOverride, checkOverrides, overridden } from './overrides.ts'
 
 /** The options of an `AgentRegistry`, shared by its agents. */
 export interface AgentRegistryOptions extends Omit<SubagentEnvironment, 'agents'> {
@@ -118,7 +118,7 @@ export class AgentRegistry {
     try {
       const { name } = definition
       checkOption(!this.#env.tools.has(name), `agent ${name}`, 'must not have the name of a tool', name)
-      wrapped = new SubagentTool(new AgentExecutor(definition, this.#env))
+      wrapped = subagentTool(definition, this.#env)
     } catch (cause) {
       const { code, message, details } = KernelError.from(cause)
       wrapped = new KernelError(code, `registry: cannot make a tool of an agent, ${message}`, { cause, details })

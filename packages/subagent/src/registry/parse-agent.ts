@@ -6,7 +6,7 @@ import { type AgentDefinition, type AgentOptions, defineAgent } from '../define/
 /**
  * Reads an agent from Markdown: the options of `defineAgent` as YAML between two lines of `---`, then the prompt.
  * Contract: throws `SUBAGENT_FILE_INVALID` with file and line for any mistake, unknown keys included.
- * @example const agent = parseAgent(await readFile('agents/investigator.md', 'utf8'), 'agents/investigator.md')
+ * @example const agent = parseAgent(text, 'agents/investigator.md')
  */
 export function parseAgent(text: string, file: string): AgentDefinition {
   const { yaml, body, bodyLine } = split(text, file)

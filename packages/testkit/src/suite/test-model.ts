@@ -16,7 +16,7 @@ export interface TestModelOptions {
 
 /**
  * The contract of `ChatModel` as tests.
- * @example testModel('openai', () => aiSdkModel(openai('gpt-5')))
+ * @example testModel('myModel', () => myModel())
  */
 export function testModel(name: string, make: () => ChatModel, options: TestModelOptions = {}): void {
   checkOptionNames('testModel', options, { request: true, failing: true })

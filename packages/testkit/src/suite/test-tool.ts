@@ -29,7 +29,7 @@ export interface TestToolOptions {
 
 /**
  * The contract of `Tool` as tests.
- * @example testTool('weather', () => weatherTool(), { args: { city: 'Beijing' } })
+ * @example testTool('weather', () => weather, { args: { city: 'Beijing' } })
  */
 export function testTool(name: string, make: () => Tool, options: TestToolOptions): void {
   checkOptionNames('testTool', options, { args: true, invalid: true, prepare: true }, { arguments: 'args' })

@@ -1,0 +1,179 @@
+import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import type { RunContext } from '../context/context.ts'
+import type { AgentEvent, EventOf, EventStamp, RunResult } from '../data/event.ts'
+import type { Json, JsonObject } from '../data/json.ts'
+import { KernelError } from '../data/kernel-error.ts'
+import { internals, type KernelContext } from '../engine/kernel-context.ts'
+import type { RunCore } from '../engine/run-core.ts'
+import { safeReport } from '../kit/safe-report.ts'
+import { withinTime } from '../kit/within-time.ts'
+import type { Sink } from '../stream/sink.ts'
+import { type PipeStream, pipe, stream } from '../stream/stream.ts'
+import { observe } from './observe.ts'
+import type { RunSettings } from './run.ts'
+import type { RunHost } from './run-host.ts'
+import { RunRecorder } from './run-recorder.ts'
+
+/** Time limit for a host to end its work after an abort, and to close. */
+const HOST_MS = 10_000
+
+/** The end of a run: its result, or the error that kept it from beginning. */
+export type Settled = { readonly result: RunResult<Json> } | { readonly error: unknown }
+
+/** Everything that a run is made of. */
+export interface RunParts {
+  readonly agent: Agent
+  readonly start: AgentInput | ResumeInfo
+  readonly core: RunCore
+  readonly settings: Pick<RunSettings, 'signal' | 'timeoutMs' | 'report'>
+  readonly host: RunHost
+  /** Makes the context with the state that the host has loaded. */
+  readonly context: (state: JsonObject | undefined) => RunContext
+}
+
+/** Carries out one run: opens its host, runs its agent between `run-start` and `run-end`, and closes its host. */
+export class RunExecution {
+  readonly #parts: RunParts
+  readonly #stamp: EventStamp
+  #cancelLimit: (() => void) | undefined
+  /** Whether an abort stopped an agent that runs under a host. */
+  #stoppedByAbort = false
+
+  constructor(parts: RunParts) {
+    this.#parts = parts
+    this.#stamp = parts.core.ids.stamp(parts.agent.name, parts.core.runPath)
+  }
+
+  /** Contract: never rejects; `onSettled` is called before the last event is written. */
+  async execute(out: Sink<AgentEvent>, onSettled: (settled: Settled) => void): Promise<Settled> {
+    const { core, settings, host } = this.#parts
+    let unfollow: (() => void) | undefined
+    const release = () => {
+      this.#cancelLimit?.()
+      unfollow?.()
+    }
+    let settled: Settled
+    try {
+      unfollow = settings.signal && core.abortState.follow(settings.signal)
+      this.#limit(host.queueMs)
+      const opened = host.open && (await this.#open())
+      const { result, end } = await this.#record(out, opened?.state)
+      if (opened) await this.#close(opened)
+      release()
+      settled = { result }
+      onSettled(settled)
+      const wait = core.consumerLeft ? undefined : out.write(end)
+      if (wait) await wait.catch(() => undefined)
+    } catch (error) {
+      release()
+      settled = { error }
+      onSettled(settled)
+    }
+    return settled
+  }
+
+  /** Starts the time limit of the run, or starts it again. */
+  #limit(moreMs = 0): void {
+    const { core, settings, host } = this.#parts
+    const { timeoutMs } = settings
+    if (timeoutMs === undefined) return
+    this.#cancelLimit?.()
+    const message = `run ${core.runId}: exceeded its time limit of ${timeoutMs} ms`
+    const abort = () => core.abortState.abort(new KernelError('TIMEOUT', message))
+    this.#cancelLimit = core.clock.after(timeoutMs + moreMs, abort, !host.open)
+  }
+
+  async #open(): ReturnType<NonNullable<RunHost['open']>> {
+    const { core, host } = this.#parts
+    let opening: ReturnType<NonNullable<RunHost['open']>> | undefined
+    try {
+      opening = host.open?.(core.abortState) as NonNullable<typeof opening>
+      const opened = await core.abortState.settle(opening)
+      this.#limit()
+      return opened
+    } catch (error) {
+      opening?.then((late) => late.close()).catch(() => undefined)
+      throw KernelError.is(error) ? error : (core.abortState.error ?? error)
+    }
+  }
+
+  /** Contract: a host that fails to close is reported and delays the run by no more than its time limit. */
+  async #close(opened: { close(): Promise<void> }): Promise<void> {
+    const { clock, runId } = this.#parts.core
+    try {
+      await withinTime(clock, HOST_MS, opened.close(), () => {
+        throw new KernelError('TIMEOUT', `run ${runId}: the host did not close within ${HOST_MS} ms`)
+      })
+    } catch (cause) {
+      this.#report(cause)
+    }
+  }
+
+  #report(cause: unknown): void {
+    safeReport(this.#parts.settings.report)(KernelError.from(cause))
+  }
+
+  async #record(
+    out: Sink<AgentEvent>,
+    state: JsonObject | undefined,
+  ): Promise<{ result: RunResult<Json>; end: EventOf<'run-end'> }> {
+    const { core, agent, start, context } = this.#parts
+    const recorder = new RunRecorder(core, out)
+    const span = core.spans?.open('run', agent.name, 'run', start)
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      const wait = recorder.begin(this.#stamp)
+      if (wait) await wait
+      core.abortState.throwIfAborted()
+      await this.#drive(recorder, internals(context(state)))
+      if (this.#stoppedByAbort && !recorder.hasOutcome) thrown = { error: core.abortState.error }
+    } catch (error) {
+      if (recorder.failed || core.abortState.hides(error)) this.#report(error)
+      if (!recorder.failed) thrown = { error }
+    }
+    const nested = core.endNested()
+    if (nested) await nested
+    const result = recorder.finish(thrown, this.#stamp)
+    // Each message had an event of its own.
+    const { messages: _, ...rest } = result
+    const end: EventOf<'run-end'> = { type: 'run-end', ...this.#stamp, ...rest }
+    core.spans?.part(end)
+    if (result.outcome === 'failed') span?.fail(result.error)
+    else span?.end(result)
+    if (core.outer) core.outer.addUsage(result.usage)
+    else core.listeners?.close()
+    return { result, end }
+  }
+
+  #drive(recorder: RunRecorder, ctx: KernelContext): Promise<void> {
+    const { agent, core, host, start: given } = this.#parts
+    core.state = ctx.fields.state
+    const begin = (start: AgentInput | ResumeInfo) => {
+      core.ids.history = start.messages
+      recorder.expect(start.messages)
+    }
+    if (!host.around) {
+      begin(given)
+      return core.abortState.settle(pipe(observe(agent, given, ctx), recorder))
+    }
+    const source = host.around(ctx, (start, agents) => {
+      begin(start)
+      return this.#graceful(agents ?? observe(agent, start, ctx))
+    })
+    return core.abortState.settle(pipe(source, recorder), HOST_MS)
+  }
+
+  /** Ends the agents soon after an abort, so that their host can still save the events so far. */
+  #graceful(source: AsyncIterable<AgentEvent>): PipeStream<AgentEvent> {
+    const { core } = this.#parts
+    return stream(async (sink) => {
+      try {
+        await core.abortState.settle(pipe(source, sink))
+      } catch (error) {
+        if (!core.abortState.aborted) throw error
+        this.#stoppedByAbort = true
+        core.closeOpenEnds()
+      }
+    })
+  }
+}
