@@ -1,3 +1,4 @@
+import { systemClock, withinTime } from '@troupe/kernel/kit'
 import { describe, it } from 'vitest'
 import { Fault, inWords } from './fault.ts'
 
@@ -14,15 +15,12 @@ export interface Clause {
 
 /** Runs a clause. Contract: rejects with an error that says in words what is wrong and what to do, also if the plugin hangs. */
 export async function check({ name, todo, seen, run }: Clause, limitMs: number): Promise<string | void> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const hangs = `The plugin did not settle within ${limitMs} ms, so this does not hold: ${name}`
-  const timer = setTimeout(() => reject(new Fault(hangs)), limitMs)
   try {
-    return await Promise.race([run(), late])
+    return await withinTime(systemClock, limitMs, run(), () => {
+      throw new Fault(`The plugin did not settle within ${limitMs} ms, so this does not hold: ${name}`)
+    })
   } catch (error) {
-    throw inWords(error, { promise: name, todo, seen: seen?.() })
-  } finally {
-    clearTimeout(timer)
+    throw inWords(error, name, todo, seen?.())
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AgentAction, RunContext } from '@troupe/kernel'
-import { notJson } from '@troupe/kernel/kit'
+import { notJson, systemClock, withinTime } from '@troupe/kernel/kit'
 import { createRunContext, type RunSettings } from '@troupe/kernel/run'
 import { demand, Fault, shown } from '../fault.ts'
 
@@ -12,19 +12,13 @@ export async function promptly<T>(
   work: PromiseLike<T>,
   todo?: string,
 ): Promise<{ value: T } | { error: unknown }> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Fault(`${wrong} within ${PATIENCE_MS} ms`, todo)), PATIENCE_MS)
-  })
   const settled = Promise.resolve(work).then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )
-  try {
-    return await Promise.race([settled, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return await withinTime(systemClock, PATIENCE_MS, settled, () => {
+    throw new Fault(`${wrong} within ${PATIENCE_MS} ms`, todo)
+  })
 }
 
 /** A context as a tool or a handler meets it: inside a call, in a run where somebody can answer. */
@@ -46,7 +40,7 @@ export function demandJson(value: unknown, what: string): void {
   )
 }
 
-/** Contract: whatever has a name has one that people can read. */
+/** Contract: a name is text that people can read. */
 export function demandName(name: unknown, who: string): void {
   demand(
     typeof name === 'string' && /\S/.test(name),

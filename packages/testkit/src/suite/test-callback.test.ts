@@ -32,7 +32,7 @@ const mutants: Record<string, { readonly make: () => Callback; readonly caught: 
     make: () => ({ name: 'x', model: { onStop: () => undefined } as never }),
     caught: ['has a name, and hooks that are functions', ...everywhere],
   },
-  'a hook is no function': {
+  'a hook is not a function': {
     make: () => ({ name: 'x', tool: { onEnd: 'later' as never } }),
     caught: ['has a name, and hooks that are functions'],
   },

@@ -71,7 +71,7 @@ const mutants: Record<
     make: altered((parts) => [{ type: 'chunk' } as never, ...parts]),
     caught: 'gives parts of known types, as plain JSON',
   },
-  'a part is no JSON': {
+  'a part is not JSON': {
     make: altered((parts) => [{ type: 'text-delta', delta: new Date() as never }, ...parts]),
     caught: 'gives parts of known types, as plain JSON',
   },

@@ -12,7 +12,7 @@ import {
 import { checkOptionNames, parseArguments, toJsonSchema, toolMetas, toolResult } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, firstCause, shown } from '../fault.ts'
-import { jsonSchemaValidator } from '../validator.ts'
+import { jsonSchemaValidator } from '../json-schema-validator.ts'
 import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { callContext, demandJson, frozen, isAsyncIterable, promptly } from './patience.ts'
