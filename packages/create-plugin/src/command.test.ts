@@ -7,7 +7,7 @@ import { TEMPLATE_FILES } from './create-plugin.ts'
 import { KINDS, type Kind } from './kind.ts'
 
 const template = (kind: Kind) => resolve(import.meta.dirname, `../../../examples/${kind}-plugin`)
-/** What is typical of each kind. */
+/** The type and the suite of each kind. */
 const TYPICAL: Record<Kind, [type: string, suite: string]> = {
   handler: ['AgentHandler', 'testHandler'],
   tool: ['Tool<{ url: string }>', 'testTool'],

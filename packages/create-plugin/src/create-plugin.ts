@@ -8,7 +8,7 @@ export interface CreatePluginOptions {
   /** The name of the npm package, with or without a scope. */
   readonly name: string
   readonly kind: Kind
-  /** Where to make it. @default a folder in `parent`, called like the package without its scope */
+  /** The folder to make. @default a folder in `parent`, called like the package without its scope */
   readonly folder?: string
   /** @default '.' */
   readonly parent?: string
@@ -82,7 +82,7 @@ function rename(text: string, before: PluginNames, after: PluginNames): string {
   return text.replaceAll(new RegExp(patterns.join('|'), 'g'), (word) => words.get(word) ?? word)
 }
 
-/** Turns a file of this repository into one of somebody else's. */
+/** Turns a file of this repository into a file of the new package. */
 function release(text: string, file: string, { range, copyright }: { range: string; copyright: string }): string {
   if (file === 'LICENSE') return text.replace(/^Copyright .*$/m, () => copyright)
   if (file !== 'package.json') return text

@@ -5,9 +5,9 @@ import { Fault, inWords } from './fault.ts'
 /** One sentence of a contract. Contract: `run` rejects if it does not hold, needs no other clause, and leaves nothing behind. */
 export interface Clause {
   readonly name: string
-  /** What the plugin's author does if it does not hold; a fault may know better. */
+  /** Advice for the plugin's author if it does not hold; a fault may have better advice. */
   readonly todo: string
-  /** What was done so far, for the error. */
+  /** The calls so far, for the error. */
   readonly seen?: () => string
   /** Contract: a text says why the clause does not apply to this plugin. */
   readonly run: () => Promise<string | void>

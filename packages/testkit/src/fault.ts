@@ -73,17 +73,17 @@ export function firstCause(error: unknown, wrong: (text: string) => string, todo
   return new Fault(wrong(errorText(error)), todo, { cause: error })
 }
 
-/** Whether somebody tried to change what is frozen. */
+/** Whether an error comes from a change of a frozen object. */
 export function isFrozenChange(error: unknown): error is TypeError {
   return error instanceof TypeError && tellsOfFrozen(error.message)
 }
 
-/** Whether a message tells of such a try, also when the kernel has put a frame around it. */
+/** Whether a message is of such an error, also if the kernel has added to it. */
 export function tellsOfFrozen(message: string): boolean {
   return /read.only|not extensible|Cannot delete property/.test(message)
 }
 
-/** What to do about it. */
+/** The advice for a change in place. */
 export const MAKE_A_COPY = 'Make a copy and change that: others read the same object.'
 
 /** An error on one line: its code or name, and its message. */
@@ -101,7 +101,7 @@ function isAssertion(error: unknown): error is Error & Assertion {
   return error instanceof Error && 'actual' in error && 'expected' in error
 }
 
-/** What an assertion compared; where it was not for equality, in its own words. */
+/** The values that an assertion compared; for any check but equality, its own words. */
 function comparison(error: Error & Assertion): string {
   const words = /^expected (.*\b(?:less than|greater than|not|defined)\b.*)$/.exec(error.message)?.[1]
   return words === undefined ? difference(error) : `Expected ${words}`

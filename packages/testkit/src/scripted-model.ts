@@ -2,7 +2,7 @@ import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '
 import { checkOption, checkOptionNames, untilAborted } from '@troupe/kernel/kit'
 import { checkTurn, type ScriptedCall, type ScriptedTurn } from './scripted-turn.ts'
 
-/** How a scripted model behaves beyond its turns. */
+/** Options of `scriptedModel`. */
 export interface ScriptedModelOptions {
   /** @default 'scripted' */
   readonly name?: string

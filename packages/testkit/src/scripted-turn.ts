@@ -1,7 +1,7 @@
 import type { FinishReason, Json, ModelPart, Usage } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 
-/** Where in an answer something goes wrong: before its first part, after half of them, or after `finish`. */
+/** The point of an answer at which something goes wrong: before its first part, after half of them, or after `finish`. */
 export type Moment = 'before' | 'mid' | 'after'
 
 /** A tool call as a scripted model makes it. */
@@ -13,7 +13,7 @@ export interface ScriptedCall {
   readonly arguments?: { readonly [key: string]: Json } | readonly string[]
 }
 
-/** One answer: plain text, or what it is made of in the order reasoning, text, calls. */
+/** One answer: plain text, or its contents, which come in the order reasoning, text, calls. */
 export type ScriptedTurn =
   | string
   | {
@@ -26,7 +26,7 @@ export type ScriptedTurn =
       /** @default 'tool-calls' with calls, else 'stop' */
       readonly finishReason?: FinishReason
       readonly error?: { readonly at: Moment; readonly error: unknown }
-      /** Says nothing more from here on, until it is aborted. */
+      /** Stops here, until it is aborted. */
       readonly hang?: Moment
       /** These parts and no others, for answers that break the rules. */
       readonly parts?: readonly ModelPart[]

@@ -4,7 +4,7 @@ import { type Clause, check } from '../clause.ts'
 /** Long enough for a busy machine; a hang of most kinds is noticed much earlier. */
 const LIMIT_MS = 8_000
 
-/** What the clauses that do not hold say, by their names; one that hangs does not hold. */
+/** The messages of the clauses that do not hold, by their names; a clause that hangs does not hold. */
 async function complaints(clauses: readonly Clause[], limitMs = LIMIT_MS): Promise<Map<string, string>> {
   const found = new Map<string, string>()
   await Promise.all(

@@ -3,7 +3,7 @@ import { notJson, systemClock, withinTime } from '@troupe/kernel/kit'
 import { createRunContext, type RunSettings } from '@troupe/kernel/run'
 import { demand, Fault, shown } from '../fault.ts'
 
-/** How long a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
+/** The time that a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
 export const PATIENCE_MS = 750
 
 /** Waits for work that should settle at once; what it rejects with is a value here. Contract: `wrong` says what is the matter if it does not. */
@@ -21,7 +21,7 @@ export async function promptly<T>(
   })
 }
 
-/** A context as a tool or a handler meets it: inside a call, in a run where somebody can answer. */
+/** A context as a tool or a handler gets it: inside a call, in a run that can ask a person. */
 export function callContext(
   settings: RunSettings = {},
   onAction: (action: AgentAction) => void = () => {},
@@ -45,7 +45,7 @@ export function demandName(name: unknown, who: string): void {
   demand(
     typeof name === 'string' && /\S/.test(name),
     `The ${who} has no name: got ${shown(name)}`,
-    `Give the ${who} a name: it stands in errors and logs.`,
+    `Give the ${who} a name: it is in errors and logs.`,
   )
 }
 

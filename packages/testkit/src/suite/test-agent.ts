@@ -10,7 +10,7 @@ import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, promptly } from './patience.ts'
 
-/** What an agent is run on during its suite. */
+/** Options of `testAgent`: the input of the runs, their settings and answers. */
 export interface TestAgentOptions {
   /** @default one user message */
   readonly input?: AgentInput

@@ -24,7 +24,7 @@ import { callContext, demandName, frozen, promptly } from './patience.ts'
 import { runHandler } from './run-handler.ts'
 import { demandResult } from './test-tool.ts'
 
-/** What a handler's hooks are called with during its suite. */
+/** Options of `testHandler`: the arguments of the hooks. */
 export interface TestHandlerOptions {
   /** @default a question, a tool call with its result, and an answer */
   readonly messages?: readonly Message[]
