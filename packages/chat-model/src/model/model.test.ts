@@ -147,6 +147,16 @@ describe('the loop', () => {
     expect(requests[0]?.options).toMatchObject({ temperature: 0.9, maxOutputTokens: 9 })
   })
 
+  test('a model that spreads its options for another model passes the signal on', async () => {
+    const inner = scriptedModel([{ text: 'Half', hang: 'mid' }])
+    const model: ChatModel = { name: 'outer', stream: (request, options) => inner.stream(request, { ...options }) }
+    const controller = new AbortController()
+    const running = runAgent([], { model }, hello, { signal: controller.signal })
+    await idle()
+    controller.abort()
+    expect((await running).end?.outcome).toBe('cancelled')
+  })
+
   test('usage is summed per run', async () => {
     const usage = (inputTokens: number, outputTokens: number) => ({ usage: { inputTokens, outputTokens } })
     const turns = [

@@ -294,3 +294,19 @@ test('a streaming tool that returns null has null as its result, not its chunks'
   const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [nothing] })
   expect(toolEnds).toMatchObject([{ content: 'null', data: null }])
 })
+
+test('a stream that gives a chunk which is neither text nor a part is closed, and the call fails', async () => {
+  let closed = false
+  const wrong = tool('t', undefined, {
+    async *stream() {
+      try {
+        yield 'fine'
+        yield { type: 'picture' } as never
+      } finally {
+        closed = true
+      }
+    },
+  })
+  const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [wrong] })
+  expect([closed, toolEnds[0]?.error?.code]).toEqual([true, 'TOOL_FAILED'])
+})
