@@ -18,46 +18,6 @@ interface Failure {
   readonly retryable: boolean
 }
 
-/** The first case that fits decides. */
-const CASES: readonly {
-  readonly code: string
-  fits(failure: Failure): boolean
-  readonly what: string
-  /** Whether the vendor's message is left out, because it may quote the key. */
-  readonly secret?: true
-  /** Whether another attempt would fail too. */
-  readonly final?: true
-}[] = [
-  {
-    code: 'MODEL_AUTH_FAILED',
-    fits: ({ status, text }) =>
-      status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text)),
-    what: 'the vendor refuses the key or the account',
-    secret: true,
-    final: true,
-  },
-  { code: 'MODEL_RATE_LIMITED', fits: ({ status }) => status === 429, what: 'the rate limit is reached' },
-  {
-    code: 'MODEL_OVERLOADED',
-    fits: ({ status }) => status === 503 || status === 529,
-    what: 'the vendor is overloaded',
-  },
-  {
-    code: 'MODEL_CONTEXT_EXCEEDED',
-    fits: ({ status, text, codes }) => status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`)),
-    what: 'the request is too long',
-    final: true,
-  },
-  {
-    code: 'MODEL_REQUEST_INVALID',
-    fits: ({ status, name, retryable }) =>
-      (isClientError(status) && !retryable) || (name !== undefined && BAD_REQUEST.test(name)),
-    what: 'the request is refused',
-    final: true,
-  },
-  { code: 'MODEL_FAILED', fits: () => true, what: 'the call failed' },
-]
-
 /**
  * Makes a KernelError of an error that a provider threw or streamed.
  * Contract: request, headers and body stay in `cause`.
@@ -66,17 +26,46 @@ export function modelError(model: string, error: unknown, clock: Clock): KernelE
   if (KernelError.is(error)) return error
   const failure = failureOf(error)
   const { name, status, text, retryable } = failure
+  const final = { cause: error, details: detailsOf(failure, error, clock) }
+  const options = { ...final, retryable }
+  const got = `got ${status ?? name ?? typeof error}`
+  const quoted = `${got}${text && `: ${text}`}`
+  if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, final)
+  if (refusesKey(failure)) {
+    // The message of a vendor may quote the key.
+    return new KernelError('MODEL_AUTH_FAILED', `${model}: the vendor refuses the key or the account, ${got}`, final)
+  }
+  if (status === 429) {
+    return new KernelError('MODEL_RATE_LIMITED', `${model}: the rate limit is reached, ${quoted}`, options)
+  }
+  if (status === 503 || status === 529) {
+    return new KernelError('MODEL_OVERLOADED', `${model}: the vendor is overloaded, ${quoted}`, options)
+  }
+  if (isTooLong(failure)) {
+    return new KernelError('MODEL_CONTEXT_EXCEEDED', `${model}: the request is too long, ${quoted}`, final)
+  }
+  if (isInvalid(failure)) {
+    return new KernelError('MODEL_REQUEST_INVALID', `${model}: the request is refused, ${quoted}`, final)
+  }
+  return new KernelError('MODEL_FAILED', `${model}: the call failed, ${quoted}`, options)
+}
+
+function refusesKey({ status, text }: Failure): boolean {
+  return status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text))
+}
+
+function isTooLong({ status, text, codes }: Failure): boolean {
+  return status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`))
+}
+
+function isInvalid({ status, name = '', retryable }: Failure): boolean {
+  return (isClientError(status) && !retryable) || BAD_REQUEST.test(name)
+}
+
+function detailsOf({ status, retryable }: Failure, error: unknown, clock: Clock): JsonObject {
   const { responseHeaders, data } = shapeOf(error)
   const wait = retryable ? retryAfterMs(responseHeaders, data, clock.now()) : undefined
-  const details: JsonObject = {
-    ...(status !== undefined && { status }),
-    ...(wait !== undefined && { retryAfterMs: wait }),
-  }
-  const options = { cause: error, details }
-  if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, options)
-  const { code, what, secret, final } = CASES.find(({ fits }) => fits(failure)) as (typeof CASES)[number]
-  const got = `got ${status ?? name ?? typeof error}${!secret && text ? `: ${text}` : ''}`
-  return new KernelError(code, `${model}: ${what}, ${got}`, { ...options, retryable: !final && retryable })
+  return { ...(status !== undefined && { status }), ...(wait !== undefined && { retryAfterMs: wait }) }
 }
 
 function failureOf(error: unknown): Failure {
