@@ -36,6 +36,13 @@ export default {
       to: { path: '^packages/', pathNot: ['^packages/(kernel|testkit|store-sql)/', '^packages/$1/'] },
     },
     {
+      name: 'fixtures-are-for-tests',
+      comment: 'A package is bundled from its entries, so a fixture that no source imports is not published.',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: tests },
+      to: { path: '\\.fixture\\.ts$' },
+    },
+    {
       name: 'kernel-tests-need-no-testkit',
       comment: 'The testkit stands on the kernel, so the kernel is tested without it.',
       severity: 'error',

@@ -21,7 +21,7 @@ import type {
   ToolCallInput,
 } from '../packages/kernel/src/index.ts'
 import type { JsonSchemaValidator } from '../packages/kernel/src/kit.ts'
-import type { Queries } from '../packages/store-sql/src/session.ts'
+import type { Queries } from '../packages/store-sql/src/engine.ts'
 import type { AgentDefinition, AgentRegistry } from '../packages/subagent/src/index.ts'
 
 export { chatModelAgent } from '../packages/chat-model/src/index.ts'

@@ -72,6 +72,10 @@ describe('layering', () => {
     ],
     ['store-sql-is-for-the-stores', { 'packages/flow/src/index.ts': "import '../../store-sql/src/index.ts'\n" }],
     ['tests-import-testkit-at-most', { 'packages/testkit/src/a.test.ts': "import '../../flow/src/index.ts'\n" }],
+    [
+      'fixtures-are-for-tests',
+      { 'packages/flow/src/a.fixture.ts': '', 'packages/flow/src/index.ts': "import './a.fixture.ts'\n" },
+    ],
     ['kernel-tests-need-no-testkit', { 'packages/kernel/src/a.test.ts': "import '../../testkit/src/index.ts'\n" }],
     ['awilix-in-apps-only', { 'packages/flow/src/index.ts': "import 'awilix'\n" }],
     ['nobody-imports-apps', { 'packages/flow/src/index.ts': "import '../../../apps/console/src/main.ts'\n" }],

@@ -31,6 +31,16 @@ it('writes a line for each change, and none for what was refused', async () => {
   ])
 })
 
+it('does not make a change that it cannot write', async () => {
+  await using store = journalFile({ path: newFile() })
+  await store.threads.open(ref)
+  const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: 1000 })
+  const message = { id: 'm1', role: 'user', content: 'Hi', data: 1n } as const
+  const commit = store.threads.commit(ref, { messages: [{ runId: 'run-1', message }] }, token)
+  await expect(commit).rejects.toMatchObject({ code: 'VALIDATION_FAILED' })
+  expect((await store.threads.get(ref))?.version).toBe(0)
+})
+
 it('goes on after a crash in the middle of a line', async () => {
   const path = newFile()
   {

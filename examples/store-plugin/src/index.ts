@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Clock, KernelError, type Store } from '@troupe/kernel'
 import { checkOption, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
+import { jsonText, storeClosed } from '@troupe/kernel/store'
 
 /** Where everything is kept. */
 export interface JournalFileOptions {
@@ -66,7 +67,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     return opened
   }
   const refuseClosed = () => {
-    if (closed) throw failure('STORE_CLOSED', `the store of ${path} is closed`)
+    if (closed) throw storeClosed('journalFile')
   }
 
   /** Changes wait for each other, so that the lines stand in the order in which the changes were made. */
@@ -78,9 +79,11 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       const done = last.then(async () => {
         const journal = await file()
         const at = clock.now()
-        const result = await change(at, () => make(...args))
         const line: Line = { at, call, args: trimmed(args) }
-        await journal.appendFile(`${JSON.stringify(line)}\n`).catch((cause) => {
+        // Made first: a change that cannot be written is not made.
+        const text = jsonText('journalFile', 'a change', line)
+        const result = await change(at, () => make(...args))
+        await journal.appendFile(`${text}\n`).catch((cause) => {
           // Memory is ahead of the file now, so nothing more may be built on it.
           closed = true
           throw failure('STORE_FAILED', `${path} cannot be written; make room and open the store again`, cause)

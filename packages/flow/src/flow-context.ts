@@ -28,6 +28,11 @@ export function sessionOf(ctx: RunContext): Session | undefined {
   return flowContext?.runId === ctx.runId ? flowContext.log : undefined
 }
 
+/** Makes the context of a run of a runner. */
+export function withFlowContext(ctx: RunContext, log: ThreadLog, transfers: number): RunContext {
+  return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, log, limit: transfers, budget: { left: transfers } })
+}
+
 /** Gives the context that was made for this owner in this run, or a new one. */
 export function flowContextFor(owner: object, messages: readonly Message[], ctx: RunContext): FlowContext {
   const flowContext = ctx.get(FLOW_CONTEXT)

@@ -1,10 +1,10 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
-import { allThreads, endLogs, type MemoryData } from './store/memory-data.ts'
-import { memoryLeases } from './store/memory-leases.ts'
-import { memoryRecords } from './store/memory-records.ts'
-import { memoryRunLog } from './store/memory-run-log.ts'
-import { memoryThreads } from './store/memory-threads.ts'
+import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
+import { memoryLeases } from './memory-store/memory-leases.ts'
+import { memoryRecords } from './memory-store/memory-records.ts'
+import { memoryRunLog } from './memory-store/memory-run-log.ts'
+import { memoryThreads } from './memory-store/memory-threads.ts'
 import type { Store } from './store/store.ts'
 
 /** Options of a memory store. */
@@ -17,13 +17,14 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptionNames('memoryStore', options, { clock: true })
   const { clock = Date } = options
-  const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0 }
+  const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0, closed: false }
   return {
     threads: memoryThreads(data),
     records: memoryRecords(data),
     runLog: memoryRunLog(data),
     leases: memoryLeases(data),
     async [Symbol.asyncDispose]() {
+      data.closed = true
       for (const row of allThreads(data)) endLogs(row)
     },
   }

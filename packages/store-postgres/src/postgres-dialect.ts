@@ -31,7 +31,7 @@ export interface PostgresClient {
 }
 
 /** The options of the dialect. */
-export interface PostgresDialectOptions {
+interface PostgresDialectOptions {
   readonly pool: PostgresPool
   /** Whether the store ends the pool; not if the app gave it. */
   readonly ownsPool: boolean

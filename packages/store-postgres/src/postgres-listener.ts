@@ -3,7 +3,7 @@ import { systemClock } from '@troupe/kernel/kit'
 import { Client, type ClientConfig } from 'pg'
 
 /** The options of a listener. */
-export interface PostgresListenerOptions {
+interface PostgresListenerOptions {
   readonly config: ClientConfig
   readonly channel: string
   /** Sends a payload to all listeners, over a connection of the pool. */

@@ -13,11 +13,11 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { OwnerKey } from './checks.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
+import type { Queries } from './engine.ts'
 import { ownerOf, threadOf } from './rows.ts'
 import { MIGRATIONS, type Tables } from './schema.ts'
-import type { Queries } from './session.ts'
+import type { ThreadKey } from './thread-key.ts'
 
 /** Every query that was run. */
 let ran: CompiledQuery[] = []
@@ -91,7 +91,10 @@ describe('compiled', () => {
   })
 
   it('gives values to their names, in whatever order a call has them', async () => {
-    const [add, find] = [addOwners(), compiled((db, key: Slots<OwnerKey>) => ownerOf(db, key).select('o.thread_seq'))]
+    const [add, find] = [
+      addOwners(),
+      compiled((db, key: Slots<Omit<ThreadKey, 'threadId'>>) => ownerOf(db, key).select('o.thread_seq')),
+    ]
     await add(db, [{ app: 'app', user_id: 'anna', thread_seq: 1 }])
     await add(db, [{ thread_seq: 2, user_id: 'bob', app: 'app' }])
     expect(await find(db, { app: 'app', user: 'anna' })).toEqual([{ thread_seq: 1 }])

@@ -1,6 +1,6 @@
 import { type Compilable, CompiledQuery, type Expression, expressionBuilder } from 'kysely'
+import type { Queries } from './engine.ts'
 import type { Tables } from './schema.ts'
-import type { Queries } from './session.ts'
 
 /** A value of a column. */
 type Scalar = string | number | null
@@ -82,16 +82,21 @@ export function sure<Result>([row]: readonly Result[]): Result {
 
 /** Lists the values of a call and returns their shape. Contract: with equal shapes, equal indexes have equal names. */
 function flatten(values: Values<Scalar>, list: Scalar[]): string {
-  if (isRows(values)) {
-    const columns = Object.keys(values[0] ?? {})
-    for (const row of values) {
-      const names = Object.keys(row)
-      const same = names.length === columns.length && names.every((name, i) => name === columns[i])
-      if (!same) throw new TypeError(`compiled: expected rows with the columns ${columns}, got ${names}`)
-      for (const name of names) list.push(known(name, row[name]))
-    }
-    return `${values.length} of ${columns}`
+  return isRows(values) ? flattenRows(values, list) : flattenColumns(values, list)
+}
+
+function flattenRows(rows: readonly Row<Scalar>[], list: Scalar[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  for (const row of rows) {
+    const names = Object.keys(row)
+    const same = names.length === columns.length && names.every((name, i) => name === columns[i])
+    if (!same) throw new TypeError(`compiled: expected rows with the columns ${columns}, got ${names}`)
+    for (const name of names) list.push(known(name, row[name]))
   }
+  return `${rows.length} of ${columns}`
+}
+
+function flattenColumns(values: Row<Scalar | readonly Scalar[]>, list: Scalar[]): string {
   let shape = ''
   for (const [name, value] of Object.entries(values)) {
     if (isList(value)) {

@@ -1,4 +1,4 @@
-export { LogWatch, type LogWatchOptions } from './log-watch.ts'
+export type { Engine } from './engine.ts'
+export { LogWatch } from './log-watch.ts'
 export { MIGRATIONS, type Tables } from './schema.ts'
-export type { Engine } from './session.ts'
-export { type SqlStore, sqlStore } from './sql-store.ts'
+export { sqlStore } from './sql-store.ts'

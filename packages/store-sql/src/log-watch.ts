@@ -1,7 +1,7 @@
 import type { Awaitable, Clock } from '@troupe/kernel'
 
 /** The options of a watch. */
-export interface LogWatchOptions {
+interface LogWatchOptions {
   readonly clock: Clock
   /** How often to check for writes of other processes. */
   readonly everyMs: number
@@ -18,7 +18,7 @@ interface Waiter {
 }
 
 /** A registered wait for a change. */
-export interface Armed {
+interface Armed {
   /** Resolves when the log may have changed, and when `left` does. */
   readonly changed: Promise<void>
   /** Resolves when the signal aborts or the store ends. */

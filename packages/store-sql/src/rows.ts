@@ -1,13 +1,16 @@
-import type { Expression, SelectQueryBuilder } from 'kysely'
-import type { OwnerKey, ThreadKey } from './checks.ts'
+import type { Expression, Selectable, SelectQueryBuilder } from 'kysely'
 import { compiled, type Slots, sure } from './compiled.ts'
+import type { Engine, Queries } from './engine.ts'
 import type { Tables } from './schema.ts'
-import type { Engine, Queries } from './session.ts'
+import type { ThreadKey } from './thread-key.ts'
 
 /** Nothing selected yet. */
 type Nothing = Record<never, never>
+type OwnerKey = Omit<ThreadKey, 'threadId'>
 type Owners = Tables & { o: Tables['troupe_owners'] }
 type Threads = Owners & { t: Tables['troupe_threads'] }
+/** A thread that is locked for its records, with the last sequences given. */
+export type ThreadCounters = Pick<Selectable<Tables['troupe_threads']>, 'id' | 'owner' | 'run_seq' | 'call_seq'>
 /** A key, with values or with placeholders for them. */
 type Given<Key> = { readonly [Name in keyof Key]: Key[Name] | Expression<Key[Name]> }
 

@@ -88,11 +88,8 @@ export interface Tables {
 /** The SQL flavour of a database. */
 export type Flavour = 'sqlite' | 'postgres'
 
-/** One migration. */
-export type Migration = (db: Kysely<Tables>, flavour: Flavour) => Promise<void>
-
 /** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
-export const MIGRATIONS: readonly Migration[] = [first]
+export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
   /** A table whose rows get a key that no earlier row ever had. */

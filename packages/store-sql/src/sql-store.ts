@@ -1,25 +1,20 @@
 import type { Store } from '@troupe/kernel'
-import { sqlLeases } from './leases.ts'
-import { sqlRecords } from './records.ts'
-import { sqlRunLog } from './run-log.ts'
-import { type Engine, openSession } from './session.ts'
-import { sqlThreads } from './threads.ts'
+import type { Engine } from './engine.ts'
+import { openDatabase } from './open-database.ts'
+import { sqlLeases } from './sql-leases.ts'
+import { sqlRecords } from './sql-records.ts'
+import { sqlRunLog } from './sql-run-log.ts'
+import { sqlThreads } from './sql-threads.ts'
 
-/** A store in a database. */
-export interface SqlStore extends Store {
-  /** Opens and migrates the database now, instead of at the first use. */
-  ready(): Promise<void>
-}
-
-/** All store ports over one engine. */
-export function sqlStore(engine: Engine): SqlStore {
-  const session = openSession(engine)
+/** All store ports over one engine; `ready` opens and migrates the database now, instead of at the first use. */
+export function sqlStore(engine: Engine): Store & { ready(): Promise<void> } {
+  const database = openDatabase(engine)
   return {
-    threads: sqlThreads(session),
-    records: sqlRecords(session),
-    runLog: sqlRunLog(session),
-    leases: sqlLeases(session),
-    ready: session.ready,
-    [Symbol.asyncDispose]: session.close,
+    threads: sqlThreads(database),
+    records: sqlRecords(database),
+    runLog: sqlRunLog(database),
+    leases: sqlLeases(database),
+    ready: database.ready,
+    [Symbol.asyncDispose]: database.close,
   }
 }

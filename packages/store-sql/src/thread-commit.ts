@@ -1,10 +1,13 @@
 import type { ThreadCommit, ThreadStore } from '@troupe/kernel'
-import { checkCommit, checkId, checkRef, failure, type ThreadKey } from './checks.ts'
+import { checkCommit, holdsLease, isLive, jsonText, leaseLost, threadNotFound } from '@troupe/kernel/store'
+import { fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
-import { type Queries, type Session, statements } from './session.ts'
-import { fromJson, toJson } from './text.ts'
+import { statements } from './statements.ts'
+import { type ThreadKey, threadKey } from './thread-key.ts'
 import { viewOf } from './thread-view.ts'
 
 type MessageRow = Omit<Tables['troupe_messages'], 'thread' | 'seq'>
@@ -14,7 +17,7 @@ type Changed = Pick<
 >
 
 /** Writes commits to threads. */
-export function threadCommit({ who, engine, now, write }: Session): ThreadStore['commit'] {
+export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadStore['commit'] {
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(
       engine,
@@ -39,47 +42,45 @@ export function threadCommit({ who, engine, now, write }: Session): ThreadStore[
       'share',
     ),
   )
-  const addProcessed = compiled((db, rows: Slots<readonly Tables['troupe_processed'][]>) =>
-    db
-      .insertInto('troupe_processed')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['thread', 'foreign_id']).doNothing()),
-  )
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
-  const addMessages = messageWriter()
+  const [addMessages, addProcessed] = [messageWriter(), processedWriter()]
 
   return async (ref, commit, token) => {
-    const key = checkRef(who, ref)
+    const key = threadKey(who, ref)
     checkCommit(who, commit)
     const messages = messageRows(who, commit)
-    const processed = [...new Set(commit.processed?.map((id) => checkId(who, 'processed id', id)))]
+    const written = writtenBy(who, commit)
+    const processed = [...new Set(commit.processed?.map(toColumn))]
     return write(async (tx) => {
       const [row] = await lockThread(tx, key)
       // A separate statement reads the lease, because a new holder may have taken it while this one waited for the thread.
       const [lease] = await lockLease(tx, key)
-      if (lease?.token !== token) throw failure(who, 'LEASE_LOST', 'stale lease token', token)
-      if (!row) throw failure(who, 'NOT_FOUND', 'unknown thread', ref.threadId)
+      if (!holdsLease(lease, token)) throw leaseLost(who, token)
+      if (!row) throw threadNotFound(who, ref.threadId)
       const changed: Changed = {
         version: row.version + 1,
         state: stateAfter(row.state, commit),
-        open_calls: commit.openCalls ? toJson(commit.openCalls, who, 'open calls') : row.open_calls,
-        checkpoint: commit.checkpoint ? toJson(commit.checkpoint, who, 'a checkpoint') : row.checkpoint,
+        open_calls: written.openCalls ?? row.open_calls,
+        checkpoint: written.checkpoint === undefined ? row.checkpoint : written.checkpoint,
         message_seq: await addMessages(tx, row.id, row.message_seq, messages),
         updated_at: now(),
       }
-      if (commit.checkpoint === null) changed.checkpoint = null
-      for (const ids of statements(processed)) {
-        await addProcessed(
-          tx,
-          ids.map((foreign_id) => ({ thread: row.id, foreign_id })),
-        )
-      }
+      await addProcessed(tx, row.id, processed)
       await change(tx, { id: row.id, ...changed })
-      const run_id = lease.expires_at > now() ? lease.run_id : null
+      const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
       return viewOf({ ...changed, app: key.app, user_id: key.user, thread_id: key.threadId, seq: row.seq, run_id })
     })
+  }
+}
+
+/** What a commit replaces, as columns; undefined where it leaves the column as it is. */
+function writtenBy(who: string, { openCalls, checkpoint }: ThreadCommit) {
+  return {
+    openCalls: openCalls && jsonText(who, 'open calls', openCalls),
+    checkpoint:
+      checkpoint === undefined || checkpoint === null ? checkpoint : jsonText(who, 'a checkpoint', checkpoint),
   }
 }
 
@@ -94,9 +95,9 @@ function stateAfter(before: string, { set, removed = [] }: ThreadCommit): string
 function messageRows(who: string, { messages = [] }: ThreadCommit): readonly MessageRow[] {
   const rows = new Map<string, MessageRow>()
   for (const { runId, message } of messages) {
-    const message_id = checkId(who, 'message id', message.id)
-    const run_id = checkId(who, 'runId', runId)
-    if (!rows.has(message_id)) rows.set(message_id, { message_id, run_id, message: toJson(message, who, 'a message') })
+    const message_id = toColumn(message.id)
+    if (rows.has(message_id)) continue
+    rows.set(message_id, { message_id, run_id: toColumn(runId), message: jsonText(who, 'a message', message) })
   }
   return [...rows.values()]
 }
@@ -122,5 +123,23 @@ function messageWriter() {
       )
     }
     return seq
+  }
+}
+
+/** Adds the processed ids that a thread does not have yet. */
+function processedWriter() {
+  const add = compiled((db, rows: Slots<readonly Tables['troupe_processed'][]>) =>
+    db
+      .insertInto('troupe_processed')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['thread', 'foreign_id']).doNothing()),
+  )
+  return async (tx: Queries, thread: number, ids: readonly string[]): Promise<void> => {
+    for (const some of statements(ids)) {
+      await add(
+        tx,
+        some.map((foreign_id) => ({ thread, foreign_id })),
+      )
+    }
   }
 }

@@ -1,9 +1,9 @@
 import type { Thread } from '@troupe/kernel'
+import { fromColumn, fromJson } from './column-text.ts'
 import type { Tables } from './schema.ts'
-import { fromColumn, fromJson } from './text.ts'
 
 /** The columns of a thread view. */
-export type ViewRow = Pick<
+type ViewRow = Pick<
   Tables['troupe_threads'],
   'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'updated_at'
 > & { readonly app: string; readonly user_id: string; readonly run_id: string | null }

@@ -17,7 +17,7 @@ import {
 import { isBusy } from './sqlite-error.ts'
 
 /** The options of the dialect. */
-export interface SqliteDialectOptions {
+interface SqliteDialectOptions {
   readonly path: string
   readonly busyTimeoutMs: number
   readonly synchronous: 'full' | 'normal'

@@ -44,14 +44,14 @@ export function smallRunner(agent: Agent, store: Pick<Store, 'threads' | 'leases
           throw error
         }
       },
-      around: (ctx, next) =>
+      around: (ctx, run) =>
         stream(async (sink) => {
           const stored = await store.threads.messages(ref, { limit: 1_000 })
           const history = stored.map(({ message }) => message)
           const said: Message[] = [...intent.messages]
           let checkpoint: Checkpoint | undefined
           try {
-            for await (const event of next(beginning(intent, history, thread))) {
+            for await (const event of run.agent(beginning(intent, history, thread))) {
               const message = messageOf(event)
               if (message && event.runId === runId) said.push(message)
               if (event.type === 'action' && event.action.type === 'interrupt') {

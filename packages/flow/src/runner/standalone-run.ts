@@ -1,6 +1,6 @@
-import { type JsonObject, type RunInput, stream } from '@troupe/kernel'
+import { type AgentEvent, type JsonObject, type RunContext, type RunInput, type Sink, stream } from '@troupe/kernel'
 import type { RunHost } from '@troupe/kernel/run'
-import { FLOW_CONTEXT } from '../flow-context.ts'
+import { withFlowContext } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
 import { runFlow } from '../tree/run-flow.ts'
 import { checkStandaloneInput } from './check-input.ts'
@@ -9,19 +9,18 @@ import type { RunnerParts } from './runner-parts.ts'
 /** Hosts a run without a thread, which is not stored and whose questions cannot be answered. */
 export function standaloneRun({ flow, limits: { transfers } }: RunnerParts, input: RunInput): RunHost {
   checkStandaloneInput(input)
+  const runAgents = async (ctx: RunContext, sink: Sink<AgentEvent>) => {
+    const own = withFlowContext(ctx, new ThreadLog(input.messages), transfers)
+    const { suspended: { interrupts } = { interrupts: [] } } = await runFlow(flow, input, own, sink)
+    if (interrupts.length === 0) return
+    const { runId, agentName, runPath } = ctx
+    await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+  }
   return {
-    around: (ctx, next) =>
-      next(
-        input,
-        stream(async (sink) => {
-          const { runId, agentName, runPath } = ctx
-          const log = new ThreadLog(input.messages)
-          const own = ctx.with(FLOW_CONTEXT, { runId, log, limit: transfers, budget: { left: transfers } })
-          const { suspended: { interrupts } = { interrupts: [] } } = await runFlow(flow, input, own, sink)
-          if (interrupts.length === 0) return
-          await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
-        }),
-      ),
+    around(ctx, run) {
+      run.begin(input)
+      return stream((sink) => run.settle(runAgents(ctx, sink)))
+    },
   }
 }
 

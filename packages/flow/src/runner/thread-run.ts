@@ -1,15 +1,17 @@
 import {
   type AgentEvent,
+  type AgentInput,
   type CancelMode,
   type JsonObject,
+  type ResumeInfo,
   type RunContext,
   type Sink,
   stream,
   type ThreadRef,
 } from '@troupe/kernel'
-import { pipe, sinkTo } from '@troupe/kernel/kit'
-import type { RunControl, RunHost, RunNext } from '@troupe/kernel/run'
-import { FLOW_CONTEXT } from '../flow-context.ts'
+import { sinkTo } from '@troupe/kernel/kit'
+import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
+import { withFlowContext } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { runFlow } from '../tree/run-flow.ts'
@@ -114,17 +116,14 @@ export class ThreadRun implements RunHost {
     }
   }
 
-  around(ctx: RunContext, next: RunNext): AsyncIterable<AgentEvent> {
+  around(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent> {
     return stream(async (sink) => {
       // Set by `open`, which has to succeed before the run starts.
       const update = this.#update as ThreadUpdate
       const start = await update.begin()
-      const agents = stream<AgentEvent>(async (inner) => {
-        const { suspended } = await runFlow(this.#parts.flow, start, this.#flowContext(ctx), inner)
-        if (suspended) await this.#suspend(suspended, update, ctx, inner)
-      })
+      run.begin(start)
       try {
-        await pipe(next(start, agents), this.#watched(sink))
+        await run.settle(this.#runAgents(start, update, ctx, this.#watched(sink)))
       } finally {
         this.#done = true
         if (!this.#watch.lost) await update.commit(ctx.state)
@@ -132,9 +131,15 @@ export class ThreadRun implements RunHost {
     })
   }
 
-  #flowContext(ctx: RunContext): RunContext {
-    const { transfers } = this.#parts.limits
-    return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, limit: transfers, budget: { left: transfers }, log: this.#log })
+  async #runAgents(
+    start: AgentInput | ResumeInfo,
+    update: ThreadUpdate,
+    ctx: RunContext,
+    sink: Sink<AgentEvent>,
+  ): Promise<void> {
+    const { flow, limits } = this.#parts
+    const { suspended } = await runFlow(flow, start, withFlowContext(ctx, this.#log, limits.transfers), sink)
+    if (suspended) await this.#suspend(suspended, update, ctx, sink)
   }
 
   /** Notes each write that waits for the consumer. */

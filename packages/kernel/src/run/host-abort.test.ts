@@ -20,9 +20,9 @@ function hosted(save: () => Promise<void>) {
         seen.push('close')
       },
     }),
-    around: (_ctx, next) =>
+    around: (_ctx, run) =>
       stream(async (sink) => {
-        for await (const event of next(input)) {
+        for await (const event of run.agent(input)) {
           seen.push(event.type)
           await sink.write(event)
         }
@@ -77,10 +77,10 @@ test('a host whose write is no longer taken is not reported', async () => {
   })
   const run = startHosted(talking, input, {
     report: (error) => void reports.push(error),
-    around: (_ctx, next) =>
+    around: (_ctx, run) =>
       stream(async (sink) => {
         const waits: unknown[] = []
-        for await (const event of next(input)) waits.push(sink.write(event))
+        for await (const event of run.agent(input)) waits.push(sink.write(event))
         await Promise.all(waits)
       }),
   })
@@ -95,6 +95,6 @@ test('a host that loads a history with open calls has them in the result', async
   const silent = agentOf('silent', () => stream(async () => undefined))
   const toolCalls = [{ id: 'c1', name: 'wait', arguments: '{}' }]
   const messages = [{ id: 'm', role: 'assistant', content: '', toolCalls }] as const
-  const result = await startHosted(silent, input, { around: (_ctx, next) => next({ messages }) })
+  const result = await startHosted(silent, input, { around: (_ctx, run) => run.agent({ messages }) })
   expect(result.openCallIds).toEqual(['c1'])
 })

@@ -44,15 +44,15 @@ describe('a host', () => {
   const arounds: Record<string, NonNullable<RunHost['around']>> = {
     'throws at once': commit,
     'returns no stream': () => undefined as never,
-    async *'throws in the middle'(_, next) {
-      for await (const event of next(input)) yield event.type === 'text-delta' ? commit() : event
+    async *'throws in the middle'(_, run) {
+      for await (const event of run.agent(input)) yield event.type === 'text-delta' ? commit() : event
     },
-    async *'throws after the end'(_, next) {
-      yield* next(input)
+    async *'throws after the end'(_, run) {
+      yield* run.agent(input)
       commit()
     },
-    async *'yields null'(_, next) {
-      yield* next(input)
+    async *'yields null'(_, run) {
+      yield* run.agent(input)
       yield null as never
     },
   }
@@ -78,8 +78,8 @@ describe('a host', () => {
 
   test('whose around makes its own run-end cannot end the run twice', async () => {
     const { types } = await hosted({
-      async *around({ runId, agentName, runPath }, next) {
-        yield* next(input)
+      async *around({ runId, agentName, runPath }, run) {
+        yield* run.agent(input)
         const usage = { inputTokens: 0, outputTokens: 0 }
         yield { type: 'run-end', runId, agentName, runPath, outcome: 'complete', text: '', usage }
       },
@@ -110,8 +110,8 @@ describe('a host', () => {
           },
         }
       },
-      async *around(_, next) {
-        yield* next(input)
+      async *around(_, run) {
+        yield* run.agent(input)
         if (where === 'around') await never
       },
     })
@@ -180,7 +180,7 @@ describe('a host', () => {
 
   test.each(['run-start', 'run-end'] as const)('whose around writes a %s of its own is EVENT_INVALID', async (type) => {
     const { events } = await hosted({
-      async *around({ runId, agentName, runPath }, next) {
+      async *around({ runId, agentName, runPath }, run) {
         yield {
           type,
           runId,
@@ -190,7 +190,7 @@ describe('a host', () => {
           text: '',
           usage: { inputTokens: 0, outputTokens: 0 },
         }
-        yield* next(input)
+        yield* run.agent(input)
       },
     })
     const message = expect.stringMatching(new RegExp(`^run .+: only the kernel writes ${type}$`))
@@ -209,8 +209,8 @@ describe('a host', () => {
       {
         clock,
         signal: controller.signal,
-        async *around(_, next) {
-          for await (const event of next(input)) {
+        async *around(_, run) {
+          for await (const event of run.agent(input)) {
             seen.push(event.type)
             yield event
           }
@@ -266,9 +266,9 @@ describe('a host', () => {
     await clock.pass(1_000)
     expect([await hung, clock.pending()]).toEqual(['ABORTED', 0])
     let asked = 0
-    const around: RunHost['around'] = (_, next) => {
+    const around: RunHost['around'] = (_, run) => {
       asked++
-      return next(input)
+      return run.agent(input)
     }
     const run = startHosted(talking, input, { ...settings, around })
     expect([typesOf(await collect(run)), asked]).toEqual([['run-start', 'run-end'], 0])

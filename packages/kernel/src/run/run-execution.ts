@@ -8,7 +8,7 @@ import type { RunCore } from '../engine/run-core.ts'
 import { safeReport } from '../kit/safe-report.ts'
 import { withinTime } from '../kit/within-time.ts'
 import type { Sink } from '../stream/sink.ts'
-import { type PipeStream, pipe, stream } from '../stream/stream.ts'
+import { pipe, stream } from '../stream/stream.ts'
 import { observe } from './observe.ts'
 import type { RunSettings } from './run.ts'
 import type { RunHost } from './run-host.ts'
@@ -156,24 +156,27 @@ export class RunExecution {
       begin(given)
       return core.abortState.settle(pipe(observe(agent, given, ctx), recorder))
     }
-    const source = host.around(ctx, (start, agents) => {
-      begin(start)
-      return this.#graceful(agents ?? observe(agent, start, ctx))
+    const settle = (agents: Promise<unknown>) => this.#settle(agents)
+    const source = host.around(ctx, {
+      agent(start) {
+        begin(start)
+        return stream((sink) => settle(pipe(observe(agent, start, ctx), sink)))
+      },
+      begin,
+      settle,
     })
     return core.abortState.settle(pipe(source, recorder), HOST_MS)
   }
 
   /** Ends the agents soon after an abort, so that their host can still save the events so far. */
-  #graceful(source: AsyncIterable<AgentEvent>): PipeStream<AgentEvent> {
+  async #settle(agents: Promise<unknown>): Promise<void> {
     const { core } = this.#parts
-    return stream(async (sink) => {
-      try {
-        await core.abortState.settle(pipe(source, sink))
-      } catch (error) {
-        if (!core.abortState.aborted) throw error
-        this.#stoppedByAbort = true
-        core.closeOpenEnds()
-      }
-    })
+    try {
+      await core.abortState.settle(agents)
+    } catch (error) {
+      if (!core.abortState.aborted) throw error
+      this.#stoppedByAbort = true
+      core.closeOpenEnds()
+    }
   }
 }

@@ -10,14 +10,21 @@ export interface RunHost {
   readonly queueMs?: number
   /** Contract: called before `run-start` and every span; if it throws, the run never began. A run with an `open` leaves it to the host to keep the process alive. */
   open?(run: RunControl): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
-  /** Contract: called inside the run span; may load before `next`, and commit before it passes an event on or ends. */
-  around?(ctx: RunContext, next: RunNext): AsyncIterable<AgentEvent>
+  /** Contract: called inside the run span; may load before the agents run, and commit before it passes an event on or ends. */
+  around?(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent>
   /** Polled between steps. */
   cancelling?(): CancelMode | undefined
 }
 
-/** Runs the agent of a run on what the host has loaded; `agents` are the events of agents that the host runs instead. Contract: after an abort the events end soon, so that the host can still save them. */
-export type RunNext = (start: AgentInput | ResumeInfo, agents?: AsyncIterable<AgentEvent>) => AsyncIterable<AgentEvent>
+/** The run as its host sees it while the agents run. Contract: after an abort the agents end soon, so that the host can still save what they did. */
+export interface HostedRun {
+  /** Runs the agent of the run on what the host has loaded. */
+  agent(start: AgentInput | ResumeInfo): AsyncIterable<AgentEvent>
+  /** Says what the agents begin with, for a host that runs them itself. Contract: called before they run. */
+  begin(start: AgentInput | ResumeInfo): void
+  /** Waits for agents that the host runs itself. */
+  settle(agents: Promise<unknown>): Promise<void>
+}
 
 /** The control that a host has over its run. */
 export interface RunControl {

@@ -83,8 +83,8 @@ async function attemptRun(
   }
   const messages = start.messages.slice()
   let state: Json | undefined
-  const around: NonNullable<RunHost['around']> = (_ctx, next) =>
-    mapStream(next(start), (event) => {
+  const around: NonNullable<RunHost['around']> = (_ctx, run) =>
+    mapStream(run.agent(start), (event) => {
       if (event.runId !== core.runId) return event
       const message = messageOf(event)
       if (message) messages.push(message)

@@ -44,7 +44,7 @@ describe('an agent that observes itself', () => {
   test('and throws has failed, with or without a host', async () => {
     const failing = self(() => raise(new KernelError('MINE', 'mine: no')))
     await expect(startRun(failing, input)).rejects.toMatchObject({ code: 'MINE' })
-    await expect(startRun(failing, input, {}, { around: (_, next) => next(input) })).rejects.toMatchObject({
+    await expect(startRun(failing, input, {}, { around: (_, run) => run.agent(input) })).rejects.toMatchObject({
       code: 'MINE',
     })
   })

@@ -16,7 +16,11 @@ export interface Page {
   readonly newestFirst?: boolean
 }
 
-/** All ports; a plugin asks for the ones it uses: `Pick<Store, 'threads' | 'leases'>`. */
+/**
+ * All ports; a plugin asks for the ones it uses: `Pick<Store, 'threads' | 'leases'>`.
+ * Contract: arguments are checked by the rules of `@troupe/kernel/store` before anything is read or written, and a malformed one is
+ * `VALIDATION_FAILED`; messages, results, events and checkpoints are JSON by their types, so nobody walks them. A disposed store is `STORE_CLOSED`.
+ */
 export interface Store extends AsyncDisposable {
   readonly threads: ThreadStore
   readonly records: RecordStore

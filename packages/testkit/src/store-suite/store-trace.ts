@@ -30,12 +30,15 @@ export class StoreTrace {
         const found = port[method]
         if (typeof found !== 'function') return found
         return (...args: readonly unknown[]) => {
-          const call = { asked: `${name}.${String(method)}(${args.map(told).join(', ')})`, answer: 'has not answered' }
+          const call = {
+            asked: `${name}.${String(method)}(${args.map(inShort).join(', ')})`,
+            answer: 'has not answered',
+          }
           this.#calls.push(call)
           const returned: unknown = found.apply(port, args)
           if (returned instanceof Promise) {
             returned.then(
-              (value) => (call.answer = `gave ${told(value)}`),
+              (value) => (call.answer = `gave ${inShort(value)}`),
               (error) => (call.answer = `failed with ${errorText(error)}`),
             )
           } else call.answer = 'began'
@@ -49,7 +52,7 @@ export class StoreTrace {
 const SHOWN = 4
 const LONGEST = 160
 
-function told(value: unknown): string {
+function inShort(value: unknown): string {
   const { app, user, threadId, ...rest } = (value ?? {}) as Record<string, unknown>
   const isRef = threadId !== undefined && Object.keys(rest).length === 0
   return shown(isRef ? `${app}/${user}/${threadId}` : value, LONGEST)

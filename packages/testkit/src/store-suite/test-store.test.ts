@@ -2,12 +2,13 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.ts'
+import { instanceMutants } from './instance-mutants.fixture.ts'
+import { leaseMutants } from './lease-mutants.fixture.ts'
+import { malformedMutants } from './malformed-mutants.fixture.ts'
+import { recordMutants } from './record-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
-import { instanceMutants } from './store-mutants-instances.ts'
-import { leaseMutants } from './store-mutants-leases.ts'
-import { recordMutants } from './store-mutants-records.ts'
-import { threadMutants } from './store-mutants-threads.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
+import { threadMutants } from './thread-mutants.fixture.ts'
 
 const sound: StoreFactory = (clock) => ({ store: memoryStore({ clock }), keeps: 'nothing' })
 const shared: StoreFactory = (clock) => {
@@ -69,7 +70,7 @@ describe('testStore', () => {
     ])
   })
 
-  for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants]) {
+  for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants, ...malformedMutants]) {
     it(`notices that ${wrong}`, async () => {
       const clauses = storeClauses((clock) => {
         const store = memoryStore({ clock })

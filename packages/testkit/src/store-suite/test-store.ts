@@ -2,21 +2,23 @@ import type { Awaitable, Clock, Store } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
+import { deleteClauses } from './delete-clauses.ts'
+import { leaseClauses } from './lease-clauses.ts'
+import { listClauses } from './list-clauses.ts'
+import { malformedClauses } from './malformed-clauses.ts'
+import { ownerClauses } from './owner-clauses.ts'
+import { pairClauses } from './pair-clauses.ts'
+import { recordClauses } from './record-clauses.ts'
+import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
+import { runLogClauses } from './run-log-clauses.ts'
+import { runTextClauses } from './run-text-clauses.ts'
+import type { StoreClauses } from './store-clauses.ts'
 import { demandStore } from './store-members.ts'
-import { anna, type StoreScenes } from './store-stage.ts'
+import { anna } from './store-samples.ts'
 import { StoreTrace } from './store-trace.ts'
-import { deleteScenes } from './test-store-delete.ts'
-import { leaseScenes } from './test-store-leases.ts'
-import { listScenes } from './test-store-lists.ts'
-import { ownerScenes } from './test-store-owners.ts'
-import { recordScenes } from './test-store-records.ts'
-import { exclusiveScenes, reopenScenes } from './test-store-reopened.ts'
-import { runLogScenes } from './test-store-run-log.ts'
-import { runTextScenes } from './test-store-run-text.ts'
-import { threadScenes } from './test-store-threads.ts'
-import { toolCallScenes } from './test-store-tool-calls.ts'
-import { pairScenes } from './test-store-two.ts'
-import { usageScenes } from './test-store-usage.ts'
+import { threadClauses } from './thread-clauses.ts'
+import { toolCallClauses } from './tool-call-clauses.ts'
+import { usageClauses } from './usage-clauses.ts'
 
 /** Makes a store for one clause. Contract: empty, not shared with any other, and told the time by `clock` alone. */
 export type StoreFactory = (clock: Clock) => Awaitable<Store | OpenedStore>
@@ -43,20 +45,21 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
   return [
     ...clausesOf(open, IS_A_STORE, everywhere),
     ...[
-      threadScenes,
-      listScenes,
-      recordScenes,
-      runTextScenes,
-      toolCallScenes,
-      usageScenes,
-      runLogScenes,
-      leaseScenes,
-      deleteScenes,
-      ownerScenes,
-    ].flatMap((scenes) => clausesOf(open, scenes, everywhere)),
-    ...clausesOf(open, reopenScenes, ['for-one-instance', 'for-many-instances']),
-    ...clausesOf(open, exclusiveScenes, ['for-one-instance']),
-    ...clausesOf(open, pairScenes, ['for-many-instances']),
+      threadClauses,
+      listClauses,
+      recordClauses,
+      runTextClauses,
+      toolCallClauses,
+      usageClauses,
+      runLogClauses,
+      leaseClauses,
+      deleteClauses,
+      ownerClauses,
+      malformedClauses,
+    ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),
+    ...clausesOf(open, reopenClauses, ['for-one-instance', 'for-many-instances']),
+    ...clausesOf(open, exclusiveClauses, ['for-one-instance']),
+    ...clausesOf(open, pairClauses, ['for-many-instances']),
   ]
 }
 
@@ -72,8 +75,8 @@ export function testStore(name: string, open: StoreFactory): void {
   register(name, storeClauses(open))
 }
 
-function clausesOf(open: StoreFactory, scenes: StoreScenes, keeping: readonly Keeps[]): readonly Clause[] {
-  return Object.entries(scenes).map(([name, { todo, play }]) => {
+function clausesOf(open: StoreFactory, clauses: StoreClauses, keeping: readonly Keeps[]): readonly Clause[] {
+  return Object.entries(clauses).map(([name, { todo, check }]) => {
     const trace = new StoreTrace()
     return {
       name,
@@ -93,7 +96,7 @@ function clausesOf(open: StoreFactory, scenes: StoreScenes, keeping: readonly Ke
             demandStore(again, 'reopen()')
             return trace.watch(again)
           }
-          await play({ store: trace.watch(made.store), clock, ref: anna(), reopen })
+          await check({ store: trace.watch(made.store), clock, ref: anna(), reopen })
         } finally {
           for (const store of stores) await store?.[Symbol.asyncDispose]?.()
         }
@@ -103,8 +106,8 @@ function clausesOf(open: StoreFactory, scenes: StoreScenes, keeping: readonly Ke
 }
 
 /** Every clause begins with it. */
-const IS_A_STORE: StoreScenes = {
-  'is a store': { todo: 'Return a store with its four ports.', play: async () => undefined },
+const IS_A_STORE: StoreClauses = {
+  'is a store': { todo: 'Return a store with its four ports.', check: async () => undefined },
 }
 
 async function opened(open: StoreFactory, clock: Clock): Promise<OpenedStore | { store: Store; keeps?: never }> {

@@ -1,0 +1,133 @@
+import type { CancelMode } from '../data/cancel.ts'
+import type { Json } from '../data/json.ts'
+import type { Message } from '../data/message.ts'
+import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import { isLive } from '../store/lease.ts'
+import { storeClosed } from '../store/refusals.ts'
+import type { ModelCallRecord, Page, RunRecord, Thread, ToolCallRecord } from '../store/store.ts'
+
+/** The name in error messages. */
+export const WHO = 'memoryStore'
+
+/** Everything one memory store holds. Contract: each port method changes it in one synchronous step, after all its checks. */
+export interface MemoryData {
+  readonly now: () => number
+  readonly owners: Map<string, OwnerData>
+  /** The last lease token given; never restarts, so that an old token matches no later lease. */
+  token: number
+  closed: boolean
+}
+
+/** The data of one app and user. */
+export interface OwnerData {
+  readonly key: string
+  /** The last thread sequence given; a deleted thread's place stays empty, so that cursors stay right. */
+  seq: number
+  readonly threads: Map<string, ThreadData>
+  /** By thread id; a lease may be older than its thread. */
+  readonly leases: Map<string, Lease>
+  /** The ids of all runs, to keep one id out of two threads. */
+  readonly runIds: Set<string>
+}
+
+/** A thread with all its data. */
+export interface ThreadData {
+  thread: Thread
+  /** An array, because a page must be a slice of a long conversation. */
+  readonly messages: { readonly seq: number; readonly runId: string; readonly message: Message }[]
+  readonly messageIds: Set<string>
+  readonly processed: Set<string>
+  readonly runs: Map<string, RunRecord>
+  readonly calls: Map<string, ToolCallRecord>
+  /** By span id. */
+  readonly modelCalls: Map<string, ModelCallRecord>
+  readonly logs: Map<string, Log>
+}
+
+/** The lease of a thread. */
+export interface Lease {
+  readonly token: number
+  readonly runId: string
+  expiresAt: number
+  cancel?: CancelMode
+}
+
+/** The events of one run; sequence n is at index n - 1. */
+export interface Log {
+  readonly events: Json[]
+  closed: boolean
+  /** Deleted or disposed: followers end at once. */
+  gone: boolean
+  readonly waiting: Set<() => void>
+}
+
+/** Finds the data of an owner; an unknown owner gets an empty record that is not stored yet. */
+export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
+  refuseClosed(data)
+  const key = JSON.stringify([app, user])
+  return data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), runIds: new Set() }
+}
+
+/** Finds a thread's row and lease with its owner; `live` is the lease unless it has expired. */
+export function findThread(
+  data: MemoryData,
+  ref: ThreadRef,
+): {
+  readonly owner: OwnerData
+  readonly row: ThreadData | undefined
+  readonly lease: Lease | undefined
+  readonly live: Lease | undefined
+} {
+  const owner = findOwner(data, ref)
+  const lease = owner.leases.get(ref.threadId)
+  const live = lease && isLive(lease, data.now()) ? lease : undefined
+  return { owner, row: owner.threads.get(ref.threadId), lease, live }
+}
+
+/** All threads of all owners. */
+export function allThreads(data: MemoryData): ThreadData[] {
+  return [...data.owners.values()].flatMap(({ threads }) => [...threads.values()])
+}
+
+/** Throws `STORE_CLOSED` once the store was disposed. */
+export function refuseClosed({ closed }: MemoryData): void {
+  if (closed) throw storeClosed(WHO)
+}
+
+/** One page of rows in order of `seq`. */
+export function pageOf<T extends { readonly seq: number }>(rows: readonly T[], page: Required<Page>): T[] {
+  const { newestFirst, limit, after } = page
+  let low = 0
+  for (let high = rows.length; low < high; ) {
+    const middle = (low + high) >> 1
+    const { seq } = rows[middle] as T
+    if (newestFirst ? seq < after : seq <= after) low = middle + 1
+    else high = middle
+  }
+  return newestFirst ? rows.slice(Math.max(0, low - limit), low).reverse() : rows.slice(low, low + limit)
+}
+
+/** Answers a maintenance query: rows older than `before`, oldest first. */
+export function olderThan<Key extends string, T extends { readonly [key in Key]: number }>(
+  { before, limit }: { readonly before: number; readonly limit: number },
+  key: Key,
+  rows: T[],
+): T[] {
+  return rows
+    .filter((row) => row[key] < before)
+    .sort((a, b) => a[key] - b[key])
+    .slice(0, limit)
+}
+
+/** Wakes the followers of a log. */
+export function wake(log: Log): void {
+  for (const resume of log.waiting) resume()
+}
+
+/** Ends the followers of a thread's logs. */
+export function endLogs(row: ThreadData): void {
+  for (const log of row.logs.values()) {
+    log.gone = true
+    wake(log)
+  }
+}

@@ -1,0 +1,61 @@
+import { checkCancel, checkHolder, checkTtl } from '../store/check-lease.ts'
+import { checkRef } from '../store/check-ref.ts'
+import { harderCancel, holdsLease, lostCall, lostRun } from '../store/lease.ts'
+import { leaseLost, threadBusy } from '../store/refusals.ts'
+import type { LeaseStore } from '../store/store.ts'
+import { findThread, type Lease, type MemoryData, type ThreadData, WHO } from './memory-data.ts'
+
+/** Leases in memory. */
+export function memoryLeases(data: MemoryData): LeaseStore {
+  return {
+    async acquire(ref, holder) {
+      checkRef(WHO, ref)
+      checkHolder(WHO, holder)
+      const { owner, row, lease, live } = findThread(data, ref)
+      if (live) throw threadBusy(WHO, live)
+      const now = data.now()
+      if (lease && row) failRuns(row, lease, now)
+      const token = ++data.token
+      data.owners.set(owner.key, owner)
+      owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs })
+      return { token }
+    },
+
+    async renew(ref, token, ttlMs) {
+      checkRef(WHO, ref)
+      checkTtl(WHO, ttlMs)
+      const { lease } = findThread(data, ref)
+      if (!holdsLease(lease, token)) throw leaseLost(WHO, token)
+      lease.expiresAt = data.now() + ttlMs
+      return lease.cancel ? { cancel: lease.cancel } : {}
+    },
+
+    async release(ref, token) {
+      checkRef(WHO, ref)
+      const { owner, lease } = findThread(data, ref)
+      if (holdsLease(lease, token)) owner.leases.delete(ref.threadId)
+    },
+
+    async requestCancel(ref, request) {
+      checkRef(WHO, ref)
+      const mode = checkCancel(WHO, request)
+      const { live } = findThread(data, ref)
+      if (!live || (request.runId !== undefined && request.runId !== live.runId)) return false
+      live.cancel = harderCancel(live.cancel, mode)
+      return true
+    },
+  }
+}
+
+/** Finishes the run that the former holder left open, the runs nested in it, and their calls. */
+function failRuns({ runs, calls }: ThreadData, { runId }: Lease, endedAt: number): void {
+  const lost = new Set([runId])
+  // The set grows while it is iterated, which reaches runs at every depth and ends on a cycle.
+  for (const id of lost) for (const run of runs.values()) if (run.parentRunId === id) lost.add(run.runId)
+  for (const run of runs.values()) {
+    if (lost.has(run.runId) && run.status === 'generating') runs.set(run.runId, { ...run, ...lostRun(runId, endedAt) })
+  }
+  for (const call of calls.values()) {
+    if (lost.has(call.runId) && call.status === 'running') calls.set(call.callId, { ...call, ...lostCall(endedAt) })
+  }
+}

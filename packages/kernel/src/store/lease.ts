@@ -1,0 +1,36 @@
+import type { CancelMode } from '../data/cancel.ts'
+import { got } from '../data/kernel-error.ts'
+import { UNKNOWN_RESULT } from '../history.ts'
+import type { RunRecord, ToolCallRecord } from './store.ts'
+
+/** From soft to hard. */
+export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+
+/** Whether a lease keeps others out. Contract: one that has expired still lets its holder commit and renew, until somebody takes it. */
+export function isLive(lease: { readonly expiresAt: number }, now: number): boolean {
+  return lease.expiresAt > now
+}
+
+/** Whether a token is that of the lease. Contract: without a lease no token is, undefined neither. */
+export function holdsLease<Lease extends { readonly token: number }>(
+  lease: Lease | undefined,
+  token: number,
+): lease is Lease {
+  return lease !== undefined && lease.token === token
+}
+
+/** The harder of two cancels, which is the one to keep. */
+export function harderCancel(before: CancelMode | undefined, asked: CancelMode): CancelMode {
+  return before && CANCEL_MODES.indexOf(before) > CANCEL_MODES.indexOf(asked) ? before : asked
+}
+
+/** How a take-over ends a run that is still `generating`: that of the former holder and those nested in it. */
+export function lostRun(holder: string, endedAt: number): Required<Pick<RunRecord, 'status' | 'error' | 'endedAt'>> {
+  const error = { code: 'LEASE_LOST', message: `lease: expired and taken over, ${got(holder)}` }
+  return { status: 'failed', error, endedAt }
+}
+
+/** How a take-over ends a call of such a run that is still `running`. */
+export function lostCall(endedAt: number): Required<Pick<ToolCallRecord, 'status' | 'result' | 'endedAt'>> {
+  return { status: 'unknown', result: { content: UNKNOWN_RESULT }, endedAt }
+}

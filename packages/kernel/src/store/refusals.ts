@@ -1,0 +1,41 @@
+import { got, KernelError } from '../data/kernel-error.ts'
+
+/** The error of a lease that another run holds. */
+export function threadBusy(who: string, holder: { readonly runId: string; readonly expiresAt: number }): KernelError {
+  const { runId, expiresAt } = holder
+  return new KernelError('THREAD_BUSY', `${who}: another run holds the thread, ${got(runId)}`, {
+    retryable: true,
+    details: { runId, expiresAt },
+  })
+}
+
+/** The error of a token that is not, or no longer, the token of the lease. */
+export function leaseLost(who: string, token: unknown): KernelError {
+  return new KernelError('LEASE_LOST', `${who}: stale lease token, ${got(token)}`)
+}
+
+/** The error of a thread that is not open, or is another owner's. */
+export function threadNotFound(who: string, threadId: string): KernelError {
+  return new KernelError('NOT_FOUND', `${who}: unknown thread, ${got(threadId)}`)
+}
+
+/** The error of a run log that does not exist. */
+export function logNotFound(who: string, runId: string): KernelError {
+  return new KernelError('NOT_FOUND', `${who}: unknown run log, ${got(runId)}`)
+}
+
+/** The error of an append that does not fit the end of the log; undefined if it does. */
+export function logConflict(
+  who: string,
+  log: { readonly last: number; readonly closed: boolean },
+  after: number,
+): KernelError | undefined {
+  if (!log.closed && after === log.last) return undefined
+  const ends = log.closed ? 'was closed' : 'ends'
+  return new KernelError('VERSION_CONFLICT', `${who}: the log ${ends} at ${log.last}, ${got(after)}`)
+}
+
+/** The error of a store that was disposed. */
+export function storeClosed(who: string): KernelError {
+  return new KernelError('STORE_CLOSED', `${who}: the store was used after it was disposed`)
+}

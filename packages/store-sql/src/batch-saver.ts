@@ -1,0 +1,170 @@
+import type { ModelCallRecord, ToolCallRecord } from '@troupe/kernel'
+import { jsonText, usageOf } from '@troupe/kernel/store'
+import type { Batch, RunState } from './apply-commands.ts'
+import { fromColumn, toColumn } from './column-text.ts'
+import { compiled, type Slots } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { ThreadCounters } from './rows.ts'
+import type { Tables } from './schema.ts'
+import { statements } from './statements.ts'
+
+type Save = (tx: Queries, thread: ThreadCounters, batch: Batch) => Promise<void>
+type RunEntry = readonly [runId: string, run: RunState]
+type RunColumns = Pick<Tables['troupe_runs'], 'status' | 'text_length' | 'usage' | 'error' | 'ended_at'>
+type ModelCallRow = Omit<Tables['troupe_usage'], 'id'>
+
+/** Makes the function that writes what commands have changed, in few statements. */
+export function batchSaver(who: string): Save {
+  const addRuns = compiled((db, rows: Slots<readonly Tables['troupe_runs'][]>) =>
+    db.insertInto('troupe_runs').values(rows),
+  )
+  const changeRun = compiled((db, { thread, seq, ...changed }: Slots<RunColumns & { thread: number; seq: number }>) =>
+    db.updateTable('troupe_runs').set(changed).where('thread', '=', thread).where('seq', '=', seq),
+  )
+  const addTexts = compiled((db, rows: Slots<readonly Tables['troupe_run_texts'][]>) =>
+    db.insertInto('troupe_run_texts').values(rows),
+  )
+  const putCalls = compiled((db, rows: Slots<readonly Tables['troupe_tool_calls'][]>) =>
+    db
+      .insertInto('troupe_tool_calls')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['thread', 'call_id']).doUpdateSet(({ ref }) => ({
+          run_id: ref('excluded.run_id'),
+          message_id: ref('excluded.message_id'),
+          name: ref('excluded.name'),
+          arguments: ref('excluded.arguments'),
+          status: ref('excluded.status'),
+          result: ref('excluded.result'),
+          started_at: ref('excluded.started_at'),
+          ended_at: ref('excluded.ended_at'),
+        })),
+      ),
+  )
+  const addUsage = compiled((db, rows: Slots<readonly ModelCallRow[]>) =>
+    db
+      .insertInto('troupe_usage')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['thread', 'span_id']).doNothing()),
+  )
+  const count = compiled((db, { id, ...counters }: Slots<{ id: number; run_seq: number; call_seq: number }>) =>
+    db.updateTable('troupe_threads').set(counters).where('id', '=', id),
+  )
+
+  const saveRuns = async (tx: Queries, { id, owner }: ThreadCounters, runs: readonly RunEntry[]) => {
+    const fresh = runs.flatMap(([runId, run]) => (run.start ? newRunRow(who, id, owner, runId, run, run.start) : []))
+    for (const rows of statements(fresh)) await addRuns(tx, rows)
+    for (const [, run] of runs) {
+      if (run.start || !run.changed) continue
+      await changeRun(tx, { thread: id, seq: run.seq, ...runColumns(who, run) })
+      if (run.keep < run.stored) await cutText(tx, id, run.seq, run.keep)
+    }
+  }
+
+  return async (tx, thread, batch) => {
+    const { id, run_seq, call_seq } = thread
+    const runs = [...batch.runs]
+    await saveRuns(tx, thread, runs)
+    for (const rows of statements(runs.flatMap((entry) => textRows(id, entry)))) await addTexts(tx, rows)
+    const calls = [...batch.calls.values()].flatMap(({ seq, call }) => (call ? callRow(who, id, seq, call) : []))
+    for (const rows of statements(calls)) await putCalls(tx, rows)
+    const usage = [...batch.usage.values()].map((call) => modelCallRow(id, call))
+    for (const rows of statements(usage)) await addUsage(tx, rows)
+    if (batch.runSeq === run_seq && batch.callSeq === call_seq) return
+    await count(tx, { id, run_seq: batch.runSeq, call_seq: batch.callSeq })
+  }
+}
+
+function newRunRow(
+  who: string,
+  thread: number,
+  owner: number,
+  runId: string,
+  run: RunState,
+  { parentRunId, agentName, startedAt }: NonNullable<RunState['start']>,
+): Tables['troupe_runs'] {
+  return {
+    thread,
+    seq: run.seq,
+    owner,
+    run_id: toColumn(runId),
+    parent_run_id: parentRunId === undefined ? null : toColumn(parentRunId),
+    agent_name: toColumn(agentName),
+    started_at: startedAt,
+    ...runColumns(who, run),
+  }
+}
+
+/** The columns of a run that change. */
+function runColumns(who: string, { status, keep, tail, finish }: RunState): RunColumns {
+  return {
+    status,
+    text_length: keep + tail.length,
+    usage: finish?.usage ? JSON.stringify(usageOf(finish.usage)) : null,
+    error: finish?.error ? jsonText(who, 'an error', finish.error) : null,
+    ended_at: finish?.endedAt ?? null,
+  }
+}
+
+function textRows(thread: number, [, { seq, keep, tail }]: RunEntry): Tables['troupe_run_texts'][] {
+  return tail === '' ? [] : [{ thread, run_seq: seq, start: keep, text: toColumn(tail) }]
+}
+
+/** Forgets the stored text of a run from `keep` on. */
+async function cutText(tx: Queries, thread: number, run_seq: number, keep: number): Promise<void> {
+  await tx
+    .deleteFrom('troupe_run_texts')
+    .where('thread', '=', thread)
+    .where('run_seq', '=', run_seq)
+    .where('start', '>=', keep)
+    .execute()
+  const last = await tx
+    .selectFrom('troupe_run_texts')
+    .select(['start', 'text'])
+    .where('thread', '=', thread)
+    .where('run_seq', '=', run_seq)
+    .orderBy('start', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (!last) return
+  await tx
+    .updateTable('troupe_run_texts')
+    .set({ text: toColumn(fromColumn(last.text).slice(0, keep - last.start)) })
+    .where('thread', '=', thread)
+    .where('run_seq', '=', run_seq)
+    .where('start', '=', last.start)
+    .execute()
+}
+
+function callRow(who: string, thread: number, seq: number, call: ToolCallRecord): Tables['troupe_tool_calls'] {
+  return {
+    thread,
+    seq,
+    call_id: toColumn(call.callId),
+    run_id: toColumn(call.runId),
+    message_id: toColumn(call.messageId),
+    name: toColumn(call.name),
+    arguments: toColumn(call.arguments),
+    status: call.status,
+    result: call.result === undefined ? null : jsonText(who, 'a result', call.result),
+    started_at: call.startedAt,
+    ended_at: call.endedAt ?? null,
+  }
+}
+
+function modelCallRow(thread: number, call: ModelCallRecord): ModelCallRow {
+  const { usage, finishReason, messageId, requestId } = call
+  return {
+    thread,
+    span_id: toColumn(call.spanId),
+    run_id: toColumn(call.runId),
+    model: toColumn(call.model),
+    input_tokens: usage.inputTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens ?? null,
+    cached_input_tokens: usage.cachedInputTokens ?? null,
+    finish_reason: finishReason === undefined ? null : toColumn(finishReason),
+    message_id: messageId === undefined ? null : toColumn(messageId),
+    request_id: requestId === undefined ? null : toColumn(requestId),
+  }
+}

@@ -1,0 +1,27 @@
+import type { Clock, KernelError } from '@troupe/kernel'
+import type { Kysely, Transaction } from 'kysely'
+import type { LogWatch } from './log-watch.ts'
+import type { Flavour, Tables } from './schema.ts'
+
+/** The parts of a database that the ports need beyond kysely. */
+export interface Engine {
+  /** The name in error messages: `sqliteStore`. */
+  readonly who: string
+  readonly flavour: Flavour
+  readonly db: Kysely<Tables>
+  readonly clock: Clock
+  readonly watch: LogWatch
+  /** Contract: called in the transaction that migrates, before anything is read; a second process waits. */
+  readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>
+  /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
+  readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
+  /** Whether a transaction lost against another and may succeed when it is retried. */
+  readonly lostRace: (error: unknown) => boolean
+  /** Converts an error of the driver to a KernelError. */
+  readonly coded: (error: unknown) => KernelError
+  /** Closes resources that kysely does not own. */
+  readonly close?: () => Promise<void>
+}
+
+/** A database, or a transaction in it, for queries. */
+export type Queries = Kysely<Tables>

@@ -1,0 +1,173 @@
+import type { CancelMode, LeaseStore } from '@troupe/kernel'
+import {
+  checkCancel,
+  checkHolder,
+  checkTtl,
+  harderCancel,
+  isLive,
+  leaseLost,
+  lostCall,
+  lostRun,
+  threadBusy,
+} from '@troupe/kernel/store'
+import type { Transaction } from 'kysely'
+import { fromColumn, toColumn } from './column-text.ts'
+import { compiled, type Slots } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
+import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
+import type { Tables } from './schema.ts'
+import { statements } from './statements.ts'
+import { type ThreadKey, threadKey } from './thread-key.ts'
+
+/** Leases in SQL. */
+export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): LeaseStore {
+  const ownerId = ownerKeys()
+  const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
+  const lockLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
+    locked(
+      engine,
+      db.selectFrom('troupe_leases as t').selectAll().where('owner', '=', owner).where('thread_id', '=', threadId),
+    ),
+  )
+  const add = compiled((db, row: Slots<Omit<Tables['troupe_leases'], 'token'>>) =>
+    db
+      .insertInto('troupe_leases')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
+      .returning('token'),
+  )
+  const extend = compiled(
+    (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
+      db
+        .updateTable('troupe_leases')
+        .set({ expires_at })
+        .where('token', '=', token)
+        .where('owner', '=', ownerOf(db, key).select('o.id'))
+        .where('thread_id', '=', key.threadId)
+        .returning('cancel'),
+  )
+  const remove = compiled((db, { token, ...key }: Slots<ThreadKey & { token: number }>) =>
+    db
+      .deleteFrom('troupe_leases')
+      .where('token', '=', token)
+      .where('owner', '=', ownerOf(db, key).select('o.id'))
+      .where('thread_id', '=', key.threadId),
+  )
+
+  return {
+    async acquire(ref, holder) {
+      const key = threadKey(who, ref)
+      checkHolder(who, holder)
+      return write(async (tx) => {
+        const owner = await ownerId(tx, key)
+        // Lock the thread before the lease, as everywhere.
+        const [thread] = await lockThread(tx, key)
+        const take = async () => {
+          const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
+          if (lease) {
+            const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
+            if (isLive(former, now())) throw threadBusy(who, former)
+            if (thread) await failRuns(tx, thread.id, former.runId, now())
+            await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
+          }
+          const [added] = await add(tx, {
+            owner,
+            thread_id: key.threadId,
+            run_id: toColumn(holder.runId),
+            expires_at: now() + holder.ttlMs,
+            cancel: null,
+          })
+          return added
+        }
+        // If another process was faster, the next attempt finds its lease.
+        for (;;) {
+          const lease = await take()
+          if (lease) return lease
+        }
+      })
+    },
+
+    async renew(ref, token, ttlMs) {
+      const key = threadKey(who, ref)
+      checkTtl(who, ttlMs)
+      const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: now() + ttlMs }))
+      if (!lease) throw leaseLost(who, token)
+      return lease.cancel === null ? {} : { cancel: lease.cancel as CancelMode }
+    },
+
+    async release(ref, token) {
+      const key = threadKey(who, ref)
+      await query((db) => remove(db, { ...key, token: wholeToken(token) }))
+    },
+
+    async requestCancel(ref, request) {
+      const key = threadKey(who, ref)
+      const mode = checkCancel(who, request)
+      const { runId } = request
+      return write(async (tx) => {
+        const lease = await locked(engine, liveLease(tx, key, now())).executeTakeFirst()
+        if (!lease || (runId !== undefined && toColumn(runId) !== lease.run_id)) return false
+        const cancel = harderCancel((lease.cancel ?? undefined) as CancelMode | undefined, mode)
+        if (cancel !== lease.cancel) {
+          await tx.updateTable('troupe_leases').set({ cancel }).where('token', '=', lease.token).execute()
+        }
+        return true
+      })
+    },
+  }
+}
+
+/** Checks a token without the database: only a whole number can match a lease. */
+function wholeToken(token: number): number {
+  return Number.isSafeInteger(token) ? token : -1
+}
+
+function liveLease(tx: Queries, key: ThreadKey, now: number) {
+  return ownerOf(tx, key)
+    .innerJoin('troupe_leases as t', 't.owner', 'o.id')
+    .where('t.thread_id', '=', key.threadId)
+    .where('t.expires_at', '>', now)
+    .select(['t.token', 't.run_id', 't.cancel'])
+}
+
+/** Ends the records that the former holder left open: its run, nested runs, and their calls. */
+async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
+  const [run, call] = [lostRun(holder, endedAt), lostCall(endedAt)]
+  for (const some of statements([...(await nestedRuns(tx, thread, toColumn(holder)))])) {
+    await tx
+      .updateTable('troupe_runs')
+      .set({ status: run.status, error: JSON.stringify(run.error), ended_at: run.endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'generating')
+      .execute()
+    await tx
+      .updateTable('troupe_tool_calls')
+      .set({ status: call.status, result: JSON.stringify(call.result), ended_at: call.endedAt })
+      .where('thread', '=', thread)
+      .where('run_id', 'in', some)
+      .where('status', '=', 'running')
+      .execute()
+  }
+}
+
+/** A run and the runs nested in it, at every depth. */
+async function nestedRuns(tx: Transaction<Tables>, thread: number, run: string): Promise<Set<string>> {
+  const found = new Set([run])
+  for (let parents = [run]; parents.length > 0; ) {
+    const children: string[] = []
+    for (const some of statements(parents)) {
+      const rows = await tx
+        .selectFrom('troupe_runs')
+        .select('run_id')
+        .where('thread', '=', thread)
+        .where('parent_run_id', 'in', some)
+        .execute()
+      children.push(...rows.map(({ run_id }) => run_id))
+    }
+    parents = children.filter((id) => !found.has(id))
+    for (const id of parents) found.add(id)
+  }
+  return found
+}

@@ -1,0 +1,172 @@
+import type { Json, RunLogStore } from '@troupe/kernel'
+import { checkAppend, checkFollow, jsonText, logConflict, logNotFound, threadNotFound } from '@troupe/kernel/store'
+import type { Transaction } from 'kysely'
+import { fromJson, toColumn } from './column-text.ts'
+import { compiled, type Slots, sure } from './compiled.ts'
+import type { Queries } from './engine.ts'
+import type { SqlDatabase } from './open-database.ts'
+import { locked, threadOf } from './rows.ts'
+import type { Tables } from './schema.ts'
+import { statements } from './statements.ts'
+import { type ThreadKey, threadKey } from './thread-key.ts'
+
+/** The most events in one row. */
+const EVENTS_PER_ROW = 100
+/** The most events in one batch of a follower, up to one row more. */
+const EVENTS_PER_BATCH = 400
+
+/** A log of a thread. */
+interface LogKey {
+  readonly thread: number
+  readonly run: string
+}
+
+/** Run logs in SQL. */
+export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogStore {
+  const { watch } = engine
+  const lockThread = compiled((db, key: Slots<ThreadKey>) =>
+    locked(engine, threadOf(db, key).select('t.id'), 'key share'),
+  )
+  const lockLog = compiled((db, { thread, run }: Slots<LogKey>) =>
+    locked(
+      engine,
+      db
+        .selectFrom('troupe_run_logs as t')
+        .where('thread', '=', thread)
+        .where('run_id', '=', run)
+        .select(['id', 'last_seq', 'closed']),
+    ),
+  )
+  const begin = compiled((db, { thread, run }: Slots<LogKey>) =>
+    db
+      .insertInto('troupe_run_logs')
+      .values({ thread, run_id: run, last_seq: 0, closed: 0 })
+      .onConflict((conflict) => conflict.columns(['thread', 'run_id']).doNothing())
+      .returning(['id', 'last_seq', 'closed']),
+  )
+  const add = compiled((db, rows: Slots<readonly Tables['troupe_run_events'][]>) =>
+    db.insertInto('troupe_run_events').values(rows),
+  )
+  const change = compiled((db, { id, ...changed }: Slots<{ id: number; last_seq: number; closed: number }>) =>
+    db.updateTable('troupe_run_logs').set(changed).where('id', '=', id),
+  )
+  const logOf = compiled((db, { run, ...key }: Slots<ThreadKey & { run: string }>) =>
+    threadOf(db, key).innerJoin('troupe_run_logs as l', 'l.thread', 't.id').where('l.run_id', '=', run).select('l.id'),
+  )
+  const eventsOf = eventReader()
+
+  /** Finds or begins a log; if another process begins it at the same time, the second look finds it. */
+  const openLog = async (tx: Queries, key: LogKey) => {
+    const [log] = await lockLog(tx, key)
+    if (log) return log
+    const [begun] = await begin(tx, key)
+    return begun ?? sure(await lockLog(tx, key))
+  }
+
+  const appendRows = async (tx: Transaction<Tables>, log: number, rows: ReturnType<typeof packed>) => {
+    for (const some of statements(rows)) {
+      await add(
+        tx,
+        some.map((row) => ({ log, ...row })),
+      )
+    }
+  }
+
+  /** Reads the next events, or waits for a change and returns none; undefined if no more will come. */
+  const nextBatch = async (log: number, from: number, live: boolean, signal: AbortSignal) => {
+    // Armed before the read, so that no change between read and wait is missed.
+    const { changed, left, disarm } = watch.arm(log, signal)
+    try {
+      const reading = query((db) => eventsOf(db, log, from))
+      const next = await Promise.race([reading, left])
+      if (!next) {
+        // An abort does not wait for a slow database.
+        reading.catch(() => {})
+        return undefined
+      }
+      if (next.batch.length > 0) return next.batch
+      if (next.ended || !live) return undefined
+      await changed
+      return []
+    } finally {
+      disarm()
+    }
+  }
+
+  return {
+    async append(ref, runId, after, events, close = false) {
+      const key = threadKey(who, ref)
+      checkAppend(who, runId, after, events)
+      const rows = packed(who, after, events)
+      const { log, last } = await write(async (tx) => {
+        const [thread] = await lockThread(tx, key)
+        if (!thread) throw threadNotFound(who, ref.threadId)
+        const { id, last_seq, closed } = await openLog(tx, { thread: thread.id, run: toColumn(runId) })
+        const conflict = logConflict(who, { last: last_seq, closed: closed === 1 }, after)
+        if (conflict) throw conflict
+        const last = after + events.length
+        await appendRows(tx, id, rows)
+        if (events.length > 0 || close) await change(tx, { id, last_seq: last, closed: close ? 1 : 0 })
+        await engine.announce?.(tx, [id])
+        return { log: id, last }
+      })
+      watch.notify([log])
+      return last
+    },
+
+    async *follow(ref, runId, options) {
+      const key = threadKey(who, ref)
+      const { after, live, signal } = checkFollow(who, runId, options)
+      const [log] = await query((db) => logOf(db, { ...key, run: toColumn(runId) }))
+      if (!log) throw logNotFound(who, runId)
+      let from = after
+      while (!signal.aborted && !watch.closed) {
+        const batch = await nextBatch(log.id, from, live, signal)
+        if (!batch) return
+        if (batch.length === 0) continue
+        if (signal.aborted) return
+        from = batch.at(-1)?.seq ?? from
+        yield batch
+      }
+    },
+  }
+}
+
+/** Reads the events after `from`; `ended` if no more will come, because the log is closed or gone. */
+function eventReader() {
+  const read = compiled((db, { log, from, upTo }: Slots<{ log: number; from: number; upTo: number }>) =>
+    db
+      .selectFrom('troupe_run_logs as l')
+      .leftJoin('troupe_run_events as e', (join) =>
+        join.onRef('e.log', '=', 'l.id').on('e.last_seq', '>', from).on('e.first_seq', '<=', upTo),
+      )
+      .where('l.id', '=', log)
+      .select(['l.closed', 'e.first_seq', 'e.events'])
+      .orderBy('e.first_seq'),
+  )
+  return async (db: Queries, log: number, from: number) => {
+    const rows = await read(db, { log, from, upTo: Math.min(from + EVENTS_PER_BATCH, Number.MAX_SAFE_INTEGER) })
+    const batch = rows.flatMap(({ first_seq, events }) =>
+      events === null || first_seq === null
+        ? []
+        : fromJson<Json[]>(events)
+            .map((event, i) => ({ seq: first_seq + i, event }))
+            .filter(({ seq }) => seq > from),
+    )
+    return { batch, ended: rows.length === 0 || rows[0]?.closed === 1 }
+  }
+}
+
+/** Events as rows. */
+function packed(who: string, after: number, events: readonly Json[]) {
+  const rows: { readonly first_seq: number; readonly last_seq: number; readonly events: string }[] = []
+  for (let i = 0; i < events.length; i += EVENTS_PER_ROW) {
+    const some = events.slice(i, i + EVENTS_PER_ROW)
+    rows.push({
+      first_seq: after + i + 1,
+      last_seq: after + i + some.length,
+      events: jsonText(who, 'events', some),
+    })
+  }
+  return rows
+}

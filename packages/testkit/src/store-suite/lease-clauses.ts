@@ -1,0 +1,285 @@
+import { KernelError } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { expect } from 'vitest'
+import { advised, type StoreClauses } from './store-clauses.ts'
+import { anna, call, codeOf, finish, hold, refusals, runOf, start, statuses, TTL, upTo } from './store-samples.ts'
+
+/** Who may write to a thread. */
+export const leaseClauses: StoreClauses = {
+  ...advised(
+    'Take a lease in one step: if one is held (expiresAt later than clock.now()), fail with THREAD_BUSY, retryable, details { runId, expiresAt }; draw tokens from one counter that never goes back.',
+    {
+      'a held thread is THREAD_BUSY, retryable, and tells who holds it until when': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        const expiresAt = clock.now() + TTL
+        clock.advance(TTL - 1)
+        const error = await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }).catch((error: unknown) => error)
+        expect(KernelError.is(error, 'THREAD_BUSY')).toBe(true)
+        expect(error).toMatchObject({ retryable: true, details: { runId: 'run-1', expiresAt } })
+      },
+      'the holder itself cannot take its lease twice': async ({ store, ref }) => {
+        await hold(store, ref)
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL }))).toBe('THREAD_BUSY')
+      },
+      'of ten that want a free thread one gets it': async ({ store, ref }) => {
+        const want = (n: number) => codeOf(store.leases.acquire(ref, { runId: `run-${n}`, ttlMs: TTL }))
+        const codes = await Promise.all(upTo(10).map(want))
+        expect(codes.filter((code) => code === undefined)).toHaveLength(1)
+        expect(codes.filter((code) => code === 'THREAD_BUSY')).toHaveLength(9)
+      },
+      'of ten that take over an expired lease one gets it': async ({ store, clock, ref }) => {
+        await hold(store, ref, 'run-0')
+        clock.advance(TTL)
+        const want = (n: number) => codeOf(store.leases.acquire(ref, { runId: `run-${n}`, ttlMs: TTL }))
+        const codes = await Promise.all(upTo(10).map(want))
+        expect(codes.filter((code) => code === undefined)).toHaveLength(1)
+        expect((await store.threads.get(ref))?.runId).toBe(`run-${codes.indexOf(undefined) + 1}`)
+      },
+      'a lease may come before its thread': async ({ store, ref }) => {
+        const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })
+        expect(await store.threads.get(ref)).toBeUndefined()
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBe('THREAD_BUSY')
+        expect((await store.threads.open(ref)).runId).toBe('run-1')
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+      },
+      'leases of two threads do not know each other': async ({ store, ref }) => {
+        const first = await hold(store, ref)
+        const second = await hold(store, anna('t2'), 'run-2')
+        expect(second).not.toBe(first)
+        await store.leases.release(anna('t2'), first)
+        expect(await codeOf(store.leases.renew(anna('t2'), first, TTL))).toBe('LEASE_LOST')
+        expect(await store.leases.renew(anna('t2'), second, TTL)).toEqual({})
+      },
+      'tokens only grow, over all threads': async ({ store, clock, ref }) => {
+        const tokens: number[] = []
+        for (const n of upTo(6)) {
+          const thread = n % 2 ? ref : anna('t2')
+          tokens.push(await hold(store, thread, `run-${n}`))
+          if (n % 3 === 0) await store.threads.delete(thread)
+          else if (n % 3 === 1) await store.leases.release(thread, tokens.at(-1) ?? 0)
+          else clock.advance(TTL)
+        }
+        expect(tokens).toEqual([...new Set(tokens)].sort((a, b) => a - b))
+      },
+    },
+  ),
+  ...advised(
+    'Compare the token when you renew or release: renew sets expiresAt to clock.now() + ttlMs and is LEASE_LOST for another token, release with another token does nothing.',
+    {
+      'a renewed lease counts from the renewal': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        clock.advance(TTL - 1)
+        await store.leases.renew(ref, token, TTL)
+        clock.advance(TTL - 1)
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBe('THREAD_BUSY')
+        clock.advance(1)
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBeUndefined()
+      },
+      'a renewal may shorten a lease': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        await store.leases.renew(ref, token, 10)
+        clock.advance(10)
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBeUndefined()
+      },
+      'an expired lease that nobody took can be renewed': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        clock.advance(TTL * 3)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBe('THREAD_BUSY')
+      },
+      'renewing a lease that is taken, released or never was is LEASE_LOST': async ({ store, clock, ref }) => {
+        expect(await codeOf(store.leases.renew(ref, 1, TTL))).toBe('LEASE_LOST')
+        const first = await hold(store, ref)
+        clock.advance(TTL)
+        const second = await hold(store, ref, 'run-2')
+        expect(await codeOf(store.leases.renew(ref, first, TTL * 9))).toBe('LEASE_LOST')
+        await store.leases.release(ref, second)
+        expect(await codeOf(store.leases.renew(ref, second, TTL))).toBe('LEASE_LOST')
+        expect((await store.threads.get(ref))?.runId).toBeUndefined()
+      },
+      'release frees the thread, twice does no harm': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        await store.leases.release(ref, token)
+        const next = await hold(store, ref, 'run-2')
+        await store.leases.release(ref, token)
+        expect(await store.leases.renew(ref, next, TTL)).toEqual({})
+      },
+      'release with a wrong token changes nothing': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        await store.leases.release(ref, token + 1)
+        await store.leases.release(anna('unknown'), token)
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBe('THREAD_BUSY')
+      },
+    },
+  ),
+  ...advised(
+    'When acquire replaces an expired lease, finish the former run and the runs inside it as failed with LEASE_LOST, and their running calls as unknown, in the same transaction, and nothing else.',
+    {
+      'taking over finishes the former run as failed with LEASE_LOST': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        await store.records.apply(ref, [start('run-1'), { type: 'run-text', runId: 'run-1', offset: 0, text: 'half' }])
+        clock.advance(TTL + 5)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect(await runOf(store, ref)).toMatchObject({
+          status: 'failed',
+          text: 'half',
+          error: { code: 'LEASE_LOST', message: expect.any(String) },
+          endedAt: clock.now(),
+        })
+        expect(await refusals(store, ref, [finish('run-1')])).toEqual([true])
+      },
+      'taking over finishes nested runs at every depth': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        const nested = [
+          start('run-1/a/b', { parentRunId: 'run-1/a' }),
+          start('run-1/a', { parentRunId: 'run-1' }),
+          start('run-1/a/b/c', { parentRunId: 'run-1/a/b' }),
+        ]
+        await store.records.apply(ref, [...nested, start('run-1'), finish('run-1/a')])
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        const runs = await store.records.runs(ref)
+        const ends = Object.fromEntries(runs.map(({ runId, status, error }) => [runId, error?.code ?? status]))
+        expect(ends).toEqual({
+          'run-1': 'LEASE_LOST',
+          'run-1/a': 'complete',
+          'run-1/a/b': 'LEASE_LOST',
+          'run-1/a/b/c': 'LEASE_LOST',
+        })
+      },
+      'taking over leaves no call running: its outcome is unknown, and a late result is refused': async ({
+        store,
+        clock,
+        ref,
+      }) => {
+        await hold(store, ref)
+        await store.records.apply(ref, [
+          start('run-1'),
+          start('run-1/a', { parentRunId: 'run-1' }),
+          start('run-3'),
+          call('lost', 'running'),
+          call('nested', 'running', { runId: 'run-1/a' }),
+          call('done', 'complete', { result: { content: 'Sunny.' } }),
+          call('asks', 'awaiting'),
+          call('other', 'running', { runId: 'run-3' }),
+        ])
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect(await statuses(store, ref)).toEqual({ lost: 'unknown', done: 'complete', asks: 'awaiting' })
+        expect(await statuses(store, ref, 'run-1/a')).toEqual({ nested: 'unknown' })
+        expect(await statuses(store, ref, 'run-3')).toEqual({ other: 'running' })
+        const [lost] = await store.records.toolCalls(ref, 'run-1')
+        expect(lost).toMatchObject({ result: { content: UNKNOWN_RESULT }, endedAt: clock.now() })
+        expect(await refusals(store, ref, [call('lost', 'complete')])).toEqual([true])
+      },
+      'taking over leaves other runs and finished ones alone': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        await store.threads.open(anna('t2'))
+        const foreign = start('run-4', { parentRunId: 'run-1' })
+        await store.records.apply(anna('t2'), [foreign])
+        await store.records.apply(ref, [start('run-1'), finish('run-1'), start('run-3'), start('run-10')])
+        const before = await store.records.runs(ref)
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect(await store.records.runs(ref)).toEqual(before)
+        expect((await runOf(store, anna('t2'), 'run-4'))?.status).toBe('generating')
+      },
+      'a circle of parents does not hang a take-over': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        await store.records.apply(ref, [start('run-1', { parentRunId: 'x' }), start('x', { parentRunId: 'run-1' })])
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect((await store.records.runs(ref)).map(({ status }) => status)).toEqual(['failed', 'failed'])
+      },
+      'a lease after a release finishes nobody’s run': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        await store.records.apply(ref, [start('run-1')])
+        await store.leases.release(ref, token)
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect((await runOf(store, ref))?.status).toBe('generating')
+      },
+      'a refused take-over finishes nobody’s run': async ({ store, ref }) => {
+        await hold(store, ref)
+        await store.records.apply(ref, [start('run-1')])
+        await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))
+        expect((await runOf(store, ref))?.status).toBe('generating')
+      },
+    },
+  ),
+  ...advised(
+    'Keep the hardest cancel with the lease, give it out with each renewal, and let it go with the lease; without a holder, or for another runId, it is false.',
+    {
+      'a cancel reaches the holder with each renewal, now by default': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+        expect(await store.leases.requestCancel(ref, {})).toBe(true)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({ cancel: 'now' })
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({ cancel: 'now' })
+      },
+      'a harder cancel replaces a softer one, never the reverse': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        const cancel = async (mode: 'now' | 'after-model' | 'after-tools') => {
+          expect(await store.leases.requestCancel(ref, { mode })).toBe(true)
+          return (await store.leases.renew(ref, token, TTL)).cancel
+        }
+        expect(await cancel('after-tools')).toBe('after-tools')
+        expect(await cancel('after-model')).toBe('after-model')
+        expect(await cancel('after-tools')).toBe('after-model')
+        expect(await cancel('now')).toBe('now')
+        expect(await cancel('after-model')).toBe('now')
+      },
+      'a cancel meant for another run is false and does nothing': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        expect(await store.leases.requestCancel(ref, { runId: 'run-0' })).toBe(false)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+        expect(await store.leases.requestCancel(ref, { runId: 'run-1', mode: 'after-tools' })).toBe(true)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({ cancel: 'after-tools' })
+      },
+      'a cancel where nothing runs is false': async ({ store, clock, ref }) => {
+        expect(await store.leases.requestCancel(ref, {})).toBe(false)
+        const token = await hold(store, ref)
+        clock.advance(TTL)
+        expect(await store.leases.requestCancel(ref, { runId: 'run-1' })).toBe(false)
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+        await store.leases.release(ref, token)
+        expect(await store.leases.requestCancel(ref, {})).toBe(false)
+      },
+      'a cancel does not reach the next holder': async ({ store, clock, ref }) => {
+        const first = await hold(store, ref)
+        await store.leases.requestCancel(ref, {})
+        await store.leases.release(ref, first)
+        const second = await hold(store, ref, 'run-2')
+        expect(await store.leases.renew(ref, second, TTL)).toEqual({})
+        await store.leases.requestCancel(ref, {})
+        clock.advance(TTL)
+        const third = await hold(store, ref, 'run-3')
+        expect(await store.leases.renew(ref, third, TTL)).toEqual({})
+      },
+    },
+  ),
+  ...advised(
+    'Check names, ttlMs (a finite number above 0) and the cancel mode before anything else: VALIDATION_FAILED.',
+    {
+      'a lease without sound names, time or cancel mode is VALIDATION_FAILED and changes nothing': async ({
+        store,
+        ref,
+      }) => {
+        for (const ttlMs of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '10' as never]) {
+          expect(await codeOf(store.leases.acquire(ref, { runId: 'run-1', ttlMs }))).toBe('VALIDATION_FAILED')
+        }
+        expect(await codeOf(store.leases.acquire(ref, { runId: '', ttlMs: TTL }))).toBe('VALIDATION_FAILED')
+        for (const wrong of [{ ...ref, app: '' }, { ...ref, user: '' }, anna('')]) {
+          expect(await codeOf(store.leases.acquire(wrong, { runId: 'run-1', ttlMs: TTL }))).toBe('VALIDATION_FAILED')
+          expect(await codeOf(store.leases.renew(wrong, 1, TTL))).toBe('VALIDATION_FAILED')
+          expect(await codeOf(store.leases.release(wrong, 1))).toBe('VALIDATION_FAILED')
+          expect(await codeOf(store.leases.requestCancel(wrong, {}))).toBe('VALIDATION_FAILED')
+        }
+        const token = await hold(store, ref)
+        expect(await codeOf(store.leases.renew(ref, token, 0))).toBe('VALIDATION_FAILED')
+        expect(await codeOf(store.leases.requestCancel(ref, { mode: 'later' as never }))).toBe('VALIDATION_FAILED')
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({})
+      },
+    },
+  ),
+}

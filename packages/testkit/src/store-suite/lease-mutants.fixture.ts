@@ -1,0 +1,256 @@
+import { type CancelMode, KernelError } from '@troupe/kernel'
+import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixture.ts'
+
+/** Stores that are wrong about leases. */
+export const leaseMutants: readonly StoreMutant[] = [
+  {
+    wrong: 'a lease that is held can be taken',
+    caught: [
+      'a held thread is THREAD_BUSY, retryable, and tells who holds it until when',
+      'the holder itself cannot take its lease twice',
+    ],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            await leases.release(ref, given.get(keyOf(ref))?.token ?? 0)
+            return leases.acquire(ref, holder)
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'acquire looks and takes in two steps',
+    caught: ['of ten that want a free thread one gets it', 'of ten that take over an expired lease one gets it'],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const last = given.get(keyOf(ref))
+            if (last && last.expiresAt > clock.now()) return leases.acquire(ref, holder)
+            await gap()
+            await leases.release(ref, given.get(keyOf(ref))?.token ?? 0)
+            return leases.acquire(ref, holder)
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'a busy thread does not tell who holds it',
+    caught: ['a held thread is THREAD_BUSY, retryable, and tells who holds it until when'],
+    ports: ({ leases }) => ({
+      leases: {
+        ...leases,
+        acquire: (ref, holder) =>
+          leases.acquire(ref, holder).catch((error) => {
+            throw new KernelError(KernelError.from(error).code, 'busy')
+          }),
+      },
+    }),
+  },
+  {
+    wrong: 'tokens are counted by thread and start again after a delete',
+    caught: [
+      'tokens only grow, over all threads',
+      'a late commit is LEASE_LOST, also when the thread was opened and leased again',
+    ],
+    ports: ({ threads, leases }) => {
+      const given = new Map<string, number[]>()
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const tokens = given.get(keyOf(ref)) ?? []
+            tokens.push((await leases.acquire(ref, holder)).token)
+            given.set(keyOf(ref), tokens)
+            return { token: tokens.length }
+          },
+          renew: (ref, token, ttlMs) => leases.renew(ref, given.get(keyOf(ref))?.[token - 1] ?? 0, ttlMs),
+          release: (ref, token) => leases.release(ref, given.get(keyOf(ref))?.[token - 1] ?? 0),
+        },
+        threads: {
+          ...threads,
+          commit: (ref, commit, token) => threads.commit(ref, commit, given.get(keyOf(ref))?.[token - 1] ?? 0),
+          delete(ref) {
+            given.delete(keyOf(ref))
+            return threads.delete(ref)
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'taking over leaves the former run open',
+    caught: [
+      'taking over finishes the former run as failed with LEASE_LOST',
+      'taking over finishes nested runs at every depth',
+    ],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const last = given.get(keyOf(ref))
+            if (last && last.expiresAt <= clock.now()) await leases.release(ref, last.token)
+            return leases.acquire(ref, holder)
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'taking over leaves calls running',
+    caught: ['taking over leaves no call running: its outcome is unknown, and a late result is refused'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        async toolCalls(ref, runId) {
+          const calls = await records.toolCalls(ref, runId)
+          return calls.map((call) => (call.status === 'unknown' ? { ...call, status: 'running' } : call))
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'taking over forgets nested runs',
+    caught: ['taking over finishes nested runs at every depth'],
+    ports: ({ records }) => {
+      const parents = new Map<string, string>()
+      return {
+        records: {
+          ...records,
+          apply: (ref, commands) =>
+            records.apply(
+              ref,
+              commands.map((command) => {
+                if (command?.type !== 'run-start') return command
+                const { parentRunId, ...run } = command.run ?? {}
+                if (parentRunId !== undefined) parents.set(run.runId, parentRunId)
+                return { ...command, run }
+              }),
+            ),
+          runs: async (ref, page) =>
+            (await records.runs(ref, page)).map((run) => {
+              const parentRunId = parents.get(run.runId)
+              return parentRunId === undefined ? run : { ...run, parentRunId }
+            }),
+        },
+      }
+    },
+  },
+  {
+    wrong: 'taking over finishes every run of the thread',
+    caught: ['taking over leaves other runs and finished ones alone'],
+    ports: ({ records, leases }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const lease = await leases.acquire(ref, holder)
+          const runs = await records.runs(ref)
+          const ends = runs.map(({ runId }) => ({ type: 'run-finish', runId, status: 'failed', endedAt: 0 }) as const)
+          await records.apply(ref, ends)
+          return lease
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a lost lease can be renewed',
+    caught: ['renewing a lease that is taken, released or never was is LEASE_LOST'],
+    ports: ({ leases }) => ({
+      leases: {
+        ...leases,
+        renew: (ref, token, ttlMs) =>
+          leases.renew(ref, token, ttlMs).catch((error) => {
+            if (KernelError.is(error, 'LEASE_LOST')) return {}
+            throw error
+          }),
+      },
+    }),
+  },
+  {
+    wrong: 'a renewal does not move the end',
+    caught: ['a renewed lease counts from the renewal'],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          renew(ref, token, ttlMs) {
+            const left = (given.get(keyOf(ref))?.expiresAt ?? 0) - clock.now()
+            return leases.renew(ref, token, left > 0 && ttlMs > 0 ? left : ttlMs)
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'anybody can release',
+    caught: ['release with a wrong token changes nothing', 'release frees the thread, twice does no harm'],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          release: (ref, token) => leases.release(ref, given.get(keyOf(ref))?.token ?? token),
+        },
+      }
+    },
+  },
+  {
+    wrong: 'the last cancel wins, hard or soft',
+    caught: ['a harder cancel replaces a softer one, never the reverse'],
+    ports: ({ leases }) => {
+      let asked: CancelMode | undefined
+      return {
+        leases: {
+          ...leases,
+          async requestCancel(ref, request) {
+            const taken = await leases.requestCancel(ref, request)
+            if (taken) asked = request.mode ?? 'now'
+            return taken
+          },
+          async renew(ref, token, ttlMs) {
+            const { cancel } = await leases.renew(ref, token, ttlMs)
+            return cancel && asked ? { cancel: asked } : {}
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'a cancel stays on the thread for the next run',
+    caught: ['a cancel does not reach the next holder'],
+    ports: ({ leases }) => {
+      let asked: CancelMode | undefined
+      return {
+        leases: {
+          ...leases,
+          async renew(ref, token, ttlMs) {
+            asked = (await leases.renew(ref, token, ttlMs)).cancel ?? asked
+            return asked ? { cancel: asked } : {}
+          },
+          async requestCancel(ref, request) {
+            const taken = await leases.requestCancel(ref, request)
+            if (taken) asked = request.mode ?? 'now'
+            return taken
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'a cancel hits whatever runs',
+    caught: ['a cancel meant for another run is false and does nothing'],
+    ports: ({ leases }) => ({
+      leases: { ...leases, requestCancel: (ref, { runId: _, ...request }) => leases.requestCancel(ref, request) },
+    }),
+  },
+]

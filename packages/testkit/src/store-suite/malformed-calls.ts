@@ -1,0 +1,141 @@
+import type { Store, ThreadRef } from '@troupe/kernel'
+import { shown } from '../fault.ts'
+import { call, collect, finish, said, start, TTL, textAt, used } from './store-samples.ts'
+
+/** A text that is one byte longer than an id may be. */
+export const TOO_LONG: string = 'x'.repeat(1001)
+
+/** Values that are not ids; the last ones are too long in UTF-8, or as JSON because of their NULs. */
+export const NOT_IDS: readonly unknown[] = [undefined, null, 7, {}, '', TOO_LONG, 'é'.repeat(501), '\0'.repeat(200)]
+
+/** Values that are not JSON at all. */
+const NOT_JSON: readonly unknown[] = [() => 1, Symbol('s'), 1n, Number.NaN, Number.POSITIVE_INFINITY]
+
+const signal: AbortSignal = new AbortController().signal
+
+/** Every method that takes a ref, called with anything as its ref. */
+export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRef) => Promise<unknown> } = {
+  'threads.get': ({ threads }, ref) => threads.get(ref),
+  'threads.open': ({ threads }, ref) => threads.open(ref),
+  'threads.commit': ({ threads }, ref) => threads.commit(ref, {}, 1),
+  'threads.messages': ({ threads }, ref) => threads.messages(ref),
+  'threads.processed': ({ threads }, ref) => threads.processed(ref, []),
+  'threads.delete': ({ threads }, ref) => threads.delete(ref),
+  'records.apply': ({ records }, ref) => records.apply(ref, [start('run-9')]),
+  'records.runs': ({ records }, ref) => records.runs(ref),
+  'records.toolCalls': ({ records }, ref) => records.toolCalls(ref, 'run-1'),
+  'records.modelCalls': ({ records }, ref) => records.modelCalls(ref, 'run-1'),
+  'records.usage': ({ records }, ref) => records.usage(ref),
+  'runLog.append': ({ runLog }, ref) => runLog.append(ref, 'run-1', 0, []),
+  'runLog.follow': ({ runLog }, ref) => collect(runLog.follow(ref, 'run-1', { live: false, signal })),
+  'leases.acquire': ({ leases }, ref) => leases.acquire(ref, { runId: 'run-9', ttlMs: TTL }),
+  'leases.renew': ({ leases }, ref) => leases.renew(ref, 1, TTL),
+  'leases.release': ({ leases }, ref) => leases.release(ref, 1),
+  'leases.requestCancel': ({ leases }, ref) => leases.requestCancel(ref, {}),
+}
+
+/** Commits that the types do not allow. */
+export const MALFORMED_COMMITS: readonly unknown[] = [
+  ...[undefined, null, 'text', 7, []],
+  ...[null, 'text', 7, [1], new Map()].map((set) => ({ set })),
+  ...[null, 'key', {}, [7], [null]].map((removed) => ({ removed })),
+  ...[null, 'text', {}, [null], [{ runId: 'run-1' }]].map((messages) => ({ messages })),
+  ...[null, 'text', 7, () => 1].map((message) => ({ messages: [{ runId: 'run-1', message }] })),
+  ...NOT_IDS.map((id) => ({ messages: [said(id as string, 'text')] })),
+  ...NOT_IDS.map((runId) => ({ messages: [{ ...said('m9'), runId }] })),
+  ...[null, 'text', {}, [null], [{ callId: 'c', name: 'n' }]].map((openCalls) => ({ openCalls })),
+  ...[undefined, null, 7, ''].map((callId) => ({ openCalls: [{ callId, name: 'weather', agentName: 'agent' }] })),
+  ...NOT_JSON.map((checkpoint) => ({ checkpoint })),
+  ...[null, 'p', {}, ...NOT_IDS.map((id) => ['p9', id])].map((processed) => ({ processed })),
+]
+
+/** Record commands that the types do not allow. */
+export const MALFORMED_COMMANDS: readonly unknown[] = [
+  ...[undefined, null, 'run-start', {}, { type: 'run-start' }, { type: 'tool-call' }],
+  ...['unknown', 'constructor', '__proto__', 7].map((type) => ({ type, runId: 'run-1' })),
+  ...NOT_IDS.map((runId) => start('run-3', { runId: runId as string })),
+  ...NOT_IDS.slice(1).map((parentRunId) => start('run-3', { parentRunId: parentRunId as string })),
+  ...[undefined, null, 7].map((agentName) => start('run-3', { agentName: agentName as never })),
+  ...[undefined, null, '1', ...NOT_JSON].map((startedAt) => start('run-3', { startedAt: startedAt as never })),
+  ...NOT_IDS.map((runId) => ({ ...textAt(0, 'x'), runId })),
+  ...[undefined, '0', -1, 0.5, Number.NaN].map((offset) => ({ ...textAt(0, 'x'), offset })),
+  ...[undefined, null, 7].map((text) => ({ ...textAt(0, 'x'), text })),
+  ...NOT_IDS.map((runId) => ({ ...finish('run-1'), runId })),
+  ...[undefined, 'generating', 'done'].map((status) => ({ ...finish('run-1'), status })),
+  ...[undefined, null, '2', Number.NaN].map((endedAt) => ({ ...finish('run-1'), endedAt })),
+  ...[null, '', 7, {}, { inputTokens: 1 }, { inputTokens: 1, outputTokens: -1 }].map((usage) => ({
+    ...finish('run-1'),
+    usage,
+  })),
+  ...[null, '', 'MODEL_FAILED', {}, { code: 'X' }, { code: 'X', message: 7 }].map((error) => ({
+    ...finish('run-1', 'failed'),
+    error,
+  })),
+  ...NOT_IDS.map((callId) => call(callId as string, 'running')),
+  ...NOT_IDS.map((runId) => call('call-9', 'running', { runId: runId as string })),
+  ...[undefined, 'done', 'generating'].map((status) => call('call-9', status as never)),
+  ...(['messageId', 'name', 'arguments'] as const).flatMap((field) =>
+    [undefined, null, 7].map((value) => call('call-9', 'running', { [field]: value })),
+  ),
+  ...[undefined, null, '1', Number.NaN].map((startedAt) =>
+    call('call-9', 'running', { startedAt: startedAt as number }),
+  ),
+  ...[null, '2', Number.NaN].map((endedAt) => call('call-9', 'complete', { endedAt: endedAt as never })),
+  ...NOT_JSON.map((result) => call('call-9', 'complete', { result: result as never })),
+  ...NOT_IDS.map((spanId) => used(spanId as string, {})),
+  ...NOT_IDS.map((runId) => ({ ...used('s9'), runId })),
+  ...[undefined, null, 7].map((model) => ({ ...used('s9'), model })),
+  ...[undefined, null, 7, {}].map((usage) => ({ ...used('s9'), usage })),
+  ...(['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const).flatMap((field) =>
+    ['1', -1, 0.5, Number.NaN].map((count) => used('s9', { [field]: count })),
+  ),
+  used('s9', { outputTokens: null as never }),
+  ...(['finishReason', 'messageId', 'requestId'] as const).flatMap((field) =>
+    [null, 7].map((value) => ({ ...used('s9'), [field]: value })),
+  ),
+]
+
+/** Calls that read, log or lease with arguments that the types do not allow; each names its method. */
+export function malformedCalls(store: Store, ref: ThreadRef): readonly (readonly [string, () => Promise<unknown>])[] {
+  const { threads, records, runLog, leases } = store
+  const wrong = <Arg>(name: string, values: readonly unknown[], method: (value: Arg) => Promise<unknown>) =>
+    values.map((value) => [`${name}(${shown(value, 80)})`, () => method(value as Arg)] as const)
+  const pages = [null, 'text', 7, ...NOT_LIMITS.map((limit) => ({ limit })), ...NOT_NUMBERS.map((after) => ({ after }))]
+  const queries = [undefined, null, 'text', {}, { before: 1 }, { limit: 1 }]
+  const holders = [undefined, null, 'run-9', ...NOT_IDS.map((runId) => ({ runId, ttlMs: TTL }))]
+  const follow = (options: unknown) => collect(runLog.follow(ref, 'run-1', options as { signal: AbortSignal }))
+  const cursors = [null, ...NOT_NUMBERS].map((after) => ({ after, live: false, signal }))
+  const signals = [undefined, null, {}, 'text'].map((signal) => ({ live: false, signal }))
+  return [
+    ...wrong('threads.messages', pages, (page: object) => threads.messages(ref, page)),
+    ...wrong('threads.list', pages, (page: object) => threads.list(ref, page)),
+    ...wrong('records.runs', pages, (page: object) => records.runs(ref, page)),
+    ...wrong('threads.list', [undefined, null, 'anna', { app: 'app' }], (owner: ThreadRef) => threads.list(owner)),
+    ...wrong('threads.processed', [undefined, null, 'p', 7, {}], (ids: string[]) => threads.processed(ref, ids)),
+    ...wrong('threads.idle', queries, (query: never) => threads.idle(query)),
+    ...wrong('records.open', queries, (query: never) => records.open(query)),
+    ...wrong('records.apply', [undefined, null, 'text', {}, new Set()], (all: never) => records.apply(ref, all)),
+    ...wrong('records.toolCalls', NOT_IDS, (runId: string) => records.toolCalls(ref, runId)),
+    ...wrong('records.modelCalls', NOT_IDS, (runId: string) => records.modelCalls(ref, runId)),
+    ...wrong('runLog.append', NOT_IDS, (runId: string) => runLog.append(ref, runId, 0, [])),
+    ...wrong('runLog.append', [null, ...NOT_NUMBERS], (after: number) => runLog.append(ref, 'run-1', after, [])),
+    ...wrong('runLog.append', [undefined, null, 'text', 7, {}, new Set()], (events: never) =>
+      runLog.append(ref, 'run-1', 1, events),
+    ),
+    ...wrong('runLog.append', [undefined, ...NOT_JSON], (event: never) => runLog.append(ref, 'run-1', 1, ['b', event])),
+    ...wrong('runLog.follow', NOT_IDS, (runId: string) => collect(runLog.follow(ref, runId, { live: false, signal }))),
+    ...wrong('runLog.follow', [undefined, null, 'text', ...cursors, ...signals], follow),
+    ...wrong('leases.acquire', holders, (holder: never) => leases.acquire({ ...ref, threadId: 'free' }, holder)),
+    ...wrong('leases.acquire', NOT_TTLS, (ttlMs: number) => leases.acquire(ref, { runId: 'run-9', ttlMs })),
+    ...wrong('leases.renew', NOT_TTLS, (ttlMs: number) => leases.renew(ref, 1, ttlMs)),
+    ...wrong(
+      'leases.requestCancel',
+      [undefined, null, 'now', { mode: 'later' }, { mode: null }, { runId: null }, { runId: 7 }],
+      (request: object) => leases.requestCancel(ref, request),
+    ),
+  ]
+}
+
+const NOT_NUMBERS: readonly unknown[] = ['1', Number.NaN, Number.POSITIVE_INFINITY, 1n, {}]
+const NOT_LIMITS: readonly unknown[] = [0, -1, 1.5, 1001, '5', null, Number.NaN]
+const NOT_TTLS: readonly unknown[] = [undefined, null, 0, -1, '10', Number.NaN, Number.POSITIVE_INFINITY]
