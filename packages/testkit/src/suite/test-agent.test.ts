@@ -1,7 +1,7 @@
 import { type Agent, type AgentInput, type EventDraft, type RunContext, say } from '@troupe/kernel'
 import { observe } from '@troupe/kernel/run'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { agentClauses, testAgent } from './test-agent.ts'
 
 const call = { id: 'c1', name: 'look', arguments: '{}' }

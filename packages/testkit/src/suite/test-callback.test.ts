@@ -1,6 +1,6 @@
 import type { Callback, RunInfo } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { callbackClauses, testCallback } from './test-callback.ts'
 
 /** A callback that keeps a line per span and per event, for all runs at once. */

@@ -13,7 +13,7 @@ import {
 } from '@troupe/kernel'
 import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { callMutants } from './call-mutants.fixture.ts'
 import type { HandlerMutants } from './handler-mutant.fixture.ts'
 import { cuts, historyMutants, rewrites } from './history-mutants.fixture.ts'

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defineTool, type RunContext, type Tool } from '@troupe/kernel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { type TestToolOptions, testTool, toolClauses } from './test-tool.ts'
 
 const options: TestToolOptions = { args: { city: 'Beijing' }, invalid: [{}, { city: 1 }] }
