@@ -15,8 +15,7 @@ const { exitCode, output } = runCommand(args, {
   range: elsewhere ? `^${version}` : 'workspace:^',
   holder: elsewhere ? undefined : 'Troupe contributors',
   year: new Date().getFullYear(),
-  next: ({ name, folder }) =>
-    elsewhere ? [`cd ${folder}`, 'npm install', 'npm test'] : [`pnpm --filter ${name} test`],
+  next: (folder, name) => (elsewhere ? [`cd ${folder}`, 'npm install', 'npm test'] : [`pnpm --filter ${name} test`]),
 })
 process.exitCode = exitCode
 console.log(output)

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '@troupe/kernel'
 import { expect, test } from 'vitest'
-import { calling, expectSound, play, streaming } from './chat-model.fixture.ts'
+import { calling, expectSound, runAgent, streaming } from './chat-model.fixture.ts'
 
 const stamp = { runId: 'R', agentName: 'a', runPath: [] }
 const late: Record<string, (messageId: string) => AgentEvent> = {
@@ -11,8 +11,8 @@ const late: Record<string, (messageId: string) => AgentEvent> = {
   'tool-delta': () => ({ ...stamp, type: 'tool-delta', callId: 's', delta: '!' }),
 }
 test.each(Object.entries(late))('expectSound notices a %s after the end', async (_, event) => {
-  const played = await play([calling('s'), 'Done.'], { tools: [streaming('s')] })
-  expectSound(played)
-  const id = played.events.find((one) => one.type === 'message-end')?.message.id ?? expect.fail('no message')
-  expect(() => expectSound({ ...played, events: played.events.toSpliced(-1, 0, event(id)) })).toThrow()
+  const finished = await runAgent([calling('s'), 'Done.'], { tools: [streaming('s')] })
+  expectSound(finished)
+  const id = finished.events.find((one) => one.type === 'message-end')?.message.id ?? expect.fail('no message')
+  expect(() => expectSound({ ...finished, events: finished.events.toSpliced(-1, 0, event(id)) })).toThrow()
 })

@@ -26,7 +26,7 @@ import {
 import { expect } from 'vitest'
 import { type ChatModelAgentOptions, chatModelAgent } from './index.ts'
 
-/** Everything but what `play` sets itself. */
+/** Everything but what `runAgent` sets itself. */
 export type Options = Partial<ChatModelAgentOptions>
 /** A script for the model. */
 export type Turns = readonly (ScriptedTurn | ((request: ModelRequest) => ScriptedTurn))[]
@@ -66,7 +66,7 @@ export const calling = (...names: readonly string[]): ScriptedTurn => ({
 })
 
 /** A run that has ended, and its parts that tests look at. */
-export interface Played extends Recording {
+export interface FinishedRun extends Recording {
   readonly requests: readonly ModelRequest[]
   /** The lines without the agent's name. */
   readonly story: readonly string[]
@@ -81,20 +81,24 @@ export interface Played extends Recording {
 }
 
 /** Runs an agent named `a` on a scripted model and reads the run to its end. */
-export async function play(
+export async function runAgent(
   turns: Turns,
   options: Options = {},
   input: AgentInput | ResumeInfo = hello,
   { cancelling, ...settings }: RunSettings & Pick<RunHost, 'cancelling'> = {},
-): Promise<Played> {
+): Promise<FinishedRun> {
   const model = scriptedModel(turns)
   const agent = chatModelAgent({ name: 'a', model, ...options })
   const recording = await record(startRun(agent, input, { runId: 'R', ...settings }, cancelling && { cancelling }))
-  return played(recording, input, model.requests)
+  return finishedRun(recording, input, model.requests)
 }
 
 /** Reads what tests ask of a recording. */
-export function played(recording: Recording, input: AgentInput, requests: readonly ModelRequest[] = []): Played {
+export function finishedRun(
+  recording: Recording,
+  input: AgentInput,
+  requests: readonly ModelRequest[] = [],
+): FinishedRun {
   const own = recording.events.filter((event) => event.parentCallId === undefined)
   const history = [...input.messages, ...own.flatMap(entryOf)]
   return {
@@ -201,9 +205,9 @@ function partsOf(event: AgentEvent): string[] {
 /** Runs of one agent, each of which goes on where the one before was interrupted. */
 export interface Conversation {
   readonly model: ScriptedModel
-  readonly runs: readonly Played[]
+  readonly runs: readonly FinishedRun[]
   /** Starts, or resumes with these answers. */
-  next(answers?: Answers): Promise<Played>
+  next(answers?: Answers): Promise<FinishedRun>
   /** Ids of calls by `tool-start`, over all runs. */
   started(): readonly string[]
 }
@@ -211,13 +215,13 @@ export interface Conversation {
 /** Runs and resumes with one agent: each step gives its answers. */
 export function conversation(turns: Turns, options: Options): Conversation {
   const model = scriptedModel(turns)
-  const runs: Played[] = []
+  const runs: FinishedRun[] = []
   return {
     model,
     runs,
     async next(answers = {}) {
       const input = runs.at(-1)?.resume(answers) ?? hello
-      const run = await play([], { ...options, model }, input, { canInterrupt: true, runId: `R${runs.length}` })
+      const run = await runAgent([], { ...options, model }, input, { canInterrupt: true, runId: `R${runs.length}` })
       expectSound(run)
       runs.push(run)
       return run
@@ -229,7 +233,7 @@ export function conversation(turns: Turns, options: Options): Conversation {
 /** A run on a fake clock, which goes on only when time is made to pass. */
 export interface Timed {
   readonly clock: FakeClock
-  readonly playing: Promise<Played>
+  readonly running: Promise<FinishedRun>
   /** Lets time pass and says how often the model was asked by then. */
   pass(ms: number): Promise<number>
 }
@@ -238,10 +242,10 @@ export interface Timed {
 export function timed(turns: Turns, options: Options = {}): Timed {
   const clock = fakeClock()
   const model = scriptedModel(turns)
-  const playing = play([], { model, ...options }, hello, { clock })
+  const running = runAgent([], { model, ...options }, hello, { clock })
   return {
     clock,
-    playing,
+    running,
     async pass(ms: number) {
       await idle()
       clock.advance(ms)

@@ -21,7 +21,7 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { calling, hello, idle, noUnhandledRejection, play, streaming, tool, user } from './chat-model.fixture.ts'
+import { calling, hello, idle, noUnhandledRejection, runAgent, streaming, tool, user } from './chat-model.fixture.ts'
 import { chatModelAgent } from './index.ts'
 
 beforeEach(noUnhandledRejection)
@@ -267,10 +267,10 @@ describe('a soft cancel', () => {
       if (at === 'tool') cancelling = mode
       return `${ran.push('a')}`
     })
-    const played = await play([first, 'Never.'], { tools: [a, tool('b', () => `${ran.push('b')}`)] }, hello, {
+    const finished = await runAgent([first, 'Never.'], { tools: [a, tool('b', () => `${ran.push('b')}`)] }, hello, {
       cancelling: () => cancelling,
     })
-    return { ...played, ran: ran.toSorted() }
+    return { ...finished, ran: ran.toSorted() }
   }
 
   test('after-model: the answer is finished, its tools do not start', async () => {

@@ -1,7 +1,7 @@
 import type { AgentInput, AssistantMessage, Message, ToolMessage } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, expectSound, play, tool, user } from './chat-model.fixture.ts'
+import { brief, calling, expectSound, runAgent, tool, user } from './chat-model.fixture.ts'
 
 const asking = (...names: readonly string[]): AssistantMessage => ({
   id: `m-${names.join('-')}`,
@@ -18,8 +18,8 @@ const result = (callId: string): ToolMessage => ({
 })
 
 /** The history as the model sees it. */
-async function seen(messages: readonly Message[], options: Parameters<typeof play>[1] = {}) {
-  const { requests } = await play(['Done.'], options, { messages })
+async function seen(messages: readonly Message[], options: Parameters<typeof runAgent>[1] = {}) {
+  const { requests } = await runAgent(['Done.'], options, { messages })
   return brief(requests[0]?.messages)
 }
 
@@ -62,21 +62,21 @@ describe('incoming history', () => {
   })
 
   test('at the end its neutral result is written as an event, so that no reader waits for the call', async () => {
-    const played = await play(['Done.'], { tools: [tool('t')] }, { messages: [user('One'), asking('t')] })
-    expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'failed', content: UNKNOWN_RESULT }])
-    expect([played.end?.text, played.end?.openCallIds]).toEqual(['Done.', undefined])
-    expect(brief(played.history)).toEqual(['user One', 'assistant t', `tool ${UNKNOWN_RESULT}`, 'assistant Done.'])
-    expectSound(played)
+    const finished = await runAgent(['Done.'], { tools: [tool('t')] }, { messages: [user('One'), asking('t')] })
+    expect(finished.toolEnds).toMatchObject([{ callId: 't', status: 'failed', content: UNKNOWN_RESULT }])
+    expect([finished.end?.text, finished.end?.openCallIds]).toEqual(['Done.', undefined])
+    expect(brief(finished.history)).toEqual(['user One', 'assistant t', `tool ${UNKNOWN_RESULT}`, 'assistant Done.'])
+    expectSound(finished)
   })
 
   test('a call that got lost beside one that awaits its answer is repaired; the other stays open', async () => {
     const options = { tools: [tool('t'), tool('slow', undefined, { longRunning: true })] }
-    const first = await play(['Too early.'], options, { messages: [user('One'), asking('slow', 't')] })
+    const first = await runAgent(['Too early.'], options, { messages: [user('One'), asking('slow', 't')] })
     expect([first.requests.length, first.end?.openCallIds]).toEqual([0, ['slow']])
     expect(first.toolEnds).toMatchObject([{ callId: 't', content: UNKNOWN_RESULT }])
     expectSound(first)
     const messages = [...first.history, result('slow')]
-    const second = await play(['Done.'], options, { messages }, { runId: 'R2' })
+    const second = await runAgent(['Done.'], options, { messages }, { runId: 'R2' })
     expect(brief(second.requests[0]?.messages)).toEqual([
       'user One',
       'assistant slow t',
@@ -90,24 +90,24 @@ describe('incoming history', () => {
     const ask = tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)
     const options = { tools: [ask, tool('t')] }
     const settings = { canInterrupt: true }
-    const first = await play([calling('ask', 't')], options, undefined, settings)
+    const first = await runAgent([calling('ask', 't')], options, undefined, settings)
     const resume = first.resume({ 'ask#1': 'yes' })
     const messages = resume.messages.filter(({ role }) => role !== 'tool')
-    const second = await play(['Done.'], options, { ...resume, messages }, { ...settings, runId: 'R2' })
+    const second = await runAgent(['Done.'], options, { ...resume, messages }, { ...settings, runId: 'R2' })
     expect(brief(second.requests[0]?.messages).slice(2)).toEqual(['tool yes', `tool ${UNKNOWN_RESULT}`])
     expect([second.end?.text, second.end?.openCallIds]).toEqual(['Done.', undefined])
   })
 
   test('a call that awaits an answer is left open, and the model is not asked', async () => {
     const options = { tools: [tool('slow', undefined, { longRunning: true })] }
-    const played = await play(['Too early.'], options, { messages: [user('One'), asking('slow')] })
-    expect([played.requests.length, played.end?.openCallIds]).toEqual([0, ['slow']])
-    expectSound(played)
+    const finished = await runAgent(['Too early.'], options, { messages: [user('One'), asking('slow')] })
+    expect([finished.requests.length, finished.end?.openCallIds]).toEqual([0, ['slow']])
+    expectSound(finished)
   })
 
   test('a sound history reaches the model as it is, the very same messages', async () => {
     const messages = [user('One'), asking('t'), result('t'), user('Two', 'u2')]
-    const { requests } = await play(['Done.'], {}, { messages })
+    const { requests } = await runAgent(['Done.'], {}, { messages })
     expect(requests[0]?.messages.map((message, i) => message === messages[i])).toEqual([true, true, true, true])
   })
 
@@ -117,23 +117,23 @@ describe('incoming history', () => {
     const input: AgentInput = Object.freeze({
       messages: Object.freeze(messages.map((message) => Object.freeze(message))),
     })
-    const { end } = await play([calling('x'), 'Done.'], { tools: [tool('x')] }, input)
+    const { end } = await runAgent([calling('x'), 'Done.'], { tools: [tool('x')] }, input)
     expect([end?.outcome, messages]).toEqual(['complete', copy])
   })
 
   test('may be empty', async () => {
-    expect((await play(['Hi.'], {}, { messages: [] })).end?.text).toBe('Hi.')
+    expect((await runAgent(['Hi.'], {}, { messages: [] })).end?.text).toBe('Hi.')
   })
 
   test('the instruction is not one of the messages', async () => {
-    const { requests } = await play(['Hi.'], { instruction: 'Be kind.' })
+    const { requests } = await runAgent(['Hi.'], { instruction: 'Be kind.' })
     expect([requests[0]?.instruction, brief(requests[0]?.messages)]).toEqual(['Be kind.', ['user Hello']])
   })
 
   test('the events of a run are exactly what it adds to the history', async () => {
     const options = { tools: [tool('a'), tool('b')] }
-    const first = await play([calling('a', 'b'), 'Done.'], options)
-    const { requests } = await play(['Again.'], options, { messages: [...first.history, user('Two', 'u2')] })
+    const first = await runAgent([calling('a', 'b'), 'Done.'], options)
+    const { requests } = await runAgent(['Again.'], options, { messages: [...first.history, user('Two', 'u2')] })
     expect(brief(requests[0]?.messages)).toEqual([
       'user Hello',
       'assistant a b',
@@ -151,34 +151,34 @@ describe('additions', () => {
 
   test('the instruction is joined with a blank line', async () => {
     const input = { messages: [user()], additions: { instruction: 'You may transfer.' } }
-    expect((await play(['Hi.'], { instruction: 'Help.' }, input)).requests[0]?.instruction).toBe(
+    expect((await runAgent(['Hi.'], { instruction: 'Help.' }, input)).requests[0]?.instruction).toBe(
       'Help.\n\nYou may transfer.',
     )
-    expect((await play(['Hi.'], {}, input)).requests[0]?.instruction).toBe('You may transfer.')
+    expect((await runAgent(['Hi.'], {}, input)).requests[0]?.instruction).toBe('You may transfer.')
   })
 
   test('tools are added unless the name is taken', async () => {
     const input = { messages: [user()], additions: { tools: [added('own'), added('extra')] } }
-    const { requests, toolEnds } = await play([calling('own', 'extra'), 'Done.'], { tools: [tool('own')] }, input)
+    const { requests, toolEnds } = await runAgent([calling('own', 'extra'), 'Done.'], { tools: [tool('own')] }, input)
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['own', 'extra'])
     expect(toolEnds.map(({ content }) => content)).toEqual(['own done', 'added extra'])
   })
 
   test('two added tools of one name: the first stays', async () => {
     const input = { messages: [user()], additions: { tools: [added('x', 'one'), added('x', 'two')] } }
-    const { requests, toolEnds } = await play([calling('x'), 'Done.'], {}, input)
+    const { requests, toolEnds } = await runAgent([calling('x'), 'Done.'], {}, input)
     expect([requests[0]?.tools.length, toolEnds[0]?.content]).toEqual([1, 'one'])
   })
 
   test('an added tool keeps its returnDirectly', async () => {
     const input = { messages: [user()], additions: { tools: [{ ...added('x'), returnDirectly: true }] } }
-    expect((await play([calling('x')], {}, input)).end?.text).toBe('added x')
+    expect((await runAgent([calling('x')], {}, input)).end?.text).toBe('added x')
   })
 
   test('are in the config that beforeAgent gets', async () => {
     const configs: unknown[] = []
     const input = { messages: [user()], additions: { instruction: 'More.', tools: [added('x')] } }
-    await play(
+    await runAgent(
       ['Hi.'],
       {
         instruction: 'Help.',
@@ -199,11 +199,11 @@ describe('additions', () => {
     const tools = [tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)]
     const additions = { tools: [added('x')] }
     const settings = { canInterrupt: true }
-    const first = await play([calling('ask')], { tools }, { messages: [user()], additions }, settings)
+    const first = await runAgent([calling('ask')], { tools }, { messages: [user()], additions }, settings)
     const resume = first.resume({ 'ask#1': 'yes' })
-    const second = await play(['Done.'], { tools }, { ...resume, additions }, { ...settings, runId: 'R2' })
+    const second = await runAgent(['Done.'], { tools }, { ...resume, additions }, { ...settings, runId: 'R2' })
     expect(second.requests[0]?.tools.map(({ name }) => name)).toEqual(['ask', 'x'])
-    const third = await play(['Done.'], { tools }, resume, { ...settings, runId: 'R3' })
+    const third = await runAgent(['Done.'], { tools }, resume, { ...settings, runId: 'R3' })
     expect(third.requests[0]?.tools.map(({ name }) => name)).toEqual(['ask'])
   })
 })

@@ -1,5 +1,5 @@
-export type { ChatModelAgentOptions } from './chat-model-agent.ts'
 export { chatModelAgent } from './chat-model-agent.ts'
+export type { ChatModelAgentOptions } from './chat-model-agent-options.ts'
 export type { AgentMiddleware, ChatModelAgentState } from './handlers/agent-middleware.ts'
 export type { BackoffOptions, RetryPolicy } from './model/retry.ts'
 export { backoff } from './model/retry.ts'

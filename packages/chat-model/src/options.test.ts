@@ -9,7 +9,7 @@ import {
   type ChatModelAgentOptions,
   chatModelAgent,
 } from './index.ts'
-import { validateJsonSchema } from './tools/validator.ts'
+import { validateJsonSchema } from './tools/validate-json-schema.ts'
 
 const model = scriptedModel(['Hi.'])
 const fine = { name: 'weather', model }

@@ -1,4 +1,4 @@
-import type { ChatModel, ModelOptions } from '@troupe/kernel'
+import type { CallModel, ChatModel, InvokeTool, ModelOptions, StreamTool } from '@troupe/kernel'
 import type { JsonSchemaValidator } from '@troupe/kernel/kit'
 import type { HandlerChain } from './handlers/handler-chain.ts'
 import type { StructuredOutput } from './model/structured-output.ts'
@@ -9,10 +9,21 @@ export interface Plan {
   readonly instruction: string
   readonly model: ChatModel
   readonly modelOptions: ModelOptions
+  /** The tools of the agent, or those of one run. */
   readonly toolbox: Toolbox
   readonly chain: HandlerChain
+  /** Calls the model, inside the wraps of all handlers. */
+  readonly callModel: CallModel
+  /** Calls a tool, inside the wraps of all handlers. */
+  readonly invokeTool: InvokeTool
+  readonly streamTool: StreamTool
   readonly validator: JsonSchemaValidator
   readonly concurrency: number
   readonly maxIterations: number
   readonly output: StructuredOutput | undefined
+}
+
+/** The plan of a run with other tools. */
+export function withToolbox(plan: Plan, toolbox: Toolbox): Plan {
+  return toolbox === plan.toolbox ? plan : { ...plan, toolbox }
 }

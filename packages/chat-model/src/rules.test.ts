@@ -2,7 +2,7 @@ import { type AgentHandler, type InvokeTool, KernelError, type Part, type Tool }
 import { runNested, startRun } from '@troupe/kernel/run'
 import { fakeClock, record, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, idle, never, play, tool, user } from './chat-model.fixture.ts'
+import { brief, calling, hello, idle, never, runAgent, tool, user } from './chat-model.fixture.ts'
 import { chatModelAgent } from './index.ts'
 
 const can = { canInterrupt: true }
@@ -11,12 +11,12 @@ describe('4: after-hooks, where the last message decides', () => {
   test('calls of an answer that a hook has taken away are not run', async () => {
     const handler: AgentHandler = { name: 'h', afterModelRewriteHistory: (_ctx, messages) => messages.slice(0, -1) }
     const ran: string[] = []
-    const played = await play([calling('t'), 'Done.'], {
+    const finished = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => String(ran.push('t')))],
       handlers: [handler],
     })
     expect(ran).toEqual([])
-    expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
+    expect(finished.toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
   })
 
   test('a user message at the end asks the model again, with every call answered', async () => {
@@ -25,7 +25,7 @@ describe('4: after-hooks, where the last message decides', () => {
       afterModelRewriteHistory: (_ctx, messages) =>
         messages.length === 2 ? [...messages, user('Wait.', 'w')] : messages,
     }
-    const { requests, end } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [handler] })
+    const { requests, end } = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [handler] })
     expect(brief(requests[1]?.messages)).toEqual([
       'user Hello',
       'assistant t',
@@ -44,7 +44,7 @@ describe('4: after-hooks, where the last message decides', () => {
       ],
     }
     const input = { messages: [user('A', 'u1'), user('B', 'u2'), user('C', 'u3')] }
-    const { story, end } = await play(['Theirs.'], { handlers: [handler] }, input)
+    const { story, end } = await runAgent(['Theirs.'], { handlers: [handler] }, input)
     expect(story).toEqual(
       expect.arrayContaining(['message-end dropped "Theirs."', 'text-delta "Mine."', 'message-end "Mine."']),
     )
@@ -58,7 +58,9 @@ describe('4: after-hooks, where the last message decides', () => {
         throw new Error('no')
       },
     }
-    const { end } = await play([{ text: 'Hi', usage: { inputTokens: 5, outputTokens: 7 } }], { handlers: [handler] })
+    const { end } = await runAgent([{ text: 'Hi', usage: { inputTokens: 5, outputTokens: 7 } }], {
+      handlers: [handler],
+    })
     expect(end?.usage).toEqual({ inputTokens: 5, outputTokens: 7 })
   })
 })
@@ -89,7 +91,7 @@ describe('6: wraps', () => {
           return { stream: chunks(), result: call.result }
         },
       }
-      const { errors, end } = await play([calling('s'), 'Done.'], { tools: [streaming], handlers: [handler] })
+      const { errors, end } = await runAgent([calling('s'), 'Done.'], { tools: [streaming], handlers: [handler] })
       expect(end?.outcome).toBe('failed')
       expect(errors).toMatchObject([
         { code: 'HANDLER_FAILED', details: { handler: 'odd', hook: 'wrapStreamableToolCall' } },
@@ -100,7 +102,7 @@ describe('6: wraps', () => {
   test("a model's own error passes a wrap that has nothing to do with it", async () => {
     const handler: AgentHandler = { name: 'innocent', wrapModelCall: (ctx, request, next) => next(ctx, request) }
     const error = new KernelError('VENDOR_QUOTA', 'quota', { details: { left: 0 } })
-    const { errors } = await play([{ error: { at: 'before', error } }], { handlers: [handler] })
+    const { errors } = await runAgent([{ error: { at: 'before', error } }], { handlers: [handler] })
     expect(errors).toEqual([{ code: 'VENDOR_QUOTA', message: 'quota', details: { left: 0 } }])
   })
 
@@ -116,7 +118,7 @@ describe('6: wraps', () => {
       name: 'journal',
       wrapInvokableToolCall: async (ctx, input, next) => JSON.parse(JSON.stringify(await next(ctx, input))),
     }
-    expect((await play([calling('t')], { tools: [failing], handlers: [journal] })).end?.outcome).toBe('failed')
+    expect((await runAgent([calling('t')], { tools: [failing], handlers: [journal] })).end?.outcome).toBe('failed')
   })
 
   test('an error that a handler answers with does not end the run of such a tool', async () => {
@@ -124,7 +126,7 @@ describe('6: wraps', () => {
       name: 'refusing',
       wrapInvokableToolCall: async () => ({ content: 'No.', error: { code: 'TOOL_REFUSED', message: 'No.' } }),
     }
-    const { end } = await play([calling('t'), 'Done.'], {
+    const { end } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', undefined, { onError: 'throw' })],
       handlers: [refusing],
     })
@@ -140,9 +142,9 @@ describe('13: approval', () => {
     const ran: string[] = []
     let asks = true
     const tools = [guarded(() => asks, ran)]
-    const first = await play([calling('pay')], { tools }, undefined, can)
+    const first = await runAgent([calling('pay')], { tools }, undefined, can)
     asks = false
-    const second = await play(['Done.'], { tools }, first.resume({ 'pay#1': { approved: false } }), {
+    const second = await runAgent(['Done.'], { tools }, first.resume({ 'pay#1': { approved: false } }), {
       ...can,
       runId: 'R2',
     })
@@ -152,9 +154,9 @@ describe('13: approval', () => {
   test('arguments edited as an object are used', async () => {
     const ran: string[] = []
     const tools = [guarded(() => true, ran)]
-    const first = await play([calling('pay')], { tools }, undefined, can)
+    const first = await runAgent([calling('pay')], { tools }, undefined, can)
     const answers = { 'pay#1': { approved: true, arguments: { n: 2 } } }
-    await play(['Done.'], { tools }, first.resume(answers), { ...can, runId: 'R2' })
+    await runAgent(['Done.'], { tools }, first.resume(answers), { ...can, runId: 'R2' })
     expect(ran).toEqual(['{"n":2}'])
   })
 
@@ -170,10 +172,10 @@ describe('13: approval', () => {
     const delegate = (name: string, agent: typeof a) =>
       tool(name, async (_args, ctx) => (await runNested(agent, hello, ctx)).text, { effect: 'nested' })
     const tools = [delegate('toA', a), delegate('toB', b)]
-    const first = await play([calling('toA', 'toB')], { tools }, undefined, can)
+    const first = await runAgent([calling('toA', 'toB')], { tools }, undefined, can)
     const ids = first.end?.interrupts?.map(({ id }) => id)
     expect(ids).toEqual(['toA/c1#1', 'toB/c1#1'])
-    const second = await play(['Done.'], { tools }, first.resume({ 'toA/c1#1': { approved: true } }), {
+    const second = await runAgent(['Done.'], { tools }, first.resume({ 'toA/c1#1': { approved: true } }), {
       ...can,
       runId: 'R2',
     })
@@ -184,9 +186,9 @@ describe('13: approval', () => {
   test('a soft cancel of a resumed run answers no finished call again', async () => {
     const asking = tool('ask', async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' })))
     const tools = [tool('t'), asking]
-    const first = await play([calling('t', 'ask')], { tools }, undefined, can)
+    const first = await runAgent([calling('t', 'ask')], { tools }, undefined, can)
     const cancelling = () => 'after-model' as const
-    const second = await play([], { tools }, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2', cancelling })
+    const second = await runAgent([], { tools }, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2', cancelling })
     expect(second.toolEnds.map(({ callId }) => callId)).toEqual(['ask'])
     expect(second.end?.outcome).toBe('cancelled')
   })
@@ -256,7 +258,7 @@ describe('limits', () => {
 test('keys of calls are unique, also of runs without a thread', async () => {
   const keys: string[] = []
   const tools = [tool('t', (_args, _ctx, call) => `${keys.push(call.idempotencyKey)}`)]
-  for (const runId of ['R1', 'R2']) await play([calling('t'), 'Done.'], { tools }, undefined, { runId })
+  for (const runId of ['R1', 'R2']) await runAgent([calling('t'), 'Done.'], { tools }, undefined, { runId })
   expect(new Set(keys).size).toBe(2)
 })
 
@@ -266,7 +268,7 @@ test("what a handler sets in its options is not the caller's", async () => {
     beforeAgent: (_ctx, config) => void Object.assign(config.runOptions, { maxIterations: 1 }),
   }
   const options = { maxIterations: 5 }
-  await play(['Hi'], { handlers: [handler] }, { ...hello, options })
+  await runAgent(['Hi'], { handlers: [handler] }, { ...hello, options })
   expect(options).toEqual({ maxIterations: 5 })
 })
 
@@ -293,10 +295,10 @@ describe('Replayable: a step is a position', () => {
     }
     const asking = tool('ask', async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' })))
     const options = { tools: [tool('t'), asking], handlers: [note] }
-    const first = await play([calling('t'), calling('ask')], options, undefined, can)
+    const first = await runAgent([calling('t'), calling('ask')], options, undefined, can)
     expect(steps).toEqual(['model:0', 'tool:0:0', 'model:1', 'tool:1:0'])
     steps.length = 0
-    await play(['Done.'], options, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2' })
+    await runAgent(['Done.'], options, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2' })
     expect(steps).toEqual(['tool:1:0', 'model:2'])
   })
 })
@@ -309,7 +311,7 @@ test('a legacy wrap is applied once, not with every call', async () => {
       return next
     },
   }
-  await play([calling('t'), calling('t-2'), 'Done.'], {
+  await runAgent([calling('t'), calling('t-2'), 'Done.'], {
     tools: [tool('t'), tool('t-2')],
     middlewares: [{ wrapToolCall }],
   })

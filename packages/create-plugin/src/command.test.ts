@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandOptions, type CommandResult, runCommand } from './command.ts'
+import { type CommandOptions, runCommand } from './command.ts'
 import { TEMPLATE_FILES } from './create-plugin.ts'
 import { KINDS, type Kind } from './kind.ts'
 
 const template = (kind: Kind) => resolve(import.meta.dirname, `../../../examples/${kind}-plugin`)
-/** What is typical of each kind. */
+/** The type and the suite of each kind. */
 const TYPICAL: Record<Kind, [type: string, suite: string]> = {
   handler: ['AgentHandler', 'testHandler'],
   tool: ['Tool<{ url: string }>', 'testTool'],
@@ -24,8 +24,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(parent, { recursive: true }))
 
-function createWith(options: Partial<CommandOptions>, ...args: string[]): CommandResult {
-  const next = ({ folder }: { folder: string }) => [`cd ${folder}`]
+function createWith(options: Partial<CommandOptions>, ...args: string[]) {
+  const next = (folder: string) => [`cd ${folder}`]
   const given = { command: 'npm create troupe-plugin', separator: '-- ', parent, template, range: '^1.2.3', next }
   return runCommand(args, { ...given, holder: undefined, year: 2031, ...options })
 }
@@ -89,7 +89,7 @@ describe('creating a plugin', () => {
     },
   )
 
-  it('has a licence of the one who made it, or of nobody in particular', () => {
+  it('has a licence with the name of its author, or with the authors of the package', () => {
     createWith({ holder: 'Ann $& Ay' }, 'whisper')
     expect(read('whisper/LICENSE')).toMatch(
       /^MIT License\n\nCopyright \(c\) 2031 Ann \$& Ay\n\nPermission is hereby granted/,

@@ -1,21 +1,20 @@
 import { parseArgs } from 'node:util'
-import { type CreatedPlugin, type CreatePluginOptions, createPlugin } from './create-plugin.ts'
+import { type CreatePluginOptions, createPlugin } from './create-plugin.ts'
 import { KINDS, type Kind, kindOf } from './kind.ts'
 
-/** What the command line knows before it has read its arguments. */
+/** The settings of the command, without its arguments. */
 export interface CommandOptions extends Omit<CreatePluginOptions, 'name' | 'kind' | 'folder'> {
-  /** How people call it. */
+  /** The command as people type it. */
   readonly command: string
-  /** What stands before options, where the package manager would take them for its own. @default '' */
+  /** The text before options, if the package manager would take them for its own. @default '' */
   readonly separator?: string
-  /** What the package manager made of a `--kind` that it took for its own: its value, or 'true' and the value is an argument. */
+  /** A `--kind` that the package manager took for its own: its value, or 'true' if the value is an argument. */
   readonly takenKind?: string | undefined
   /** The commands that come next. */
-  readonly next: (plugin: CreatedPlugin) => readonly string[]
+  readonly next: (folder: string, name: string) => readonly string[]
 }
 
-/** What a call came to. */
-export interface CommandResult {
+interface CommandResult {
   readonly exitCode: 0 | 1
   readonly output: string
 }
@@ -28,8 +27,8 @@ export function runCommand(args: readonly string[], options: CommandOptions): Co
     const { help, kind, name, folder } = read(args, takenKind)
     if (help) return { exitCode: 0, output: explained }
     if (name === undefined) return { exitCode: 1, output: `The plugin needs a name.\n\n${explained}` }
-    const plugin = createPlugin({ ...rest, kind, name, ...(folder !== undefined && { folder }) })
-    return { exitCode: 0, output: made(plugin, next(plugin)) }
+    const target = createPlugin({ ...rest, kind, name, ...(folder !== undefined && { folder }) })
+    return { exitCode: 0, output: made(name, kind, target, next(target, name)) }
   } catch (error) {
     return { exitCode: 1, output: error instanceof Error ? error.message : String(error) }
   }
@@ -70,7 +69,7 @@ function given(words: readonly string[], takenKind: string | undefined): { kind:
   return { kind, words: words.toSpliced(at ?? 0, 1) }
 }
 
-function made({ name, kind, folder }: CreatedPlugin, next: readonly string[]): string {
+function made(name: string, kind: Kind, folder: string, next: readonly string[]): string {
   return `Made ${name} in ${folder}: ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} that works, its test, and what npm publishes.
 Write your own in ${folder}/src/index.ts. Next:
 

@@ -3,32 +3,25 @@ import { dirname, join } from 'node:path'
 import type { Kind } from './kind.ts'
 import { type PluginNames, pluginNames } from './names.ts'
 
-/** What is made, and of what. */
+/** The plugin to make, and its template. */
 export interface CreatePluginOptions {
   /** The name of the npm package, with or without a scope. */
   readonly name: string
   readonly kind: Kind
-  /** Where to make it. @default a folder in `parent`, called like the package without its scope */
+  /** The folder to make. @default a folder in `parent`, called like the package without its scope */
   readonly folder?: string
   /** @default '.' */
   readonly parent?: string
   /** The folder of the plugin to begin with. */
   readonly template: (kind: Kind) => string
-  /** Which kernel and testkit it is written for: `^0.1.0`. */
+  /** The versions of kernel and testkit that it is written for: `^0.1.0`. */
   readonly range: string
-  /** Who holds the rights; undefined says "the authors of" the package. */
+  /** The holder of the copyright. @default "the authors of" the package */
   readonly holder: string | undefined
   readonly year: number
 }
 
-/** A plugin that was made, and where. */
-export interface CreatedPlugin {
-  readonly name: string
-  readonly kind: Kind
-  readonly folder: string
-}
-
-/** What a template consists of. */
+/** The files of a template. */
 export const TEMPLATE_FILES: readonly string[] = [
   'LICENSE',
   'README.md',
@@ -39,8 +32,8 @@ export const TEMPLATE_FILES: readonly string[] = [
   'tsconfig.json',
 ]
 
-/** Makes a plugin in a folder of its own: the template of its kind with its names replaced. */
-export function createPlugin(options: CreatePluginOptions): CreatedPlugin {
+/** Makes a plugin in a folder of its own: the template of its kind with its names replaced. Contract: returns the folder. */
+export function createPlugin(options: CreatePluginOptions): string {
   const { name, kind, folder, parent = '.', template, range, holder = `the authors of ${name}`, year } = options
   const texts = TEMPLATE_FILES.map((file) => ({ file, text: readFileSync(join(template(kind), file), 'utf8') }))
   const before = namesOf(texts, kind)
@@ -56,7 +49,7 @@ export function createPlugin(options: CreatePluginOptions): CreatedPlugin {
     const renamed = rename(text, before, names)
     writeFileSync(join(target, file), release(renamed, file, { range, copyright: `Copyright (c) ${year} ${holder}` }))
   }
-  return { name, kind, folder: target }
+  return target
 }
 
 interface TemplateFile {
@@ -64,7 +57,7 @@ interface TemplateFile {
   readonly text: string
 }
 
-/** What the parts of the template are called: its package has the name of the others. */
+/** The names in the template, after its package. */
 function namesOf(texts: readonly TemplateFile[], kind: Kind): PluginNames {
   const manifest = texts.find(({ file }) => file === 'package.json')?.text ?? '{}'
   return pluginNames(JSON.parse(manifest).name, kind, new Set())
@@ -89,7 +82,7 @@ function rename(text: string, before: PluginNames, after: PluginNames): string {
   return text.replaceAll(new RegExp(patterns.join('|'), 'g'), (word) => words.get(word) ?? word)
 }
 
-/** Turns a file of this repository into one of somebody else's. */
+/** Turns a file of this repository into a file of the new package. */
 function release(text: string, file: string, { range, copyright }: { range: string; copyright: string }): string {
   if (file === 'LICENSE') return text.replace(/^Copyright .*$/m, () => copyright)
   if (file !== 'package.json') return text

@@ -1,7 +1,7 @@
-/** What a plugin can be. */
+/** The kinds of plugins. */
 export type Kind = 'handler' | 'tool' | 'model' | 'agent' | 'store' | 'callback'
 
-/** Every kind there is a template for. */
+/** All kinds; each has a template. */
 export const KINDS: readonly Kind[] = ['handler', 'tool', 'model', 'agent', 'store', 'callback']
 
 /** Contract: throws for a word that is not a kind, with the list of those that are. */

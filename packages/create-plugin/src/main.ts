@@ -15,12 +15,12 @@ const { exitCode, output } = runCommand(process.argv.slice(2), {
   range: `^${version}`,
   holder: gitName(),
   year: new Date().getFullYear(),
-  next: ({ folder }) => [`cd ${folder}`, 'npm install', 'npm test', 'npm publish'],
+  next: (folder) => [`cd ${folder}`, 'npm install', 'npm test', 'npm publish'],
 })
 process.exitCode = exitCode
 process[exitCode === 0 ? 'stdout' : 'stderr'].write(`${output}\n`)
 
-/** Who makes it, as far as git knows. */
+/** The author's name, if git knows it. */
 function gitName(): string | undefined {
   try {
     const stdio = ['ignore', 'pipe', 'ignore'] as const

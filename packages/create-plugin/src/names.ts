@@ -1,7 +1,7 @@
 import { Script } from 'node:vm'
 import { KINDS, type Kind } from './kind.ts'
 
-/** What the parts of a plugin are called. */
+/** The names of the parts of a plugin. */
 export interface PluginNames {
   /** The npm package: `@acme/low-voice`. */
   readonly name: string
@@ -18,7 +18,7 @@ export interface PluginNames {
 }
 
 const PACKAGE_NAME = /^(@[a-z0-9][a-z0-9._-]*\/)?[a-z][a-z0-9._-]*$/
-/** What people put in front to be found. Contract: it decides nothing, and is left out of identifiers whatever the kind is. */
+/** A prefix by which people find plugins. Contract: it decides nothing, and is left out of identifiers for every kind. */
 const PREFIX = new RegExp(`^troupe-((${KINDS.join('|')})-)?`)
 
 /**

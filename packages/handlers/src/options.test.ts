@@ -38,6 +38,6 @@ testOptions<LoggingOptions>('logging', logging, log)
 testOptions<ToolCallLimitOptions>('toolCallLimit', toolCallLimit, limit)
 testOptions<TruncateResultsOptions>('truncateResults', truncateResults, truncate)
 
-test.each([logging, historyBudget, toolCallLimit])('what is missing is said: $name()', (make) => {
+test.each([logging, historyBudget, toolCallLimit])('the error says what is missing: $name()', (make) => {
   expect(() => make(undefined as never)).toThrow(/expected an object of options, got undefined/)
 })

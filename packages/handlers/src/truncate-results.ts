@@ -48,23 +48,23 @@ function truncated(content: Content, maxChars: number, headShare: number): Conte
 
 function cutParts(parts: readonly Part[], from: number, to: number, note: string): readonly Part[] {
   const kept: Part[] = []
-  let noted = false
-  let end = 0
+  let start = 0
   for (const part of parts) {
     if (part.type !== 'text') {
       kept.push(part)
       continue
     }
-    const start = end
-    end += part.text.length
-    const before = part.text.slice(0, Math.max(0, from - start))
-    const after = part.text.slice(Math.max(0, to - start))
-    const here = !noted && end > from ? note : ''
-    if (here !== '') noted = true
-    const text = end <= from || start >= to ? part.text : before + here + after
+    const text = cutText(part.text, from - start, to - start, note)
+    start += part.text.length
     if (text !== '') kept.push(text === part.text ? part : { ...part, text })
   }
   return kept
+}
+
+/** Cuts one of several texts; `from` and `to` may be outside of it. Contract: the note is in the first text that is cut. */
+function cutText(text: string, from: number, to: number, note: string): string {
+  if (text.length <= from || to <= 0) return text
+  return text.slice(0, Math.max(0, from)) + (from >= 0 ? note : '') + text.slice(to)
 }
 
 function noteOf(leftOut: number): string {

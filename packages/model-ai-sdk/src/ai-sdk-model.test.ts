@@ -33,18 +33,18 @@ const failing: Record<string, FakeScript> = {
   },
   'opens nothing': { open: () => Promise.resolve({ stream: undefined as never }) },
   'opens an invalid result': { open: () => Promise.resolve(undefined as never) },
-  'breaks at once': { ending: { error: new Error('no') } },
-  'breaks in between': { parts: ANSWER.slice(0, 4), ending: { error: new Error('no') } },
-  'reports an error': { parts: [{ type: 'error', error: 'no' }], ending: 'hang' },
+  'breaks at once': { end: { error: new Error('no') } },
+  'breaks in between': { parts: ANSWER.slice(0, 4), end: { error: new Error('no') } },
+  'reports an error': { parts: [{ type: 'error', error: 'no' }], end: 'hang' },
   'ends without a word': {},
   'ends without finish': { parts: ANSWER.slice(0, -1) },
-  'sends an invalid part': { parts: [undefined], ending: 'hang' },
+  'sends an invalid part': { parts: [undefined], end: 'hang' },
 }
 testModel('aiSdkModel', () => aiSdkModel(fakeModel({ parts: ANSWER })), {
-  failing: () => aiSdkModel(fakeModel({ parts: ANSWER.slice(0, 4), ending: { error: new Error('no') } })),
+  failing: () => aiSdkModel(fakeModel({ parts: ANSWER.slice(0, 4), end: { error: new Error('no') } })),
 })
 testModel('aiSdkModel on a provider that hangs after its answer', () =>
-  aiSdkModel(fakeModel({ parts: ANSWER, ending: 'hang' })),
+  aiSdkModel(fakeModel({ parts: ANSWER, end: 'hang' })),
 )
 
 const stop = new KernelError('ABORTED', 'test: stop')
@@ -120,9 +120,9 @@ describe('errors', () => {
     expect(listeners(signal)).toBe(0)
   })
 
-  it('an error in the middle follows what was said before it', async () => {
+  it('an error in the middle follows the parts before it', async () => {
     const error = { message: 'Overloaded', statusCode: 529, isRetryable: true }
-    const provider = fakeModel({ parts: [...text('1', 'Hi'), { type: 'error', error }], ending: 'hang' })
+    const provider = fakeModel({ parts: [...text('1', 'Hi'), { type: 'error', error }], end: 'hang' })
     const parts: ModelPart[] = []
     const reading = (async () => {
       for await (const part of aiSdkModel(provider).stream(request(), { signal: new AbortController().signal }))
@@ -152,7 +152,7 @@ describe('errors', () => {
   })
 
   it('what the reader of a pipe throws is not an error of the model', async () => {
-    const provider = fakeModel({ parts: ANSWER, ending: 'hang' })
+    const provider = fakeModel({ parts: ANSWER, end: 'hang' })
     const mine = new Error('mine')
     const stream = aiSdkModel(provider).stream(request(), { signal: new AbortController().signal })
     expect(PIPE in stream).toBe(true)
@@ -167,8 +167,8 @@ describe('errors', () => {
 describe('aborting and leaving', () => {
   const silent: Record<string, FakeScript> = {
     'does not answer': { open: () => new Promise(() => {}) },
-    'says nothing': { ending: 'hang' },
-    'stops speaking': { parts: text('1', 'Hi'), ending: 'hang' },
+    'says nothing': { end: 'hang' },
+    'stops in the middle': { parts: text('1', 'Hi'), end: 'hang' },
   }
 
   it.each(Object.entries(silent))('an abort ends the call of a provider that %s', async (_, script) => {
@@ -183,7 +183,7 @@ describe('aborting and leaving', () => {
 
   it('any reason is passed on as it is', async () => {
     const controller = new AbortController()
-    const work = outcome(ask(aiSdkModel(fakeModel({ ending: 'hang' })), request(), controller.signal))
+    const work = outcome(ask(aiSdkModel(fakeModel({ end: 'hang' })), request(), controller.signal))
     await idle()
     controller.abort('enough')
     expect(await work).toEqual({ error: 'enough' })
@@ -234,7 +234,7 @@ describe('aborting and leaving', () => {
   })
 
   it('a complete answer aborts nothing, and frees the stream of a provider that hangs after it', async () => {
-    const provider = fakeModel({ parts: ANSWER, ending: 'hang' })
+    const provider = fakeModel({ parts: ANSWER, end: 'hang' })
     await ask(aiSdkModel(provider))
     expect([provider.cancelled.length, provider.calls[0]?.abortSignal?.aborted]).toEqual([1, false])
   })

@@ -1,11 +1,18 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart, LanguageModelV4StreamResult } from '@ai-sdk/provider'
-import { type ChatModel, type Clock, KernelError, type ModelPart, type Sink } from '@troupe/kernel'
-import { type AbortScope, checkOptionNames, systemClock } from '@troupe/kernel/kit'
-import { abortableStream } from './abortable-stream.ts'
+import {
+  type ChatModel,
+  type Clock,
+  KernelError,
+  type ModelPart,
+  type ModelRequest,
+  type Sink,
+  stream,
+} from '@troupe/kernel'
+import { type AbortScope, abortScope, checkOptionNames, systemClock, untilAborted } from '@troupe/kernel/kit'
 import { AnswerTranslator } from './answer-translator.ts'
 import { type CallDefaults, toCallOptions } from './call-options.ts'
 import { modelError } from './model-error.ts'
-import { DIALECTS, type DialectName, dialectOf } from './schema/dialect.ts'
+import { DIALECTS, type Dialect, dialectOf } from './schema/dialect.ts'
 import { responseFormat } from './schema/response-format.ts'
 
 /** Options of `aiSdkModel`. */
@@ -17,7 +24,7 @@ export interface AiSdkModelOptions {
   /** The role of system messages inside a conversation. @default 'user' for Google, whose provider refuses 'system' there, else 'system' */
   readonly lateSystemRole?: 'system' | 'user'
   /** The vendor whose subset of JSON Schema structured output uses. @default by provider: 'anthropic' for Anthropic and Bedrock, 'google' for Google, else 'openai' */
-  readonly schemaDialect?: DialectName
+  readonly schemaDialect?: Dialect['name']
   /** The clock for a `retry-after` that is a date. @default systemClock */
   readonly clock?: Clock
 }
@@ -54,21 +61,29 @@ export function aiSdkModel(model: LanguageModelV4, options: AiSdkModelOptions = 
     throw new KernelError('CONFIG_INVALID', `aiSdkModel: schemaDialect must be one of ${known}, got ${schemaDialect}`)
   }
   const toError = (error: unknown) => modelError(name, error, clock)
+  const answer = async (request: ModelRequest, scope: AbortScope, sink: Sink<ModelPart>) => {
+    const { responseSchema } = request.options
+    const format = responseSchema && responseFormat(responseSchema, schemaDialect)
+    const namespaces = [schemaDialect, vendor]
+    const ask = () => model.doStream(toCallOptions(request, defaults, lateSystemRole, scope.signal, format, namespaces))
+    return writeAnswer(sink, scope, ask, new AnswerTranslator(name, vendor, format), toError)
+  }
   return {
     name,
-    stream: (request, call) =>
-      abortableStream<ModelPart>(
-        () => call.signal,
-        (sink, scope) => {
-          const { responseSchema } = request.options
-          const format = responseSchema && responseFormat(responseSchema, schemaDialect)
-          const ask = () =>
-            model.doStream(
-              toCallOptions(request, defaults, lateSystemRole, scope.signal, format, [schemaDialect, vendor]),
-            )
-          return writeAnswer(sink, scope, ask, new AnswerTranslator(name, vendor, format), toError)
-        },
-      ),
+    stream(request, { signal }) {
+      let scope: AbortScope | undefined
+      const produce = (sink: Sink<ModelPart>) => {
+        const opened = abortScope(signal)
+        scope = opened
+        return answer(request, opened, sink).finally(() => opened[Symbol.dispose]())
+      }
+      // The provider may be silent, so that no write tells it that the reader has left.
+      const onLeave = async () => {
+        scope?.abort(new KernelError('ABORTED', 'model call: the reader has left'))
+        scope?.[Symbol.dispose]()
+      }
+      return stream<ModelPart>(produce, { onLeave })
+    },
   }
 }
 
@@ -114,24 +129,14 @@ async function writeAnswer(
   }
 }
 
+/** Contract: a stream that a provider opens after the abort is cancelled. */
 async function open(
   ask: () => PromiseLike<LanguageModelV4StreamResult>,
   signal: AbortSignal,
 ): Promise<ReadableStreamDefaultReader<LanguageModelV4StreamPart>> {
-  const asked = ask()
-  return await new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop)
-    const opened = ({ stream }: LanguageModelV4StreamResult) => {
-      // A provider that ignores the signal may answer after the abort.
-      if (signal.aborted) stream.cancel(signal.reason).catch(ignore)
-      else resolve(stream.getReader())
-    }
-    Promise.resolve(asked)
-      .then(opened)
-      .catch(reject)
-      .finally(() => signal.removeEventListener('abort', stop))
-  })
+  const opening = Promise.resolve(ask())
+  const { stream } = await untilAborted(signal, opening, (late) => late.stream.cancel(signal.reason))
+  return stream.getReader()
 }
 
 function checkSpecification(model: LanguageModelV4): void {

@@ -7,14 +7,14 @@ import { finish, text, usage } from './fake-model.fixture.ts'
 
 const END: ModelPart = { type: 'finish', reason: 'stop', usage: { inputTokens: 3, outputTokens: 5 } }
 
-/** Everything that an answer of these parts says. */
+/** The parts of a whole answer. */
 function translated(...parts: readonly unknown[]): ModelPart[] {
   const answer = new AnswerTranslator('fake:fake-1', 'fake')
   return parts.flatMap((part) => answer.translate(part as LanguageModelV4StreamPart))
 }
 
 /** The same, with a finish that is checked and cut off. */
-function said(...parts: readonly unknown[]): ModelPart[] {
+function contentOf(...parts: readonly unknown[]): ModelPart[] {
   const all = translated(...parts, finish())
   expect(all.at(-1)).toEqual(END)
   return all.slice(0, -1)
@@ -22,7 +22,7 @@ function said(...parts: readonly unknown[]): ModelPart[] {
 
 describe('text and reasoning', () => {
   it('a block is its deltas and an end', () => {
-    expect(said(...text('1', 'Hel', 'lo'))).toEqual([
+    expect(contentOf(...text('1', 'Hel', 'lo'))).toEqual([
       { type: 'text-delta', delta: 'Hel' },
       { type: 'text-delta', delta: 'lo' },
       { type: 'part-end' },
@@ -31,14 +31,19 @@ describe('text and reasoning', () => {
 
   it('an empty block leaves no trace', () => {
     expect(
-      said(...text('1'), ...text('2', ''), { type: 'reasoning-start', id: '1' }, { type: 'reasoning-end', id: '1' }),
+      contentOf(
+        ...text('1'),
+        ...text('2', ''),
+        { type: 'reasoning-start', id: '1' },
+        { type: 'reasoning-end', id: '1' },
+      ),
     ).toEqual([])
   })
 
   it('an empty block that the vendor wants back is opened by an empty delta', () => {
     const metadata = { anthropic: { redactedData: 'x' } }
     expect(
-      said({ type: 'reasoning-start', id: '0', providerMetadata: metadata }, { type: 'reasoning-end', id: '0' }),
+      contentOf({ type: 'reasoning-start', id: '0', providerMetadata: metadata }, { type: 'reasoning-end', id: '0' }),
     ).toEqual([
       { type: 'reasoning-delta', delta: '' },
       { type: 'part-end', metadata },
@@ -47,7 +52,7 @@ describe('text and reasoning', () => {
 
   it('a signature that comes with an empty delta goes with the end, and the last word counts', () => {
     expect(
-      said(
+      contentOf(
         { type: 'reasoning-start', id: '0', providerMetadata: { anthropic: { signature: 'early' } } },
         { type: 'reasoning-delta', id: '0', delta: 'Hm' },
         { type: 'reasoning-delta', id: '0', delta: '', providerMetadata: { anthropic: { signature: 'late' } } },
@@ -59,9 +64,9 @@ describe('text and reasoning', () => {
     ])
   })
 
-  it('interleaved blocks become parts in the order in which they speak, and lose no metadata', () => {
+  it('interleaved blocks become parts in the order of their deltas, and lose no metadata', () => {
     const { content } = messageOf(
-      said(
+      contentOf(
         { type: 'reasoning-start', id: 'a' },
         { type: 'reasoning-delta', id: 'a', delta: 'one' },
         { type: 'reasoning-start', id: 'b' },
@@ -83,7 +88,7 @@ describe('text and reasoning', () => {
 
   it('deltas without a start, and blocks without an end, are still translated', () => {
     expect(
-      said(
+      contentOf(
         { type: 'reasoning-start', id: '1', providerMetadata: { v: { a: 1 } } },
         { type: 'text-delta', id: '2', delta: 'Hi' },
       ),
@@ -101,7 +106,7 @@ describe('text and reasoning', () => {
     ['that is a file', { type: 'file', mediaType: 'image/png', data: { type: 'data', data: '' } }],
   ])('another part %s closes the open text, so that its metadata is not lost', (_, part) => {
     const metadata = { google: { thoughtSignature: 's' } }
-    const parts = said(
+    const parts = contentOf(
       { type: 'text-start', id: '1' },
       { type: 'text-delta', id: '1', delta: 'Hi', providerMetadata: metadata },
       part,
@@ -124,15 +129,15 @@ describe('text and reasoning', () => {
     ['a big integer', { v: { a: 1n } }],
     ['a circle', { v: circle() }],
   ])('metadata that is %s is left out', (_, providerMetadata) => {
-    expect(said({ type: 'text-delta', id: '1', delta: 'Hi' }, { type: 'text-end', id: '1', providerMetadata })).toEqual(
-      [{ type: 'text-delta', delta: 'Hi' }, { type: 'part-end' }],
-    )
+    expect(
+      contentOf({ type: 'text-delta', id: '1', delta: 'Hi' }, { type: 'text-end', id: '1', providerMetadata }),
+    ).toEqual([{ type: 'text-delta', delta: 'Hi' }, { type: 'part-end' }])
   })
 
   it('metadata becomes plain JSON', () => {
     const providerMetadata = { v: { at: new Date(0), gone: undefined, list: [1] }, w: 3 }
     expect(
-      said({ type: 'text-delta', id: '1', delta: 'Hi' }, { type: 'text-end', id: '1', providerMetadata }).at(-1),
+      contentOf({ type: 'text-delta', id: '1', delta: 'Hi' }, { type: 'text-end', id: '1', providerMetadata }).at(-1),
     ).toStrictEqual({
       type: 'part-end',
       metadata: { v: { at: '1970-01-01T00:00:00.000Z', list: [1] } },
@@ -144,7 +149,7 @@ describe('files', () => {
   it('bytes, base64 and links become file parts', () => {
     const bytes = new Uint8Array([0, 104, 105]).subarray(1)
     expect(
-      said(
+      contentOf(
         { type: 'file', mediaType: 'text/plain', data: { type: 'data', data: bytes } },
         {
           type: 'file',
@@ -163,7 +168,7 @@ describe('files', () => {
 
   it('a file of any size and any bytes is kept, byte by byte', () => {
     const bytes = Uint8Array.from({ length: 300_001 }, (_, i) => i % 251)
-    expect(said({ type: 'file', mediaType: 'image/png', data: { type: 'data', data: bytes } })).toEqual([
+    expect(contentOf({ type: 'file', mediaType: 'image/png', data: { type: 'data', data: bytes } })).toEqual([
       { type: 'file', file: { type: 'file', mediaType: 'image/png', data: Buffer.from(bytes).toString('base64') } },
     ])
   })
@@ -181,7 +186,7 @@ describe('tool calls', () => {
     ...more,
   })
   const calls = (...parts: readonly unknown[]) => {
-    const all = said(...parts)
+    const all = contentOf(...parts)
     const { toolCalls } = messageOf(all)
     expect(all.filter(({ type }) => type === 'tool-call-end')).toHaveLength(toolCalls.length)
     return toolCalls
@@ -190,7 +195,7 @@ describe('tool calls', () => {
   it('arguments stream, and the complete call adds its metadata', () => {
     const metadata = { openai: { itemId: 'fc1' } }
     expect(
-      said(
+      contentOf(
         start('c'),
         delta('c', '{"a"'),
         delta('c', ''),
@@ -230,7 +235,7 @@ describe('tool calls', () => {
     expect(calls(call('c', '{"a":1}'))).toEqual([{ id: 'c', name: 't', arguments: '{"a":1}' }])
   })
 
-  it('what the deltas have not said follows with the complete call', () => {
+  it('arguments that the deltas lack follow with the complete call', () => {
     expect(calls(start('c'), delta('c', '{"a'), call('c', '{"a":1}'))).toEqual([
       { id: 'c', name: 't', arguments: '{"a":1}' },
     ])
@@ -285,12 +290,12 @@ describe('tool calls', () => {
   })
 
   it('deltas and ends of unknown calls are ignored', () => {
-    expect(said(delta('c', '{}'), end('c'))).toEqual([])
+    expect(contentOf(delta('c', '{}'), end('c'))).toEqual([])
   })
 
   it('what the vendor executes itself is left out', () => {
     expect(
-      said(
+      contentOf(
         { type: 'text-delta', id: '1', delta: 'Look' },
         start('w', { providerExecuted: true }),
         delta('w', '{"q":1}'),
@@ -363,7 +368,7 @@ describe('the end', () => {
 
   it('parts that have no place in an answer, or are not known, are ignored', () => {
     expect(
-      said(
+      contentOf(
         { type: 'stream-start', warnings: [] },
         { type: 'response-metadata' },
         { type: 'ping' },

@@ -38,41 +38,40 @@ export async function ask(
   return parts
 }
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
 /** Collects the message of a stream of parts. */
 export function messageOf(parts: readonly ModelPart[]): AssistantMessage & { readonly toolCalls: readonly ToolCall[] } {
+  return { id: 'a1', role: 'assistant', content: contentOf(parts), toolCalls: callsOf(parts) }
+}
+
+function contentOf(parts: readonly ModelPart[]): readonly Part[] {
   const content: Part[] = []
-  const calls = new Map<string, Draft<ToolCall>>()
-  let open: Draft<TextPart | ReasoningPart> | undefined
+  let open: TextPart | ReasoningPart | undefined
+  const grow = (type: 'text' | 'reasoning', delta: string) => {
+    const grown = open?.type === type ? { ...open, text: open.text + delta } : { type, text: delta }
+    if (open?.type === type) content[content.indexOf(open)] = grown
+    else content.push(grown)
+    open = grown
+  }
   for (const part of parts) {
-    const call = 'callId' in part ? calls.get(part.callId) : undefined
-    switch (part.type) {
-      case 'text-delta':
-      case 'reasoning-delta': {
-        const type = part.type === 'text-delta' ? 'text' : 'reasoning'
-        const current: Draft<TextPart | ReasoningPart> = open?.type === type ? open : { type, text: '' }
-        if (current !== open) content.push(current)
-        current.text += part.delta
-        open = current
-        break
-      }
-      case 'part-end':
-        if (open && part.metadata) open.metadata = part.metadata
-        open = undefined
-        break
-      case 'file':
-        content.push(part.file)
-        break
-      case 'tool-call-start':
-        calls.set(part.callId, { id: part.callId, name: part.name, arguments: '' })
-        break
-      case 'tool-call-delta':
-        if (call) call.arguments += part.delta
-        break
-      case 'tool-call-end':
-        if (call && part.metadata) call.metadata = part.metadata
+    if (part.type === 'text-delta') grow('text', part.delta)
+    else if (part.type === 'reasoning-delta') grow('reasoning', part.delta)
+    else if (part.type === 'file') content.push(part.file)
+    else if (part.type === 'part-end') {
+      if (open && part.metadata) content[content.indexOf(open)] = { ...(open as TextPart), metadata: part.metadata }
+      open = undefined
     }
   }
-  return { id: 'a1', role: 'assistant', content, toolCalls: [...calls.values()] }
+  return content
+}
+
+function callsOf(parts: readonly ModelPart[]): readonly ToolCall[] {
+  const calls = new Map<string, ToolCall>()
+  for (const part of parts) {
+    if (part.type === 'tool-call-start') calls.set(part.callId, { id: part.callId, name: part.name, arguments: '' })
+    const call = 'callId' in part ? calls.get(part.callId) : undefined
+    if (!call) continue
+    if (part.type === 'tool-call-delta') calls.set(call.id, { ...call, arguments: call.arguments + part.delta })
+    if (part.type === 'tool-call-end' && part.metadata) calls.set(call.id, { ...call, metadata: part.metadata })
+  }
+  return [...calls.values()]
 }

@@ -1,10 +1,10 @@
 import type { ModelPart, ProviderMetadata } from '@troupe/kernel'
 import { toMetadata } from './metadata.ts'
 
-type Kind = 'text' | 'reasoning'
+type BlockKind = 'text' | 'reasoning'
 /** A stream part that belongs to a block. */
 interface BlockPart {
-  readonly type: `${Kind}-${'start' | 'delta' | 'end'}`
+  readonly type: `${BlockKind}-${'start' | 'delta' | 'end'}`
   readonly id: string
   readonly providerMetadata?: unknown
 }
@@ -16,8 +16,8 @@ interface BlockPart {
 export class Blocks {
   readonly #out: ModelPart[]
   /** Metadata of blocks that has not been passed on yet; the latest wins. */
-  readonly #metadata: Record<Kind, Map<string, ProviderMetadata>> = { text: new Map(), reasoning: new Map() }
-  #open: { readonly kind: Kind; readonly id: string } | undefined
+  readonly #metadata: Record<BlockKind, Map<string, ProviderMetadata>> = { text: new Map(), reasoning: new Map() }
+  #open: { readonly kind: BlockKind; readonly id: string } | undefined
 
   constructor(out: ModelPart[]) {
     this.#out = out
@@ -57,7 +57,7 @@ export class Blocks {
   }
 
   /** Contract: a block without text is left out, unless it has metadata: then an empty delta opens its part. */
-  #end(kind: Kind, id: string): void {
+  #end(kind: BlockKind, id: string): void {
     if (!this.#isOpen(kind, id)) {
       if (!this.#metadata[kind].has(id)) return
       this.#write(kind, id, '')
@@ -65,7 +65,7 @@ export class Blocks {
     this.close()
   }
 
-  #write(kind: Kind, id: string, delta: string): void {
+  #write(kind: BlockKind, id: string, delta: string): void {
     if (!this.#isOpen(kind, id)) {
       this.close()
       this.#open = { kind, id }
@@ -73,11 +73,11 @@ export class Blocks {
     this.#out.push({ type: `${kind}-delta`, delta })
   }
 
-  #isOpen(kind: Kind, id: string): boolean {
+  #isOpen(kind: BlockKind, id: string): boolean {
     return this.#open?.id === id && this.#open.kind === kind
   }
 }
 
-function kindOf({ type }: BlockPart): Kind {
+function kindOf({ type }: BlockPart): BlockKind {
   return type.startsWith('t') ? 'text' : 'reasoning'
 }

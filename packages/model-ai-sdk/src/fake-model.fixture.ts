@@ -10,7 +10,7 @@ export interface FakeScript {
   readonly provider?: string
   readonly parts?: readonly unknown[]
   /** The end after the parts. @default 'close' */
-  readonly ending?: 'close' | 'hang' | { readonly error: unknown }
+  readonly end?: 'close' | 'hang' | { readonly error: unknown }
   /** Replaces the opening of the stream. */
   readonly open?: (stream: ReadableStream<LanguageModelV4StreamPart>) => PromiseLike<{
     stream: ReadableStream<LanguageModelV4StreamPart>
@@ -26,7 +26,7 @@ export type FakeModel = LanguageModelV4 & {
   readonly cancelled: unknown[]
 }
 
-export function fakeModel({ provider = 'fake.chat', parts = [], ending = 'close', open }: FakeScript = {}): FakeModel {
+export function fakeModel({ provider = 'fake.chat', parts = [], end = 'close', open }: FakeScript = {}): FakeModel {
   const calls: LanguageModelV4CallOptions[] = []
   const cancelled: unknown[] = []
   let sent = 0
@@ -50,9 +50,9 @@ export function fakeModel({ provider = 'fake.chat', parts = [], ending = 'close'
             if (index < parts.length) {
               sent++
               controller.enqueue(parts[index++] as LanguageModelV4StreamPart)
-            } else if (ending === 'close') controller.close()
-            else if (ending === 'hang') return new Promise(() => {})
-            else controller.error(ending.error)
+            } else if (end === 'close') controller.close()
+            else if (end === 'hang') return new Promise(() => {})
+            else controller.error(end.error)
             return undefined
           },
           cancel(reason) {

@@ -8,45 +8,78 @@ const BAD_REQUEST =
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|UND_ERR_)/
 const LONGEST_QUOTE = 300
 
+/** A provider's error, read by its shape, because an app may have several copies of the AI SDK. */
+interface Failure {
+  readonly name: string | undefined
+  readonly status: number | undefined
+  readonly text: string
+  /** The codes that the vendor gave. */
+  readonly codes: string
+  readonly retryable: boolean
+}
+
 /**
  * Makes a KernelError of an error that a provider threw or streamed.
- * Contract: errors are read by their shape, because an app may have several copies of the AI SDK; request, headers and body stay in `cause`.
+ * Contract: request, headers and body stay in `cause`.
  */
 export function modelError(model: string, error: unknown, clock: Clock): KernelError {
   if (KernelError.is(error)) return error
-  const { name, statusCode, isRetryable, responseHeaders, data, code } = shapeOf(error)
-  const status = typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined
-  const text = textOf(error)
-  const codes = `${code} ${shapeOf(shapeOf(data).error).code}`
-  const retryable =
-    !NO_CREDIT.test(codes) && (typeof isRetryable === 'boolean' ? isRetryable : isTransient(status, error))
-  const wait = retryable ? retryAfterMs(responseHeaders, data, clock.now()) : undefined
-  const details: JsonObject = {
-    ...(status !== undefined && { status }),
-    ...(wait !== undefined && { retryAfterMs: wait }),
-  }
-  const final = { cause: error, details }
+  const failure = failureOf(error)
+  const { name, status, text, retryable } = failure
+  const final = { cause: error, details: detailsOf(failure, error, clock) }
   const options = { ...final, retryable }
-  const got = `got ${status ?? (typeof name === 'string' ? name : typeof error)}`
+  const got = `got ${status ?? name ?? typeof error}`
   const quoted = `${got}${text && `: ${text}`}`
-
   if (name === 'AI_LoadAPIKeyError') return new KernelError('MODEL_AUTH_FAILED', `${model}: ${text}`, final)
-  // The message of a vendor may quote the key.
-  if (status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text))) {
+  if (refusesKey(failure)) {
+    // The message of a vendor may quote the key.
     return new KernelError('MODEL_AUTH_FAILED', `${model}: the vendor refuses the key or the account, ${got}`, final)
   }
-  if (status === 429)
+  if (status === 429) {
     return new KernelError('MODEL_RATE_LIMITED', `${model}: the rate limit is reached, ${quoted}`, options)
+  }
   if (status === 503 || status === 529) {
     return new KernelError('MODEL_OVERLOADED', `${model}: the vendor is overloaded, ${quoted}`, options)
   }
-  if (status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`))) {
+  if (isTooLong(failure)) {
     return new KernelError('MODEL_CONTEXT_EXCEEDED', `${model}: the request is too long, ${quoted}`, final)
   }
-  if ((isClientError(status) && !retryable) || (typeof name === 'string' && BAD_REQUEST.test(name))) {
+  if (isInvalid(failure)) {
     return new KernelError('MODEL_REQUEST_INVALID', `${model}: the request is refused, ${quoted}`, final)
   }
   return new KernelError('MODEL_FAILED', `${model}: the call failed, ${quoted}`, options)
+}
+
+function refusesKey({ status, text }: Failure): boolean {
+  return status === 401 || status === 402 || status === 403 || (status === 400 && BAD_KEY.test(text))
+}
+
+function isTooLong({ status, text, codes }: Failure): boolean {
+  return status === 413 || (isClientError(status) && TOO_LONG.test(`${text} ${codes}`))
+}
+
+function isInvalid({ status, name = '', retryable }: Failure): boolean {
+  return (isClientError(status) && !retryable) || BAD_REQUEST.test(name)
+}
+
+function detailsOf({ status, retryable }: Failure, error: unknown, clock: Clock): JsonObject {
+  const { responseHeaders, data } = shapeOf(error)
+  const wait = retryable ? retryAfterMs(responseHeaders, data, clock.now()) : undefined
+  return { ...(status !== undefined && { status }), ...(wait !== undefined && { retryAfterMs: wait }) }
+}
+
+function failureOf(error: unknown): Failure {
+  const { name, statusCode, isRetryable, data, code } = shapeOf(error)
+  const status = typeof statusCode === 'number' && statusCode >= 400 ? statusCode : undefined
+  const codes = `${code} ${shapeOf(shapeOf(data).error).code}`
+  const transient = typeof isRetryable === 'boolean' ? isRetryable : isTransient(status, error)
+  return {
+    name: typeof name === 'string' ? name : undefined,
+    status,
+    text: textOf(error),
+    codes,
+    retryable: transient && !NO_CREDIT.test(codes),
+  }
 }
 
 function shapeOf(error: unknown): Record<string, unknown> {

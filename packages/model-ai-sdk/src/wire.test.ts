@@ -63,15 +63,15 @@ describe.each(Object.entries(beginnings))('%s on a bad line', (_, { make, words 
   it('an abort in the middle of an answer hangs up', async () => {
     await using server = await serve((response) => events(response, ...words))
     const controller = new AbortController()
-    const said: string[] = []
+    const shown: string[] = []
     const work = (async () => {
       for await (const part of aiSdkModel(make(server.url)).stream(request(), controller)) {
-        if (part.type === 'text-delta') said.push(part.delta)
+        if (part.type === 'text-delta') shown.push(part.delta)
         controller.abort(stop)
       }
     })()
     await expect(work).rejects.toBe(stop)
-    expect(said).toEqual(['Hel'])
+    expect(shown).toEqual(['Hel'])
     await server.hungUp
     expect(getEventListeners(controller.signal, 'abort')).toEqual([])
   })

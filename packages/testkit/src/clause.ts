@@ -1,12 +1,13 @@
+import { systemClock, withinTime } from '@troupe/kernel/kit'
 import { describe, it } from 'vitest'
 import { Fault, inWords } from './fault.ts'
 
 /** One sentence of a contract. Contract: `run` rejects if it does not hold, needs no other clause, and leaves nothing behind. */
 export interface Clause {
   readonly name: string
-  /** What the plugin's author does if it does not hold; a fault may know better. */
+  /** Advice for the plugin's author if it does not hold; a fault may have better advice. */
   readonly todo: string
-  /** What was done so far, for the error. */
+  /** The calls so far, for the error. */
   readonly seen?: () => string
   /** Contract: a text says why the clause does not apply to this plugin. */
   readonly run: () => Promise<string | void>
@@ -14,15 +15,12 @@ export interface Clause {
 
 /** Runs a clause. Contract: rejects with an error that says in words what is wrong and what to do, also if the plugin hangs. */
 export async function check({ name, todo, seen, run }: Clause, limitMs: number): Promise<string | void> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const hangs = `The plugin did not settle within ${limitMs} ms, so this does not hold: ${name}`
-  const timer = setTimeout(() => reject(new Fault(hangs)), limitMs)
   try {
-    return await Promise.race([run(), late])
+    return await withinTime(systemClock, limitMs, run(), () => {
+      throw new Fault(`The plugin did not settle within ${limitMs} ms, so this does not hold: ${name}`)
+    })
   } catch (error) {
-    throw inWords(error, { promise: name, todo, seen: seen?.() })
-  } finally {
-    clearTimeout(timer)
+    throw inWords(error, name, todo, seen?.())
   }
 }
 

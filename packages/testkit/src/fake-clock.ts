@@ -1,6 +1,6 @@
 import type { Clock } from '@troupe/kernel'
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until `advance` is called. */
 export interface FakeClock extends Clock {
   /** Contract: calls back what falls due on the way, in order of time, each at its own moment. */
   advance(ms: number): void

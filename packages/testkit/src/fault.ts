@@ -30,17 +30,12 @@ export function demandEqual(actual: unknown, right: unknown, wrong: string, todo
   throw Object.assign(new Fault(`${wrong}. ${difference(values)}`, todo), values)
 }
 
-/** A clause that was broken, as its frame tells it. */
-export interface BrokenClause {
-  readonly promise: string
-  readonly todo: string
-  /** What was done before it broke, on lines of its own. */
-  readonly seen?: string | undefined
-}
-
-/** The error that a suite shows. Contract: its cause is what was thrown; the values of an assertion stay, for the diff. */
-export function inWords(error: unknown, { promise, todo, seen }: BrokenClause): Error {
-  const { wrong, advice = todo } = told(error, promise, todo)
+/**
+ * The error that a suite shows for a clause that does not hold; `seen` has lines about what was done before.
+ * Contract: its cause is what was thrown; the values of an assertion stay, for the diff.
+ */
+export function inWords(error: unknown, clause: string, todo: string, seen?: string): Error {
+  const { wrong, advice = todo } = wordsFor(error, clause, todo)
   const lines = [`${wrong}.`, ...(seen ? [seen] : []), `What to do: ${advice}`]
   const words = new Error(lines.join('\n'), { cause: error instanceof Fault ? error.cause : error })
   words.name = 'ContractError'
@@ -51,7 +46,7 @@ export function inWords(error: unknown, { promise, todo, seen }: BrokenClause): 
   return words
 }
 
-function told(error: unknown, promise: string, todo: string): { readonly wrong: string; readonly advice?: string } {
+function wordsFor(error: unknown, clause: string, todo: string): { readonly wrong: string; readonly advice?: string } {
   if (error instanceof Fault) {
     return { wrong: error.message, ...(error.todo !== undefined && { advice: error.todo }) }
   }
@@ -61,8 +56,8 @@ function told(error: unknown, promise: string, todo: string): { readonly wrong: 
       advice: MAKE_A_COPY,
     }
   }
-  if (isAssertion(error)) return { wrong: `This does not hold: ${promise}. ${comparison(error)}` }
-  const wrong = `The plugin failed with ${errorText(error)}, so this does not hold: ${promise}`
+  if (isAssertion(error)) return { wrong: `This does not hold: ${clause}. ${comparison(error)}` }
+  const wrong = `The plugin failed with ${errorText(error)}, so this does not hold: ${clause}`
   return KernelError.is(error) ? { wrong } : { wrong, advice: `${FIX_FIRST} If it still does not hold: ${todo}` }
 }
 
@@ -78,17 +73,17 @@ export function firstCause(error: unknown, wrong: (text: string) => string, todo
   return new Fault(wrong(errorText(error)), todo, { cause: error })
 }
 
-/** Whether somebody tried to change what is frozen. */
+/** Whether an error comes from a change of a frozen object. */
 export function isFrozenChange(error: unknown): error is TypeError {
   return error instanceof TypeError && tellsOfFrozen(error.message)
 }
 
-/** Whether a message tells of such a try, also when the kernel has put a frame around it. */
+/** Whether a message is of such an error, also if the kernel has added to it. */
 export function tellsOfFrozen(message: string): boolean {
   return /read.only|not extensible|Cannot delete property/.test(message)
 }
 
-/** What to do about it. */
+/** The advice for a change in place. */
 export const MAKE_A_COPY = 'Make a copy and change that: others read the same object.'
 
 /** An error on one line: its code or name, and its message. */
@@ -106,7 +101,7 @@ function isAssertion(error: unknown): error is Error & Assertion {
   return error instanceof Error && 'actual' in error && 'expected' in error
 }
 
-/** What an assertion compared; where it was not for equality, in its own words. */
+/** The values that an assertion compared; for any check but equality, its own words. */
 function comparison(error: Error & Assertion): string {
   const words = /^expected (.*\b(?:less than|greater than|not|defined)\b.*)$/.exec(error.message)?.[1]
   return words === undefined ? difference(error) : `Expected ${words}`

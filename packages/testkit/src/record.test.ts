@@ -1,7 +1,7 @@
-import { type Agent, say } from '@troupe/kernel'
+import { type Agent, type AgentEvent, say } from '@troupe/kernel'
 import { runNested, startRun } from '@troupe/kernel/run'
 import { expect, it } from 'vitest'
-import { record } from './record.ts'
+import { record, transcript } from './record.ts'
 
 const inner: Agent = {
   name: 'inner',
@@ -66,6 +66,25 @@ it('gives a run as lines that a person can read and a diff can compare', async (
   ])
   expect(events).toHaveLength(lines.length)
   expect(end).toMatchObject({ outcome: 'failed', output: 1 })
+})
+
+it('indents each nested run by the run around it, whatever their ids are', () => {
+  const start = (runId: string, parentRunId?: string): AgentEvent => ({
+    type: 'run-start',
+    runId,
+    agentName: runId,
+    runPath: [],
+    ...(parentRunId !== undefined && { parentRunId, parentCallId: 'c1' }),
+  })
+  const events = [start('a'), start('b', 'a'), start('c', 'b'), start('d', 'a'), start('b', 'a'), start('a/e')]
+  expect(transcript(events)).toEqual([
+    'a run-start',
+    '  b run-start',
+    '    c run-start',
+    '  d run-start',
+    '  b run-start',
+    'a/e run-start',
+  ])
 })
 
 it('gives no end of a run that came to none', async () => {

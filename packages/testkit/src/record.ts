@@ -1,6 +1,6 @@
 import { type AgentEvent, type EventOf, type Run, textOf } from '@troupe/kernel'
 
-/** What was heard of a run. */
+/** The events of a run. */
 export interface Recording {
   readonly events: readonly AgentEvent[]
   /** One readable line per event; compare these for a readable diff. */
@@ -30,17 +30,12 @@ export async function record(source: Run | AsyncIterable<AgentEvent>): Promise<R
 export function transcript(events: readonly AgentEvent[]): string[] {
   const depths = new Map<string, number>()
   return events.map((event) => {
-    if (!depths.has(event.runId)) depths.set(event.runId, event.parentCallId === undefined ? 0 : depthOf(event, depths))
-    const who = [...event.runPath, event.agentName].join('/')
-    return `${'  '.repeat(depths.get(event.runId) ?? 0)}${[who, event.type, ...about(event)].join(' ')}`
+    const { runId, parentRunId, runPath, agentName, type } = event
+    const depth = depths.get(runId) ?? (parentRunId === undefined ? 0 : (depths.get(parentRunId) ?? 0) + 1)
+    depths.set(runId, depth)
+    const who = [...runPath, agentName].join('/')
+    return `${'  '.repeat(depth)}${[who, type, ...about(event)].join(' ')}`
   })
-}
-
-/** A nested run's id begins with that of the run around it. */
-function depthOf({ runId }: AgentEvent, depths: ReadonlyMap<string, number>): number {
-  let depth = 1
-  for (const [outer, of] of depths) if (runId.startsWith(`${outer}/`)) depth = Math.max(depth, of + 1)
-  return depth
 }
 
 function about(event: AgentEvent): string[] {

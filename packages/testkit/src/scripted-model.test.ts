@@ -1,6 +1,7 @@
 import { KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { type ScriptedTurn, scriptedModel } from './scripted-model.ts'
+import { scriptedModel } from './scripted-model.ts'
+import type { ScriptedTurn } from './scripted-turn.ts'
 
 const request: ModelRequest = {
   instruction: '',
@@ -57,10 +58,10 @@ describe('scriptedModel', () => {
     ['before', 0],
     ['mid', 2],
     ['after', 4],
-  ] as const)('fails %s its answer', async (at, said) => {
+  ] as const)('fails %s its answer', async (at, count) => {
     const error = new KernelError('MODEL_FAILED', 'test: gone')
     const outcome = await answer({ text: ['a', 'b', 'c'], error: { at, error } })
-    expect(outcome.parts).toHaveLength(said)
+    expect(outcome.parts).toHaveLength(count)
     expect(outcome.error).toBe(error)
   })
 
@@ -68,17 +69,17 @@ describe('scriptedModel', () => {
     ['before', 0],
     ['mid', 2],
     ['after', 4],
-  ] as const)('hangs %s its answer, until it is aborted', async (hang, said) => {
+  ] as const)('hangs %s its answer, until it is aborted', async (hang, count) => {
     const controller = new AbortController()
     const outcome = answer({ text: ['a', 'b', 'c'], hang }, controller.signal)
     await new Promise((resolve) => setImmediate(resolve))
     controller.abort('enough')
     const { parts, error } = await outcome
-    expect(parts).toHaveLength(said)
+    expect(parts).toHaveLength(count)
     expect(error).toBe('enough')
   })
 
-  it('breaks the rules where it is told to', async () => {
+  it('breaks the rules where its script does', async () => {
     const parts = [{ type: 'finish' }, { type: 'text-delta', delta: 'late' }] as readonly ModelPart[]
     expect((await answer({ parts })).parts).toEqual(parts)
   })

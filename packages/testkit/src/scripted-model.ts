@@ -1,47 +1,8 @@
-import {
-  type ChatModel,
-  type FinishReason,
-  type Json,
-  KernelError,
-  type ModelPart,
-  type ModelRequest,
-  type Usage,
-} from '@troupe/kernel'
-import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
-import { checkTurn } from './check-turn.ts'
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import { checkOption, checkOptionNames, untilAborted } from '@troupe/kernel/kit'
+import { checkTurn, type ScriptedCall, type ScriptedTurn } from './scripted-turn.ts'
 
-/** Where in an answer something goes wrong: before its first part, after half of them, or after `finish`. */
-export type Moment = 'before' | 'mid' | 'after'
-
-/** A tool call as a scripted model makes it. */
-export interface ScriptedCall {
-  /** @default `call-<number>`, unique in the model */
-  readonly id?: string
-  readonly name: string
-  /** A value is written as one piece of JSON; a list of strings is written piece by piece, valid JSON or not. @default {} */
-  readonly arguments?: { readonly [key: string]: Json } | readonly string[]
-}
-
-/** One answer: plain text, or what it is made of in the order reasoning, text, calls. */
-export type ScriptedTurn =
-  | string
-  | {
-      /** One delta, or several. */
-      readonly text?: string | readonly string[]
-      readonly reasoning?: string | readonly string[]
-      readonly toolCalls?: readonly ScriptedCall[]
-      /** @default { inputTokens: 1, outputTokens: 1 } */
-      readonly usage?: Usage
-      /** @default 'tool-calls' with calls, else 'stop' */
-      readonly finishReason?: FinishReason
-      readonly error?: { readonly at: Moment; readonly error: unknown }
-      /** Says nothing more from here on, until it is aborted. */
-      readonly hang?: Moment
-      /** These parts and no others, for answers that break the rules. */
-      readonly parts?: readonly ModelPart[]
-    }
-
-/** How a scripted model behaves beyond its turns. */
+/** Options of `scriptedModel`. */
 export interface ScriptedModelOptions {
   /** @default 'scripted' */
   readonly name?: string
@@ -49,7 +10,7 @@ export interface ScriptedModelOptions {
   readonly repeat?: boolean
 }
 
-/** A chat model that says what it is told to say, and remembers what it was asked. */
+/** A chat model that answers from a script, and remembers its requests. */
 export interface ScriptedModel extends ChatModel {
   readonly requests: readonly ModelRequest[]
 }
@@ -70,24 +31,27 @@ export function scriptedModel(
   const { name = 'scripted', repeat = false } = options
   const requests: ModelRequest[] = []
   let calls = 0
+  const turnAt = (index: number, request: ModelRequest) => {
+    const at = repeat ? index % turns.length : index
+    const entry = turns[at]
+    if (entry === undefined) {
+      throw new KernelError('MODEL_FAILED', `scripted model: has ${turns.length} turns, got call ${index + 1}`)
+    }
+    const turn = typeof entry === 'function' ? checkTurn(entry(request), at) : entry
+    return typeof turn === 'string' ? { text: turn } : turn
+  }
   return {
     name,
     requests,
     async *stream(request, { signal }) {
       const index = requests.push(request) - 1
       signal.throwIfAborted()
-      const at = repeat ? index % turns.length : index
-      const entry = turns[at]
-      if (entry === undefined) {
-        throw new KernelError('MODEL_FAILED', `scripted model: has ${turns.length} turns, got call ${index + 1}`)
-      }
-      const scripted = typeof entry === 'function' ? checkTurn(entry(request), at) : entry
-      const turn = typeof scripted === 'string' ? { text: scripted } : scripted
+      const turn = turnAt(index, request)
       const parts = turn.parts ?? partsOf(turn, () => `call-${++calls}`)
       const stops = { before: 0, mid: Math.floor(parts.length / 2), after: parts.length }
       for (let i = 0; i <= parts.length; i++) {
         if (turn.error && i === stops[turn.error.at]) throw turn.error.error
-        if (turn.hang && i === stops[turn.hang]) await aborted(signal)
+        if (turn.hang && i === stops[turn.hang]) await untilAborted(signal, new Promise<never>(() => {}))
         signal.throwIfAborted()
         const part = parts[i]
         if (part) yield part
@@ -121,12 +85,4 @@ function pieces(args: NonNullable<ScriptedCall['arguments']>): readonly string[]
 
 function list(text: string | readonly string[] | undefined): readonly string[] {
   return typeof text === 'string' ? [text] : (text ?? [])
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 }

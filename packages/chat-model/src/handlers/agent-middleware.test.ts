@@ -1,6 +1,6 @@
 import { type InvokeTool, type StreamTool, withInstructionFunc } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, play, streaming, tool, user } from '../chat-model.fixture.ts'
+import { brief, calling, runAgent, streaming, tool, user } from '../chat-model.fixture.ts'
 import type { AgentMiddleware } from '../index.ts'
 
 const base = { instruction: 'You help.' }
@@ -8,13 +8,13 @@ const base = { instruction: 'You help.' }
 describe('4.1 AgentMiddleware is a handler', () => {
   test('additionalInstruction is joined with one newline, and an empty one with nothing', async () => {
     const middlewares = [{ additionalInstruction: 'A' }, { additionalInstruction: '' }, { additionalInstruction: 'B' }]
-    const { requests } = await play(['Hi'], { ...base, middlewares })
+    const { requests } = await runAgent(['Hi'], { ...base, middlewares })
     expect(requests[0]?.instruction).toBe('You help.\nA\nB')
   })
 
   test('additionalTools are appended, and none of them returns directly', async () => {
     const middlewares = [{ additionalTools: [tool('b')] }]
-    const { requests } = await play([calling('b'), 'Done.'], { ...base, tools: [tool('a')], middlewares })
+    const { requests } = await runAgent([calling('b'), 'Done.'], { ...base, tools: [tool('a')], middlewares })
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['a', 'b'])
     expect(requests).toHaveLength(2)
   })
@@ -29,7 +29,7 @@ describe('4.1 AgentMiddleware is a handler', () => {
         )
       },
     }
-    const { requests, end } = await play(['Said.'], { ...base, middlewares: [middleware] }, { messages: given })
+    const { requests, end } = await runAgent(['Said.'], { ...base, middlewares: [middleware] }, { messages: given })
     expect(brief(requests[0]?.messages)).toEqual(['user Hello', 'user Mind the tone.'])
     expect(end?.text).toBe('Changed.')
     expect(given).toHaveLength(1)
@@ -52,7 +52,7 @@ describe('4.1 AgentMiddleware is a handler', () => {
     }
     const middlewares = [{ wrapToolCall: { invokable, streamable } }]
     const tools = [tool('t'), streaming('s', ['a', 'b'])]
-    const { toolEnds } = await play([calling('t', 's'), 'Done.'], { ...base, tools, middlewares })
+    const { toolEnds } = await runAgent([calling('t', 's'), 'Done.'], { ...base, tools, middlewares })
     expect(log.toSorted()).toEqual(['invokable t', 'streamable s'])
     expect(Object.fromEntries(toolEnds.map(({ name, content }) => [name, content]))).toEqual({ t: '[t done]', s: 'ab' })
   })
@@ -63,7 +63,7 @@ describe('4.1 AgentMiddleware is a handler', () => {
         throw new Error('no')
       },
     }
-    const { errors } = await play(['Hi'], { ...base, middlewares: [middleware] })
+    const { errors } = await runAgent(['Hi'], { ...base, middlewares: [middleware] })
     const details = { handler: 'legacy-middleware', hook: 'beforeModelRewriteHistory' }
     expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details }])
   })
@@ -73,13 +73,13 @@ describe('4.2 one list: middlewares first, then handlers', () => {
   test('a middleware keeps its place in either list', async () => {
     const say = (text: string) => ({ additionalInstruction: text })
     const handlers = [withInstructionFunc((_ctx, text) => `${text}|H`), say('B')]
-    const { requests } = await play(['Hi'], { ...base, middlewares: [say('A')], handlers })
+    const { requests } = await runAgent(['Hi'], { ...base, middlewares: [say('A')], handlers })
     expect(requests[0]?.instruction).toBe('You help.\nA|H\nB')
   })
 
   test('a handler with a field that a middleware has too stays a handler', async () => {
     const handler = { ...withInstructionFunc(() => 'Mine.'), additionalTools: [] }
-    const { requests } = await play(['Hi'], { ...base, handlers: [handler] })
+    const { requests } = await runAgent(['Hi'], { ...base, handlers: [handler] })
     expect(requests[0]?.instruction).toBe('Mine.')
   })
 })

@@ -1,6 +1,6 @@
 import { type AgentHandler, type Part, type StreamToolCallResult, withInvokableToolWrapper } from '@troupe/kernel'
 import { beforeEach, expect, test } from 'vitest'
-import { calling, expectSound, never, noUnhandledRejection, play, streaming, tool } from '../chat-model.fixture.ts'
+import { calling, expectSound, never, noUnhandledRejection, runAgent, streaming, tool } from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -30,10 +30,10 @@ const leaving = showing('leaving', async function* (chunks) {
 })
 
 async function shown(handlers: readonly AgentHandler[], pieces = ['a', 'b', 'c', 'd']) {
-  const played = await play([calling('s'), 'Done.'], { tools: [streaming('s', pieces)], handlers })
-  expectSound(played)
-  const deltas = played.events.flatMap((event) => (event.type === 'tool-delta' ? [event.delta] : []))
-  return [deltas.join(''), played.toolEnds.map(({ content }) => content), played.end?.text]
+  const finished = await runAgent([calling('s'), 'Done.'], { tools: [streaming('s', pieces)], handlers })
+  expectSound(finished)
+  const deltas = finished.events.flatMap((event) => (event.type === 'tool-delta' ? [event.delta] : []))
+  return [deltas.join(''), finished.toolEnds.map(({ content }) => content), finished.end?.text]
 }
 
 test('a stream that a wrap never reads is drained when its own has ended; the result arrives', async () => {
@@ -68,9 +68,9 @@ test('a stream that a wrap has left stops the tool, which has failed', async () 
       }
     },
   })
-  const played = await play([calling('s'), 'Done.'], { tools: [s], handlers: [leaving] })
-  expect(played.toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
-  expect([steps.at(-1), steps.includes('d'), played.end?.text]).toEqual(['stopped', false, 'Done.'])
+  const finished = await runAgent([calling('s'), 'Done.'], { tools: [s], handlers: [leaving] })
+  expect(finished.toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
+  expect([steps.at(-1), steps.includes('d'), finished.end?.text]).toEqual(['stopped', false, 'Done.'])
 })
 
 test('a wrap that has left and answers by itself does not wait for a tool that does not stop', async () => {
@@ -88,7 +88,7 @@ test('a wrap that has left and answers by itself does not wait for a tool that d
       return { stream: none(), result: Promise.resolve({ content: 'Enough.' }) }
     },
   }
-  const { toolEnds } = await play([calling('s'), 'Done.'], { tools: [stuck], handlers: [own] })
+  const { toolEnds } = await runAgent([calling('s'), 'Done.'], { tools: [stuck], handlers: [own] })
   expect(toolEnds).toMatchObject([{ status: 'complete', content: 'Enough.' }])
 })
 
@@ -96,7 +96,7 @@ test('an inner handler that fails while its stream is drained is named', async (
   const failing = showing('failing', async function* () {
     yield Promise.reject(new Error('no'))
   })
-  const { errors } = await play([calling('s')], { tools: [streaming('s')], handlers: [silent(), failing] })
+  const { errors } = await runAgent([calling('s')], { tools: [streaming('s')], handlers: [silent(), failing] })
   expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'failing' } }])
 })
 
@@ -107,11 +107,11 @@ test('a tool that fails while its stream is drained has failed', async () => {
       throw new Error('no')
     },
   })
-  const { toolEnds } = await play([calling('s'), 'Done.'], { tools: [s], handlers: [silent()] })
+  const { toolEnds } = await runAgent([calling('s'), 'Done.'], { tools: [s], handlers: [silent()] })
   expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
 })
 
 test('a tool that answers at once is adapted', async () => {
-  const { toolEnds } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [silent()] })
+  const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [silent()] })
   expect(toolEnds).toMatchObject([{ status: 'complete', content: 't done' }])
 })

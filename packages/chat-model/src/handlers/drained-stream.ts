@@ -8,7 +8,7 @@ import {
   stream,
 } from '@troupe/kernel'
 import { pipe } from '@troupe/kernel/kit'
-import { isHandlerError } from '../error-origin.ts'
+import { isHandlerError } from '../errors/error-origin.ts'
 
 type Chunk = string | Part
 

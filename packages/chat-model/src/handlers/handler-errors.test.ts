@@ -12,7 +12,7 @@ import type { HookName } from '@troupe/kernel/kit'
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { calling, expectSound, hello, noUnhandledRejection, play, streaming, tool } from '../chat-model.fixture.ts'
+import { calling, expectSound, hello, noUnhandledRejection, runAgent, streaming, tool } from '../chat-model.fixture.ts'
 import { type AgentMiddleware, chatModelAgent } from '../index.ts'
 
 beforeEach(noUnhandledRejection)
@@ -43,15 +43,15 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
       beforeModelRewriteHistory: () => void later.push('beforeModelRewriteHistory'),
       afterModelRewriteHistory: () => void later.push('afterModelRewriteHistory'),
     }
-    const played = await play(turnsFor(hook), {
+    const finished = await runAgent(turnsFor(hook), {
       ...options,
       handlers: [{ name: 'broken', [hook]: HOOKS[hook] }, follower],
     })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
-    expect(played.errors[0]?.message).toContain('boom')
-    expect(played.end).toMatchObject({ outcome: 'failed', error: { code: 'HANDLER_FAILED' } })
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expect(finished.errors[0]?.message).toContain('boom')
+    expect(finished.end).toMatchObject({ outcome: 'failed', error: { code: 'HANDLER_FAILED' } })
     if (!hook.startsWith('wrap')) expect(hook === 'afterAgent' || !later.includes(hook)).toBe(true)
-    expectSound(played)
+    expectSound(finished)
   })
 
   test.each(Object.keys(HOOKS) as HookName[])('%s rejects or its stream does', async (hook) => {
@@ -61,12 +61,12 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
         yield boom()
       },
     }
-    const played = await play(turnsFor(hook), {
+    const finished = await runAgent(turnsFor(hook), {
       ...options,
       handlers: [{ name: 'broken', [hook]: failing[hook as never] }],
     })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
-    expectSound(played)
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expectSound(finished)
   })
 
   const stale: Record<string, AgentMiddleware> = {
@@ -78,7 +78,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
   test.each(Object.entries(stale))(
     'a legacy middleware that throws in %s is named legacy-middleware',
     async (hook, one) => {
-      const { errors } = await play(turnsFor(hook), { ...options, middlewares: [one] })
+      const { errors } = await runAgent(turnsFor(hook), { ...options, middlewares: [one] })
       expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'legacy-middleware', hook } }])
     },
   )
@@ -87,7 +87,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     ['wrapStreamableToolCall', 't'],
     ['wrapInvokableToolCall', 's'],
   ] as const)('%s throws where it is adapted: the hook that the handler has is named', async (hook, name) => {
-    const { errors } = await play([calling(name)], { ...options, handlers: [{ name: 'broken', [hook]: boom }] })
+    const { errors } = await runAgent([calling(name)], { ...options, handlers: [{ name: 'broken', [hook]: boom }] })
     expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
   })
 
@@ -113,13 +113,13 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
   })
 
   test('an error before the model means no model call; one in a wrap means no further one', async () => {
-    const before = await play(turnsFor(''), { ...options, handlers: [withBeforeAgent(boom)] })
-    const wrap = await play(turnsFor(''), { ...options, handlers: [withInvokableToolWrapper(boom)] })
+    const before = await runAgent(turnsFor(''), { ...options, handlers: [withBeforeAgent(boom)] })
+    const wrap = await runAgent(turnsFor(''), { ...options, handlers: [withInvokableToolWrapper(boom)] })
     expect([before.requests.length, wrap.requests.length]).toEqual([0, 1])
   })
 
   test('a failed wrap lets the siblings of its call settle first', async () => {
-    const { toolEnds, end } = await play([calling('bad', 'good')], {
+    const { toolEnds, end } = await runAgent([calling('bad', 'good')], {
       tools: [tool('bad'), tool('good')],
       handlers: [withInvokableToolWrapper((ctx, input, next) => (input.name === 'bad' ? boom() : next(ctx, input)))],
     })
@@ -135,12 +135,17 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     const raise = () => {
       throw thrown
     }
-    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'broken', [hook]: raise }] }, hello, {
-      canInterrupt: true,
-    })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
-    expect(played.end?.outcome).toBe('failed')
-    expectSound(played)
+    const finished = await runAgent(
+      turnsFor(hook),
+      { ...options, handlers: [{ name: 'broken', [hook]: raise }] },
+      hello,
+      {
+        canInterrupt: true,
+      },
+    )
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
+    expect(finished.end?.outcome).toBe('failed')
+    expectSound(finished)
   })
 
   test('a handler’s own abort in a stream is its failure too', async () => {
@@ -149,7 +154,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
       wrapModelCall: failing,
       wrapStreamableToolCall: async () => ({ stream: failing(), result: Promise.resolve({ content: '' }) }),
     })) {
-      const { errors } = await play(turnsFor(hook), { ...options, handlers: [{ name: 'broken', [hook]: one }] })
+      const { errors } = await runAgent(turnsFor(hook), { ...options, handlers: [{ name: 'broken', [hook]: one }] })
       expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'broken', hook } }])
     }
   })
@@ -158,7 +163,7 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
     'a question that %s asks interrupts',
     async (hook) => {
       const asking: AgentHandler = { name: 'asking', [hook]: (ctx: RunContext) => ctx.interrupt({ reason: 'input' }) }
-      const { end, errors } = await play(['Hi.'], { handlers: [asking] }, hello, { canInterrupt: true })
+      const { end, errors } = await runAgent(['Hi.'], { handlers: [asking] }, hello, { canInterrupt: true })
       expect([end?.outcome, end?.interrupts?.length, errors]).toEqual(['interrupted', 1, []])
     },
   )
@@ -169,13 +174,13 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
         throw new KernelError('ABORTED', `mine: ${ctx.cancelling}`)
       }),
     ]
-    const { end, errors } = await play(['Hi.'], { handlers }, hello, { cancelling: () => 'after-model' })
+    const { end, errors } = await runAgent(['Hi.'], { handlers }, hello, { cancelling: () => 'after-model' })
     expect([end?.outcome, errors]).toEqual(['cancelled', []])
   })
 
   test('a hook that fails because the run was aborted is not a handler error', async () => {
     const controller = new AbortController()
-    const { end, errors } = await play(
+    const { end, errors } = await runAgent(
       ['Hi.'],
       {
         handlers: [
@@ -193,23 +198,23 @@ describe('6.4 an error in a hook stops the chain and ends the run with one error
 })
 
 describe('afterAgent', () => {
-  const ending = (name: string, log: string[], more: Partial<AgentHandler> = {}): AgentHandler => ({
+  const logsEnd = (name: string, log: string[], more: Partial<AgentHandler> = {}): AgentHandler => ({
     name,
     beforeAgent: () => void log.push(`before ${name}`),
     afterAgent: (_, { outcome }) => void log.push(`after ${name} ${outcome}`),
     ...more,
   })
 
-  test('is owed exactly to those whose beforeAgent was reached', async () => {
+  test('runs exactly for the handlers whose beforeAgent was reached', async () => {
     const log: string[] = []
-    const handlers = [ending('h0', log), ending('h1', log, { beforeAgent: boom }), ending('h2', log)]
-    await play(['Hi.'], { handlers })
+    const handlers = [logsEnd('h0', log), logsEnd('h1', log, { beforeAgent: boom }), logsEnd('h2', log)]
+    await runAgent(['Hi.'], { handlers })
     expect(log).toEqual(['before h0', 'after h0 failed', 'after h1 failed'])
   })
 
   test('is called without a beforeAgent too', async () => {
     const results: RunResult[] = []
-    await play([{ text: 'Hi.', usage: { inputTokens: 3, outputTokens: 4 } }], {
+    await runAgent([{ text: 'Hi.', usage: { inputTokens: 3, outputTokens: 4 } }], {
       handlers: [{ name: 'end', afterAgent: (_, result) => void results.push(result) }],
     })
     expect(results).toMatchObject([{ outcome: 'complete', text: 'Hi.', usage: { inputTokens: 3, outputTokens: 4 } }])
@@ -233,11 +238,11 @@ describe('afterAgent', () => {
       )
     },
   }
-  async function results(script: Parameters<typeof play>[0], signal?: AbortSignal): Promise<RunResult[]> {
+  async function results(script: Parameters<typeof runAgent>[0], signal?: AbortSignal): Promise<RunResult[]> {
     const seen: RunResult[] = []
     const handlers: AgentHandler[] = [{ name: 'end', afterAgent: (_, result) => void seen.push(result) }]
     const settings = { canInterrupt: true, ...(signal && { signal }) }
-    await play(script, { handlers, tools: [tool('t'), interrupting] }, hello, settings)
+    await runAgent(script, { handlers, tools: [tool('t'), interrupting] }, hello, settings)
     return seen
   }
   test.each(Object.entries(outcomes))('is called once in a run that is %s, with that outcome', async (outcome, run) => {
@@ -252,37 +257,39 @@ describe('afterAgent', () => {
     const seen: RunResult[] = []
     const slow = tool('slow', undefined, { longRunning: true })
     const handlers: AgentHandler[] = [{ name: 'end', afterAgent: (_, result) => void seen.push(result) }]
-    await play([calling('slow')], { tools: [slow], handlers })
+    await runAgent([calling('slow')], { tools: [slow], handlers })
     expect(seen).toMatchObject([{ outcome: 'complete', openCallIds: ['slow'] }])
   })
 
   test('an error in it does not replace an earlier one', async () => {
     const log: string[] = []
     const handlers = [
-      ending('h0', log, { afterAgent: boom }),
-      ending('h1', log, {
+      logsEnd('h0', log, { afterAgent: boom }),
+      logsEnd('h1', log, {
         beforeModelRewriteHistory: () => {
           throw new Error('first')
         },
       }),
     ]
-    const { errors } = await play(['Hi.'], { handlers })
+    const { errors } = await runAgent(['Hi.'], { handlers })
     expect(errors).toMatchObject([{ details: { handler: 'h1', hook: 'beforeModelRewriteHistory' } }])
     expect(log).toContain('after h1 failed')
   })
 
   test('an error in it fails a run that was complete, and the others still get theirs', async () => {
     const log: string[] = []
-    const played = await play(['Hi.'], { handlers: [ending('h0', log, { afterAgent: boom }), ending('h1', log)] })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'h0', hook: 'afterAgent' } }])
+    const finished = await runAgent(['Hi.'], {
+      handlers: [logsEnd('h0', log, { afterAgent: boom }), logsEnd('h1', log)],
+    })
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'h0', hook: 'afterAgent' } }])
     expect(log.filter((line) => line.startsWith('after h1'))).toHaveLength(1)
-    expectSound(played)
+    expectSound(finished)
   })
 })
 
 test('the input of a run is not changed by handlers that change their lists in place', async () => {
   const input: AgentInput = Object.freeze({ messages: Object.freeze([...hello.messages]) })
-  const { end } = await play(
+  const { end } = await runAgent(
     ['Hi.'],
     {
       middlewares: [

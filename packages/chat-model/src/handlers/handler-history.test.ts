@@ -7,7 +7,7 @@ import {
   withBeforeModelRewriteHistory,
 } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, expectSound, hello, play, tool, user } from '../chat-model.fixture.ts'
+import { brief, calling, expectSound, hello, runAgent, tool, user } from '../chat-model.fixture.ts'
 
 const call = (name: string, id = name): ToolCall => ({ id, name, arguments: '{}' })
 
@@ -24,7 +24,7 @@ function changeFirst(change: (message: AssistantMessage) => Message): AgentHandl
 describe('3.4 the history rewritten: edits', () => {
   test('before the model persist for the following iterations', async () => {
     let turns = 0
-    const { requests } = await play([calling('t'), 'Done.'], {
+    const { requests } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t')],
       handlers: [
         withBeforeModelRewriteHistory((_, messages) =>
@@ -39,7 +39,7 @@ describe('3.4 the history rewritten: edits', () => {
   })
 
   test('after the model persist for the following iterations', async () => {
-    const { requests } = await play([{ text: 'Secret.', ...(calling('t') as object) }, 'Done.'], {
+    const { requests } = await runAgent([{ text: 'Secret.', ...(calling('t') as object) }, 'Done.'], {
       tools: [tool('t')],
       handlers: [changeFirst((message) => ({ ...message, content: 'Redacted.' }))],
     })
@@ -48,7 +48,7 @@ describe('3.4 the history rewritten: edits', () => {
 
   test('that remove messages do not bring them back', async () => {
     const input = { messages: [user('Old', 'u0'), user('New', 'u1')] }
-    const { requests } = await play(
+    const { requests } = await runAgent(
       [calling('t'), 'Done.'],
       {
         tools: [tool('t')],
@@ -61,14 +61,14 @@ describe('3.4 the history rewritten: edits', () => {
 
   test('a hook that returns nothing leaves the history as it is', async () => {
     const nothing = () => undefined
-    const { requests } = await play(['Done.'], {
+    const { requests } = await runAgent(['Done.'], {
       handlers: [withBeforeModelRewriteHistory(nothing), withAfterModelRewriteHistory(nothing)],
     })
     expect(brief(requests[0]?.messages)).toEqual(['user Hello'])
   })
 
   test('before the model that leave a call without its result are repaired before the model sees them', async () => {
-    const { requests, end } = await play([calling('t'), 'Done.'], {
+    const { requests, end } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t')],
       handlers: [withBeforeModelRewriteHistory((_, messages) => messages.filter(({ role }) => role !== 'tool'))],
     })
@@ -85,7 +85,7 @@ describe('message-end', () => {
     const log: string[] = []
     const callback = { name: 'c', run: { onPart: (_: unknown, { type }: { type: string }) => void log.push(type) } }
     const handlers = [withAfterModelRewriteHistory(() => void log.push('hook'))]
-    await play(['Done.'], { handlers }, hello, { callbacks: [callback] })
+    await runAgent(['Done.'], { handlers }, hello, { callbacks: [callback] })
     expect(log.slice(log.indexOf('message-start'))).toEqual([
       'message-start',
       'text-delta',
@@ -97,7 +97,7 @@ describe('message-end', () => {
   })
 
   test('carries the message as the history has it, under the id of its message-start', async () => {
-    const { events, end } = await play(['Draft.'], {
+    const { events, end } = await runAgent(['Draft.'], {
       handlers: [changeFirst((message) => ({ ...message, content: 'Final.' }))],
     })
     const start = events.find((event) => event.type === 'message-start')
@@ -107,8 +107,8 @@ describe('message-end', () => {
     expect(end?.text).toBe('Final.')
   })
 
-  test('names the agent that said it', async () => {
-    const { events } = await play(['Hi.'])
+  test('names the agent whose message it is', async () => {
+    const { events } = await runAgent(['Hi.'])
     expect(events.find((event) => event.type === 'message-end')).toMatchObject({ message: { agentName: 'a' } })
   })
 })
@@ -116,7 +116,7 @@ describe('message-end', () => {
 describe('an after-hook', () => {
   test('that adds a call: the call is announced first, then run', async () => {
     const invoked: string[] = []
-    const { story, requests } = await play(['Thinking.', 'Done.'], {
+    const { story, requests } = await runAgent(['Thinking.', 'Done.'], {
       tools: [tool('t', () => `${invoked.push('t')} run`)],
       handlers: [changeFirst((message) => ({ ...message, toolCalls: [call('t', 'added')] }))],
     })
@@ -138,7 +138,7 @@ describe('an after-hook', () => {
   test('that removes a streamed call: it is closed as dropped, not run and in no history', async () => {
     const invoked: string[] = []
     const tools = ['keep', 'drop'].map((name) => tool(name, () => `${invoked.push(name)}`))
-    const { events, toolEnds, requests, started } = await play([calling('drop', 'keep'), 'Done.'], {
+    const { events, toolEnds, requests, started } = await runAgent([calling('drop', 'keep'), 'Done.'], {
       tools,
       handlers: [
         changeFirst((message) => ({
@@ -157,7 +157,7 @@ describe('an after-hook', () => {
   })
 
   test('that removes every call: the run is done', async () => {
-    const { end, requests, toolEnds } = await play([{ text: 'Or not.', ...(calling('t') as object) }], {
+    const { end, requests, toolEnds } = await runAgent([{ text: 'Or not.', ...(calling('t') as object) }], {
       tools: [tool('t')],
       handlers: [changeFirst(({ toolCalls: _, ...message }) => message)],
     })
@@ -167,7 +167,7 @@ describe('an after-hook', () => {
 
   test('that changes the arguments of a call: the tool gets the new ones', async () => {
     const seen: unknown[] = []
-    const { events } = await play([calling('t'), 'Done.'], {
+    const { events } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', (args) => void seen.push(args))],
       handlers: [changeFirst((message) => ({ ...message, toolCalls: [{ ...call('t'), arguments: '{"a":1}' }] }))],
     })
@@ -177,18 +177,18 @@ describe('an after-hook', () => {
 
   test('that replaces the last message: the new one decides', async () => {
     const own: AssistantMessage = { id: 'own', role: 'assistant', content: 'Mine.' }
-    const played = await play([calling('t')], {
+    const finished = await runAgent([calling('t')], {
       tools: [tool('t')],
       handlers: [withAfterModelRewriteHistory((_, messages) => [...messages.slice(0, -1), own])],
     })
-    const { end, toolEnds, requests } = played
+    const { end, toolEnds, requests } = finished
     expect([end?.outcome, end?.text, requests.length]).toEqual(['complete', 'Mine.', 1])
     expect(toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('that adds a call of an id the thread has already: no call id is answered twice', async () => {
-    const played = await play([calling('t'), 'Again.', 'Done.'], {
+    const finished = await runAgent([calling('t'), 'Again.', 'Done.'], {
       tools: [tool('t')],
       handlers: [
         withAfterModelRewriteHistory((_, messages) => {
@@ -198,7 +198,7 @@ describe('an after-hook', () => {
         }),
       ],
     })
-    expectSound(played)
+    expectSound(finished)
   })
 
   const endings: Record<string, (messages: readonly Message[]) => readonly Message[]> = {
@@ -211,11 +211,11 @@ describe('an after-hook', () => {
     ],
   }
   test.each(Object.entries(endings))('that %s: one terminal, every message closed once', async (_, change) => {
-    const played = await play(['Hi.', 'Never asked.'], {
+    const finished = await runAgent(['Hi.', 'Never asked.'], {
       handlers: [withAfterModelRewriteHistory((_ctx, messages) => change(messages))],
       maxIterations: 2,
     })
-    expectSound(played)
-    expect(played.end?.outcome).toMatch(/complete|failed/)
+    expectSound(finished)
+    expect(finished.end?.outcome).toMatch(/complete|failed/)
   })
 })

@@ -7,7 +7,7 @@ import {
   hello,
   noUnhandledRejection,
   type Options,
-  play,
+  runAgent,
   streaming,
   tool,
 } from '../chat-model.fixture.ts'
@@ -39,9 +39,12 @@ describe('a handler that returns an invalid value fails the run with an error th
     ['wrapModelCall', 'parts that are invalid', () => [null]],
   ]
   test.each(invalid)('%s: %s', async (hook, _, body) => {
-    const played = await play(turnsFor(hook), { ...options, handlers: [{ name: 'odd', [hook]: body } as AgentHandler] })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
-    expectSound(played)
+    const finished = await runAgent(turnsFor(hook), {
+      ...options,
+      handlers: [{ name: 'odd', [hook]: body } as AgentHandler],
+    })
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook } }])
+    expectSound(finished)
   })
 
   const configs: Record<string, object> = {
@@ -55,11 +58,13 @@ describe('a handler that returns an invalid value fails the run with an error th
     'no options': { runOptions: null },
   }
   test.each(Object.entries(configs))('beforeAgent sets %s', async (_, change) => {
-    const played = await play(['Hi.'], {
+    const finished = await runAgent(['Hi.'], {
       handlers: [{ name: 'odd', beforeAgent: (_ctx, config) => void Object.assign(config, change) }],
     })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'odd', hook: 'beforeAgent' } }])
-    expect(played.requests).toHaveLength(0)
+    expect(finished.errors).toMatchObject([
+      { code: 'HANDLER_FAILED', details: { handler: 'odd', hook: 'beforeAgent' } },
+    ])
+    expect(finished.requests).toHaveLength(0)
   })
 
   const meta = (one: Tool) => ({ tool: one, returnDirectly: false })
@@ -97,7 +102,7 @@ describe('a handler that returns an invalid value fails the run with an error th
     ],
   }
   test.each(Object.entries(adding))('%s: the error names handler, hook and tool', async (_, [more, handler, text]) => {
-    const { errors, requests } = await play(['Hi.'], { tools: [tool('t')], ...more })
+    const { errors, requests } = await runAgent(['Hi.'], { tools: [tool('t')], ...more })
     const code = expect.stringMatching(/^(HANDLER_FAILED|CONFIG_INVALID)$/)
     expect(errors).toMatchObject([{ code, details: { handler, hook: 'beforeAgent' } }])
     expect([errors[0]?.message, requests.length]).toEqual([expect.stringContaining(text), 0])
@@ -105,7 +110,7 @@ describe('a handler that returns an invalid value fails the run with an error th
 
   test('a tool that was added to the run with a bad schema is not the fault of a handler', async () => {
     const input = { ...hello, additions: { tools: [meta(broken)] } }
-    const { errors } = await play(['Hi.'], { handlers: [withBeforeAgent(() => undefined)] }, input)
+    const { errors } = await runAgent(['Hi.'], { handlers: [withBeforeAgent(() => undefined)] }, input)
     expect(errors).toMatchObject([{ code: 'SCHEMA_INVALID', message: expect.stringContaining('tool bad') }])
   })
 })

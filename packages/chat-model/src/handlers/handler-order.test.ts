@@ -11,7 +11,7 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { calling, hello, play, tool } from '../chat-model.fixture.ts'
+import { calling, hello, runAgent, tool } from '../chat-model.fixture.ts'
 import { type AgentMiddleware, chatModelAgent } from '../index.ts'
 
 /** A handler with every hook, each of which says that it was here. */
@@ -57,7 +57,7 @@ describe('6.1 order', () => {
   test('middlewares first, then handlers; every hook runs forward; wraps nest, first registered outermost', async () => {
     const log: string[] = []
     const t = tool('t', () => `${log.push('tool t')}`)
-    await play([calling('t'), 'Done.'], {
+    await runAgent([calling('t'), 'Done.'], {
       tools: [t],
       middlewares: [talkativeMiddleware('m0', log), talkativeMiddleware('m1', log)],
       handlers: [talkative('h0', log), talkative('h1', log)],
@@ -82,7 +82,7 @@ describe('6.1 order', () => {
 
   test('a legacy middleware is itself a handler and keeps its place in the list of handlers', async () => {
     const log: string[] = []
-    await play(['Done.'], { handlers: [talkative('h0', log), talkativeMiddleware('m', log), talkative('h1', log)] })
+    await runAgent(['Done.'], { handlers: [talkative('h0', log), talkativeMiddleware('m', log), talkative('h1', log)] })
     expect(log.filter((line) => line.endsWith('before model'))).toEqual([
       'h0 before model',
       'm before model',
@@ -92,7 +92,7 @@ describe('6.1 order', () => {
 
   test('beforeAgent runs once per run, however many model calls it has', async () => {
     const log: string[] = []
-    await play([calling('t'), calling('t'), 'Done.'], { tools: [tool('t')], handlers: [talkative('h', log)] })
+    await runAgent([calling('t'), calling('t'), 'Done.'], { tools: [tool('t')], handlers: [talkative('h', log)] })
     expect(log.filter((line) => line === 'h beforeAgent')).toHaveLength(1)
     expect(log.filter((line) => line === 'h before model')).toHaveLength(3)
     expect(log.filter((line) => line === 'h after model')).toHaveLength(3)
@@ -102,8 +102,8 @@ describe('6.1 order', () => {
     let runs = 0
     const handlers = [withInstructionFunc(() => `run ${++runs}`)]
     const tools = [tool('t', async (_args, ctx) => `got ${await ctx.interrupt({ reason: 'input' })}`)]
-    const first = await play([calling('t')], { tools, handlers }, hello, { canInterrupt: true })
-    const second = await play(['Done.'], { tools, handlers }, first.resume({ 't#1': 1 }), {
+    const first = await runAgent([calling('t')], { tools, handlers }, hello, { canInterrupt: true })
+    const second = await runAgent(['Done.'], { tools, handlers }, first.resume({ 't#1': 1 }), {
       canInterrupt: true,
       runId: 'R2',
     })
@@ -121,7 +121,7 @@ describe('6.1 order', () => {
         log.push(`${name} ends`)
       },
     })
-    await play(['Done.'], { handlers: [slow('h0'), slow('h1')] })
+    await runAgent(['Done.'], { handlers: [slow('h0'), slow('h1')] })
     expect(log).toEqual(['h0 begins', 'h0 ends', 'h1 begins', 'h1 ends'])
   })
 })
@@ -157,7 +157,7 @@ describe('3.4 context values: what one hook sets the later ones see', () => {
       afterAgent: (ctx) => look('afterAgent', ctx),
     }
     const t = tool('t', (_, ctx) => look('tool', ctx))
-    await play([calling('t'), 'Done.'], { tools: [t], handlers: [setter, reader] })
+    await runAgent([calling('t'), 'Done.'], { tools: [t], handlers: [setter, reader] })
     expect(seen).toEqual({
       beforeAgent: 'agent',
       beforeModel: 'agent,before',
@@ -171,7 +171,7 @@ describe('3.4 context values: what one hook sets the later ones see', () => {
 
   test('the with…Func helpers return the value or { value, ctx }', async () => {
     const key = contextKey<string>('k')
-    const { requests } = await play(['Done.'], {
+    const { requests } = await runAgent(['Done.'], {
       handlers: [
         withInstructionFunc((ctx) => ({ value: 'One.', ctx: ctx.with(key, 'from instruction') })),
         withToolsFunc((ctx, tools) => ({ value: tools, ctx: ctx.with(key, `${ctx.get(key)}, from tools`) })),
@@ -210,7 +210,7 @@ describe('3.3 BaseAgentHandler', () => {
     }
     const counter = new Counter()
     const wrapper = withInvokableToolWrapper((ctx, input, next) => next(ctx, input))
-    const { end } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [counter, wrapper] })
+    const { end } = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [counter, wrapper] })
     expect([counter.calls, end?.outcome]).toEqual([2, 'complete'])
   })
 })

@@ -13,14 +13,14 @@ import {
 import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, hello, play, tool, user } from '../chat-model.fixture.ts'
+import { brief, calling, hello, runAgent, tool, user } from '../chat-model.fixture.ts'
 import { chatModelAgent } from '../index.ts'
 
 const note = (id: string, content: string): Message => ({ id, role: 'user', content })
 
 describe('6.2 pipeline and conflicts', () => {
-  const instructionOf = async (options: Parameters<typeof play>[1]) =>
-    (await play(['Done.'], options)).requests[0]?.instruction
+  const instructionOf = async (options: Parameters<typeof runAgent>[1]) =>
+    (await runAgent(['Done.'], options)).requests[0]?.instruction
 
   test('instruction: each handler gets the previous text and may append, prepend or replace', async () => {
     expect(
@@ -52,7 +52,7 @@ describe('6.2 pipeline and conflicts', () => {
   })
 
   test('tools: withTools appends, in order', async () => {
-    const { requests } = await play(['Done.'], {
+    const { requests } = await runAgent(['Done.'], {
       tools: [tool('own')],
       middlewares: [{ additionalTools: [tool('legacy')] }],
       handlers: [withTools(tool('a'), tool('b')), withTools(tool('c'))],
@@ -61,7 +61,7 @@ describe('6.2 pipeline and conflicts', () => {
   })
 
   test('tools: withToolsFunc removes what an earlier handler has added', async () => {
-    const { requests, toolEnds } = await play([calling('toolA'), 'Done.'], {
+    const { requests, toolEnds } = await runAgent([calling('toolA'), 'Done.'], {
       handlers: [
         withTools(tool('toolA'), tool('toolB')),
         withToolsFunc((_, tools) => tools.filter(({ tool }) => tool.name !== 'toolA')),
@@ -72,13 +72,13 @@ describe('6.2 pipeline and conflicts', () => {
   })
 
   test('tools: withTools of a name that is taken ends the run, naming handler and hook', async () => {
-    const { errors } = await play(['Done.'], { tools: [tool('t')], handlers: [withTools(tool('t'))] })
+    const { errors } = await runAgent(['Done.'], { tools: [tool('t')], handlers: [withTools(tool('t'))] })
     expect(errors).toMatchObject([{ code: 'CONFIG_INVALID', details: { handler: 'withTools', hook: 'beforeAgent' } }])
   })
 
   test('legacy tools get returnDirectly false, and a later handler may change that', async () => {
     const seen: unknown[] = []
-    const { end, requests } = await play([calling('t'), 'Done.'], {
+    const { end, requests } = await runAgent([calling('t'), 'Done.'], {
       middlewares: [{ additionalTools: [tool('t')] }],
       handlers: [
         withToolsFunc((_, tools) => {
@@ -93,7 +93,7 @@ describe('6.2 pipeline and conflicts', () => {
   test.each([true, false])('returnDirectly: the later handler wins (%s)', async (last) => {
     const set = (returnDirectly: boolean) =>
       withToolsFunc((_, tools) => tools.map((meta) => ({ ...meta, returnDirectly })))
-    const { end } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [set(!last), set(last)] })
+    const { end } = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [set(!last), set(last)] })
     expect(end?.text).toBe(last ? 't done' : 'Done.')
   })
 
@@ -103,7 +103,7 @@ describe('6.2 pipeline and conflicts', () => {
       seen.push(messages.map((message) => message.id))
       return [...messages.slice(0, -1), note(id, id), ...messages.slice(-1)]
     }
-    await play(['Done.'], {
+    await runAgent(['Done.'], {
       middlewares: [
         {
           beforeChatModel(_ctx, state) {
@@ -128,7 +128,7 @@ describe('6.2 pipeline and conflicts', () => {
   })
 
   test('legacy beforeChatModel and afterChatModel may change the list in place', async () => {
-    const { requests, end } = await play(['Draft.'], {
+    const { requests, end } = await runAgent(['Draft.'], {
       middlewares: [
         {
           beforeChatModel: (_, state) => void state.messages.push(note('n', 'Be kind.')),
@@ -145,7 +145,7 @@ describe('6.2 pipeline and conflicts', () => {
 
 describe('3.2 beforeAgent and its AgentConfig', () => {
   test('changes instruction, tools, input and options of this run', async () => {
-    const { requests, errors } = await play([calling('t'), calling('t'), 'Done.'], {
+    const { requests, errors } = await runAgent([calling('t'), calling('t'), 'Done.'], {
       handlers: [
         withBeforeAgent((_, config) => {
           config.instruction = 'Set.'

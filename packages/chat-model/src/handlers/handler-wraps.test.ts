@@ -11,7 +11,7 @@ import {
 } from '@troupe/kernel'
 import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
-import { brief, calling, expectSound, hello, play, streaming, tool } from '../chat-model.fixture.ts'
+import { brief, calling, expectSound, hello, runAgent, streaming, tool } from '../chat-model.fixture.ts'
 import type { AgentMiddleware } from '../index.ts'
 
 /** Marks what passes through it, on the way in and on the way out. */
@@ -43,7 +43,7 @@ const streamable = (name: string, log: string[]): AgentHandler => ({
 describe('6.1 tool call wraps: an onion, first registered outermost', () => {
   test('invokable', async () => {
     const log: string[] = []
-    const { toolEnds } = await play([calling('t'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => `${log.push('tool')}`)],
       handlers: [invokable('h0', log), invokable('h1', log)],
     })
@@ -53,7 +53,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
 
   test('streamable', async () => {
     const log: string[] = []
-    const { toolEnds, events } = await play([calling('s'), 'Done.'], {
+    const { toolEnds, events } = await runAgent([calling('s'), 'Done.'], {
       tools: [streaming('s', ['x', 'y'])],
       handlers: [streamable('h0', log), streamable('h1', log)],
     })
@@ -68,13 +68,13 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
   test('a tool with both bodies uses the streamable onion', async () => {
     const log: string[] = []
     const both = streaming('s', ['x'], { invoke: () => `${log.push('invoked')}` })
-    await play([calling('s'), 'Done.'], { tools: [both], handlers: [streamable('h', log)] })
+    await runAgent([calling('s'), 'Done.'], { tools: [both], handlers: [streamable('h', log)] })
     expect(log).toEqual(['> h', '< h'])
   })
 
   test('a handler that has only the invokable wrap is adapted to a streaming tool, never bypassed', async () => {
     const log: string[] = []
-    const { toolEnds, requests } = await play([calling('s'), 'Done.'], {
+    const { toolEnds, requests } = await runAgent([calling('s'), 'Done.'], {
       tools: [streaming('s', ['x', 'y'])],
       handlers: [streamable('h0', log), invokable('h1', log), streamable('h2', log)],
     })
@@ -85,7 +85,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
 
   test('a handler that has only the streamable wrap is adapted to an invokable tool, never bypassed', async () => {
     const log: string[] = []
-    const { toolEnds } = await play([calling('t'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => 'x')],
       handlers: [invokable('h0', log), streamable('h1', log), invokable('h2', log)],
     })
@@ -107,7 +107,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
         return next(ctx, input)
       }
     }
-    await play([calling('s'), calling('t'), 'Done.'], {
+    await runAgent([calling('s'), calling('t'), 'Done.'], {
       tools: [streaming('s'), tool('t')],
       handlers: [new OnlyInvokable('i'), new OnlyStreamable('s')],
     })
@@ -128,7 +128,7 @@ describe('6.1 tool call wraps: an onion, first registered outermost', () => {
         },
       },
     }
-    await play([calling('t'), calling('s'), 'Done.'], {
+    await runAgent([calling('t'), calling('s'), 'Done.'], {
       tools: [tool('t'), streaming('s')],
       handlers: [
         withInvokableToolWrapper((ctx, input, next) => next(ctx, { ...input, name: `${log.push('h') && 't'}` })),
@@ -144,7 +144,7 @@ describe('3.5 a tool call wrap', () => {
   test('gets name, arguments, call id, call options, step, idempotency key and tool', async () => {
     const inputs: ToolCallInput[] = []
     const t = tool('t')
-    await play(
+    await runAgent(
       [{ toolCalls: [{ id: 'c1', name: 't', arguments: { a: 1 } }] }, 'Done.'],
       {
         tools: [t],
@@ -167,7 +167,7 @@ describe('3.5 a tool call wrap', () => {
 
   test('sees arguments as the model wrote them and may correct them: they are validated innermost', async () => {
     const seen: unknown[] = []
-    const { toolEnds } = await play([{ toolCalls: [{ id: 'c', name: 't', arguments: ['{broken'] }] }, 'Done.'], {
+    const { toolEnds } = await runAgent([{ toolCalls: [{ id: 'c', name: 't', arguments: ['{broken'] }] }, 'Done.'], {
       tools: [
         tool('t', (args) => `${seen.push(args)}`, {
           parameters: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
@@ -184,7 +184,7 @@ describe('3.5 a tool call wrap', () => {
 
   test('may answer by itself: the tool is not called', async () => {
     let calls = 0
-    const { toolEnds, started } = await play([calling('t'), 'Done.'], {
+    const { toolEnds, started } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => `${++calls}`)],
       handlers: [withInvokableToolWrapper(async () => ({ content: 'Cached.' }))],
     })
@@ -193,7 +193,7 @@ describe('3.5 a tool call wrap', () => {
 
   test('may call next again: the call is still answered once', async () => {
     let calls = 0
-    const { toolEnds } = await play([calling('t'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => `${++calls}`)],
       handlers: [
         withInvokableToolWrapper(async (ctx, input, next) => {
@@ -210,7 +210,7 @@ describe('3.5 a tool call wrap', () => {
     const fail = () => {
       throw new Error('no luck')
     }
-    const { toolEnds } = await play([calling('t'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', fail)],
       handlers: [
         withInvokableToolWrapper(async (ctx, input, next) => {
@@ -225,7 +225,7 @@ describe('3.5 a tool call wrap', () => {
   })
 
   test('sees the calls of unknown tools, without a tool, and may answer them', async () => {
-    const { toolEnds } = await play([calling('ghost'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('ghost'), 'Done.'], {
       handlers: [
         withInvokableToolWrapper(async (ctx, input, next) => {
           expect(input.tool).toBeUndefined()
@@ -238,7 +238,7 @@ describe('3.5 a tool call wrap', () => {
   })
 
   test('that leaves the stream of a streaming tool early ends the call with what it returns', async () => {
-    const { toolEnds } = await play([calling('s'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('s'), 'Done.'], {
       tools: [streaming('s', ['one', 'two', 'three'])],
       handlers: [
         withStreamableToolWrapper(async (ctx, input, next) => {
@@ -268,13 +268,13 @@ describe('wrapModelCall', () => {
           part.type === 'text-delta' ? { ...part, delta: `${name}(${part.delta})` } : part,
         ),
     })
-    const { requests, end, story } = await play(['Hi.'], { instruction: '>', handlers: [wrap('h0'), wrap('h1')] })
+    const { requests, end, story } = await runAgent(['Hi.'], { instruction: '>', handlers: [wrap('h0'), wrap('h1')] })
     expect([requests[0]?.instruction, end?.text]).toEqual(['>h0h1', 'h0(h1(Hi.))'])
     expect(story).toContain('text-delta "h0(h1(Hi.))"')
   })
 
   test('may answer without the model', async () => {
-    const { requests, end } = await play([], {
+    const { requests, end } = await runAgent([], {
       handlers: [
         {
           name: 'canned',
@@ -305,10 +305,10 @@ describe('wrapModelCall', () => {
         yield { ...finish, usage: { inputTokens: 9, outputTokens: 9 } }
       },
     }
-    const played = await play(['Hi.'], { handlers: [outer, late], tools: [tool('t')] })
-    expect([played.end?.text, played.toolEnds, seen]).toEqual(['Hi.', [], ['text-delta', 'finish']])
-    expect(played.end?.usage).not.toMatchObject({ inputTokens: 9 })
-    expectSound(played)
+    const finished = await runAgent(['Hi.'], { handlers: [outer, late], tools: [tool('t')] })
+    expect([finished.end?.text, finished.toolEnds, seen]).toEqual(['Hi.', [], ['text-delta', 'finish']])
+    expect(finished.end?.usage).not.toMatchObject({ inputTokens: 9 })
+    expectSound(finished)
   })
 
   test('may take an answer back and give another', async () => {
@@ -320,13 +320,13 @@ describe('wrapModelCall', () => {
         yield* next(ctx, request)
       },
     }
-    const played = await play(['First.', 'Second.'], { handlers: [again] })
-    expect([played.end?.text, brief(played.history).at(-1)]).toEqual(['Second.', 'assistant Second.'])
-    expectSound(played)
+    const finished = await runAgent(['First.', 'Second.'], { handlers: [again] })
+    expect([finished.end?.text, brief(finished.history).at(-1)]).toEqual(['Second.', 'assistant Second.'])
+    expectSound(finished)
   })
 
   test('may change the messages of one call without changing the history', async () => {
-    const { requests } = await play([calling('t'), 'Done.'], {
+    const { requests } = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t')],
       handlers: [
         {

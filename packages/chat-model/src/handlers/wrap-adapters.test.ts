@@ -1,6 +1,6 @@
 import { withInvokableToolWrapper, withStreamableToolWrapper } from '@troupe/kernel'
 import { beforeEach, expect, test } from 'vitest'
-import { calling, noUnhandledRejection, play, tool } from '../chat-model.fixture.ts'
+import { calling, noUnhandledRejection, runAgent, tool } from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -10,6 +10,6 @@ test('a streamable wrap around an invokable tool may derive its result: a failur
     return { stream, result: result.then((value) => ({ ...value, display: 'Shown.' })) }
   })
   const failing = withInvokableToolWrapper(() => Promise.reject(new Error('no')))
-  const { errors } = await play([calling('t')], { tools: [tool('t')], handlers: [deriving, failing] })
+  const { errors } = await runAgent([calling('t')], { tools: [tool('t')], handlers: [deriving, failing] })
   expect(errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { hook: 'wrapInvokableToolCall' } }])
 })

@@ -1,7 +1,7 @@
 import type { AgentHandler, Callback, ModelPart } from '@troupe/kernel'
 import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, test } from 'vitest'
-import { calling, hello, play, tool, user } from '../chat-model.fixture.ts'
+import { calling, hello, runAgent, tool, user } from '../chat-model.fixture.ts'
 
 const finish: ModelPart = { type: 'finish', reason: 'tool-calls', usage: { inputTokens: 1, outputTokens: 1 } }
 const signature = { vendor: { signature: 's1' } }
@@ -22,7 +22,7 @@ describe('what a vendor wants back comes back', () => {
   ]
 
   test('with its parts and its calls, in the next request', async () => {
-    const { requests } = await play([{ parts }, 'Done.'], { tools: [tool('t')] })
+    const { requests } = await runAgent([{ parts }, 'Done.'], { tools: [tool('t')] })
     expect(requests[1]?.messages[1]).toMatchObject({
       content: [
         { type: 'reasoning', text: '', encrypted: 'sealed', metadata: { vendor: { id: 'r1' } } },
@@ -33,7 +33,7 @@ describe('what a vendor wants back comes back', () => {
   })
 
   test('and an empty delta shows nothing', async () => {
-    const { story } = await play([{ parts }, 'Done.'], { tools: [tool('t')] })
+    const { story } = await runAgent([{ parts }, 'Done.'], { tools: [tool('t')] })
     expect(story.filter((line) => line.includes('delta ""'))).toEqual([])
     expect(story).not.toContainEqual(expect.stringMatching(/^reasoning-delta/))
   })
@@ -41,7 +41,7 @@ describe('what a vendor wants back comes back', () => {
 
 test('a call that the model does not end is ended for it', async () => {
   const parts: ModelPart[] = [{ type: 'tool-call-start', callId: 'c1', name: 't' }, finish]
-  const { story } = await play([{ parts }, 'Done.'], { tools: [tool('t')] })
+  const { story } = await runAgent([{ parts }, 'Done.'], { tools: [tool('t')] })
   expect(story).toContain('tool-call-end t()')
 })
 
@@ -53,7 +53,7 @@ test('the id of a call in a message that a handler has dropped is still taken', 
   const old = { id: 'm', role: 'assistant', content: '', toolCalls: [{ id: 't', name: 't', arguments: '{}' }] } as const
   const result = { id: 'r', role: 'tool', callId: 't', name: 't', content: 'old' } as const
   const input = { messages: [user('Before.', 'u1'), old, result, user('Now.', 'u2')] }
-  const { started } = await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [forget] }, input)
+  const { started } = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [forget] }, input)
   expect(started).toHaveLength(1)
   expect(started).not.toContain('t')
 })
@@ -69,14 +69,14 @@ test('a call that asks or is aborted ends its span as a value, one that a handle
   }
   const asking = tool('ask', async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' })))
   const settings = { canInterrupt: true, callbacks: [callback] }
-  await play([calling('ask')], { tools: [asking] }, hello, settings)
+  await runAgent([calling('ask')], { tools: [asking] }, hello, settings)
   const breaking: AgentHandler = {
     name: 'breaking',
     wrapInvokableToolCall: () => {
       throw new Error('no')
     },
   }
-  await play([calling('t')], { tools: [tool('t')], handlers: [breaking] }, hello, settings)
+  await runAgent([calling('t')], { tools: [tool('t')], handlers: [breaking] }, hello, settings)
   expect(seen).toEqual(['ask end INTERRUPTED', 't error HANDLER_FAILED'])
 })
 
@@ -86,7 +86,7 @@ test('an answer whose finish a handler has dropped is MODEL_FAILED, and the mess
     wrapModelCall: (ctx, request, next) =>
       mapStream(next(ctx, request), (part) => (part.type === 'finish' ? { type: 'part-end' } : part)),
   }
-  const { errors } = await play(['Hi.'], { handlers: [dropping] })
+  const { errors } = await runAgent(['Hi.'], { handlers: [dropping] })
   const message = expect.stringContaining('a wrapModelCall handler dropped the finish part')
   expect(errors).toMatchObject([{ code: 'MODEL_FAILED', message }])
 })

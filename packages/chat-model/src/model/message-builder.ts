@@ -2,9 +2,9 @@ import {
   type AssistantMessage,
   type EventDraft,
   type EventStamp,
-  type FinishReason,
   KernelError,
   type ModelPart,
+  type ModelResult,
   type Part,
   type RunContext,
   type Sink,
@@ -12,16 +12,9 @@ import {
   type Usage,
 } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
-import { markModelError } from '../error-origin.ts'
+import { markModelError } from '../errors/error-origin.ts'
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
-/** The end of an answer. */
-export interface Finish {
-  readonly reason: FinishReason
-  readonly usage: Usage
-  readonly model: string
-}
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** Builds the assistant message from the parts of a model, and writes each part as an event. */
 export class MessageBuilder implements Sink<ModelPart> {
@@ -30,10 +23,10 @@ export class MessageBuilder implements Sink<ModelPart> {
   readonly #sink: Sink<EventDraft>
   readonly #uniqueId: (callId: string) => string
   #messageId = ''
-  #parts: Draft<Part>[] = []
-  #open: Draft<Part & { type: 'text' | 'reasoning' }> | undefined
+  #parts: Mutable<Part>[] = []
+  #open: Mutable<Part & { type: 'text' | 'reasoning' }> | undefined
   readonly #calls: StreamedCall[] = []
-  finish: Finish | undefined
+  #finish: (ModelPart & { type: 'finish' }) | undefined
 
   constructor(ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
     this.#ctx = ctx
@@ -71,7 +64,7 @@ export class MessageBuilder implements Sink<ModelPart> {
         return this.#restart()
       case 'finish':
         if (!isUsage(part.usage)) throw malformed('finish must have the tokens used', part.usage)
-        this.finish = { reason: part.reason, usage: part.usage, model: part.model ?? '' }
+        this.#finish = part
         return
       default:
         throw malformed('unknown part', (part as { type?: unknown } | undefined)?.type)
@@ -96,6 +89,15 @@ export class MessageBuilder implements Sink<ModelPart> {
       if (!open.ended) await this.#sink.write({ type: 'tool-call-end', call: open.call })
       open.ended = true
     }
+  }
+
+  /** The answer of a model. Contract: throws `MODEL_FAILED` if its `finish` has not arrived. */
+  result(modelName: string): ModelResult {
+    if (!this.#finish) {
+      throw new KernelError('MODEL_FAILED', `model ${modelName}: a wrapModelCall handler dropped the finish part`)
+    }
+    const { usage, reason, model } = this.#finish
+    return { message: this.message(), usage, finishReason: reason, model: model || modelName }
   }
 
   message(): AssistantMessage {
@@ -174,7 +176,7 @@ export class MessageBuilder implements Sink<ModelPart> {
     this.#parts = []
     this.#open = undefined
     this.#calls.length = 0
-    this.finish = undefined
+    this.#finish = undefined
     return wait
   }
 
@@ -190,7 +192,7 @@ function isKept(part: Part): boolean {
 interface StreamedCall {
   /** The provider's id. */
   readonly from: string
-  readonly call: Draft<ToolCall>
+  readonly call: Mutable<ToolCall>
   ended: boolean
 }
 

@@ -8,45 +8,44 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { pipe } from '@troupe/kernel/kit'
-import { isModelError, markModelError } from '../error-origin.ts'
-import { withinLimit } from '../time-limit.ts'
+import { pipe, sleep } from '@troupe/kernel/kit'
+import { isModelError, markModelError } from '../errors/error-origin.ts'
+import { withinLimit } from '../errors/within-limit.ts'
 import { pauseOf, type RetryPolicy } from './retry.ts'
 
-/** The models of a call, its retries and its time limit. */
-export interface ModelCallOptions {
-  /** The model, and those to fall back on, in order. */
-  readonly models: readonly ChatModel[]
-  readonly retry: RetryPolicy
-  readonly timeoutMs: number | undefined
+/**
+ * Calls a model with its retries, then those to fall back on, in order.
+ * Contract: the parts of a failed attempt are followed by `restart`; `timeoutMs` limits each attempt.
+ */
+export function modelCall(models: readonly ChatModel[], retry: RetryPolicy, timeoutMs: number | undefined): CallModel {
+  return (ctx, request) => stream((sink) => callInOrder(models, retry, timeoutMs, ctx, request, sink))
 }
 
-/** Calls a model with its retries and fallbacks. Contract: the parts of a failed attempt are followed by `restart`. */
-export function modelCall({ models, retry, timeoutMs }: ModelCallOptions): CallModel {
-  return (ctx, request) =>
-    stream(async (sink) => {
-      let last: KernelError | undefined
-      for (const model of models) {
-        for (let made = 1; ; made++) {
-          const attempt = new ModelAttempt(model, sink, last !== undefined)
-          try {
-            await attempt.run(ctx, request, timeoutMs)
-            attempt.check()
-            return
-          } catch (error) {
-            if (attempt.downstream) throw attempt.downstream.error
-            last = markModelError(KernelError.from(error, 'MODEL_FAILED'))
-            if (last.code === 'ABORTED' || ctx.signal.aborted) throw last
-          } finally {
-            attempt.close()
-          }
-          const pause = pauseOf(retry, last, made)
-          if (pause === undefined) break
-          await sleep(ctx, pause)
-        }
+async function callInOrder(
+  models: readonly ChatModel[],
+  retry: RetryPolicy,
+  timeoutMs: number | undefined,
+  ctx: RunContext,
+  request: ModelRequest,
+  sink: Sink<ModelPart>,
+): Promise<void> {
+  let failure: KernelError | undefined
+  for (const model of models) {
+    for (let made = 1; ; made++) {
+      const attempt = new ModelAttempt(model, sink, failure !== undefined)
+      try {
+        await attempt.run(ctx, request, timeoutMs)
+        attempt.checkFinished()
+        return
+      } catch (error) {
+        failure = attempt.failureOf(error, ctx)
       }
-      throw last
-    })
+      const pause = pauseOf(retry, failure, made)
+      if (pause === undefined) break
+      await sleep(ctx.clock, pause, ctx.signal)
+    }
+  }
+  throw failure
 }
 
 /** One attempt with one model. */
@@ -57,7 +56,7 @@ class ModelAttempt implements Sink<ModelPart> {
   #restart: boolean
   #finished = false
   /** Set if the reader of the parts failed, and not the model. */
-  downstream: { readonly error: unknown } | undefined
+  #downstream: { readonly error: unknown } | undefined
 
   constructor(model: ChatModel, sink: Sink<ModelPart>, restart: boolean) {
     this.#model = model
@@ -71,18 +70,22 @@ class ModelAttempt implements Sink<ModelPart> {
   }
 
   /** Contract: throws `MODEL_FAILED` for an answer without `finish`. */
-  check(): void {
+  checkFinished(): void {
     if (this.#finished) return
     throw new KernelError('MODEL_FAILED', `model ${this.#model.name}: ended without finish`, { retryable: true })
   }
 
-  /** Discards every further part of a model that does not stop. */
-  close(): void {
+  /** The model's failure. Contract: throws if the run was aborted or the reader of the parts failed; every further part is discarded. */
+  failureOf(error: unknown, ctx: RunContext): KernelError {
     this.#finished = true
+    if (this.#downstream) throw this.#downstream.error
+    const failure = markModelError(KernelError.from(error, 'MODEL_FAILED'))
+    if (failure.code === 'ABORTED' || ctx.signal.aborted) throw failure
+    return failure
   }
 
   #read(ctx: RunContext, request: ModelRequest): Promise<void> {
-    return pipe(this.#model.stream(request, new LazySignal(ctx)), this)
+    return pipe(this.#model.stream(request, { signal: ctx.signal }), this)
   }
 
   write(part: ModelPart): void | Promise<void> {
@@ -100,37 +103,8 @@ class ModelAttempt implements Sink<ModelPart> {
       return this.#sink.write(part)
     } catch (error) {
       // A malformed part is the model's failure.
-      if (!KernelError.is(error) || !isModelError(error)) this.downstream = { error }
+      if (!KernelError.is(error) || !isModelError(error)) this.#downstream = { error }
       throw error
     }
   }
-}
-
-/** Creates the signal only when a model reads it. */
-class LazySignal {
-  readonly #ctx: RunContext
-
-  constructor(ctx: RunContext) {
-    this.#ctx = ctx
-  }
-
-  get signal(): AbortSignal {
-    return this.#ctx.signal
-  }
-}
-
-function sleep(ctx: RunContext, ms: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const { signal } = ctx
-    const stop = () => {
-      cancel()
-      reject(signal.reason)
-    }
-    const cancel = ctx.clock.after(ms, () => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    })
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 }

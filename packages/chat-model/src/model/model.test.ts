@@ -8,7 +8,7 @@ import {
   idle,
   noUnhandledRejection,
   type Options,
-  play,
+  runAgent,
   tool,
 } from '../chat-model.fixture.ts'
 
@@ -30,9 +30,9 @@ describe('a model that misbehaves', () => {
     ['before', 'a text'],
     ['mid', undefined],
   ] as const)('throws %s: %s', async (at, error) => {
-    const played = await play([{ text: ['One ', 'two'], error: { at, error } }], { retry: false })
-    expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
-    expectSound(played)
+    const finished = await runAgent([{ text: ['One ', 'two'], error: { at, error } }], { retry: false })
+    expect(finished.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+    expectSound(finished)
   })
 
   test('throws instead of returning a stream', async () => {
@@ -42,18 +42,18 @@ describe('a model that misbehaves', () => {
         throw new Error('no')
       },
     }
-    const played = await play([], { model, retry: false })
-    expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+    const finished = await runAgent([], { model, retry: false })
+    expect(finished.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
   })
 
   test('hangs until it is aborted', async () => {
     const controller = new AbortController()
-    const playing = play([{ text: ['One ', 'two'], hang: 'mid' }], {}, hello, { signal: controller.signal })
+    const running = runAgent([{ text: ['One ', 'two'], hang: 'mid' }], {}, hello, { signal: controller.signal })
     await idle()
     controller.abort()
-    const played = await playing
-    expect(played.end?.outcome).toBe('cancelled')
-    expectSound(played)
+    const finished = await running
+    expect(finished.end?.outcome).toBe('cancelled')
+    expectSound(finished)
   })
 
   const start: ModelPart = { type: 'tool-call-start', callId: 'c', name: 't' }
@@ -77,13 +77,13 @@ describe('a model that misbehaves', () => {
     'sends a file that is invalid': [{ type: 'file' }, finish],
   }
   test.each(Object.entries(malformed))('%s: MODEL_FAILED or an answer, and one terminal', async (_, parts) => {
-    const played = await play([{ parts: parts as ModelPart[] }, 'Second.'], { tools: [tool('t')], retry: false })
-    expectSound(played)
-    if (played.end?.outcome !== 'complete') expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+    const finished = await runAgent([{ parts: parts as ModelPart[] }, 'Second.'], { tools: [tool('t')], retry: false })
+    expectSound(finished)
+    if (finished.end?.outcome !== 'complete') expect(finished.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
   })
 
   test('ends without finish: the answer was cut off, so it does not count', async () => {
-    expect((await play([{ parts: [text] }], { retry: false })).end).toMatchObject({
+    expect((await runAgent([{ parts: [text] }], { retry: false })).end).toMatchObject({
       outcome: 'failed',
       error: { code: 'MODEL_FAILED' },
     })
@@ -97,25 +97,25 @@ describe('a model that misbehaves', () => {
       start,
       { type: 'tool-call-end', callId: 'c' },
     ]
-    const played = await play([{ parts: late }, 'Second.'], { tools: [tool('t')], retry: false })
-    expectSound(played)
-    expect(JSON.stringify(played.history)).not.toContain('Late.')
-    expect(played.toolEnds).toEqual([])
+    const finished = await runAgent([{ parts: late }, 'Second.'], { tools: [tool('t')], retry: false })
+    expectSound(finished)
+    expect(JSON.stringify(finished.history)).not.toContain('Late.')
+    expect(finished.toolEnds).toEqual([])
   })
 
   test('says nothing: the run comes to an end all the same', async () => {
-    const played = await play([{ parts: [finish] }, 'Second.'], { retry: false })
-    expectSound(played)
-    expect(played.requests.length).toBeLessThanOrEqual(2)
+    const finished = await runAgent([{ parts: [finish] }, 'Second.'], { retry: false })
+    expectSound(finished)
+    expect(finished.requests.length).toBeLessThanOrEqual(2)
   })
 })
 
 describe('the loop', () => {
   const endless = (options: Options, input = {}) => {
     const model = scriptedModel([calling('t')], { repeat: true })
-    return play([], { model, tools: [tool('t')], ...options }, { ...hello, ...input }).then((played) => [
+    return runAgent([], { model, tools: [tool('t')], ...options }, { ...hello, ...input }).then((finished) => [
       model.requests.length,
-      played.errors.map(({ code }) => code),
+      finished.errors.map(({ code }) => code),
     ])
   }
 
@@ -130,17 +130,31 @@ describe('the loop', () => {
   })
 
   test('an answer in the last allowed call is an answer', async () => {
-    expect((await play([calling('t'), 'Done.'], { tools: [tool('t')], maxIterations: 2 })).end?.text).toBe('Done.')
+    expect((await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], maxIterations: 2 })).end?.text).toBe('Done.')
   })
 
   test('a retry is not another iteration', async () => {
-    expect((await play([failing(), 'Hi.'], { maxIterations: 1, retry: () => 0 })).end?.text).toBe('Hi.')
+    expect((await runAgent([failing(), 'Hi.'], { maxIterations: 1, retry: () => 0 })).end?.text).toBe('Hi.')
   })
 
   test('modelOptions are settings of every call; RunOptions.model overrides them one by one', async () => {
     const modelOptions = { temperature: 0.1, maxOutputTokens: 9 }
-    const { requests } = await play(['Hi.'], { modelOptions }, { ...hello, options: { model: { temperature: 0.9 } } })
+    const { requests } = await runAgent(
+      ['Hi.'],
+      { modelOptions },
+      { ...hello, options: { model: { temperature: 0.9 } } },
+    )
     expect(requests[0]?.options).toMatchObject({ temperature: 0.9, maxOutputTokens: 9 })
+  })
+
+  test('a model that spreads its options for another model passes the signal on', async () => {
+    const inner = scriptedModel([{ text: 'Half', hang: 'mid' }])
+    const model: ChatModel = { name: 'outer', stream: (request, options) => inner.stream(request, { ...options }) }
+    const controller = new AbortController()
+    const running = runAgent([], { model }, hello, { signal: controller.signal })
+    await idle()
+    controller.abort()
+    expect((await running).end?.outcome).toBe('cancelled')
   })
 
   test('usage is summed per run', async () => {
@@ -149,11 +163,16 @@ describe('the loop', () => {
       { ...(calling('t') as object), ...usage(10, 1) },
       { text: 'Done.', ...usage(20, 2) },
     ]
-    expect((await play(turns, { tools: [tool('t')] })).end?.usage).toMatchObject({ inputTokens: 30, outputTokens: 3 })
+    expect((await runAgent(turns, { tools: [tool('t')] })).end?.usage).toMatchObject({
+      inputTokens: 30,
+      outputTokens: 3,
+    })
   })
 
   test('message-end carries usage and finish reason of its call', async () => {
-    const { events } = await play([{ text: 'Cut', finishReason: 'length', usage: { inputTokens: 5, outputTokens: 6 } }])
+    const { events } = await runAgent([
+      { text: 'Cut', finishReason: 'length', usage: { inputTokens: 5, outputTokens: 6 } },
+    ])
     expect(events.find(({ type }) => type === 'message-end')).toMatchObject({
       finishReason: 'length',
       usage: { inputTokens: 5, outputTokens: 6 },
@@ -169,7 +188,7 @@ describe('the loop', () => {
       { type: 'file', file },
       finish,
     ]
-    const { history, story } = await play([{ parts }])
+    const { history, story } = await runAgent([{ parts }])
     expect(history[1]?.content).toEqual([
       { type: 'reasoning', text: 'Hm', encrypted: 'xyz', metadata: { p: { sig: 's' } } },
       { type: 'text', text: 'Look: ' },
@@ -181,7 +200,7 @@ describe('the loop', () => {
   test('each call has its step and key by position, the same in every run of the same id', async () => {
     const keys = (requests: readonly ModelRequest[]) =>
       requests.map(({ step, idempotencyKey }) => [step, idempotencyKey])
-    const run = async () => keys((await play([calling('t'), 'Done.'], { tools: [tool('t')] })).requests)
+    const run = async () => keys((await runAgent([calling('t'), 'Done.'], { tools: [tool('t')] })).requests)
     const first = await run()
     expect(first.map(([step]) => step)).toEqual([
       expect.stringMatching(/^model:\d+$/),
@@ -199,7 +218,9 @@ describe('the loop', () => {
       onError: () => void log.push(`!${name}`),
     })
     const callbacks = [{ name: 'c', model: hooks('model'), tool: hooks('tool') }]
-    await play([calling('t', 'ghost'), failing(refused)], { tools: [tool('t')], retry: false }, hello, { callbacks })
+    await runAgent([calling('t', 'ghost'), failing(refused)], { tools: [tool('t')], retry: false }, hello, {
+      callbacks,
+    })
     expect(log.filter((line) => line.endsWith('model'))).toEqual(['+model', '-model', '+model', '!model'])
     expect(log.filter((line) => line.endsWith('tool')).toSorted()).toEqual(['+tool', '+tool', '-tool', '-tool'])
   })

@@ -9,7 +9,7 @@ import {
   hello,
   idle,
   noUnhandledRejection,
-  play,
+  runAgent,
   timed,
   tool,
 } from '../chat-model.fixture.ts'
@@ -66,10 +66,10 @@ describe('backoff', () => {
 
 describe('retry', () => {
   test('a failed call is tried again after the pause, by the clock of the run', async () => {
-    const { pass, playing, clock } = timed([failing(), 'Hi.'], { retry: backoff({ firstMs: 100, random: () => 1 }) })
+    const { pass, running, clock } = timed([failing(), 'Hi.'], { retry: backoff({ firstMs: 100, random: () => 1 }) })
     expect(await pass(99)).toBe(1)
     expect(await pass(1)).toBe(2)
-    expect([(await playing).end?.text, clock.pending]).toEqual(['Hi.', 0])
+    expect([(await running).end?.text, clock.pending]).toEqual(['Hi.', 0])
   })
 
   test('a policy that throws is CONFIG_INVALID, says so and keeps both errors', async () => {
@@ -77,7 +77,7 @@ describe('retry', () => {
     const retry = () => {
       throw cause
     }
-    const { errors } = await play([failing(), 'Never.'], { retry, handlers: [through] })
+    const { errors } = await runAgent([failing(), 'Never.'], { retry, handlers: [through] })
     expect(errors).toMatchObject([
       {
         code: 'CONFIG_INVALID',
@@ -92,7 +92,7 @@ describe('retry', () => {
   test.each([Number.NaN, -1, Number.POSITIVE_INFINITY, '100', null, Promise.resolve(1)])(
     'a policy that gives %s is CONFIG_INVALID, and nothing is tried again',
     async (pause) => {
-      const { errors, requests } = await play([failing(), 'Never.'], { retry: () => pause as never })
+      const { errors, requests } = await runAgent([failing(), 'Never.'], { retry: () => pause as never })
       expect(errors).toMatchObject([
         { code: 'CONFIG_INVALID', message: expect.stringMatching(/^retry policy: expected/) },
       ])
@@ -101,10 +101,10 @@ describe('retry', () => {
   )
 
   test('retry-after decides how long', async () => {
-    const { pass, playing } = timed([failing(busy({ retryAfterMs: 9_000 })), 'Hi.'])
+    const { pass, running } = timed([failing(busy({ retryAfterMs: 9_000 })), 'Hi.'])
     expect(await pass(8_999)).toBe(1)
     await pass(5_000)
-    expect((await playing).end?.text).toBe('Hi.')
+    expect((await running).end?.text).toBe('Hi.')
   })
 
   test('the policy is injectable and gets error and attempt', async () => {
@@ -113,9 +113,9 @@ describe('retry', () => {
       seen.push([error.message, attempt])
       return attempt < 3 ? 0 : undefined
     }
-    const { pass, playing } = timed([failing(), failing(), failing(), 'Never.'], { retry })
+    const { pass, running } = timed([failing(), failing(), failing(), 'Never.'], { retry })
     for (let i = 0; i < 4; i++) await pass(0)
-    const { errors } = await playing
+    const { errors } = await running
     expect(seen).toEqual([1, 2, 3].map((attempt) => ['m: busy', attempt]))
     expect(errors).toMatchObject([{ code: 'MODEL_FAILED', message: expect.stringContaining('busy') }])
   })
@@ -124,21 +124,21 @@ describe('retry', () => {
     ['what is not retryable', [failing(refused), 'Never.'], {}],
     ['anything when retry is false', [failing(), 'Never.'], { retry: false }],
   ] as const)('is not for %s', async (_, turns, options) => {
-    const { end, requests } = await play(turns, options)
+    const { end, requests } = await runAgent(turns, options)
     expect([end?.outcome, end?.error?.code, requests.length]).toEqual(['failed', 'MODEL_FAILED', 1])
   })
 
   test('every attempt gets the same request, and hooks run once', async () => {
     let hooks = 0
     const model = scriptedModel([failing(), 'Hi.'])
-    await play([], { model, retry: () => 0, handlers: [withBeforeModelRewriteHistory(() => void hooks++)] })
+    await runAgent([], { model, retry: () => 0, handlers: [withBeforeModelRewriteHistory(() => void hooks++)] })
     expect([hooks, model.requests[1]]).toEqual([1, model.requests[0]])
   })
 
   test('wrapModelCall wraps one model call with its retries', async () => {
     let calls = 0
     const parts: string[] = []
-    await play([failing(busy(), 'mid'), 'Hi.'], {
+    await runAgent([failing(busy(), 'mid'), 'Hi.'], {
       retry: () => 0,
       handlers: [
         {
@@ -160,14 +160,14 @@ describe('retry', () => {
   test.each(['mid', 'after'] as const)(
     'the text of an attempt that failed %s is not part of the answer',
     async (at) => {
-      const played = await play([failing(busy(), at), 'Hi.'], { retry: () => 0 })
-      expect([shown(played.events), played.end?.text, brief(played.history)]).toEqual([
+      const finished = await runAgent([failing(busy(), at), 'Hi.'], { retry: () => 0 })
+      expect([shown(finished.events), finished.end?.text, brief(finished.history)]).toEqual([
         'Hi.',
         'Hi.',
         ['user Hello', 'assistant Hi.'],
       ])
-      expectSound(played)
-      expect(played.events.filter((event) => event.type === 'message-end' && event.dropped)).toHaveLength(1)
+      expectSound(finished)
+      expect(finished.events.filter((event) => event.type === 'message-end' && event.dropped)).toHaveLength(1)
     },
   )
 
@@ -175,19 +175,19 @@ describe('retry', () => {
     const ran: string[] = []
     const tools = ['lost', 'kept'].map((name) => tool(name, () => `${ran.push(name)}`))
     const lost = { ...(calling('lost') as object), error: { at: 'after', error: busy() } } as const
-    const played = await play([lost, calling('kept'), 'Done.'], { tools, retry: () => 0 })
-    expect([ran, played.end?.text]).toEqual([['kept'], 'Done.'])
-    expectSound(played)
+    const finished = await runAgent([lost, calling('kept'), 'Done.'], { tools, retry: () => 0 })
+    expect([ran, finished.end?.text]).toEqual([['kept'], 'Done.'])
+    expectSound(finished)
   })
 
   test('a pause ends at once when the run is aborted', async () => {
     const controller = new AbortController()
     const clock = fakeClock()
     const model = scriptedModel([failing(), 'Never.'])
-    const playing = play([], { model }, hello, { clock, signal: controller.signal })
+    const running = runAgent([], { model }, hello, { clock, signal: controller.signal })
     await idle()
     controller.abort()
-    expect([(await playing).end?.outcome, clock.pending, model.requests.length]).toEqual(['cancelled', 0, 1])
+    expect([(await running).end?.outcome, clock.pending, model.requests.length]).toEqual(['cancelled', 0, 1])
   })
 })
 
@@ -196,27 +196,27 @@ describe('failover', () => {
     const first = scriptedModel([failing(busy(), 'mid'), failing(refused, 'mid')], { name: 'first' })
     const second = scriptedModel([failing(refused)], { name: 'second' })
     const third = scriptedModel(['From the third.'], { name: 'third' })
-    const played = await play([], {
+    const finished = await runAgent([], {
       model: first,
       fallbacks: [second, third],
       retry: ({ retryable }) => (retryable ? 0 : undefined),
     })
     expect([first, second, third].map(({ requests }) => requests.length)).toEqual([2, 1, 1])
-    expect([played.end?.text, shown(played.events)]).toEqual(['From the third.', 'From the third.'])
-    expectSound(played)
+    expect([finished.end?.text, shown(finished.events)]).toEqual(['From the third.', 'From the third.'])
+    expectSound(finished)
   })
 
   test('when all have failed, so has the run', async () => {
     const fallbacks = [scriptedModel([failing(new KernelError('MODEL_FAILED', 'second: down'))])]
-    const played = await play([failing(refused, 'mid')], { fallbacks, retry: false })
-    expect(played.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
-    expectSound(played)
+    const finished = await runAgent([failing(refused, 'mid')], { fallbacks, retry: false })
+    expect(finished.errors).toMatchObject([{ code: 'MODEL_FAILED' }])
+    expectSound(finished)
   })
 
   test('the next turn asks the first model again', async () => {
     const second = scriptedModel([calling('t')])
     const first = scriptedModel([failing(refused), 'Back.'])
-    const { end } = await play([], { model: first, fallbacks: [second], tools: [tool('t')] })
+    const { end } = await runAgent([], { model: first, fallbacks: [second], tools: [tool('t')] })
     expect([end?.text, second.requests.length]).toEqual(['Back.', 1])
   })
 })

@@ -1,6 +1,6 @@
 import { KernelError } from '@troupe/kernel'
 import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
-import { markModelError } from '../error-origin.ts'
+import { markModelError } from '../errors/error-origin.ts'
 
 /** Gives the milliseconds to wait before the next attempt, or undefined for no further attempt. `attempt` counts the attempts made, from 1. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined

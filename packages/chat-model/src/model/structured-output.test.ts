@@ -3,7 +3,7 @@ import { startRun } from '@troupe/kernel/run'
 import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { brief, calling, conversation, expectSound, hello, play, tool } from '../chat-model.fixture.ts'
+import { brief, calling, conversation, expectSound, hello, runAgent, tool } from '../chat-model.fixture.ts'
 import { chatModelAgent } from '../index.ts'
 
 const schema = z.object({ city: z.string(), degrees: z.number() })
@@ -12,7 +12,7 @@ const value = { city: 'Beijing', degrees: 21 }
 
 describe('structured output', () => {
   test('is validated and becomes the output of the run', async () => {
-    const { end, requests } = await play([good], { output: schema })
+    const { end, requests } = await runAgent([good], { output: schema })
     expect(end).toMatchObject({ outcome: 'complete', output: value, text: good })
     expect(requests[0]?.options.responseSchema).toMatchObject({ type: 'object', required: ['city', 'degrees'] })
   })
@@ -34,13 +34,13 @@ describe('structured output', () => {
 
   test('plain JSON Schema is validated too', async () => {
     const output = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
-    const { end, requests } = await play(['{"n":1.5}', '{"n":2}'], { output })
+    const { end, requests } = await runAgent(['{"n":1.5}', '{"n":2}'], { output })
     expect([end?.output, requests.length]).toEqual([{ n: 2 }, 2])
   })
 
   test('is what the schema makes of the answer', async () => {
     const output = z.object({ n: z.number().default(7) })
-    expect((await play(['{}'], { output })).end?.output).toEqual({ n: 7 })
+    expect((await runAgent(['{}'], { output })).end?.output).toEqual({ n: 7 })
   })
 
   test.each([
@@ -48,26 +48,26 @@ describe('structured output', () => {
     ['JSON that does not fit', '{"city":"Beijing"}'],
     ['an empty answer', ''],
   ])('%s is corrected by the model, which sees what is wrong', async (_, wrong) => {
-    const played = await play([{ text: wrong }, good], { output: schema })
-    expect(played.end).toMatchObject({ outcome: 'complete', output: value })
-    const sent = played.requests[1]?.messages ?? []
+    const finished = await runAgent([{ text: wrong }, good], { output: schema })
+    expect(finished.end).toMatchObject({ outcome: 'complete', output: value })
+    const sent = finished.requests[1]?.messages ?? []
     expect(sent.length).toBeGreaterThan(1)
     expect(sent.at(-1)?.role).toBe('user')
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('an answer that breaks the schema is shown, closed as dropped, and in no history', async () => {
-    const played = await play(['draft', good], { output: schema })
-    const [draft, final] = played.events.filter((event) => event.type === 'message-end')
+    const finished = await runAgent(['draft', good], { output: schema })
+    const [draft, final] = finished.events.filter((event) => event.type === 'message-end')
     expect(draft).toMatchObject({ message: { content: 'draft' }, dropped: true, usage: expect.anything() })
     expect(final).not.toHaveProperty('dropped')
-    expect(brief(played.history)).toEqual(['user Hello', `assistant ${good}`])
-    expect(brief(played.requests[1]?.messages)).toEqual([
+    expect(brief(finished.history)).toEqual(['user Hello', `assistant ${good}`])
+    expect(brief(finished.requests[1]?.messages)).toEqual([
       'user Hello',
       'assistant draft',
       expect.stringMatching(/^user The answer does not fit/),
     ])
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('a run that is resumed after a correction goes on without it', async () => {
@@ -82,7 +82,7 @@ describe('structured output', () => {
   test('an answer that breaks the schema is never the text of the run', async () => {
     const texts: string[] = []
     const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void texts.push(text) }
-    const { end } = await play(['1'], { output: schema, outputCorrections: 0, handlers: [listen] })
+    const { end } = await runAgent(['1'], { output: schema, outputCorrections: 0, handlers: [listen] })
     expect([end?.text, texts]).toEqual(['', ['']])
   })
 
@@ -91,7 +91,7 @@ describe('structured output', () => {
     ['added', false, ['user Hello', 'assistant draft', `assistant ${good}`]],
   ] as const)('an answer that a hook has %s is dropped just so', async (_, changes, history) => {
     let calls = 0
-    const played = await play([{ text: 'draft', toolCalls: [{ id: 't', name: 't' }] }, good], {
+    const finished = await runAgent([{ text: 'draft', toolCalls: [{ id: 't', name: 't' }] }, good], {
       output: schema,
       tools: [tool('t')],
       handlers: [
@@ -103,41 +103,41 @@ describe('structured output', () => {
         }),
       ],
     })
-    expect(brief(played.history)).toEqual(history)
-    expect(brief(played.requests[1]?.messages).at(-2)).toBe('assistant No.')
-    expect(played.toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
-    expectSound(played)
+    expect(brief(finished.history)).toEqual(history)
+    expect(brief(finished.requests[1]?.messages).at(-2)).toBe('assistant No.')
+    expect(finished.toolEnds).toMatchObject([{ callId: 't', status: 'dropped' }])
+    expectSound(finished)
   })
 
   test('the correction names what is wrong', async () => {
-    const { requests } = await play(['{"city":"Beijing"}', good], { output: schema })
+    const { requests } = await runAgent(['{"city":"Beijing"}', good], { output: schema })
     expect(brief(requests[1]?.messages).at(-1)).toContain('degrees')
   })
 
   test('after the budget it is VALIDATION_FAILED, and no output', async () => {
-    const played = await play(['1', '2', '3', good], { output: schema })
-    expect(played.errors).toMatchObject([{ code: 'VALIDATION_FAILED' }])
-    expect([played.requests.length, played.end?.output]).toEqual([3, undefined])
-    expectSound(played)
+    const finished = await runAgent(['1', '2', '3', good], { output: schema })
+    expect(finished.errors).toMatchObject([{ code: 'VALIDATION_FAILED' }])
+    expect([finished.requests.length, finished.end?.output]).toEqual([3, undefined])
+    expectSound(finished)
   })
 
   test.each([0, 1, 3])('outputCorrections: %i', async (outputCorrections) => {
-    const { requests, errors } = await play(Array(9).fill('not JSON'), { output: schema, outputCorrections })
+    const { requests, errors } = await runAgent(Array(9).fill('not JSON'), { output: schema, outputCorrections })
     expect([requests.length, errors.map(({ code }) => code)]).toEqual([outputCorrections + 1, ['VALIDATION_FAILED']])
   })
 
   test('corrections count as model calls', async () => {
-    const { errors, requests } = await play(['x', 'y', good], { output: schema, maxIterations: 2 })
+    const { errors, requests } = await runAgent(['x', 'y', good], { output: schema, maxIterations: 2 })
     expect([requests.length, errors.map(({ code }) => code)]).toEqual([2, ['MAX_ITERATIONS']])
   })
 
   test('tools come first, the answer is validated at the end', async () => {
-    const { end } = await play([calling('t'), good], { output: schema, tools: [tool('t')] })
+    const { end } = await runAgent([calling('t'), good], { output: schema, tools: [tool('t')] })
     expect(end?.output).toEqual(value)
   })
 
   test('an answer that came out of an after-hook is what is validated', async () => {
-    const { end } = await play(['draft'], {
+    const { end } = await runAgent(['draft'], {
       output: schema,
       handlers: [
         {
@@ -153,7 +153,7 @@ describe('structured output', () => {
   })
 
   test('a run without output has none', async () => {
-    expect((await play([good])).end).not.toHaveProperty('output')
+    expect((await runAgent([good])).end).not.toHaveProperty('output')
   })
 
   test('the arguments of a tool are typed by its schema', () => {

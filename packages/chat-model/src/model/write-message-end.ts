@@ -1,53 +1,55 @@
 import {
   type AssistantMessage,
   type EventDraft,
-  type EventOf,
   type Message,
   type RunContext,
   type Sink,
   textOf,
 } from '@troupe/kernel'
 
-/** The fields of a `message-end` beside its message. */
-export type MessageEndFields = Pick<EventOf<'message-end'>, 'usage' | 'finishReason' | 'output' | 'dropped'>
+type MessageEndDraft = Extract<EventDraft, { readonly type: 'message-end' }>
 
 /**
- * Writes the end of an answer, and every change that the after-hooks made to it.
+ * Writes the end of an answer, and every change that the after-hooks made to it; `end` is the event without such changes.
  * Contract: `message-end` carries the message as the history has it; a call that a hook added is announced first, a streamed
  * call that it removed is closed as dropped; a message that a hook added is written whole; with `dropped` the last message is dropped.
  */
-export async function writeMessageEnd(
+export function writeMessageEnd(
   sink: Sink<EventDraft>,
   ctx: RunContext,
-  streamed: AssistantMessage,
   before: readonly Message[],
   after: readonly Message[],
-  fields: MessageEndFields,
+  end: MessageEndDraft,
+): void | Promise<void> {
+  const unchanged = after.at(-1) === end.message && !end.dropped
+  return unchanged ? sink.write(end) : writeChangedEnd(sink, ctx, before, after, end)
+}
+
+async function writeChangedEnd(
+  sink: Sink<EventDraft>,
+  ctx: RunContext,
+  before: readonly Message[],
+  after: readonly Message[],
+  end: MessageEndDraft,
 ): Promise<void> {
-  const kept = after.findLast((message) => message.id === streamed.id)
+  const { message: streamed, output, dropped: isDropped, ...bare } = end
   const last = after.at(-1)
-  const dropped = fields.dropped ? last : undefined
+  const dropped = isDropped ? last : undefined
+  const kept = after.findLast(({ id }) => id === streamed.id)
   const final = kept?.role === 'assistant' && kept !== dropped ? kept : undefined
   if (final) {
-    if (final !== streamed) await writeCallChanges(sink, ctx, final, streamed)
-    const wait = sink.write({ type: 'message-end', message: final, ...(final === last ? fields : usageOf(fields)) })
-    if (wait) await wait
+    await writeCallChanges(sink, ctx, final, streamed)
+    await sink.write(final === last ? { ...end, message: final } : { ...bare, message: final })
   } else {
     await writeCallChanges(sink, ctx, { ...streamed, toolCalls: [] }, streamed)
-    await sink.write({ type: 'message-end', message: streamed, ...usageOf(fields), dropped: true })
+    await sink.write({ ...bare, message: streamed, dropped: true })
   }
   if (last === final) return
   const known = new Set(before.map(({ id }) => id).concat(streamed.id))
   for (const message of after) {
-    if (message.role === 'assistant' && message !== dropped && !known.has(message.id)) {
-      await writeWholeMessage(sink, ctx, message, message === last ? fields : {})
-    }
+    if (message.role !== 'assistant' || message === dropped || known.has(message.id)) continue
+    await writeWholeMessage(sink, ctx, message, message === last ? output : undefined)
   }
-}
-
-/** Tokens are counted with the message that used them. */
-function usageOf({ usage, finishReason }: MessageEndFields): MessageEndFields {
-  return { ...(usage && { usage }), ...(finishReason && { finishReason }) }
 }
 
 async function writeCallChanges(
@@ -71,12 +73,12 @@ async function writeWholeMessage(
   sink: Sink<EventDraft>,
   ctx: RunContext,
   message: AssistantMessage,
-  fields: MessageEndFields,
+  output: MessageEndDraft['output'],
 ): Promise<void> {
   const { id: messageId } = message
   const text = textOf(message.content)
   await sink.write({ type: 'message-start', messageId })
   if (text !== '') await sink.write({ type: 'text-delta', messageId, delta: text })
   await writeCallChanges(sink, ctx, message, { ...message, toolCalls: [] })
-  await sink.write({ type: 'message-end', message, ...(fields.output !== undefined && { output: fields.output }) })
+  await sink.write({ type: 'message-end', message, ...(output !== undefined && { output }) })
 }

@@ -3,10 +3,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import {
   calling,
   expectSound,
+  type FinishedRun,
   noUnhandledRejection,
   type Options,
-  type Played,
-  play,
+  runAgent,
   tool,
   user,
 } from '../chat-model.fixture.ts'
@@ -27,11 +27,11 @@ const result = (callId: string): ToolMessage => ({
   name: callId,
   content: 'Later.',
 })
-const actions = ({ events }: Played) => events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
+const actions = ({ events }: FinishedRun) => events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
 
 describe('7: the action of a call beside an open one is kept in its result and applied when the other results have arrived', () => {
-  const goOn = (first: Played, options: Options, ...results: readonly ToolMessage[]) =>
-    play(['Model.'], options, { messages: stored([...first.history, ...results]) }, { runId: 'R2' })
+  const goOn = (first: FinishedRun, options: Options, ...results: readonly ToolMessage[]) =>
+    runAgent(['Model.'], options, { messages: stored([...first.history, ...results]) }, { runId: 'R2' })
   const stored = (messages: readonly Message[]): Message[] => JSON.parse(JSON.stringify(messages))
 
   test.each([
@@ -46,7 +46,7 @@ describe('7: the action of a call beside an open one is kept in its result and a
         { id: 'slow', name: 'slow' },
         { id: 'exit', name: 'exit', arguments: { final_result: 'Done.' } },
       ].toSorted((a, b) => order * a.name.localeCompare(b.name))
-      const first = await play([{ toolCalls }], options)
+      const first = await runAgent([{ toolCalls }], options)
       expect([actions(first), first.end?.openCallIds]).toEqual([[], ['slow']])
       expect(first.toolEnds).toMatchObject([{ callId: 'exit', kept: { actions: [action] } }])
       const second = await goOn(first, options, result('slow'))
@@ -60,7 +60,7 @@ describe('7: the action of a call beside an open one is kept in its result and a
     ['of the call', tool('direct', () => ({ content: 'direct done', direct: true }))],
   ])('a direct result, %s: it is the text of the run', async (_, entry) => {
     const options = { tools: [slow, entry] }
-    const first = await play([calling('slow', 'direct')], options)
+    const first = await runAgent([calling('slow', 'direct')], options)
     expect(first.toolEnds).toMatchObject([{ kept: { actions: [], direct: true } }])
     const second = await goOn(first, options, result('slow'))
     expect([second.end?.outcome, second.end?.text, second.requests.length]).toEqual(['complete', 'direct done', 0])
@@ -69,20 +69,20 @@ describe('7: the action of a call beside an open one is kept in its result and a
   test('a call whose tool is direct but whose result is not goes back to the model', async () => {
     const not = { tool: tool('direct', () => ({ content: 'no', direct: false })), returnDirectly: true }
     const options = { tools: [slow, not] }
-    const first = await play([calling('slow', 'direct')], options)
+    const first = await runAgent([calling('slow', 'direct')], options)
     expect((await goOn(first, options, result('slow'))).end?.text).toBe('Model.')
   })
 
   test('precedence is the same as at once, and of one kind the last listed wins', async () => {
     const options = { tools: [slow, breakLoop, exit('x1'), exit('x2'), direct] }
-    const first = await play([calling('x1', 'x2', 'slow', 'break', 'direct')], options)
+    const first = await runAgent([calling('x1', 'x2', 'slow', 'break', 'direct')], options)
     expect(actions(await goOn(first, options, result('slow')))).toEqual([{ type: 'exit', result: 'x2' }])
   })
 
   test('a custom action is shown at once and not kept', async () => {
     const custom: AgentAction = { type: 'custom', name: 'ping' }
     const options = { tools: [slow, acting('c', custom)] }
-    const first = await play([calling('slow', 'c')], options)
+    const first = await runAgent([calling('slow', 'c')], options)
     expect([actions(first), first.toolEnds[0]]).toEqual([[custom], expect.not.objectContaining({ kept: {} })])
     const second = await goOn(first, options, result('slow'))
     expect([actions(second), second.end?.text]).toEqual([[], 'Model.'])
@@ -91,14 +91,16 @@ describe('7: the action of a call beside an open one is kept in its result and a
   test('nothing is kept where nothing stays open', async () => {
     const failing = tool('slow', () => Promise.reject(new Error('no')), { longRunning: true })
     for (const names of [['exit'], ['exit', 'plain'], ['slow', 'exit']]) {
-      const { toolEnds, history } = await play([calling(...names)], { tools: [failing, exit('exit'), tool('plain')] })
+      const { toolEnds, history } = await runAgent([calling(...names)], {
+        tools: [failing, exit('exit'), tool('plain')],
+      })
       expect(JSON.stringify([toolEnds, history])).not.toContain('kept')
     }
   })
 
   test('it stays kept while only some results have come', async () => {
     const options = { tools: [slow, tool('slower', undefined, { longRunning: true }), exit('exit')] }
-    const first = await play([calling('slow', 'exit', 'slower')], options)
+    const first = await runAgent([calling('slow', 'exit', 'slower')], options)
     const second = await goOn(first, options, result('slow'))
     expect([actions(second), second.end?.openCallIds]).toEqual([[], ['slower']])
     const third = await goOn(first, options, result('slow'), result('slower'))
@@ -108,8 +110,8 @@ describe('7: the action of a call beside an open one is kept in its result and a
   test('it survives an interrupt beside the open call', async () => {
     const options = { tools: [slow, ask, exit('exit')] }
     const settings = { canInterrupt: true }
-    const first = await play([calling('ask', 'slow', 'exit')], options, undefined, settings)
-    const second = await play([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+    const first = await runAgent([calling('ask', 'slow', 'exit')], options, undefined, settings)
+    const second = await runAgent([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
     expect([actions(second), second.end?.openCallIds]).toEqual([[], ['slow']])
     expect(actions(await goOn(second, options, result('slow')))).toEqual([{ type: 'exit', result: 'exit' }])
   })
@@ -118,9 +120,9 @@ describe('7: the action of a call beside an open one is kept in its result and a
     const approved = tool('slow', undefined, { longRunning: true, needsApproval: () => true })
     const options = { tools: [approved, exit('exit')] }
     const settings = { canInterrupt: true }
-    const first = await play([calling('slow', 'exit')], options, undefined, settings)
+    const first = await runAgent([calling('slow', 'exit')], options, undefined, settings)
     const answers = { 'slow#1': { approved: true } }
-    const second = await play([], options, first.resume(answers), { ...settings, runId: 'R2' })
+    const second = await runAgent([], options, first.resume(answers), { ...settings, runId: 'R2' })
     expect([actions(second), second.end?.openCallIds]).toEqual([[], ['slow']])
     expect(actions(await goOn(second, options, result('slow')))).toEqual([{ type: 'exit', result: 'exit' }])
   })
@@ -136,8 +138,8 @@ describe('7: the action of a call beside an open one is kept in its result and a
         ctx.sendAction(action)
       })
       const options = { tools: [slow, late] }
-      const first = await play([calling('slow', 'late')], options, undefined, settings)
-      const second = await play([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
+      const first = await runAgent([calling('slow', 'late')], options, undefined, settings)
+      const second = await runAgent([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
       expect(second.toolEnds).toMatchObject([{ callId: 'late', status: kept ? 'complete' : 'failed' }])
       expect(actions(await goOn(second, options, result('slow')))).toEqual(kept ? [action] : [])
     }
@@ -145,22 +147,22 @@ describe('7: the action of a call beside an open one is kept in its result and a
 
   test('a long-running call cannot steer by itself: its action would be lost', async () => {
     const options = { tools: [acting('slow', { type: 'exit' }, { longRunning: true })] }
-    const { toolEnds, end } = await play([calling('slow'), 'Sorry.'], options)
+    const { toolEnds, end } = await runAgent([calling('slow'), 'Sorry.'], options)
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
     expect(end?.text).toBe('Sorry.')
   })
 
-  test('a user who speaks first is answered by the model', async () => {
+  test('a user who writes first is answered by the model', async () => {
     const options = { tools: [slow, exit('exit')] }
-    const first = await play([calling('slow', 'exit')], options)
+    const first = await runAgent([calling('slow', 'exit')], options)
     const messages = [...first.history, result('slow'), user('And now?', 'u2')]
-    const second = await play(['Model.'], options, { messages }, { runId: 'R2' })
+    const second = await runAgent(['Model.'], options, { messages }, { runId: 'R2' })
     expect([actions(second), second.end?.text]).toEqual([[], 'Model.'])
   })
 
   test('what another agent has kept is not done', async () => {
     const options = { tools: [slow, exit('exit')] }
-    const first = await play([calling('slow', 'exit')], options)
+    const first = await runAgent([calling('slow', 'exit')], options)
     const second = await goOn(first, { ...options, name: 'b' }, result('slow'))
     expect([actions(second), second.end?.text]).toEqual([[], 'Model.'])
   })

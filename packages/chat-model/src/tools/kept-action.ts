@@ -4,7 +4,7 @@ import type { AgentAction, Message, ToolCall, ToolMessage } from '@troupe/kernel
 export type KeptAction = NonNullable<ToolMessage['kept']>
 
 /** The action or the direct result that a turn ends with, if any. */
-export interface TurnDecision {
+interface TurnDecision {
   readonly action: AgentAction | undefined
   /** The result that is returned directly. */
   readonly direct: ToolMessage | undefined

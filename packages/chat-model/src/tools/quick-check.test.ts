@@ -3,7 +3,7 @@ import type { JsonSchema } from '@troupe/kernel'
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { quickCheck } from './quick-check.ts'
-import { validateJsonSchema } from './validator.ts'
+import { validateJsonSchema } from './validate-json-schema.ts'
 
 const isValid = (schema: JsonSchema, value: unknown) => new Validator(schema, '2020-12').validate(value).valid
 
@@ -35,7 +35,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
 }))
 
 describe('quickCheck', () => {
-  it('never changes what is said of a value', () => {
+  it('never changes the result of a validation', () => {
     fc.assert(
       fc.property(schema, value, (schema, value) => {
         expect(validateJsonSchema(schema, value).length === 0).toBe(isValid(schema, value))

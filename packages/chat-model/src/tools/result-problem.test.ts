@@ -7,7 +7,7 @@ import {
   withStreamableToolWrapper,
 } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { calling, noUnhandledRejection, play, streaming, tool } from '../chat-model.fixture.ts'
+import { calling, noUnhandledRejection, runAgent, streaming, tool } from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -63,7 +63,7 @@ describe('a result is walked once, however many wraps it passes', () => {
     const data = counted({ data: rows() })
     const content = counted(parts())
     const result = { content: content.value, data: data.value.data }
-    const { toolEnds } = await play([calling('t'), 'Done.'], { tools: [tools[kind]?.(result) as never], handlers })
+    const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [tools[kind]?.(result) as never], handlers })
     expect(toolEnds).toMatchObject([{ status: 'complete' }])
     return [data.reads(), content.reads()]
   }
@@ -80,7 +80,7 @@ describe('a result is walked once, however many wraps it passes', () => {
       const { value, reads } = counted({ data: rows() })
       const own: AgentHandler = withInvokableToolWrapper(async () => ({ content: 'own', data: value.data }))
       const idle = Array.from({ length: outer }, () => ways.invokable?.((result) => result) as AgentHandler)
-      await play([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [...idle, own] })
+      await runAgent([calling('t'), 'Done.'], { tools: [tool('t')], handlers: [...idle, own] })
       return reads()
     }
     expect(await readsWith(10)).toBe(await readsWith(0))
@@ -114,11 +114,11 @@ describe('a part that a wrap has changed is checked', () => {
     const [change, message] = broken[name] as (typeof broken)[string]
     const idle = ways[way]?.((result) => result) as AgentHandler
     const breaking = { ...(ways[way]?.(change) as AgentHandler), name: 'breaking' }
-    const played = await play([calling('t'), 'Done.'], {
+    const finished = await runAgent([calling('t'), 'Done.'], {
       tools: [tool('t', () => ({ content: 'x', data: rows() }))],
       handlers: [idle, breaking, idle],
     })
-    expect(played.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'breaking' } }])
-    expect(played.errors[0]?.message).toMatch(message)
+    expect(finished.errors).toMatchObject([{ code: 'HANDLER_FAILED', details: { handler: 'breaking' } }])
+    expect(finished.errors[0]?.message).toMatch(message)
   })
 })

@@ -16,14 +16,12 @@ import {
 } from '@troupe/kernel'
 import { pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
-import { isHandlerError } from '../error-origin.ts'
-import { approvalRequest, needsApproval } from './approval.ts'
+import { isHandlerError } from '../errors/error-origin.ts'
+import { approvalRequest, approvedInput, needsApproval, refusal } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
-import type { ParkedCall, TurnInput } from './tool-turn.ts'
-
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
+import type { ParkedCall, TurnInput } from './turn-input.ts'
 
 /** One tool call that runs. Contract: it ends answered, open or interrupted, and never throws. */
 export class RunningCall implements CallScope {
@@ -70,8 +68,14 @@ export class RunningCall implements CallScope {
     const key = this.#parked?.key ?? callKey(turn.ctx, id)
     this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
     const { step } = this.#ctx
-    const input: Draft<ToolCallInput> = { name, arguments: call.arguments, callId: id, step, idempotencyKey: key }
     const callOptions = turn.callOptions?.[name]
+    const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
+      name,
+      arguments: call.arguments,
+      callId: id,
+      step,
+      idempotencyKey: key,
+    }
     if (callOptions !== undefined) input.callOptions = callOptions
     if (this.tool) input.tool = this.tool
     this.#input = input
@@ -110,37 +114,20 @@ export class RunningCall implements CallScope {
       if (!asked && !(await needsApproval(tool, this.#input.arguments, this.#turn.validator, this.#ctx))) return
       this.#approval = true
       const answer: Json = await this.#ctx.interrupt(approvalRequest(tool, this.#input.arguments))
-      this.#applyApproval(answer as ApprovalAnswer | null)
+      this.#result = refusal(answer as ApprovalAnswer | null)
+      if (!this.#result) this.#input = approvedInput(this.#input, answer as ApprovalAnswer)
     } catch (error) {
       if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
     }
   }
 
   /** Writes `tool-start`. Contract: the call may start when this has resolved. */
-  announce(): void | Promise<void> {
+  async announce(): Promise<void> {
     if (this.#started || this.#settled) return
     const { name, arguments: args, callId } = this.#input
     const { runId, agentName, runPath } = this.#turn.stamp
     try {
-      const wait = this.#turn.sink.write({
-        type: 'tool-start',
-        runId,
-        agentName,
-        runPath,
-        callId,
-        name,
-        arguments: args,
-      })
-      if (wait) return this.#announced(wait)
-      this.#started = true
-    } catch (error) {
-      this.#stop(error)
-    }
-  }
-
-  async #announced(wait: Promise<void>): Promise<void> {
-    try {
-      await wait
+      await this.#turn.sink.write({ type: 'tool-start', runId, agentName, runPath, callId, name, arguments: args })
       this.#started = true
     } catch (error) {
       this.#stop(error)
@@ -234,7 +221,7 @@ export class RunningCall implements CallScope {
 
   #call(): Promise<ToolCallResult> {
     if (this.tool?.stream && !this.tool.longRunning) return this.#streamed()
-    return this.#turn.chain.invoke(this.#ctx, this.#input)
+    return this.#turn.invokeTool(this.#ctx, this.#input)
   }
 
   #setResult(result: ToolCallResult): void {
@@ -247,8 +234,8 @@ export class RunningCall implements CallScope {
   }
 
   async #streamed(): Promise<ToolCallResult> {
-    const { sink, chain } = this.#turn
-    const { stream: chunks, result } = await chain.stream(this.#ctx, this.#input)
+    const { sink, streamTool } = this.#turn
+    const { stream: chunks, result } = await streamTool(this.#ctx, this.#input)
     result.catch(() => undefined)
     const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.callId, delta })
     try {
@@ -268,16 +255,6 @@ export class RunningCall implements CallScope {
 
   #fail(error: unknown): void {
     this.#result = failedResult(KernelError.from(error, 'TOOL_FAILED'))
-  }
-
-  #applyApproval(answer: ApprovalAnswer | null): void {
-    const edited: unknown = answer?.arguments
-    if (answer?.approved !== true) {
-      const message = typeof answer?.message === 'string' ? answer.message : 'The user refused this call.'
-      this.#result = { content: message, error: new KernelError('TOOL_REFUSED', message).toJSON() }
-    } else if (edited !== undefined) {
-      this.#input = { ...this.#input, arguments: typeof edited === 'string' ? edited : JSON.stringify(edited) }
-    }
   }
 
   onAction(action: AgentAction): void {

@@ -11,9 +11,9 @@ import {
   brief,
   calling,
   expectSound,
+  type FinishedRun,
   noUnhandledRejection,
-  type Played,
-  play,
+  runAgent,
   tool,
   user,
 } from '../chat-model.fixture.ts'
@@ -30,7 +30,7 @@ const direct = { tool: tool('direct'), returnDirectly: true }
 const slow = tool('slow', undefined, { longRunning: true })
 const ask = tool('ask', async (_, ctx) => `answered ${await ctx.interrupt({ reason: 'input' })}`)
 
-const actions = ({ events }: Played) => events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
+const actions = ({ events }: FinishedRun) => events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
 const result = (callId: string, content = `${callId} result`): ToolMessage => ({
   id: `${callId}-r`,
   role: 'tool',
@@ -41,16 +41,20 @@ const result = (callId: string, content = `${callId} result`): ToolMessage => ({
 
 describe('return-directly', () => {
   test('per tool: the result is the text of the run and its last result; the model is not asked again', async () => {
-    const played = await play([calling('direct')], { tools: [direct] })
-    expect([played.end?.outcome, played.end?.text, played.requests.length]).toEqual(['complete', 'direct done', 1])
-    expect(actions(played)).toEqual([])
+    const finished = await runAgent([calling('direct')], { tools: [direct] })
+    expect([finished.end?.outcome, finished.end?.text, finished.requests.length]).toEqual([
+      'complete',
+      'direct done',
+      1,
+    ])
+    expect(actions(finished)).toEqual([])
   })
 
   test('per call: direct overrides the tool either way', async () => {
     const yes = tool('t', () => ({ content: 'Now.', direct: true }))
     const no = { tool: tool('t', () => ({ content: 'Later.', direct: false })), returnDirectly: true }
-    expect((await play([calling('t'), 'Done.'], { tools: [yes] })).end?.text).toBe('Now.')
-    expect((await play([calling('t'), 'Done.'], { tools: [no] })).end?.text).toBe('Done.')
+    expect((await runAgent([calling('t'), 'Done.'], { tools: [yes] })).end?.text).toBe('Now.')
+    expect((await runAgent([calling('t'), 'Done.'], { tools: [no] })).end?.text).toBe('Done.')
   })
 
   test('every call of the turn settles first, and the direct result comes last', async () => {
@@ -64,13 +68,13 @@ describe('return-directly', () => {
       return 'direct done'
     })
     const open = { tool: opening, returnDirectly: true }
-    const { toolEnds, end, history } = await play([calling('direct', 'other')], { tools: [open, other] })
+    const { toolEnds, end, history } = await runAgent([calling('direct', 'other')], { tools: [open, other] })
     expect(toolEnds.map(({ callId }) => callId)).toEqual(['other', 'direct'])
     expect([end?.text, brief(history).at(-1)]).toEqual(['direct done', 'tool direct done'])
   })
 
   test('several: the last listed wins', async () => {
-    const { end, toolEnds } = await play([calling('d1', 'd2', 't')], {
+    const { end, toolEnds } = await runAgent([calling('d1', 'd2', 't')], {
       tools: [...['d1', 'd2'].map((name) => ({ tool: tool(name), returnDirectly: true })), tool('t')],
     })
     expect([end?.text, toolEnds.at(-1)?.callId]).toEqual(['d2 done', 'd2'])
@@ -80,54 +84,54 @@ describe('return-directly', () => {
     const failing = tool('t', () => {
       throw new Error('no')
     })
-    const { end } = await play([calling('t'), 'Sorry.'], { tools: [{ tool: failing, returnDirectly: true }] })
+    const { end } = await runAgent([calling('t'), 'Sorry.'], { tools: [{ tool: failing, returnDirectly: true }] })
     expect(end?.text).toBe('Sorry.')
   })
 
   test('a handler may set it for a tool', async () => {
     const set = withToolsFunc((_, tools) => tools.map((meta) => ({ ...meta, returnDirectly: meta.tool.name === 't' })))
-    expect((await play([calling('t')], { tools: [tool('t')], handlers: [set] })).end?.text).toBe('t done')
+    expect((await runAgent([calling('t')], { tools: [tool('t')], handlers: [set] })).end?.text).toBe('t done')
   })
 })
 
 describe('the exit tool', () => {
   test('is called exit and takes final_result; its result is action and output of the run', async () => {
     const turn = { toolCalls: [{ name: 'exit', arguments: { final_result: 'The end.' } }] }
-    const played = await play([turn], { exit: true })
-    expect(played.requests[0]?.tools).toMatchObject([
+    const finished = await runAgent([turn], { exit: true })
+    expect(finished.requests[0]?.tools).toMatchObject([
       { name: 'exit', parameters: { type: 'object', required: ['final_result'] } },
     ])
-    expect(actions(played)).toEqual([{ type: 'exit', result: 'The end.' }])
-    expect(played.end).toMatchObject({ outcome: 'complete', output: 'The end.' })
-    expect([played.requests.length, played.toolEnds.length]).toEqual([1, 1])
+    expect(actions(finished)).toEqual([{ type: 'exit', result: 'The end.' }])
+    expect(finished.end).toMatchObject({ outcome: 'complete', output: 'The end.' })
+    expect([finished.requests.length, finished.toolEnds.length]).toEqual([1, 1])
   })
 
   test('needs its final_result', async () => {
-    const played = await play([calling('exit'), 'Oh.'], { tools: [exitTool()] })
-    expect(played.toolEnds).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
-    expect([actions(played), played.end?.text]).toEqual([[], 'Oh.'])
+    const finished = await runAgent([calling('exit'), 'Oh.'], { tools: [exitTool()] })
+    expect(finished.toolEnds).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
+    expect([actions(finished), finished.end?.text]).toEqual([[], 'Oh.'])
   })
 
   test('may be your own', async () => {
-    const played = await play([calling('stop')], { exit: exit('stop', 'Stopped.') })
-    expect(played.end).toMatchObject({ outcome: 'complete', output: 'Stopped.' })
+    const finished = await runAgent([calling('stop')], { exit: exit('stop', 'Stopped.') })
+    expect(finished.end).toMatchObject({ outcome: 'complete', output: 'Stopped.' })
   })
 
   test('is not there unless asked for', async () => {
-    expect((await play(['Hi.'])).requests[0]?.tools).toEqual([])
+    expect((await runAgent(['Hi.'])).requests[0]?.tools).toEqual([])
   })
 })
 
 describe('7: every call settles first, then precedence', () => {
   const tools = [ask, slow, exit('exit'), transfer('transfer'), breakLoop, direct, tool('plain')]
   const order = ['ask', 'slow', 'exit', 'transfer', 'break', 'direct', 'plain']
-  const verdict = (played: Played) => {
-    const [action] = actions(played)
+  const decision = (finished: FinishedRun) => {
+    const [action] = actions(finished)
     if (action) return action.type
-    if (played.end?.openCallIds) return 'open'
-    return played.requests.length > 1 ? 'model' : 'direct'
+    if (finished.end?.openCallIds) return 'open'
+    return finished.requests.length > 1 ? 'model' : 'direct'
   }
-  const verdicts: Record<string, string> = {
+  const decisions: Record<string, string> = {
     ask: 'interrupt',
     slow: 'open',
     exit: 'exit',
@@ -143,12 +147,12 @@ describe('7: every call settles first, then precedence', () => {
       [higher, lower],
       [lower, higher],
     ]) {
-      const played = await play([calling(...names), 'Model.'], { tools }, undefined, { canInterrupt: true })
-      expect(verdict(played)).toBe(verdicts[higher])
-      expect(actions(played).length).toBeLessThanOrEqual(1)
-      expectSound(played)
+      const finished = await runAgent([calling(...names), 'Model.'], { tools }, undefined, { canInterrupt: true })
+      expect(decision(finished)).toBe(decisions[higher])
+      expect(actions(finished).length).toBeLessThanOrEqual(1)
+      expectSound(finished)
       const open = ['ask', 'slow']
-      expect(played.toolEnds.map(({ callId }) => callId).toSorted()).toEqual(
+      expect(finished.toolEnds.map(({ callId }) => callId).toSorted()).toEqual(
         names.filter((name) => !open.includes(name)).toSorted(),
       )
     }
@@ -174,7 +178,7 @@ describe('7: every call settles first, then precedence', () => {
         return second.invoke?.(args, ctx, call)
       },
     }
-    expect(actions(await play([calling('x1', 'x2')], { tools: [slowFirst, fast] }))).toEqual([expected])
+    expect(actions(await runAgent([calling('x1', 'x2')], { tools: [slowFirst, fast] }))).toEqual([expected])
   })
 
   test('several actions of one call: the strongest counts', async () => {
@@ -182,21 +186,21 @@ describe('7: every call settles first, then precedence', () => {
       ctx.sendAction({ type: 'exit', result: 'Out.' })
       ctx.sendAction({ type: 'break-loop' })
     })
-    expect(actions(await play([calling('both')], { tools: [both] }))).toEqual([{ type: 'exit', result: 'Out.' }])
+    expect(actions(await runAgent([calling('both')], { tools: [both] }))).toEqual([{ type: 'exit', result: 'Out.' }])
   })
 
   test('a custom action is shown and the run goes on', async () => {
-    const played = await play([calling('c'), 'Done.'], {
+    const finished = await runAgent([calling('c'), 'Done.'], {
       tools: [acting('c', { type: 'custom', name: 'ping', data: 1 })],
     })
-    expect(actions(played)).toEqual([{ type: 'custom', name: 'ping', data: 1 }])
-    expect(played.end?.text).toBe('Done.')
+    expect(actions(finished)).toEqual([{ type: 'custom', name: 'ping', data: 1 }])
+    expect(finished.end?.text).toBe('Done.')
   })
 
   test('a transfer beside an open long-running call is refused with a tool error', async () => {
-    const played = await play([calling('slow', 'transfer')], { tools })
-    expect(played.toolEnds).toMatchObject([{ callId: 'transfer', status: 'failed', error: expect.anything() }])
-    expect([actions(played), played.end?.openCallIds]).toEqual([[], ['slow']])
+    const finished = await runAgent([calling('slow', 'transfer')], { tools })
+    expect(finished.toolEnds).toMatchObject([{ callId: 'transfer', status: 'failed', error: expect.anything() }])
+    expect([actions(finished), finished.end?.openCallIds]).toEqual([[], ['slow']])
   })
 
   test.each([
@@ -205,8 +209,8 @@ describe('7: every call settles first, then precedence', () => {
     ['break', 'break-loop'],
   ] as const)('%s outranked by an interrupt is kept and applied on continuation', async (name, type) => {
     const settings = { canInterrupt: true }
-    const first = await play([calling('ask', name)], { tools }, undefined, settings)
-    const second = await play([], { tools }, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+    const first = await runAgent([calling('ask', name)], { tools }, undefined, settings)
+    const second = await runAgent([], { tools }, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
     expect(second.end?.outcome).toBe('complete')
     expect(actions(second).map((action) => action.type)).toEqual([type])
     expect(second.toolEnds).toMatchObject([{ callId: 'ask', content: 'answered yes' }])
@@ -221,8 +225,8 @@ describe('7: every call settles first, then precedence', () => {
       const seen: string[] = []
       const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void seen.push(text) }
       const options = { tools, handlers: [listen] }
-      const first = await play([calling(...names)], options, undefined, settings)
-      const second = await play([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+      const first = await runAgent([calling(...names)], options, undefined, settings)
+      const second = await runAgent([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
       expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
       expect([second.end?.text, seen.at(-1)]).toEqual(['direct done', 'direct done'])
     }
@@ -235,8 +239,8 @@ describe('7: every call settles first, then precedence', () => {
       ctx.sendAction({ type: 'exit', result: 'late' })
     })
     const options = { tools: [late, exit('exit')] }
-    const first = await play([calling('late', 'exit')], options, undefined, settings)
-    const second = await play([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
+    const first = await runAgent([calling('late', 'exit')], options, undefined, settings)
+    const second = await runAgent([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
     expect(actions(second)).toEqual([{ type: 'exit', result: 'exit' }])
   })
 })
@@ -245,35 +249,35 @@ describe('a long-running tool', () => {
   test('leaves its call open and ends the turn; siblings are answered', async () => {
     const started: string[] = []
     const long = tool('long', () => `${started.push('long')} is ignored`, { longRunning: true })
-    const played = await play([calling('long', 'plain')], { tools: [long, tool('plain')] })
+    const finished = await runAgent([calling('long', 'plain')], { tools: [long, tool('plain')] })
     expect(started).toEqual(['long'])
-    expect(played.toolEnds.map(({ callId }) => callId)).toEqual(['plain'])
-    expect(played.end).toMatchObject({ outcome: 'complete', openCallIds: ['long'] })
-    expect(played.requests).toHaveLength(1)
-    expectSound(played)
+    expect(finished.toolEnds.map(({ callId }) => callId)).toEqual(['plain'])
+    expect(finished.end).toMatchObject({ outcome: 'complete', openCallIds: ['long'] })
+    expect(finished.requests).toHaveLength(1)
+    expectSound(finished)
   })
 
   test('needs no body', async () => {
     const { invoke: _, ...bare } = tool('long', undefined, { longRunning: true })
-    expect((await play([calling('long')], { tools: [bare] })).end?.openCallIds).toEqual(['long'])
+    expect((await runAgent([calling('long')], { tools: [bare] })).end?.openCallIds).toEqual(['long'])
   })
 
   test('continues when the result arrives as a tool message', async () => {
-    const first = await play([calling('slow')], { tools: [slow] })
+    const first = await runAgent([calling('slow')], { tools: [slow] })
     const messages = [...first.history, result('slow', 'At last.')]
-    const second = await play(['Thanks.'], { tools: [slow] }, { messages }, { runId: 'R2' })
+    const second = await runAgent(['Thanks.'], { tools: [slow] }, { messages }, { runId: 'R2' })
     expect(brief(second.requests[0]?.messages)).toEqual(['user Hello', 'assistant slow', 'tool At last.'])
     expect([second.end?.text, second.end?.openCallIds]).toEqual(['Thanks.', undefined])
   })
 
   test('waits for the rest while only some results have come', async () => {
     const tools = [slow, tool('slower', undefined, { longRunning: true })]
-    const first = await play([calling('slow', 'slower')], { tools })
+    const first = await runAgent([calling('slow', 'slower')], { tools })
     expect(first.end?.openCallIds).toEqual(['slow', 'slower'])
     const messages: Message[] = [...first.history, result('slower')]
-    const second = await play(['Too early.'], { tools }, { messages }, { runId: 'R2' })
+    const second = await runAgent(['Too early.'], { tools }, { messages }, { runId: 'R2' })
     expect([second.requests.length, second.end?.openCallIds]).toEqual([0, ['slow']])
-    const third = await play(['Thanks.'], { tools }, { messages: [...messages, result('slow')] }, { runId: 'R3' })
+    const third = await runAgent(['Thanks.'], { tools }, { messages: [...messages, result('slow')] }, { runId: 'R3' })
     expect(brief(third.requests[0]?.messages).slice(2)).toEqual(['tool slow result', 'tool slower result'])
   })
 
@@ -285,7 +289,7 @@ describe('a long-running tool', () => {
       },
       { longRunning: true },
     )
-    const { toolEnds, end } = await play([calling('long'), 'Sorry.'], { tools: [broken] })
+    const { toolEnds, end } = await runAgent([calling('long'), 'Sorry.'], { tools: [broken] })
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
     expect([end?.text, end?.openCallIds]).toEqual(['Sorry.', undefined])
   })
@@ -293,15 +297,15 @@ describe('a long-running tool', () => {
   test('with invalid arguments is answered, not left open', async () => {
     const parameters = { type: 'object', required: ['x'] }
     const long = tool('long', undefined, { longRunning: true, parameters })
-    const { toolEnds, end } = await play([calling('long'), 'Sorry.'], { tools: [long] })
+    const { toolEnds, end } = await runAgent([calling('long'), 'Sorry.'], { tools: [long] })
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'VALIDATION_FAILED' } }])
     expect(end?.text).toBe('Sorry.')
   })
 
-  test('whose call is still open when the user speaks is answered neutrally before the model sees it', async () => {
-    const first = await play([calling('slow')], { tools: [slow] })
+  test('whose call is still open when the user writes is answered neutrally before the model sees it', async () => {
+    const first = await runAgent([calling('slow')], { tools: [slow] })
     const messages = [...first.history, user('Never mind.', 'u2')]
-    const second = await play(['All right.'], { tools: [slow] }, { messages }, { runId: 'R2' })
+    const second = await runAgent(['All right.'], { tools: [slow] }, { messages }, { runId: 'R2' })
     expect(brief(second.requests[0]?.messages)).toEqual([
       'user Hello',
       'assistant slow',

@@ -1,6 +1,14 @@
 import type { Json, Tool } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { brief, calling, conversation, noUnhandledRejection, type Played, play, tool } from '../chat-model.fixture.ts'
+import {
+  brief,
+  calling,
+  conversation,
+  type FinishedRun,
+  noUnhandledRejection,
+  runAgent,
+  tool,
+} from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -8,7 +16,7 @@ describe('needsApproval', () => {
   const guarded = (log: string[], more: Partial<Tool> = {}) =>
     tool('guarded', (args) => `ran ${log.push(JSON.stringify(args))}`, { needsApproval: () => true, ...more })
   const turns = [{ toolCalls: [{ id: 'g', name: 'guarded', arguments: { n: 1 } }] }, 'Done.']
-  const questions = ({ end }: Played) => end?.interrupts?.map(({ id }) => id) ?? []
+  const questions = ({ end }: FinishedRun) => end?.interrupts?.map(({ id }) => id) ?? []
 
   test('raises one interrupt of reason approval, before the tool runs', async () => {
     const log: string[] = []
@@ -123,7 +131,7 @@ describe('needsApproval', () => {
 
   test('in a run that cannot interrupt, the call fails and the tool does not run', async () => {
     const log: string[] = []
-    const { toolEnds, end } = await play(turns, { tools: [guarded(log)] })
+    const { toolEnds, end } = await runAgent(turns, { tools: [guarded(log)] })
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'CONFIG_INVALID' } }])
     expect([log, end?.text]).toEqual([[], 'Done.'])
   })

@@ -8,7 +8,7 @@ import {
   conversation,
   noUnhandledRejection,
   type Options,
-  play,
+  runAgent,
   streaming,
   tool,
   user,
@@ -150,7 +150,7 @@ describe('a nested run in a tool', () => {
 
   test('shows its events under the outer call, and its text is the result', async () => {
     const inner = chatModelAgent({ name: 'inner', model: scriptedModel(['Inner says hi.']) })
-    const { events, toolEnds } = await play([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
+    const { events, toolEnds } = await runAgent([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
     expect(toolEnds).toMatchObject([{ content: 'Inner says hi.' }])
     const nested = events.filter(({ agentName }) => agentName === 'inner')
     expect(new Set(nested.map(({ parentCallId }) => parentCallId))).toEqual(new Set(['delegate']))
@@ -191,7 +191,7 @@ describe('a nested run in a tool', () => {
 
   test('a nested run that failed is a failure of the tool', async () => {
     const inner = chatModelAgent({ name: 'inner', model: scriptedModel([]), retry: false })
-    const { toolEnds, end } = await play([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
+    const { toolEnds, end } = await runAgent([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'MODEL_FAILED' } }])
     expect(end?.outcome).toBe('complete')
   })
@@ -199,7 +199,7 @@ describe('a nested run in a tool', () => {
   test('an action inside stays inside', async () => {
     const exit = tool('exit', (_, ctx) => ctx.sendAction({ type: 'exit', result: 'inner' }))
     const inner = chatModelAgent({ name: 'inner', model: scriptedModel([calling('exit')]), tools: [exit] })
-    const { end, requests } = await play([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
+    const { end, requests } = await runAgent([calling('delegate'), 'Done.'], { tools: [nesting(inner)] })
     expect([end?.text, end?.output, requests.length]).toEqual(['Done.', undefined, 2])
   })
 })

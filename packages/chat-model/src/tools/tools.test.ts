@@ -3,7 +3,16 @@ import { startRun } from '@troupe/kernel/run'
 import { fakeClock, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { calling, expectSound, hello, idle, never, noUnhandledRejection, play, tool } from '../chat-model.fixture.ts'
+import {
+  calling,
+  expectSound,
+  hello,
+  idle,
+  never,
+  noUnhandledRejection,
+  runAgent,
+  tool,
+} from '../chat-model.fixture.ts'
 import { chatModelAgent } from '../chat-model-agent.ts'
 
 beforeEach(noUnhandledRejection)
@@ -50,8 +59,8 @@ describe('6: a call is answered exactly once before the next model call', () => 
     ],
   }
   test.each(Object.entries(cases))('%s', async (_, [one, text, code]) => {
-    const played = await play([args(text), 'Done.'], { tools: one ? [one] : [] })
-    const { toolEnds, requests, end } = played
+    const finished = await runAgent([args(text), 'Done.'], { tools: one ? [one] : [] })
+    const { toolEnds, requests, end } = finished
     expect(toolEnds).toHaveLength(1)
     expect(toolEnds[0]).toMatchObject({ callId: 'c', name: 't', status: code ? 'failed' : 'complete' })
     if (code) {
@@ -61,7 +70,7 @@ describe('6: a call is answered exactly once before the next model call', () => 
     const sent = requests[1]?.messages.at(-1)
     expect(sent).toMatchObject({ role: 'tool', callId: 'c', content: toolEnds[0]?.content, id: toolEnds[0]?.messageId })
     expect([end?.outcome, end?.text]).toEqual(['complete', 'Done.'])
-    expectSound(played)
+    expectSound(finished)
   })
 
   test.each(['ABORTED', 'INTERRUPTED'])(
@@ -81,14 +90,14 @@ describe('6: a call is answered exactly once before the next model call', () => 
         approval: tool('t', undefined, { needsApproval: raise(thrown) }),
       }
       for (const one of Object.values(failing)) {
-        const played = await play([args('{}'), 'Done.'], { tools: [one] }, hello, { canInterrupt: true })
-        expect(played.toolEnds).toMatchObject([
+        const finished = await runAgent([args('{}'), 'Done.'], { tools: [one] }, hello, { canInterrupt: true })
+        expect(finished.toolEnds).toMatchObject([
           { status: 'failed', content: 'Error: tool t: mine: no', error: { code: 'TOOL_FAILED' } },
         ])
-        expect([played.end?.outcome, played.end?.text]).toEqual(['complete', 'Done.'])
-        expectSound(played)
+        expect([finished.end?.outcome, finished.end?.text]).toEqual(['complete', 'Done.'])
+        expectSound(finished)
       }
-      const strict = await play([args('{}')], { tools: [tool('t', raise(thrown), { onError: 'throw' })] })
+      const strict = await runAgent([args('{}')], { tools: [tool('t', raise(thrown), { onError: 'throw' })] })
       expect(strict.errors).toMatchObject([{ code: 'TOOL_FAILED', message: 'tool t: mine: no' }])
     },
   )
@@ -101,7 +110,7 @@ describe('6: a call is answered exactly once before the next model call', () => 
       parameters: z.object({ n: z.number().default(7) }),
       invoke: ({ n }) => `${seen.push(n)}`,
     })
-    await play([args('{}'), 'Done.'], { tools: [t] })
+    await runAgent([args('{}'), 'Done.'], { tools: [t] })
     expect(seen).toEqual([7])
   })
 
@@ -119,31 +128,33 @@ describe('6: a call is answered exactly once before the next model call', () => 
         },
       })
       const text = '{"then":"x"}'
-      const { toolEnds } = await play([args(text), 'Done.'], { tools: [one] })
+      const { toolEnds } = await runAgent([args(text), 'Done.'], { tools: [one] })
       expect([got, toolEnds.map(({ content }) => content)]).toEqual([[JSON.parse(text)], ['ok']])
     },
   )
 
   test('content, display and data of a result reach event and history', async () => {
     const result = { content: 'For the model.', display: 'For you.', data: { n: 1 } }
-    const { toolEnds, requests } = await play([args('{}'), 'Done.'], { tools: [tool('t', () => result)] })
+    const { toolEnds, requests } = await runAgent([args('{}'), 'Done.'], { tools: [tool('t', () => result)] })
     expect(toolEnds).toMatchObject([result])
     expect(requests[1]?.messages.at(-1)).toMatchObject(result)
   })
 
   test('the result may be an error of the tool’s own making', async () => {
     const error = { code: 'QUOTA', message: 't: used up' }
-    const { toolEnds } = await play([args('{}'), 'Done.'], { tools: [tool('t', () => ({ content: 'No.', error }))] })
+    const { toolEnds } = await runAgent([args('{}'), 'Done.'], {
+      tools: [tool('t', () => ({ content: 'No.', error }))],
+    })
     expect(toolEnds).toMatchObject([{ status: 'failed', content: 'No.', error }])
   })
 
   test('onError throw: the run fails with the error of the tool, and the call is answered all the same', async () => {
-    const played = await play([calling('t', 'ok'), 'Never.'], {
+    const finished = await runAgent([calling('t', 'ok'), 'Never.'], {
       tools: [tool('t', raise(new Error('fatal')), { onError: 'throw' }), tool('ok')],
     })
-    expect(played.errors).toMatchObject([{ code: 'TOOL_FAILED', message: expect.stringContaining('fatal') }])
-    expect([played.end?.outcome, played.requests.length]).toEqual(['failed', 1])
-    expect(played.toolEnds.map(({ callId, status }) => `${callId} ${status}`).toSorted()).toEqual([
+    expect(finished.errors).toMatchObject([{ code: 'TOOL_FAILED', message: expect.stringContaining('fatal') }])
+    expect([finished.end?.outcome, finished.requests.length]).toEqual(['failed', 1])
+    expect(finished.toolEnds.map(({ callId, status }) => `${callId} ${status}`).toSorted()).toEqual([
       'ok complete',
       't failed',
     ])
@@ -157,24 +168,24 @@ describe('6: a call is answered exactly once before the next model call', () => 
       queueMicrotask(() => controller.abort())
       return promise
     })
-    const played = await play(
+    const finished = await runAgent(
       [calling('wait', 'later'), 'Never.'],
       { tools: [waiting, tool('later')], toolConcurrency: 1 },
       hello,
       { signal: controller.signal },
     )
-    expect([played.end?.outcome, played.requests.length, played.started]).toEqual(['cancelled', 1, ['wait']])
-    expect(played.toolEnds.find(({ callId }) => callId === 'wait')).toMatchObject({
+    expect([finished.end?.outcome, finished.requests.length, finished.started]).toEqual(['cancelled', 1, ['wait']])
+    expect(finished.toolEnds.find(({ callId }) => callId === 'wait')).toMatchObject({
       status: 'failed',
       error: { code: 'ABORTED' },
     })
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('abort reaches a run whose tool ignores it', async () => {
     const controller = new AbortController()
     const clock = fakeClock()
-    const playing = play([calling('t')], { tools: [tool('t', () => never)] }, hello, {
+    const running = runAgent([calling('t')], { tools: [tool('t', () => never)] }, hello, {
       clock,
       signal: controller.signal,
     })
@@ -182,9 +193,9 @@ describe('6: a call is answered exactly once before the next model call', () => 
     controller.abort()
     await idle()
     clock.advance(1_000)
-    const played = await playing
-    expect(played.end?.outcome).toBe('cancelled')
-    expectSound(played)
+    const finished = await running
+    expect(finished.end?.outcome).toBe('cancelled')
+    expectSound(finished)
     expect(clock.pending).toBe(0)
   })
 })
@@ -193,9 +204,9 @@ describe('call ids', () => {
   test('duplicate and empty ids of a provider are replaced, and results find their calls', async () => {
     const ids = ['x', 'x', '', '']
     const turn = { toolCalls: ids.map((id, n) => ({ id, name: 't', arguments: { n } })) }
-    const played = await play([turn, turn, 'Done.'], { tools: [tool('t', (value) => JSON.stringify(value))] })
-    const { toolEnds, requests, started } = played
-    expect(played.errors).toEqual([])
+    const finished = await runAgent([turn, turn, 'Done.'], { tools: [tool('t', (value) => JSON.stringify(value))] })
+    const { toolEnds, requests, started } = finished
+    expect(finished.errors).toEqual([])
     const all = toolEnds.map(({ callId }) => callId)
     expect([all.length, new Set(all).size, all.includes('')]).toEqual([8, 8, false])
     expect(all[0]).toBe('x')
@@ -204,12 +215,12 @@ describe('call ids', () => {
     const results = requests[1]?.messages.filter((message) => message.role === 'tool') ?? []
     expect(results.map(({ callId }) => callId)).toEqual(assistant?.toolCalls?.map(({ id }) => id))
     expect(results.map(({ content }) => content)).toEqual([0, 1, 2, 3].map((n) => JSON.stringify({ n })))
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('an id that an earlier run of the thread has used is replaced', async () => {
-    const first = await play([calling('t'), 'Done.'], { tools: [tool('t')] })
-    const second = await play(
+    const first = await runAgent([calling('t'), 'Done.'], { tools: [tool('t')] })
+    const second = await runAgent(
       [calling('t'), 'Done.'],
       { tools: [tool('t')] },
       { messages: first.history },
@@ -222,7 +233,7 @@ describe('call ids', () => {
 test('callOptions come from RunOptions.tools by name', async () => {
   const seen: unknown[] = []
   const look: Tool['invoke'] = (_args, _ctx, call) => `${seen.push(call.callOptions)}`
-  await play(
+  await runAgent(
     [calling('a', 'b'), 'Done.'],
     { tools: [tool('a', look), tool('b', look)] },
     { ...hello, options: { tools: { a: { unit: 'C' } } } },
@@ -238,7 +249,7 @@ test('the model gets each tool with its JSON Schema', async () => {
     invoke: () => '',
   })
   const model = scriptedModel(['Hi.'])
-  await play([], { model, tools: [tool('t', undefined, { parameters: city }), zodTool] })
+  await runAgent([], { model, tools: [tool('t', undefined, { parameters: city }), zodTool] })
   expect(model.requests[0]?.tools).toMatchObject([
     { name: 't', description: 't', parameters: city },
     { name: 'z', description: 'Z.', parameters: { type: 'object', properties: { n: { type: 'number' } } } },
@@ -247,7 +258,7 @@ test('the model gets each tool with its JSON Schema', async () => {
 })
 
 test('a tool that a handler replaced is the one that is called', async () => {
-  const { toolEnds } = await play([calling('t'), 'Done.'], {
+  const { toolEnds } = await runAgent([calling('t'), 'Done.'], {
     tools: [tool('t', () => 'old')],
     handlers: [withToolsFunc(() => [{ tool: tool('t', () => 'new'), returnDirectly: false }])],
   })
@@ -280,6 +291,22 @@ test('a streaming tool that returns null has null as its result, not its chunks'
       return null
     },
   })
-  const { toolEnds } = await play([calling('t'), 'Done.'], { tools: [nothing] })
+  const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [nothing] })
   expect(toolEnds).toMatchObject([{ content: 'null', data: null }])
+})
+
+test('a stream that gives a chunk which is neither text nor a part is closed, and the call fails', async () => {
+  let closed = false
+  const wrong = tool('t', undefined, {
+    async *stream() {
+      try {
+        yield 'fine'
+        yield { type: 'picture' } as never
+      } finally {
+        closed = true
+      }
+    },
+  })
+  const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [wrong] })
+  expect([closed, toolEnds[0]?.error?.code]).toEqual([true, 'TOOL_FAILED'])
 })

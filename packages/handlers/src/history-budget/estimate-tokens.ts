@@ -10,17 +10,15 @@ const TOKENS_PER_MESSAGE = 4
  * @example estimateTokens({ id: '1', role: 'user', content: 'Hello!' }) // 6
  */
 export function estimateTokens(message: Message): number {
-  let chars = 0
-  let files = 0
-  if (typeof message.content === 'string') chars = message.content.length
-  else {
-    for (const part of message.content) {
-      if (part.type === 'file') files++
-      else chars += part.text.length + (part.type === 'reasoning' ? (part.encrypted?.length ?? 0) : 0)
-    }
+  const { content } = message
+  const calls = (message.role === 'assistant' && message.toolCalls) || []
+  let tokens = TOKENS_PER_MESSAGE
+  let chars = typeof content === 'string' ? content.length : 0
+  for (const part of typeof content === 'string' ? [] : content) {
+    if (part.type === 'file') tokens += TOKENS_PER_FILE
+    else chars += part.text.length
+    if (part.type === 'reasoning') chars += part.encrypted?.length ?? 0
   }
-  if (message.role === 'assistant' && message.toolCalls) {
-    for (const call of message.toolCalls) chars += call.name.length + call.arguments.length
-  }
-  return Math.ceil(chars / CHARS_PER_TOKEN) + files * TOKENS_PER_FILE + TOKENS_PER_MESSAGE
+  for (const call of calls) chars += call.name.length + call.arguments.length
+  return tokens + Math.ceil(chars / CHARS_PER_TOKEN)
 }

@@ -1,15 +1,8 @@
-import {
-  type AgentHandler,
-  type Awaitable,
-  contextKey,
-  type HistoryRewrite,
-  type Message,
-  type RunContext,
-} from '@troupe/kernel'
+import { type AgentHandler, type Awaitable, contextKey, type Message, type RunContext } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from '../is-whole.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { type SplitHistory, splitHistory } from './split-history.ts'
+import { splitHistory } from './split-history.ts'
 
 /** Options of `historyBudget`. */
 export interface HistoryBudgetOptions {
@@ -56,20 +49,25 @@ export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
       if (total <= maxTokens) return
       const split = splitHistory(messages, { cost, excess: total - trimTo, keepLast, summaryId: ctx.get(summaryId) })
       if (!split) return
-      const short = split.head.concat(split.kept)
+      const { head, kept, dropped } = split
+      const short = head.concat(kept)
       const room = maxTokens - sum(short, cost)
-      return summarize && room > 0 ? summarized(ctx, split, room) : short
+      if (!summarize || room <= 0) return short
+      return summaryOf(dropped, ctx).then((summary) =>
+        summary && cost(summary) <= room
+          ? { messages: [...head, summary, ...kept], ctx: ctx.with(summaryId, summary.id) }
+          : short,
+      )
     },
   }
 
-  async function summarized(ctx: RunContext, split: SplitHistory, room: number): Promise<HistoryRewrite> {
-    const { head, kept, dropped } = split
+  /** Contract: undefined for an empty summary. */
+  async function summaryOf(dropped: readonly Message[], ctx: RunContext): Promise<Message | undefined> {
     const text: unknown = await summarize?.(dropped, ctx)
     checkOption(typeof text === 'string', WHO, 'summarize must return text', text)
     const content = `Summary of the conversation so far:\n${text}`
     const summary: Message = { id: ctx.ids.next(), role: 'user', content }
-    if (text === '' || cost(summary) > room) return head.concat(kept)
-    return { messages: [...head, summary, ...kept], ctx: ctx.with(summaryId, summary.id) }
+    return text === '' ? undefined : summary
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from '@troupe/kernel'
 
 /** Options of `splitHistory`. */
-export interface SplitOptions {
+interface SplitOptions {
   readonly cost: (message: Message) => number
   /** Tokens to drop. */
   readonly excess: number
@@ -12,7 +12,7 @@ export interface SplitOptions {
 }
 
 /** A history in parts: system messages at the head, messages that stay, and messages that are dropped. */
-export interface SplitHistory {
+interface SplitHistory {
   readonly head: readonly Message[]
   readonly kept: readonly Message[]
   /** Oldest first; begins with an earlier summary, if any. */

@@ -122,7 +122,7 @@ describe('a model call', () => {
     ])
   })
 
-  it('is logged with what the last attempt said where that is asked for', async () => {
+  it('is logged with the text of the last attempt if that is wanted', async () => {
     const { handler, lines, ctx } = recording({ content: true })
     const delta = (text: string): ModelPart => ({ type: 'text-delta', delta: text })
     await ask(handler, ctx, answer(delta('x'), { type: 'restart' }, delta('Hel'), delta('lo'), finish))

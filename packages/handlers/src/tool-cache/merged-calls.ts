@@ -1,10 +1,11 @@
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
+import { untilAborted } from '@troupe/kernel/kit'
 
-type CallOutcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
+type SharedOutcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
 
 /** Merges equal calls that run at the same time. Contract: shares only a success, and only of a call without other effects; a caller stops waiting when its own run is aborted. */
 export class MergedCalls {
-  readonly #running = new Map<string, Promise<CallOutcome>>()
+  readonly #running = new Map<string, Promise<SharedOutcome>>()
 
   async call(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
     for (let other = this.#running.get(key); other; other = this.#running.get(key)) {
@@ -17,9 +18,9 @@ export class MergedCalls {
   }
 
   async #runShared(key: string, ctx: RunContext, run: () => Promise<ToolCallResult>): Promise<ToolCallResult> {
-    const { promise, resolve } = Promise.withResolvers<CallOutcome>()
+    const { promise, resolve } = Promise.withResolvers<SharedOutcome>()
     this.#running.set(key, promise)
-    const settle = (outcome: CallOutcome) => {
+    const settle = (outcome: SharedOutcome) => {
       this.#running.delete(key)
       resolve(outcome)
     }
@@ -36,11 +37,9 @@ export class MergedCalls {
   }
 }
 
+/** Contract: rejects with a `KernelError` on abort, whatever the reason of the signal is. */
 function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(KernelError.from(signal.reason, 'ABORTED'))
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  return untilAborted(signal, work).catch((error: unknown) => {
+    throw signal.aborted && error === signal.reason ? KernelError.from(error, 'ABORTED') : error
   })
 }

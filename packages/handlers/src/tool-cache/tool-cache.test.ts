@@ -190,7 +190,7 @@ describe('what is not kept', () => {
   })
 
   it.each([
-    ['arguments that are no JSON', '{"a":'],
+    ['arguments that are not JSON', '{"a":'],
     ['arguments nested too deeply', `${'['.repeat(5_000)}${']'.repeat(5_000)}`],
     ['huge arguments', { text: 'x'.repeat(10_000) }],
   ])('%s', async (_, args) => {

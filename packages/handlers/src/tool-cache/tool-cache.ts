@@ -21,7 +21,7 @@ export interface ToolCacheOptions {
   readonly shared?: boolean
 }
 
-type Entry = { readonly result: ToolCallResult; readonly at: number; readonly madeBy: string }
+type CachedResult = { readonly result: ToolCallResult; readonly at: number; readonly madeBy: string }
 
 const MAX_ARGUMENTS = 10_000
 const WHO = 'toolCache'
@@ -42,11 +42,17 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
   checkOption(typeof shared === 'boolean', WHO, 'shared must be true or false', shared)
 
   const names = tools && new Set(tools)
-  const entries = new LruMap<Entry>(maxEntries)
+  const entries = new LruMap<CachedResult>(maxEntries)
   const merged = new MergedCalls()
   const keyOf = key ? customKey(key) : callKey()
   const isCached = (name: string, tool: Tool) =>
     tool.effect === 'pure' && !tool.longRunning && (names?.has(name) ?? true)
+  const find = (entryKey: string, now: number) => {
+    const entry = entries.get(entryKey)
+    if (!entry || ttlMs === undefined || now - entry.at < ttlMs) return entry
+    entries.delete(entryKey)
+    return undefined
+  }
 
   return {
     name: WHO,
@@ -58,10 +64,9 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
       const { app, user } = ctx.session
       const entryKey = JSON.stringify(shared ? call : [app, user, call])
       const now = (clock ?? ctx.clock).now()
-      const entry = entries.get(entryKey)
-      if (entry && ttlMs !== undefined && now - entry.at >= ttlMs) entries.delete(entryKey)
+      const entry = find(entryKey, now)
       // The same idempotency key means a resumed call: its first attempt did not count.
-      else if (entry && entry.madeBy !== idempotencyKey) return entry.result
+      if (entry && entry.madeBy !== idempotencyKey) return entry.result
       const run = async () => {
         const result = await next(ctx, input)
         if (!result.error && !ctx.acted) entries.set(entryKey, { result, at: now, madeBy: idempotencyKey })

@@ -2,9 +2,9 @@ import type { JsonSchema } from '@troupe/kernel'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { constrainedValue } from './constrained-value.fixture.ts'
-import type { DialectName } from './dialect.ts'
-import { restore } from './plan.ts'
+import type { Dialect } from './dialect.ts'
 import { type ResponseFormat, responseFormat } from './response-format.ts'
+import { restore } from './restore-plan.ts'
 import { RestoredText } from './restored-text.ts'
 import { brokenForAnthropic, brokenForGoogle, brokenForOpenAI } from './subsets.fixture.ts'
 import { validateWithLibrary } from './validator.fixture.ts'
@@ -84,7 +84,7 @@ const sample = schema.chain((one) => {
   )
 })
 
-const CHECKS: readonly (readonly [DialectName, (format: ResponseFormat) => string | undefined])[] = [
+const CHECKS: readonly (readonly [Dialect['name'], (format: ResponseFormat) => string | undefined])[] = [
   ['openai', ({ schema, loose }) => brokenForOpenAI(schema, !loose)],
   ['anthropic', ({ schema, loose }) => (loose ? undefined : brokenForAnthropic(schema))],
   ['google', ({ schema }) => brokenForGoogle(schema)],
@@ -96,11 +96,12 @@ it.each(CHECKS)('%s: any schema is sent as documented, and its values come back 
       const format = responseFormat(root, dialect)
       expect(broken(format)).toBeUndefined()
       expect(format.schema.type).toBe('object')
-      const said =
-        constrainedValue(format.schema, format.wrapped ? { value } : value) ?? expect.fail('no way to say it')
-      const text = streamed(format, JSON.stringify(said.value, undefined, indent), cuts)
+      const written =
+        constrainedValue(format.schema, format.wrapped ? { value } : value) ??
+        expect.fail('the schema cannot express it')
+      const text = streamed(format, JSON.stringify(written.value, undefined, indent), cuts)
       const restored: unknown = JSON.parse(text)
-      const inner = format.wrapped ? (said.value as { value: unknown }).value : said.value
+      const inner = format.wrapped ? (written.value as { value: unknown }).value : written.value
       expect(restored).toEqual(restore(format.plan, inner))
       expect(validateWithLibrary(root, restored)).toEqual([])
       // Where two branches fit, the value may come back as one of the other; `null` stays where the schema has it.
@@ -154,42 +155,38 @@ function withoutNulls(value: unknown): unknown {
 
 /** Values that fit a schema. */
 function valueFor(node: JsonSchema, depth: number): fc.Arbitrary<unknown> {
-  const {
-    type,
-    enum: list,
-    const: only,
-    anyOf,
-    $ref,
-    properties,
-    required,
-    items,
-    prefixItems,
-    additionalProperties,
-  } = node
+  const { type, enum: list, const: only, anyOf, $ref } = node
   if (typeof $ref === 'string') return valueFor(DEFINITIONS[$ref.endsWith('tree') ? 'tree' : 'tag'], depth + 1)
   if (only !== undefined) return fc.constant(only)
   if (Array.isArray(list)) return fc.constantFrom(...list)
   if (Array.isArray(anyOf)) return fc.oneof(...anyOf.map((one) => valueFor(one as JsonSchema, depth)))
   if (Array.isArray(type)) return fc.oneof(...type.map((one) => valueFor({ ...node, type: one }, depth)))
-  if (type === 'object' && additionalProperties) {
+  if (type === 'object') return objectFor(node, depth)
+  return type === 'array' ? listFor(node, depth) : scalarFor(type)
+}
+
+function objectFor({ properties, required, additionalProperties }: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  if (additionalProperties) {
     return fc.dictionary(fc.constantFrom('x', 'y', 'z'), valueFor(additionalProperties as JsonSchema, depth + 1), {
       maxKeys: depth > 4 ? 0 : 2,
       noNullPrototype: true,
     })
   }
-  if (type === 'object') {
-    const members = Object.entries(Object(properties)).map(([name, one]) => {
-      const needed = (required as string[] | undefined)?.includes(name)
-      const member =
-        needed || depth < 4 ? valueFor(one as JsonSchema, depth + 1).map((value) => [[name, value]]) : fc.constant([])
-      return needed ? member : fc.oneof(fc.constant([]), member)
-    })
-    return fc.tuple(...members).map((lists) => Object.fromEntries(lists.flat() as [string, unknown][]))
-  }
-  if (type === 'array' && Array.isArray(prefixItems))
-    return fc.tuple(...prefixItems.map((one) => valueFor(one as JsonSchema, depth + 1)))
-  if (type === 'array')
-    return depth > 4 ? fc.constant([]) : fc.array(valueFor(items as JsonSchema, depth + 1), { maxLength: 3 })
+  const members = Object.entries(Object(properties)).map(([name, one]) => {
+    const needed = (required as string[] | undefined)?.includes(name)
+    const member =
+      needed || depth < 4 ? valueFor(one as JsonSchema, depth + 1).map((value) => [[name, value]]) : fc.constant([])
+    return needed ? member : fc.oneof(fc.constant([]), member)
+  })
+  return fc.tuple(...members).map((lists) => Object.fromEntries(lists.flat() as [string, unknown][]))
+}
+
+function listFor({ items, prefixItems }: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+  if (Array.isArray(prefixItems)) return fc.tuple(...prefixItems.map((one) => valueFor(one as JsonSchema, depth + 1)))
+  return depth > 4 ? fc.constant([]) : fc.array(valueFor(items as JsonSchema, depth + 1), { maxLength: 3 })
+}
+
+function scalarFor(type: unknown): fc.Arbitrary<unknown> {
   if (type === 'string') return fc.oneof(fc.string(), fc.constantFrom('null', '}', '{"a":null,', '\\"', 'é😀'))
   if (type === 'integer') return fc.integer()
   if (type === 'number') return fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => n + 0)

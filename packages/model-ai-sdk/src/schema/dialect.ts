@@ -3,7 +3,7 @@ import { contained, isSchema } from './walk.ts'
 
 /** The part of JSON Schema that a vendor documents for structured output. */
 export interface Dialect {
-  readonly name: DialectName
+  readonly name: 'openai' | 'anthropic' | 'google'
   /** How a property that may be missing is written: required and nullable, or just not required. */
   readonly optional: 'nullable' | 'absent'
   /** Whether objects with unknown names, lists of a fixed order and values of any kind can be written. */
@@ -19,9 +19,6 @@ export interface Dialect {
   /** Asks the provider to send a schema that is not in the subset. */
   readonly loose: JsonObject | undefined
 }
-
-/** The vendors whose subsets are known. */
-export type DialectName = 'openai' | 'anthropic' | 'google'
 
 const COMMON_FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']
 const OPENAI_KEYWORDS = new Set([
@@ -95,10 +92,10 @@ const google: Dialect = {
 }
 
 /** The subsets by name. */
-export const DIALECTS: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, google }
+export const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = { openai, anthropic, google }
 
 /** The subset for a provider name of the AI SDK. OpenAI's is the default: it is the strictest about objects, so compatible servers accept it too. */
-export function dialectOf(provider: string): DialectName {
+export function dialectOf(provider: string): Dialect['name'] {
   if (/anthropic|bedrock/.test(provider)) return 'anthropic'
   return provider.startsWith('google') ? 'google' : 'openai'
 }

@@ -1,9 +1,9 @@
-import { type Plan, restore, settled } from './plan.ts'
 import type { ResponseFormat } from './response-format.ts'
+import { type RestorePlan, restore, settled } from './restore-plan.ts'
 import { isSpace, ValueText } from './value-text.ts'
 
 interface Frame {
-  readonly plan: Extract<Plan, { kind: 'object' | 'array' }>
+  readonly plan: Extract<RestorePlan, { kind: 'object' | 'array' }>
   /** Members that were written. */
   count: number
   key: string
@@ -18,7 +18,7 @@ const OPENING = '{"value":'
  * Contract: `write` returns the text that is certain by then, and `end` the rest; values that need no change keep their text, and text that is not JSON passes unchanged.
  */
 export class RestoredText {
-  readonly #plan: Plan | undefined
+  readonly #plan: RestorePlan | undefined
   readonly #wrapped: boolean
   readonly #frames: Frame[] = []
   #out = ''
@@ -78,38 +78,51 @@ export class RestoredText {
     else this.#inObject(frame, frame.plan, char)
   }
 
-  #inArray({ items }: Extract<Plan, { kind: 'array' }>, char: string): void {
+  #inArray({ items }: Extract<RestorePlan, { kind: 'array' }>, char: string): void {
     if (char === ']') this.#close(char)
     else if (char === ',' || isSpace(char)) this.#out += char
     else this.#begin(char, items)
   }
 
-  #inObject(frame: Frame, { drops, members }: Extract<Plan, { kind: 'object' }>, char: string): void {
-    if (frame.at === 'key') {
-      if (char === '}') this.#close(char)
-      else if (char === ',' || isSpace(char)) this.#held += char
-      else if (char === '"') {
+  #inObject(frame: Frame, plan: Extract<RestorePlan, { kind: 'object' }>, char: string): void {
+    switch (frame.at) {
+      case 'key':
+        this.#beforeKey(frame, char)
+        break
+      case 'inside-key':
         this.#held += char
-        Object.assign(frame, { at: 'inside-key', key: char })
-      } else this.#giveUp(char)
-    } else if (frame.at === 'inside-key') {
-      this.#held += char
-      frame.key += char
-      if (char === '"' && !/(^|[^\\])(\\\\)*\\"$/.test(frame.key)) frame.at = 'colon'
-    } else if (frame.at === 'colon') {
-      if (char === ':') frame.at = 'value'
-      if (char === ':' || isSpace(char)) this.#held += char
-      else this.#giveUp(char)
-    } else if (isSpace(char)) this.#held += char
-    else {
-      frame.at = 'key'
-      const name = nameOf(frame.key)
-      if (char === 'n' && drops.has(name)) this.#value = new ValueText(char, 'null')
-      else {
-        this.#show(frame)
-        this.#begin(char, members.get(name))
-      }
+        frame.key += char
+        if (char === '"' && !/(^|[^\\])(\\\\)*\\"$/.test(frame.key)) frame.at = 'colon'
+        break
+      case 'colon':
+        if (char === ':') frame.at = 'value'
+        if (char === ':' || isSpace(char)) this.#held += char
+        else this.#giveUp(char)
+        break
+      case 'value':
+        if (isSpace(char)) this.#held += char
+        else this.#beginMember(frame, plan, char)
     }
+  }
+
+  #beforeKey(frame: Frame, char: string): void {
+    if (char === '}') this.#close(char)
+    else if (char === ',' || isSpace(char)) this.#held += char
+    else if (char === '"') {
+      this.#held += char
+      Object.assign(frame, { at: 'inside-key', key: char })
+    } else this.#giveUp(char)
+  }
+
+  #beginMember(frame: Frame, { drops, members }: Extract<RestorePlan, { kind: 'object' }>, char: string): void {
+    frame.at = 'key'
+    const name = nameOf(frame.key)
+    if (char === 'n' && drops.has(name)) {
+      this.#value = new ValueText(char, 'null')
+      return
+    }
+    this.#show(frame)
+    this.#begin(char, members.get(name))
   }
 
   /** Writes the held comma and key; the first member that is written has no comma before it. */
@@ -125,7 +138,7 @@ export class RestoredText {
     this.#ended()
   }
 
-  #begin(char: string, plan: Plan | undefined): void {
+  #begin(char: string, plan: RestorePlan | undefined): void {
     const to = settled(plan)
     const opens = (to?.kind === 'object' && char === '{') || (to?.kind === 'array' && char === '[')
     if (opens) {
@@ -182,7 +195,7 @@ function nameOf(quoted: string): string {
   }
 }
 
-function restoredJson(plan: Plan, text: string): string {
+function restoredJson(plan: RestorePlan, text: string): string {
   try {
     const value: unknown = JSON.parse(text)
     const restored = restore(plan, value)

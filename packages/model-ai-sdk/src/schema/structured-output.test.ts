@@ -21,9 +21,9 @@ describe.each(Object.entries(STRICT_VENDORS))('structured output of %s', (name, 
   })
 
   it('an answer that is not JSON comes as it is', async () => {
-    const said = 'Sorry, I {cannot} do "that".'
-    expect((await answered(vendor, z.array(address), 0, [said])).text).toBe(said)
-    expect((await answered(vendor, z.object({ a: z.string().optional() }), 0, [said])).text).toBe(said)
+    const written = 'Sorry, I {cannot} do "that".'
+    expect((await answered(vendor, z.array(address), 0, [written])).text).toBe(written)
+    expect((await answered(vendor, z.object({ a: z.string().optional() }), 0, [written])).text).toBe(written)
   })
 
   it('an answer that is cut short comes as far as it goes', async () => {
@@ -52,7 +52,7 @@ describe.each(Object.entries(STRICT_VENDORS))('structured output of %s', (name, 
   })
 })
 
-it('a vendor that refuses a schema is MODEL_REQUEST_INVALID with what it said', async () => {
+it('a vendor that refuses a schema is MODEL_REQUEST_INVALID with its message', async () => {
   const vendor = STRICT_VENDORS['OpenAI Chat'] ?? expect.fail()
   await using server = await serveStrictly(vendor, () => [])
   const model = aiSdkModel(vendor.make(server.url), { schemaDialect: 'google' })
@@ -98,11 +98,11 @@ async function answered(
   const responseSchema = toJsonSchema(schema)
   const say = (asked: Asked) => {
     const wrapped = Object.keys(Object(asked.schema.properties)).join() === 'value'
-    const said =
+    const written =
       constrainedValue(asked.schema, wrapped ? { value } : value) ??
       expect.fail(`no way to say ${JSON.stringify(value)}`)
-    expect(validateWithLibrary(asked.schema as JsonSchema, said.value)).toEqual([])
-    return JSON.stringify(said.value).match(/.{1,7}/gs) ?? []
+    expect(validateWithLibrary(asked.schema as JsonSchema, written.value)).toEqual([])
+    return JSON.stringify(written.value).match(/.{1,7}/gs) ?? []
   }
   await using server = await serveStrictly(vendor, (asked) => pieces ?? say(asked))
   const model = aiSdkModel(vendor.make(server.url))

@@ -1,10 +1,16 @@
 /** Checks sent schemas against each vendor's documentation of structured output. Written from the documents, not from our code. */
 type Node = Record<string, unknown>
-type Complain = (path: string, text: string) => void
+/** A schema in a schema; `depth` counts the objects around it, with itself. */
+type Found = { readonly node: Node; readonly path: string; readonly depth: number }
+/** Complaints about one schema, without those about the schemas in it. */
+type Rule = (node: Node, depth: number) => readonly string[]
 
 const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
 const namesOf = (value: unknown) => (isNode(value) ? Object.keys(value) : [])
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const isOf = (type: string, node: Node) => [node.type].flat().includes(type)
+const isComplex = (value: unknown) => isNode(value) || Array.isArray(value)
+const when = (broken: unknown, text: string): readonly string[] => (broken ? [text] : [])
 
 /** OpenAI, "Structured Outputs", "Supported schemas". */
 const OPENAI = {
@@ -16,68 +22,59 @@ const OPENAI = {
   formats: words('date-time time date duration email hostname ipv4 ipv6 uuid'),
 }
 
+const OPENAI_RULES: readonly Rule[] = [
+  (node) => notIn(OPENAI.keywords, Object.keys(node)).map((keyword) => `'${keyword}' is not permitted.`),
+  (node) => when(node.$ref !== undefined && Object.keys(node).length > 1, '$ref cannot have keywords beside it.'),
+  (node) => when(node.type === undefined && !node.anyOf && !node.$ref, "schema must have a 'type' key."),
+  (node) => notIn(OPENAI.types, [node.type].flat()).map((type) => `'${type}' is not a type.`),
+  (node) => when(isOf('array', node) && !isNode(node.items), 'array schema missing items.'),
+  (node) => notIn(OPENAI.formats, [node.format]).map((format) => `'${format}' is not a valid format.`),
+  (node) => when(/\(\?<?[=!]/.test(`${node.pattern ?? ''}`), 'look-around is not supported in pattern.'),
+  (node) => when(listOf(node.enum).some(isComplex), 'enum value is not permitted.'),
+  (node, depth) => (isOf('object', node) ? openAIObject(node, depth) : []),
+]
+
+function openAIObject(node: Node, depth: number): readonly string[] {
+  const names = namesOf(node.properties)
+  const required = new Set(listOf(node.required))
+  const missing = names.filter((name) => !required.has(name))
+  return [
+    ...when(node.additionalProperties !== false, "'additionalProperties' is required to be supplied and to be false."),
+    ...missing.map(
+      (name) =>
+        `'required' is required to be supplied and to be an array including every key in properties. Missing '${name}'.`,
+    ),
+    ...when(required.size > names.length, "extra required key supplied in 'required'."),
+    ...when(depth > 10, 'more than 10 levels of nesting.'),
+  ]
+}
+
 export function brokenForOpenAI(schema: unknown, strict: boolean): string | undefined {
-  return firstOf((complain) => {
-    if (!isNode(schema) || schema.type !== 'object') {
-      complain(
-        '()',
-        `schema must be a JSON Schema of 'type: "object"', got 'type: "${isNode(schema) ? schema.type : ''}"'.`,
-      )
-    }
-    if (!strict || !isNode(schema)) return
-    if (schema.anyOf) complain('()', "root must not be 'anyOf'")
-    let properties = 0
-    let values = 0
-    walk(
-      schema,
-      (node, path, depth) => {
-        for (const keyword of Object.keys(node))
-          if (!OPENAI.keywords.has(keyword)) complain(path, `'${keyword}' is not permitted.`)
-        if (node.$ref !== undefined && Object.keys(node).length > 1)
-          complain(path, '$ref cannot have keywords beside it.')
-        if (node.type === undefined && !node.anyOf && !node.$ref) complain(path, "schema must have a 'type' key.")
-        for (const type of [node.type].flat())
-          if (type !== undefined && !OPENAI.types.has(`${type}`)) complain(path, `'${type}' is not a type.`)
-        if ([node.type].flat().includes('array') && !isNode(node.items)) complain(path, 'array schema missing items.')
-        if (node.format !== undefined && !OPENAI.formats.has(`${node.format}`))
-          complain(path, `'${node.format}' is not a valid format.`)
-        if (/\(\?<?[=!]/.test(`${node.pattern ?? ''}`)) complain(path, 'look-around is not supported in pattern.')
-        if (listOf(node.enum).some((value) => isNode(value) || Array.isArray(value)))
-          complain(path, 'enum value is not permitted.')
-        if ([node.type].flat().includes('object')) {
-          if (node.additionalProperties !== false)
-            complain(path, "'additionalProperties' is required to be supplied and to be false.")
-          const names = namesOf(node.properties)
-          const required = new Set(listOf(node.required))
-          for (const name of names) {
-            if (!required.has(name))
-              complain(
-                path,
-                `'required' is required to be supplied and to be an array including every key in properties. Missing '${name}'.`,
-              )
-          }
-          if (required.size > names.length) complain(path, "extra required key supplied in 'required'.")
-          properties += names.length
-          if (depth > 10) complain(path, 'more than 10 levels of nesting.')
-        }
-        values += listOf(node.enum).length
-      },
-      complain,
-    )
-    if (properties > 5000) complain('()', 'more than 5000 properties.')
-    if (values > 1000) complain('()', 'more than 1000 enum values.')
-  })
+  if (!isNode(schema) || schema.type !== 'object') {
+    const type = isNode(schema) ? schema.type : ''
+    return first([], [`schema must be a JSON Schema of 'type: "object"', got 'type: "${type}"'.`])
+  }
+  if (!strict) return undefined
+  if (schema.anyOf) return first([], ["root must not be 'anyOf'"])
+  const found = [...schemasIn(schema)]
+  const properties = found.flatMap(({ node }) => (isOf('object', node) ? namesOf(node.properties) : []))
+  const values = found.flatMap(({ node }) => listOf(node.enum))
+  return first(complaints(schema, OPENAI_RULES), [
+    ...when(properties.length > 5000, 'more than 5000 properties.'),
+    ...when(values.length > 1000, 'more than 1000 enum values.'),
+  ])
 }
 
 /** OpenAI and Anthropic say so in their errors, also for tools that are not strict. */
 export function brokenAsTool(schema: unknown): string | undefined {
-  return firstOf((complain) => {
-    if (!isNode(schema) || schema.type !== 'object') complain('()', "input_schema.type: Input should be 'object'")
-    const refused = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'].filter((keyword) =>
-      Object.keys(Object(schema)).includes(keyword),
-    )
-    if (refused.length > 0) complain('()', `${refused} is not supported at the top level`)
-  })
+  const refused = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'].filter((keyword) => namesOf(schema).includes(keyword))
+  return first(
+    [],
+    [
+      ...when(!isNode(schema) || schema.type !== 'object', "input_schema.type: Input should be 'object'"),
+      ...when(refused.length > 0, `${refused} is not supported at the top level`),
+    ],
+  )
 }
 
 /** Anthropic, "Structured outputs", "JSON Schema limitations" and "Schema complexity limits". */
@@ -89,40 +86,38 @@ const ANTHROPIC = {
   formats: words('date-time time date duration email hostname uri ipv4 ipv6 uuid'),
 }
 
+const ANTHROPIC_RULES: readonly Rule[] = [
+  (node) => notIn(ANTHROPIC.keywords, Object.keys(node)).map((keyword) => `property '${keyword}' is not supported`),
+  ({ $ref }) => when(typeof $ref === 'string' && !$ref.startsWith('#'), 'external $ref is not supported'),
+  (node) =>
+    when(
+      listOf(node.allOf).some((one) => isNode(one) && one.$ref),
+      'allOf with $ref is not supported',
+    ),
+  (node) => when(listOf(node.enum).some(isComplex), 'complex types in enum are not supported'),
+  (node) => notIn(ANTHROPIC.formats, [node.format]).map((format) => `format '${format}' is not supported`),
+  ({ minItems = 0 }) =>
+    when(![0, 1].includes(Number(minItems)), "'minItems' values other than 0 or 1 are not supported"),
+  (node) => when(/\(\?<?[=!]|\\[bB1-9]/.test(`${node.pattern ?? ''}`), 'pattern is not supported'),
+  (node) =>
+    when(
+      isOf('object', node) && node.additionalProperties !== false,
+      "For 'object' type, 'additionalProperties' must be explicitly set to false",
+    ),
+]
+
 export function brokenForAnthropic(schema: unknown): string | undefined {
-  return firstOf((complain) => {
-    if (!isNode(schema)) return complain('()', 'schema must be an object')
-    let optional = 0
-    let unions = 0
-    if (circles(schema, () => true)) return complain('()', 'Recursive schemas are not supported')
-    walk(
-      schema,
-      (node, path) => {
-        for (const keyword of Object.keys(node))
-          if (!ANTHROPIC.keywords.has(keyword)) complain(path, `property '${keyword}' is not supported`)
-        if (typeof node.$ref === 'string' && !node.$ref.startsWith('#'))
-          complain(path, 'external $ref is not supported')
-        if (listOf(node.allOf).some((one) => isNode(one) && one.$ref))
-          complain(path, 'allOf with $ref is not supported')
-        if (listOf(node.enum).some((value) => isNode(value) || Array.isArray(value)))
-          complain(path, 'complex types in enum are not supported')
-        if (node.format !== undefined && !ANTHROPIC.formats.has(`${node.format}`))
-          complain(path, `format '${node.format}' is not supported`)
-        if (node.minItems !== undefined && ![0, 1].includes(Number(node.minItems)))
-          complain(path, "'minItems' values other than 0 or 1 are not supported")
-        if (/\(\?<?[=!]|\\[bB1-9]/.test(`${node.pattern ?? ''}`)) complain(path, 'pattern is not supported')
-        if ([node.type].flat().includes('object')) {
-          if (node.additionalProperties !== false)
-            complain(path, "For 'object' type, 'additionalProperties' must be explicitly set to false")
-          optional += namesOf(node.properties).filter((name) => !listOf(node.required).includes(name)).length
-        }
-        if (node.anyOf || Array.isArray(node.type)) unions++
-      },
-      complain,
-    )
-    if (optional > 24) complain('()', `Schemas contain too many optional parameters (${optional}), limit: 24`)
-    if (unions > 16) complain('()', `Schemas contain too many parameters with union types (${unions}), limit: 16`)
-  })
+  if (!isNode(schema)) return first([], ['schema must be an object'])
+  if (circles(schema, () => true)) return first([], ['Recursive schemas are not supported'])
+  const found = [...schemasIn(schema)]
+  const optional = found.flatMap(({ node }) =>
+    isOf('object', node) ? namesOf(node.properties).filter((name) => !listOf(node.required).includes(name)) : [],
+  ).length
+  const unions = found.filter(({ node }) => node.anyOf || Array.isArray(node.type)).length
+  return first(complaints(schema, ANTHROPIC_RULES), [
+    ...when(optional > 24, `Schemas contain too many optional parameters (${optional}), limit: 24`),
+    ...when(unions > 16, `Schemas contain too many parameters with union types (${unions}), limit: 16`),
+  ])
 }
 
 /** Google, `GenerationConfig.responseJsonSchema`. */
@@ -131,35 +126,56 @@ const GOOGLE = words(
   'anyOf oneOf properties additionalProperties required propertyOrdering',
 )
 
+const GOOGLE_RULES: readonly Rule[] = [
+  (node) => notIn(GOOGLE, Object.keys(node)).map((keyword) => `Unknown name "${keyword}"`),
+  (node) =>
+    when(
+      node.$ref !== undefined && Object.keys(node).some((keyword) => !keyword.startsWith('$')),
+      'only properties that start with $ may be set beside $ref',
+    ),
+  (node) =>
+    when(
+      listOf(node.enum).some((value) => typeof value !== 'string' && typeof value !== 'number'),
+      'enum is for strings and numbers',
+    ),
+  (node) =>
+    when(
+      notIn(new Set(namesOf(node.properties)), listOf(node.required)).length > 0,
+      'required property is not defined',
+    ),
+]
+
 export function brokenForGoogle(schema: unknown): string | undefined {
-  return firstOf((complain) => {
-    if (!isNode(schema)) return complain('()', 'schema must be an object')
-    walk(
-      schema,
-      (node, path) => {
-        for (const keyword of Object.keys(node)) if (!GOOGLE.has(keyword)) complain(path, `Unknown name "${keyword}"`)
-        if (node.$ref !== undefined && Object.keys(node).some((keyword) => !keyword.startsWith('$')))
-          complain(path, 'only properties that start with $ may be set beside $ref')
-        if (listOf(node.enum).some((value) => typeof value !== 'string' && typeof value !== 'number'))
-          complain(path, 'enum is for strings and numbers')
-        if (listOf(node.required).some((name) => !namesOf(node.properties).includes(`${name}`)))
-          complain(path, 'required property is not defined')
-      },
-      complain,
-    )
-    if (circles(schema, (required) => required))
-      complain('()', 'cyclic references may only be used within non-required properties')
-  })
+  if (!isNode(schema)) return first([], ['schema must be an object'])
+  return first(
+    complaints(schema, GOOGLE_RULES),
+    when(
+      circles(schema, (required) => required),
+      'cyclic references may only be used within non-required properties',
+    ),
+  )
 }
 
 function words(...lines: string[]): Set<string> {
   return new Set(lines.flatMap((line) => line.split(' ')))
 }
 
-function firstOf(check: (complain: Complain) => void): string | undefined {
-  const complaints: string[] = []
-  check((path, text) => complaints.push(`In context=${path}, ${text}`))
-  return complaints[0]
+/** The values that are set and not known. */
+function notIn(known: ReadonlySet<string>, values: readonly unknown[]): readonly unknown[] {
+  return values.filter((value) => value !== undefined && !known.has(`${value}`))
+}
+
+/** The first complaint: about a schema in it, or about the whole. */
+function first(inner: readonly string[], whole: readonly string[]): string | undefined {
+  return [...inner, ...whole.map((text) => `In context=(), ${text}`)][0]
+}
+
+function complaints(root: Node, rules: readonly Rule[]): readonly string[] {
+  return [...schemasIn(root)].flatMap(({ node, path, depth }) => {
+    const { $ref } = node
+    const lost = when(typeof $ref === 'string' && !isNode(targetOf(root, $ref)), `${$ref} can not be resolved`)
+    return [...rules.flatMap((rule) => rule(node, depth)), ...lost].map((text) => `In context=${path}, ${text}`)
+  })
 }
 
 type Child = readonly [name: string, node: unknown, required: boolean]
@@ -177,18 +193,17 @@ function childrenOf(node: Node): readonly Child[] {
   ]
 }
 
-function walk(root: Node, visit: (node: Node, path: string, depth: number) => void, complain: Complain): void {
-  const go = (node: unknown, path: string, depth: number): void => {
-    if (!isNode(node)) return
-    const level = depth + ([node.type].flat().includes('object') ? 1 : 0)
-    visit(node, path, level)
-    if (typeof node.$ref === 'string' && !isNode(targetOf(root, node.$ref)))
-      complain(path, `${node.$ref} can not be resolved`)
-    for (const [name, child] of childrenOf(node)) go(child, `${path}.${name}`, level)
-  }
-  go(root, '()', 0)
+function* schemasIn(root: Node): Generator<Found> {
+  yield* below(root, '()', 0)
   for (const defs of [root.$defs, root.definitions])
-    for (const name of namesOf(defs)) go((defs as Node)[name], `$defs.${name}`, 0)
+    for (const name of namesOf(defs)) yield* below((defs as Node)[name], `$defs.${name}`, 0)
+}
+
+function* below(node: unknown, path: string, above: number): Generator<Found> {
+  if (!isNode(node)) return
+  const depth = above + (isOf('object', node) ? 1 : 0)
+  yield { node, path, depth }
+  for (const [name, child] of childrenOf(node)) yield* below(child, `${path}.${name}`, depth)
 }
 
 function targetOf(root: Node, pointer: string): unknown {

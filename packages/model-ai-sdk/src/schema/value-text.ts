@@ -1,4 +1,4 @@
-import type { Plan } from './plan.ts'
+import type { RestorePlan } from './restore-plan.ts'
 
 const SPACE = new Set([' ', '\n', '\r', '\t'])
 
@@ -10,14 +10,14 @@ export function isSpace(char: string): boolean {
 /** The text of one value, and where it ends. */
 export class ValueText {
   /** The reason why it is not written yet, if any. */
-  readonly keeps: Plan | 'null' | undefined
+  readonly keeps: RestorePlan | 'null' | undefined
   text: string
   readonly #nests: boolean
   #depth: number
   #quoted: boolean
   #escaped = false
 
-  constructor(first: string, keeps: Plan | 'null' | undefined) {
+  constructor(first: string, keeps: RestorePlan | 'null' | undefined) {
     this.keeps = keeps
     this.text = first
     this.#quoted = first === '"'

@@ -2,14 +2,14 @@ import type { Json, JsonSchema } from '@troupe/kernel'
 import { described } from './constraints.ts'
 import type { Dialect } from './dialect.ts'
 import { merged } from './merge.ts'
-import { type Branch, fits, type Plan } from './plan.ts'
+import { fits, type RestorePlan } from './restore-plan.ts'
 import { hasStructure, membersOf, nullable, onlyOf, typed, typesOf, withoutBranches } from './shape.ts'
 import { admitsNull, isNever, isSchema, resolve } from './walk.ts'
 
 /** A schema in a vendor's subset, and the way back. */
-export interface VendorSchema {
+interface VendorSchema {
   readonly schema: JsonSchema
-  readonly plan: Plan | undefined
+  readonly plan: RestorePlan | undefined
 }
 
 interface Made extends VendorSchema {
@@ -23,7 +23,7 @@ interface Definition {
   readonly level: number
   made?: Made
   used: boolean
-  plan: Plan | undefined
+  plan: RestorePlan | undefined
 }
 
 /** A schema this deep is endless, although no reference shows it. */
@@ -32,7 +32,7 @@ const DEEPEST = 100
 /** Writes a schema in the subset of a vendor. Contract: undefined if the subset cannot express it. */
 export function vendorSchema(schema: JsonSchema, dialect: Dialect): VendorSchema | undefined {
   try {
-    return new Writer(schema, dialect).write()
+    return new SubsetWriter(schema, dialect).write()
   } catch (error) {
     if (error instanceof Inexpressible) return undefined
     throw error
@@ -42,7 +42,7 @@ export function vendorSchema(schema: JsonSchema, dialect: Dialect): VendorSchema
 /** Thrown and caught in this file only. */
 class Inexpressible extends Error {}
 
-class Writer {
+class SubsetWriter {
   readonly #root: JsonSchema
   readonly #dialect: Dialect
   readonly #definitions = new Map<string, Definition>()
@@ -143,7 +143,7 @@ class Writer {
     // A schema that refers to itself, without an object or a list in between, has no meaning.
     if (cyclic && (this.#dialect.recursion === 'no' || definition.level === this.#level)) throw new Inexpressible()
     const changes = cyclic ? this.#dialect.optional === 'nullable' : definition.plan !== undefined
-    const plan: Plan | undefined = changes ? { kind: 'reference', target: definition } : undefined
+    const plan: RestorePlan | undefined = changes ? { kind: 'reference', target: definition } : undefined
     const own = described(beside, this.#dialect)
     // Vendors take nothing beside a reference.
     if (definition.made && Object.keys(own).length > 0) {
@@ -190,49 +190,53 @@ class Writer {
     }
   }
 
-  #choice(made: readonly Made[]): Plan | undefined {
+  #choice(made: readonly Made[]): RestorePlan | undefined {
     if (made.every(({ plan }) => !plan)) return undefined
     const others = made.filter(({ schema }) => schema.type !== 'null')
     const [only] = others
     if (others.length === 1) return only?.plan
-    const branches = others.map(
-      ({ schema, plan }): Branch => ({ plan, fits: (value) => fits(this.#finished, schema, value) }),
-    )
+    const branches = others.map(({ schema, plan }) => ({
+      plan,
+      fits: (value: unknown) => fits(this.#finished, schema, value),
+    }))
     return { kind: 'union', branches }
   }
 
   #object(node: JsonSchema): Made {
-    const { open, optional, recursion } = this.#dialect
     const { properties, rest } = membersOf(node)
-    if (rest !== false && !open) throw new Inexpressible()
     const needed = new Set(Array.isArray(node.required) ? node.required : [])
-    if (!open && [...needed].some((name) => !Object.hasOwn(properties, String(name)))) throw new Inexpressible()
-    const sent: [string, JsonSchema][] = []
-    const drops = new Set<string>()
-    const members = new Map<string, Plan>()
-    const required: string[] = []
-    let cyclic = false
-    for (const [name, schema] of Object.entries(properties)) {
-      if (isNever(schema) && !needed.has(name)) continue
-      const made = this.#inside(schema)
-      const drop = optional === 'nullable' && !needed.has(name) && !admitsNull(this.#root, schema)
-      cyclic ||= made.cyclic === true
-      sent.push([name, drop ? nullable(made.schema) : made.schema])
-      if (drop) drops.add(name)
-      if (made.plan) members.set(name, made.plan)
-      const breaksCircle = recursion === 'optional' && made.cyclic
-      if (optional === 'nullable' || (needed.has(name) && !breaksCircle)) required.push(name)
-    }
+    const unknown = [...needed].some((name) => !Object.hasOwn(properties, String(name)))
+    if (!this.#dialect.open && (rest !== false || unknown)) throw new Inexpressible()
+    const members = Object.entries(properties)
+      .filter(([name, schema]) => needed.has(name) || !isNever(schema))
+      .map(([name, schema]) => this.#member(name, schema, needed.has(name)))
+    const drops = new Set(members.filter(({ drop }) => drop).map(({ name }) => name))
+    const plans = new Map(members.flatMap(({ name, plan }) => (plan ? [[name, plan] as const] : [])))
     return {
       schema: {
         type: 'object',
         ...described(node, this.#dialect, 'object'),
-        properties: Object.fromEntries(sent),
-        required,
-        additionalProperties: rest === false ? false : isSchema(rest) ? this.#inside(rest).schema : true,
+        properties: Object.fromEntries(members.map(({ name, schema }) => [name, schema])),
+        required: members.filter(({ required }) => required).map(({ name }) => name),
+        additionalProperties: isSchema(rest) ? this.#inside(rest).schema : rest !== false,
       },
-      plan: drops.size > 0 || members.size > 0 ? { kind: 'object', drops, members } : undefined,
-      cyclic,
+      plan: drops.size > 0 || plans.size > 0 ? { kind: 'object', drops, members: plans } : undefined,
+      cyclic: members.some(({ cyclic }) => cyclic),
+    }
+  }
+
+  /** A member of an object. Contract: with `drop`, its `null` means that it is missing. */
+  #member(name: string, schema: unknown, needed: boolean) {
+    const { optional, recursion } = this.#dialect
+    const made = this.#inside(schema)
+    const drop = optional === 'nullable' && !needed && !admitsNull(this.#root, schema)
+    const breaksCircle = recursion === 'optional' && made.cyclic === true
+    return {
+      ...made,
+      name,
+      schema: drop ? nullable(made.schema) : made.schema,
+      drop,
+      required: optional === 'nullable' || (needed && !breaksCircle),
     }
   }
 

@@ -1,7 +1,7 @@
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
-import { broken, expectBroken } from '../suite/broken.ts'
+import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'

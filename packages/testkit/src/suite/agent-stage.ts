@@ -84,7 +84,7 @@ export class AgentStage {
     return this.events.flatMap((event) => (event.type === type ? [event.callId] : []))
   }
 
-  /** What an interrupted run goes on with. */
+  /** The input that resumes an interrupted run. */
   resumption(before: readonly Message[], answer: (interrupts: readonly Interrupt[]) => Answers): ResumeInfo {
     const messages = [...before]
     let interrupt: (AgentAction & { type: 'interrupt' }) | undefined

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '@troupe/kernel'
+import type { AgentEvent, EventOf } from '@troupe/kernel'
 import { demand, demandEqual } from '../fault.ts'
 
 /** A run has its brackets, and each agent in it. */
@@ -41,30 +41,54 @@ export function checkMessages(events: readonly AgentEvent[]): void {
 
 /** Each call is asked for, started and answered once, unless it is excused. */
 export function checkToolCalls(events: readonly AgentEvent[]): void {
-  const asked = new Set<string>()
-  const started = new Set<string>()
-  const answered = new Set<string>()
-  const unasked = new Set<string>()
-  for (const event of events) {
-    if (event.type === 'message-end' && !event.dropped)
-      for (const { id } of event.message.toolCalls ?? []) asked.add(id)
-    if (event.type === 'tool-call-end') unasked.add(event.call.id)
-    if (event.type === 'tool-start') {
-      demand(asked.has(event.callId), `The agent starts call ${event.callId}, which no message of it asked for`)
-      demand(!started.has(event.callId), `The agent starts call ${event.callId} twice`)
-      started.add(event.callId)
+  const calls = new CheckedCalls()
+  for (const event of events) calls.add(event)
+}
+
+class CheckedCalls {
+  /** Calls of messages. */
+  readonly #asked = new Set<string>()
+  /** Calls that were written, though their message may be dropped. */
+  readonly #written = new Set<string>()
+  readonly #started = new Set<string>()
+  readonly #answered = new Set<string>()
+
+  add(event: AgentEvent): void {
+    switch (event.type) {
+      case 'message-end':
+        if (!event.dropped) for (const { id } of event.message.toolCalls ?? []) this.#asked.add(id)
+        break
+      case 'tool-call-end':
+        this.#written.add(event.call.id)
+        break
+      case 'tool-start':
+        this.#start(event.callId)
+        break
+      case 'tool-end':
+        this.#answer(event.callId, event.status === 'dropped')
+        break
+      case 'run-end':
+        if (event.parentCallId === undefined) this.#end(event)
     }
-    if (event.type === 'tool-end') {
-      demand(!answered.has(event.callId), `The agent answers call ${event.callId} twice`)
-      const known = asked.has(event.callId) || (event.status === 'dropped' && unasked.has(event.callId))
-      demand(known, `The agent answers call ${event.callId}, which no message of it asked for`)
-      answered.add(event.callId)
-    }
-    if (event.type === 'run-end' && event.parentCallId === undefined) {
-      const excused = [...(event.openCallIds ?? []), ...(event.interrupts ?? []).flatMap(({ callId }) => callId ?? [])]
-      for (const id of asked) {
-        demand(answered.has(id) || excused.includes(id), `The agent ends its run without an answer to call ${id}`)
-      }
+  }
+
+  #start(callId: string): void {
+    demand(this.#asked.has(callId), `The agent starts call ${callId}, which no message of it asked for`)
+    demand(!this.#started.has(callId), `The agent starts call ${callId} twice`)
+    this.#started.add(callId)
+  }
+
+  #answer(callId: string, dropped: boolean): void {
+    demand(!this.#answered.has(callId), `The agent answers call ${callId} twice`)
+    const known = this.#asked.has(callId) || (dropped && this.#written.has(callId))
+    demand(known, `The agent answers call ${callId}, which no message of it asked for`)
+    this.#answered.add(callId)
+  }
+
+  #end({ openCallIds = [], interrupts = [] }: EventOf<'run-end'>): void {
+    const excused = [...openCallIds, ...interrupts.flatMap(({ callId }) => callId ?? [])]
+    for (const id of this.#asked) {
+      demand(this.#answered.has(id) || excused.includes(id), `The agent ends its run without an answer to call ${id}`)
     }
   }
 }

@@ -3,7 +3,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import type { Clause } from '../clause.ts'
 import { storeClauses } from '../store-suite/test-store.ts'
-import { expectBroken } from './broken.ts'
+import { expectBroken } from './broken.fixture.ts'
 import { agentClauses } from './test-agent.ts'
 import { callbackClauses } from './test-callback.ts'
 import { handlerClauses } from './test-handler.ts'
@@ -117,9 +117,9 @@ for (const [kind, clausesOf] of Object.entries(suites)) {
 describe('the first cause', () => {
   for (const [wrong, { clauses, says }] of Object.entries(causes)) {
     it(`is named for ${wrong}`, async () => {
-      const told = await expectBroken(clauses, [])
-      expect(told.size).toBeGreaterThan(0)
-      for (const [name, message] of told) expect(message, name).toMatch(says)
+      const complaints = await expectBroken(clauses, [])
+      expect(complaints.size).toBeGreaterThan(0)
+      for (const [name, message] of complaints) expect(message, name).toMatch(says)
     })
   }
 
@@ -129,7 +129,7 @@ describe('the first cause', () => {
 
   it('comes before the advice of a clause when a hook throws, and not when the kernel knows better', async () => {
     const name = 'afterAgent takes every outcome'
-    const told = async (error: Error) => {
+    const messageFor = async (error: Error) => {
       const handler: AgentHandler = {
         name: 'broken',
         afterAgent() {
@@ -143,10 +143,12 @@ describe('the first cause', () => {
         )
       ).get(name)
     }
-    expect(await told(new Error('boom'))).toMatch(
+    expect(await messageFor(new Error('boom'))).toMatch(
       /^The plugin failed with Error \(boom\), .*\nWhat to do: Fix that first; .* If it still does not hold: Let afterAgent/,
     )
-    expect(await told(new KernelError('CONFIG_INVALID', 'test: no'))).toMatch(/\nWhat to do: Let afterAgent take runs/)
+    expect(await messageFor(new KernelError('CONFIG_INVALID', 'test: no'))).toMatch(
+      /\nWhat to do: Let afterAgent take runs/,
+    )
   })
 
   it('tells the author of a sample in `invalid` that it may be the sample that is wrong', async () => {

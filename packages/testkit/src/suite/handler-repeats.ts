@@ -3,44 +3,37 @@ import { hookOf } from '@troupe/kernel/kit'
 import type { Clause } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { demand, demandEqual } from '../fault.ts'
-import { settled } from './handler-run.ts'
 import { ECHO, HISTORY, streamOf } from './handler-stage.ts'
 import { callContext, frozen } from './patience.ts'
-
-/** The parts of a suite that its clauses about repeated calls need. */
-export interface RepeatedCalls {
-  readonly make: () => AgentHandler
-  readonly tools: readonly ToolMeta[]
-  readonly prepare: (ctx: RunContext) => RunContext
-}
+import { settled } from './run-handler.ts'
 
 /** The clauses about how often a tool that is not pure is executed. */
-export function repeatClauses({ make, tools, prepare }: RepeatedCalls): readonly Clause[] {
+export function repeatClauses(
+  make: () => AgentHandler,
+  tools: readonly ToolMeta[],
+  prepare: (ctx: RunContext) => RunContext,
+): readonly Clause[] {
   const notPure = [...OWN, ...tools.map(({ tool }) => tool).filter(({ effect }) => effect !== 'pure')]
+  const demandExecutedAgain = async (hook: (typeof WRAPS)[number], tool: Tool) => {
+    const handler = make()
+    for (const [i, made] of RUNS.entries()) {
+      const alone = await callOnce(make(), hook, { ...made, tool, tools, prepare })
+      const again = await callOnce(handler, hook, { ...made, tool, tools, prepare })
+      const what =
+        i === 0 ? `${made.runId} made a call` : `${made.runId} of ${made.user} made a call that an earlier run had made`
+      const wrong = `The handler keeps state between runs: ${what}, and ${hook}`
+      const executed = alone.executed === 0 || again.executed > 0
+      demand(executed, `${wrong} did not execute the tool, which is not pure`)
+      demandEqual(again.outcome, alone.outcome, `${wrong} changed the result`)
+    }
+  }
   return WRAPS.flatMap((hook) => [
     {
       name: `${hook} executes a call again that another run or another user made before, unless its tool is pure`,
       todo: "Let only a tool with `effect: 'pure'` be answered from memory: `if (input.tool?.effect !== 'pure') return next(ctx, input)`. Keep everything else that belongs to a run in its context, not in the handler.",
       run: async () => {
         if (!hookOf(make(), hook)) return `the handler has no ${hook}`
-        for (const tool of notPure) {
-          const handler = make()
-          for (const [i, made] of RUNS.entries()) {
-            const alone = await callOnce(make(), hook, { ...made, tool, tools, prepare })
-            const again = await callOnce(handler, hook, { ...made, tool, tools, prepare })
-            const what = `${made.runId} of ${made.user} made a call that an earlier run had made, and ${hook}`
-            const wrong = i === 0 ? `${made.runId} made a call, and ${hook}` : what
-            demand(
-              alone.executed === 0 || again.executed > 0,
-              `The handler keeps state between runs: ${wrong} did not execute the tool, which is not pure`,
-            )
-            demandEqual(
-              again.outcome,
-              alone.outcome,
-              `The handler keeps state between runs: ${wrong} changed the result`,
-            )
-          }
-        }
+        for (const tool of notPure) await demandExecutedAgain(hook, tool)
       },
     },
     {

@@ -26,7 +26,7 @@ export const HISTORY: readonly Message[] = [
   { id: 'm4', role: 'assistant', content: 'It.' },
 ]
 
-/** What a model is asked. */
+/** The request of a model call. */
 export const REQUEST: ModelRequest = {
   instruction: '',
   messages: HISTORY,
@@ -42,7 +42,7 @@ export function callOf(callId: string, text: string = callId): ToolCallInput {
   return { name: 'echo', arguments: JSON.stringify({ text }), callId, step, idempotencyKey: callId, tool: ECHO }
 }
 
-/** What stops a call. */
+/** An error that stops a call. */
 export function stop(code: string): KernelError {
   return new KernelError(code, 'test: stop')
 }
@@ -71,7 +71,7 @@ export function failingStream(error: KernelError): StreamToolCallResult {
   return { stream: chunks(), result }
 }
 
-/** What a model answers. */
+/** The answer of a model. */
 export async function* answer(text = 'It'): AsyncGenerator<ModelPart> {
   yield { type: 'text-delta', delta: text }
   yield { type: 'text-delta', delta: '.' }

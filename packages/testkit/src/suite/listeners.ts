@@ -21,7 +21,7 @@ export async function demandNoListeners(signal: AbortSignal, who: string, calls 
 /** A busy machine takes its time for each round, so time alone says nothing. */
 const ROUNDS = 10
 
-/** How many listen to a signal once things have settled. */
+/** The number of listeners of a signal once things have settled. */
 async function listenersLeft(signal: AbortSignal): Promise<number> {
   const start = performance.now()
   for (let round = 0; ; round++) {

@@ -1,9 +1,9 @@
 import type { AgentAction, RunContext } from '@troupe/kernel'
-import { notJson } from '@troupe/kernel/kit'
+import { notJson, systemClock, withinTime } from '@troupe/kernel/kit'
 import { createRunContext, type RunSettings } from '@troupe/kernel/run'
 import { demand, Fault, shown } from '../fault.ts'
 
-/** How long a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
+/** The time that a suite waits for what should happen at once; shorter than the grace that the kernel gives an aborted agent. */
 export const PATIENCE_MS = 750
 
 /** Waits for work that should settle at once; what it rejects with is a value here. Contract: `wrong` says what is the matter if it does not. */
@@ -12,22 +12,16 @@ export async function promptly<T>(
   work: PromiseLike<T>,
   todo?: string,
 ): Promise<{ value: T } | { error: unknown }> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Fault(`${wrong} within ${PATIENCE_MS} ms`, todo)), PATIENCE_MS)
-  })
   const settled = Promise.resolve(work).then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )
-  try {
-    return await Promise.race([settled, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return await withinTime(systemClock, PATIENCE_MS, settled, () => {
+    throw new Fault(`${wrong} within ${PATIENCE_MS} ms`, todo)
+  })
 }
 
-/** A context as a tool or a handler meets it: inside a call, in a run where somebody can answer. */
+/** A context as a tool or a handler gets it: inside a call, in a run that can ask a person. */
 export function callContext(
   settings: RunSettings = {},
   onAction: (action: AgentAction) => void = () => {},
@@ -46,12 +40,12 @@ export function demandJson(value: unknown, what: string): void {
   )
 }
 
-/** Contract: whatever has a name has one that people can read. */
+/** Contract: a name is text that people can read. */
 export function demandName(name: unknown, who: string): void {
   demand(
     typeof name === 'string' && /\S/.test(name),
     `The ${who} has no name: got ${shown(name)}`,
-    `Give the ${who} a name: it stands in errors and logs.`,
+    `Give the ${who} a name: it is in errors and logs.`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { type Agent, type AgentInput, type EventDraft, type RunContext, say } from '@troupe/kernel'
 import { observe } from '@troupe/kernel/run'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { agentClauses, testAgent } from './test-agent.ts'
 
 const call = { id: 'c1', name: 'look', arguments: '{}' }
@@ -71,8 +71,8 @@ const running = (run: (input: AgentInput, ctx: RunContext) => AsyncIterable<Even
 })
 const wellFormed = 'a run on untouchable input is well formed and does not fail'
 
-const speaks = 'an agent speaks between its start and its end, and its path says who led to it'
-const handsOver = 'who hands over ends before the other takes over'
+const inOrder = 'an agent shows its events between its start and its end, and its path names the agents that led to it'
+const transfers = 'an agent that transfers ends before the next one starts'
 const child: Agent = { name: 'child', description: '', run: (_input, ctx) => say(ctx, 'I am the child.') }
 /** A flow of two agents, which observes them itself; `path` is what it says led to the second. */
 const flow = (path: readonly string[], early: boolean) => (): Agent => ({
@@ -113,7 +113,7 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
     }),
     caught: wellFormed,
   },
-  'an event is no JSON': {
+  'an event is not JSON': {
     make: looking((drafts) => [...drafts, { type: 'custom', name: 'at', data: new Date(0) as never }]),
     caught: 'every event is plain JSON and says where it comes from',
   },
@@ -129,11 +129,11 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
     make: looking((drafts) => [...drafts, answered]),
     caught: 'each tool call is answered exactly once',
   },
-  'a call that nobody asked for is answered': {
+  'a call that no message asked for is answered': {
     make: looking((drafts) => [...drafts, { ...answered, callId: 'c9' }]),
     caught: 'each tool call is answered exactly once',
   },
-  'a call that nobody asked for is started': {
+  'a call that no message asked for is started': {
     make: looking((drafts) => [...drafts, { type: 'tool-start', callId: 'c9', name: 'look', arguments: '{}' }]),
     caught: 'each tool call is answered exactly once',
   },
@@ -154,8 +154,8 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
     },
     caught: 'a second run does not build on the first',
   },
-  'it leads to an agent from nowhere': { make: flow(['nobody'], false), caught: speaks },
-  'it speaks after its end': {
+  'it leads to an agent from nowhere': { make: flow(['nobody'], false), caught: inOrder },
+  'it shows events after its end': {
     make: () => ({
       ...flow(['lead'], false)(),
       async *run(input, ctx) {
@@ -163,9 +163,9 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
         yield { type: 'custom', name: 'late', data: 1, agentName: 'child', runPath: [] }
       },
     }),
-    caught: speaks,
+    caught: inOrder,
   },
-  'who hands over has not ended': { make: flow(['lead'], true), caught: handsOver },
+  'the agent that transfers has not ended': { make: flow(['lead'], true), caught: transfers },
   'it leaves a listener on the signal': {
     make: running(async function* (_input, ctx) {
       ctx.signal.addEventListener('abort', () => undefined)
@@ -224,8 +224,8 @@ describe('testAgent', () => {
 
   for (const [wrong, { make, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      const told = await expectBroken(agentClauses(make), [caught])
-      expect(told.get(caught)).toMatch(says)
+      const complaints = await expectBroken(agentClauses(make), [caught])
+      expect(complaints.get(caught)).toMatch(says)
     })
   }
 })

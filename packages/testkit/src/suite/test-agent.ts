@@ -10,7 +10,7 @@ import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, promptly } from './patience.ts'
 
-/** What an agent is run on during its suite. */
+/** Options of `testAgent`: the input of the runs, their settings and answers. */
 export interface TestAgentOptions {
   /** @default one user message */
   readonly input?: AgentInput
@@ -32,12 +32,12 @@ export function testAgent(name: string, make: () => Agent, options: TestAgentOpt
 export function agentClauses(factory: () => Agent, options: TestAgentOptions = {}): readonly Clause[] {
   const make = () => madeBy(factory, 'agent')
   const input = options.input ?? { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] }
-  const play = (agent: Agent, settings: RunSettings = {}) =>
+  const start = (agent: Agent, settings: RunSettings = {}) =>
     new AgentStage(agent, { ...input, messages: frozen(input.messages.slice()) }, { ...options.settings, ...settings })
   const clauses: Clause[] = [
     {
       name: 'has a name and a description',
-      todo: 'Describe the agent in a sentence: other agents choose by it whom they hand over to.',
+      todo: 'Describe the agent in a sentence: other agents read it before they transfer.',
       run: async () => {
         const { name, description } = make()
         demandName(name, 'agent')
@@ -48,7 +48,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       name: 'a run on untouchable input is well formed and does not fail',
       todo: 'Mend what the error says. If it needs another input or values in the context, give `input` or `settings` to testAgent.',
       run: async () => {
-        const stage = await play(make()).read()
+        const stage = await start(make()).read()
         checkRun(stage.events)
         stage.demandSuccess()
       },
@@ -57,7 +57,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       name: 'every event is plain JSON and says where it comes from',
       todo: 'Yield drafts and let `observe` stamp them; an agent that says `observesItself` passes on what `observe` gave it.',
       run: async () => {
-        for (const event of (await play(make()).read()).events) {
+        for (const event of (await start(make()).read()).events) {
           demandJson(event, `The event ${event.type}`)
           const stamped =
             typeof event.runId === 'string' && typeof event.agentName === 'string' && Array.isArray(event.runPath)
@@ -68,29 +68,29 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
     {
       name: 'each message begins, grows and ends once',
       todo: 'Yield message-start, the deltas and one message-end under one id of `ctx.ids.next()`; `say(ctx, text)` does all three.',
-      run: async () => checkMessages((await play(make()).read()).events),
+      run: async () => checkMessages((await start(make()).read()).events),
     },
     {
       name: 'each tool call is answered exactly once',
       todo: 'For each call in the `toolCalls` of a message yield one tool-start and one tool-end under the id of the call.',
-      run: async () => checkToolCalls((await play(make()).read()).events),
+      run: async () => checkToolCalls((await start(make()).read()).events),
     },
     {
-      name: 'an agent speaks between its start and its end, and its path says who led to it',
-      todo: 'Run each inner agent through `observe(agent, input, ctx.derive({ step, runPath }))`, with the path of those who led to it.',
-      run: async () => checkAgents((await play(make()).read()).events),
+      name: 'an agent shows its events between its start and its end, and its path names the agents that led to it',
+      todo: 'Run each inner agent through `observe(agent, input, ctx.derive({ step, runPath }))`, with the path of the agents that led to it.',
+      run: async () => checkAgents((await start(make()).read()).events),
     },
     {
-      name: 'who hands over ends before the other takes over',
-      todo: 'Read the agent that hands over to its end before you run the one it names.',
-      run: async () => checkTransfers((await play(make()).read()).events),
+      name: 'an agent that transfers ends before the next one starts',
+      todo: 'Read the agent that transfers to its end before you run the one it names.',
+      run: async () => checkTransfers((await start(make()).read()).events),
     },
     {
       name: 'two runs at once do not mix',
       todo: 'Take message ids from `ctx.ids.next()`, and keep what belongs to a run in variables of `run`, not in the agent.',
       run: async () => {
         const agent = make()
-        const [first, second] = await Promise.all([play(agent).read(), play(agent).read()])
+        const [first, second] = await Promise.all([start(agent).read(), start(agent).read()])
         for (const { events } of [first, second]) {
           checkRun(events)
           checkMessages(events)
@@ -104,8 +104,8 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       todo: 'Keep nothing in the agent between runs: what belongs to a run is in its context, what belongs to a thread in `ctx.state`.',
       run: async () => {
         const agent = make()
-        const first = await play(agent).read()
-        const second = await play(agent).read()
+        const first = await start(agent).read()
+        const second = await start(agent).read()
         demandEqual(second.kinds(), first.kinds(), 'On the same input the second run of one agent went another way')
       },
     },
@@ -155,7 +155,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       todo: 'Remove each listener in a `finally`.',
       run: async () => {
         const { signal } = new AbortController()
-        const stage = await play(make(), { signal }).read()
+        const stage = await start(make(), { signal }).read()
         await demandNoListeners(signal, 'The run')
         if (stage.ctx) await demandNoListeners(stage.ctx.signal, 'The agent')
       },
@@ -166,7 +166,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       run: async () => {
         const controller = new AbortController()
         controller.abort()
-        const { events } = await play(make(), { signal: controller.signal }).read()
+        const { events } = await start(make(), { signal: controller.signal }).read()
         const types = events.map(({ type }) => type)
         demandEqual(types, ['run-start', 'run-end'], 'A run that was aborted before it began shows other events')
       },
@@ -175,10 +175,10 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       name: 'ends at once, and once, when it is aborted after any event',
       todo: 'Give `ctx.signal` to everything that takes time, and wait for nothing in a `finally` that an abort does not end.',
       run: async () => {
-        const { length } = (await play(make()).read()).events
+        const { length } = (await start(make()).read()).events
         for (let stop = 1; stop < length; stop++) {
           const controller = new AbortController()
-          const stage = play(make(), { signal: controller.signal })
+          const stage = start(make(), { signal: controller.signal })
           const reading = stage.read((seen) => seen === stop && controller.abort())
           const outcome = await promptly(`The run was aborted after event ${stop} and did not end`, reading)
           if ('error' in outcome) throw outcome.error
@@ -191,9 +191,9 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
       name: 'ends at once, and once, when its consumer leaves after any event; no tool starts after that',
       todo: 'Give `ctx.signal` to everything that takes time, wait for nothing in a `finally` that an abort does not end, and start a tool only after its tool-start was taken.',
       run: async () => {
-        const { length } = (await play(make()).read()).events
+        const { length } = (await start(make()).read()).events
         for (let stop = 1; stop < length; stop++) {
-          const stage = play(make())
+          const stage = start(make())
           const outcome = await promptly(
             `The consumer left after event ${stop}, and the run did not end`,
             stage.leave(stop),

@@ -1,6 +1,6 @@
 import type { Callback, RunInfo } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { callbackClauses, testCallback } from './test-callback.ts'
 
 /** A callback that keeps a line per span and per event, for all runs at once. */
@@ -32,7 +32,7 @@ const mutants: Record<string, { readonly make: () => Callback; readonly caught: 
     make: () => ({ name: 'x', model: { onStop: () => undefined } as never }),
     caught: ['has a name, and hooks that are functions', ...everywhere],
   },
-  'a hook is no function': {
+  'a hook is not a function': {
     make: () => ({ name: 'x', tool: { onEnd: 'later' as never } }),
     caught: ['has a name, and hooks that are functions'],
   },

@@ -30,12 +30,12 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
         checkCallback(callback)
       },
     },
-    ...Object.entries(SCENES).map(([scene, play]) => ({
-      name: `hears ${scene} without a failure`,
-      todo: `Let the hook take ${scene}: catch what may fail in it, change nothing it is given, and do not wait forever.`,
+    ...Object.entries(SAMPLE_RUNS).map(([kind, start]) => ({
+      name: `hears ${kind} without a failure`,
+      todo: `Let the hook take ${kind}: catch what may fail in it, change nothing it is given, and do not wait forever.`,
       run: async () => {
         const callback = watched(make())
-        await play([callback.callback])
+        await start([callback.callback])
         await callback.settled()
       },
     })),
@@ -44,8 +44,8 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
       todo: 'Keep what belongs to a run in a Map by `info.runId` (or `info.spanId`), not in one variable.',
       run: async () => {
         const callback = watched(make())
-        const all = Array.from({ length: 10 }, () => Object.values(SCENES)).flat()
-        await Promise.all(all.map((play) => play([callback.callback])))
+        const all = Array.from({ length: 10 }, () => Object.values(SAMPLE_RUNS)).flat()
+        await Promise.all(all.map((start) => start([callback.callback])))
         await callback.settled()
       },
     },
@@ -59,7 +59,7 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
           name: 'listener',
           run: { onEnd: (info, output) => void heard.push(['onEnd', info, output]) },
         }
-        await SCENES['a complete run']([listener])
+        await SAMPLE_RUNS['a complete run']([listener])
         for (const [, info, output] of heard) await callback.run?.onEnd?.(info as never, output as never)
         await settled()
       },
@@ -169,7 +169,7 @@ const asking: Agent = {
   },
 }
 
-const SCENES = {
+const SAMPLE_RUNS = {
   'a complete run': async (callbacks: readonly Callback[]) => {
     await startRun(greeter, input, { callbacks })
   },

@@ -13,10 +13,10 @@ import {
 } from '@troupe/kernel'
 import { mapStream } from '@troupe/kernel/kit'
 import { describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
-import type { HandlerMutants } from './handler-mutant.ts'
-import { callMutants } from './handler-mutants-calls.ts'
-import { cuts, historyMutants, rewrites } from './handler-mutants-history.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
+import { callMutants } from './call-mutants.fixture.ts'
+import type { HandlerMutants } from './handler-mutant.fixture.ts'
+import { cuts, historyMutants, rewrites } from './history-mutants.fixture.ts'
 import { handlerClauses, testHandler } from './test-handler.ts'
 
 class Everything extends BaseAgentHandler {
@@ -72,7 +72,7 @@ const mutants: HandlerMutants = {
     handler: () => ({ beforeModel: () => undefined }) as never,
     caught: 'has a name, and hooks that are functions',
   },
-  'a hook is no function': {
+  'a hook is not a function': {
     handler: () => ({ afterAgent: 'later' as never }),
     caught: 'has a name, and hooks that are functions',
   },
@@ -257,11 +257,11 @@ describe('testHandler', () => {
 
   for (const [wrong, { handler, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      const told = await expectBroken(
+      const complaints = await expectBroken(
         handlerClauses(() => ({ name: 'broken', ...handler() })),
         [caught],
       )
-      expect(told.get(caught)).toMatch(says)
+      expect(complaints.get(caught)).toMatch(says)
     })
   }
 

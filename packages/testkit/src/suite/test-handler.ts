@@ -7,6 +7,7 @@ import {
   type ModelPart,
   type RunContext,
   type RunResult,
+  type StreamToolCallResult,
   stream,
   type Tool,
   type ToolMeta,
@@ -17,13 +18,13 @@ import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, errorText, shown } from '../fault.ts'
 import { answeredHistories, soundHistories } from './handler-histories.ts'
 import { repeatClauses } from './handler-repeats.ts'
-import { playRun } from './handler-run.ts'
 import { answer, callOf, drain, ECHO, failingStream, HISTORY, REQUEST, stop, streamOf } from './handler-stage.ts'
 import { madeBy } from './made-by.ts'
 import { callContext, demandName, frozen, promptly } from './patience.ts'
+import { runHandler } from './run-handler.ts'
 import { demandResult } from './test-tool.ts'
 
-/** What a handler's hooks are called with during its suite. */
+/** Options of `testHandler`: the arguments of the hooks. */
 export interface TestHandlerOptions {
   /** @default a question, a tool call with its result, and an answer */
   readonly messages?: readonly Message[]
@@ -48,7 +49,7 @@ export function handlerClauses(factory: () => AgentHandler, options: TestHandler
   const metas = toolMetas(options.tools ?? [ECHO]).map((meta) => Object.freeze(meta))
   const prepare = options.prepare ?? ((ctx) => ctx)
   const context = () => prepare(callContext())
-  const play = (handler: AgentHandler, runId: string) => playRun(handler, { runId, messages, tools: metas, prepare })
+  const run = (handler: AgentHandler, runId: string) => runHandler(handler, runId, messages, metas, prepare)
   const before = soundHistories(messages)
   const after = answeredHistories(messages)
   const configure = async (handler: AgentHandler, history = messages): Promise<AgentConfig> => {
@@ -97,22 +98,22 @@ export function handlerClauses(factory: () => AgentHandler, options: TestHandler
       name: 'a second run does not build on the first',
       todo: KEEP_NOTHING,
       run: async () => {
-        const alone = await play(make(), 'run-b')
+        const alone = await run(make(), 'run-b')
         const handler = make()
-        for (let i = 0; i < 3; i++) await play(handler, 'run-a')
-        demandSameRun(await play(handler, 'run-b'), alone, 'after other runs')
+        for (let i = 0; i < 3; i++) await run(handler, 'run-a')
+        demandSameRun(await run(handler, 'run-b'), alone, 'after other runs')
       },
     },
     {
       name: 'two runs at once do not mix',
       todo: KEEP_NOTHING,
       run: async () => {
-        const runs = ['run-a', 'run-b', 'run-c']
-        const alone = await Promise.all(runs.map((run) => play(make(), run)))
+        const runIds = ['run-a', 'run-b', 'run-c']
+        const alone = await Promise.all(runIds.map((runId) => run(make(), runId)))
         const handler = make()
-        const together = await Promise.all(runs.map((run) => play(handler, run)))
-        together.forEach((told, i) => {
-          demandSameRun(told, alone[i] ?? {}, 'beside other runs')
+        const together = await Promise.all(runIds.map((runId) => run(handler, runId)))
+        together.forEach((given, i) => {
+          demandSameRun(given, alone[i] ?? {}, 'beside other runs')
         })
       },
     },
@@ -166,7 +167,7 @@ export function handlerClauses(factory: () => AgentHandler, options: TestHandler
         })
       },
     },
-    ...repeatClauses({ make, tools: metas, prepare }),
+    ...repeatClauses(make, metas, prepare),
     ...(['INTERRUPTED', 'ABORTED'] as const).flatMap((code) => [
       {
         name: `wrapInvokableToolCall passes ${code} on`,
@@ -199,15 +200,12 @@ export function handlerClauses(factory: () => AgentHandler, options: TestHandler
       run: async () => {
         const wrap = hookOf(make(), 'wrapStreamableToolCall')
         if (!wrap) return 'the handler has no wrapStreamableToolCall'
-        for (const leave of [false, true]) {
-          const call = await wrap(context(), callOf(`c-${leave}`), async () => streamOf('a', 'b', 'c'))
-          for await (const _ of call.stream) if (leave) break
-          const how = leave ? 'was left' : 'has ended'
-          const wrong = `The stream of wrapStreamableToolCall ${how}, and its result did not settle`
-          const outcome = await promptly(wrong, call.result)
-          if ('error' in outcome) throw outcome.error
-          demandResult(outcome.value, 'wrapStreamableToolCall')
-        }
+        const read = await wrap(context(), callOf('c-read'), async () => streamOf('a', 'b', 'c'))
+        await drain(read.stream)
+        await demandStreamedResult(read, 'has ended')
+        const left = await wrap(context(), callOf('c-left'), async () => streamOf('a', 'b', 'c'))
+        for await (const _ of left.stream) break
+        await demandStreamedResult(left, 'was left')
       },
     },
     {
@@ -264,6 +262,13 @@ async function demandPassed(code: string, who: string, work: PromiseLike<unknown
   demand(passed, `${who} caught ${code} and ${became}`)
 }
 
+async function demandStreamedResult({ result }: StreamToolCallResult, how: string): Promise<void> {
+  const wrong = `The stream of wrapStreamableToolCall ${how}, and its result did not settle`
+  const outcome = await promptly(wrong, result)
+  if ('error' in outcome) throw outcome.error
+  demandResult(outcome.value, 'wrapStreamableToolCall')
+}
+
 /** Contract: calls of the last message of `before` have no results yet. */
 function demandPaired(messages: readonly Message[], who: string, before: readonly Message[] = []): void {
   demand(Array.isArray(messages), `${who} ${shown(messages)}, not a list of messages`)
@@ -273,13 +278,13 @@ function demandPaired(messages: readonly Message[], who: string, before: readonl
   demand(paired, `${who} a history in which a tool call lacks its result, or a result its call: ${shown(messages)}`)
 }
 
-function demandSameRun(run: Told, alone: Told, when: string): void {
-  for (const [hook, told] of Object.entries(alone)) {
-    demandEqual(run[hook], told, `The handler keeps state between runs: ${when}, ${hook} gave something else`)
+function demandSameRun(run: HookOutcomes, alone: HookOutcomes, when: string): void {
+  for (const [hook, given] of Object.entries(alone)) {
+    demandEqual(run[hook], given, `The handler keeps state between runs: ${when}, ${hook} gave something else`)
   }
 }
 
-type Told = { readonly [hook: string]: unknown }
+type HookOutcomes = Awaited<ReturnType<typeof runHandler>>
 
 function messagesOf(rewrite: HistoryRewrite, before: readonly Message[]): readonly Message[] {
   if (rewrite === undefined) return before

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type ChatModel, KernelError, type ModelPart } from '@troupe/kernel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scriptedModel } from '../scripted-model.ts'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { modelClauses, testModel } from './test-model.ts'
 
 const answer = {
@@ -71,7 +71,7 @@ const mutants: Record<
     make: altered((parts) => [{ type: 'chunk' } as never, ...parts]),
     caught: 'gives parts of known types, as plain JSON',
   },
-  'a part is no JSON': {
+  'a part is not JSON': {
     make: altered((parts) => [{ type: 'text-delta', delta: new Date() as never }, ...parts]),
     caught: 'gives parts of known types, as plain JSON',
   },

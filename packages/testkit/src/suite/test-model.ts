@@ -6,7 +6,7 @@ import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, isAsyncIterable, promptly } from './patience.ts'
 
-/** What a model is asked during its suite, and how it is made to fail. */
+/** Options of `testModel`: the request, and a model that fails. */
 export interface TestModelOptions {
   /** @default one user message, no tools */
   readonly request?: ModelRequest
@@ -37,7 +37,7 @@ export function modelClauses(factory: () => ChatModel, options: TestModelOptions
   const clauses: Clause[] = [
     {
       name: 'has a name',
-      todo: 'Give the model a name: it stands in records and errors.',
+      todo: 'Give the model a name: it is in records and errors.',
       run: async () => demandName(make().name, 'model'),
     },
     {

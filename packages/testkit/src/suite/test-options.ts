@@ -35,8 +35,8 @@ export function optionClauses<Options extends object>(
         const error = await failureOf(() => make({ ...all, [misspelt]: 1 }))
         const became = error === undefined ? 'takes it' : `throws ${errorText(error)}`
         demand(KernelError.is(error, 'CONFIG_INVALID'), `The factory does not refuse ${misspelt}: it ${became}`)
-        const [, said, meant] = /unknown option (\S+); did you mean (\S+)\?$/.exec(String(error)) ?? []
-        const named = said?.split('.').at(-1) === misspelt && names.includes(meant ?? '')
+        const [, refused, meant] = /unknown option (\S+); did you mean (\S+)\?$/.exec(String(error)) ?? []
+        const named = refused?.split('.').at(-1) === misspelt && names.includes(meant ?? '')
         demand(named, `The error does not name ${misspelt} and what was meant: ${errorText(error)}`)
       },
     })),

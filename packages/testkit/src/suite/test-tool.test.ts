@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defineTool, type RunContext, type Tool } from '@troupe/kernel'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { broken, expectBroken } from './broken.ts'
+import { broken, expectBroken } from './broken.fixture.ts'
 import { type TestToolOptions, testTool, toolClauses } from './test-tool.ts'
 
 const options: TestToolOptions = { args: { city: 'Beijing' }, invalid: [{}, { city: 1 }] }
@@ -65,7 +65,7 @@ interface Mutant {
 
 const mutants: Record<string, Mutant> = {
   'it has no name': { change: { name: '' }, caught: 'is a valid definition' },
-  'its schema is no schema': { change: { parameters: { type: 'objekt' } }, caught: 'is a valid definition' },
+  'its schema is not a schema': { change: { parameters: { type: 'objekt' } }, caught: 'is a valid definition' },
   'its schema describes no object': {
     change: { parameters: { type: 'string' } },
     caught: 'shows the model a JSON Schema of an object',
@@ -76,7 +76,7 @@ const mutants: Record<string, Mutant> = {
   },
   'it takes anything': { change: { parameters: { type: 'object' } }, caught: 'refuses arguments that are not valid' },
   'it returns a function': { change: { invoke: () => () => 1 }, caught: 'gives text or any JSON value' },
-  'its data is no JSON': {
+  'its data is not JSON': {
     change: { invoke: () => ({ content: 'Sunny', data: { at: new Map() } }) },
     caught: 'gives text or any JSON value',
     says: /its result at \.data\.at is an instance of Map, which is not JSON/,
@@ -184,11 +184,11 @@ describe('testTool', () => {
 
   for (const [wrong, { change, caught, says = /./ }] of Object.entries(mutants)) {
     it(`notices that ${wrong}`, async () => {
-      const told = await expectBroken(
+      const complaints = await expectBroken(
         toolClauses(() => ({ ...sound(), ...change }) as Tool, options),
         [caught],
       )
-      expect(told.get(caught)).toMatch(says)
+      expect(complaints.get(caught)).toMatch(says)
     })
   }
 })

@@ -12,12 +12,12 @@ import {
 import { checkOptionNames, parseArguments, toJsonSchema, toolMetas, toolResult } from '@troupe/kernel/kit'
 import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, firstCause, shown } from '../fault.ts'
-import { jsonSchemaValidator } from '../validator.ts'
+import { jsonSchemaValidator } from '../json-schema-validator.ts'
 import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { callContext, demandJson, frozen, isAsyncIterable, promptly } from './patience.ts'
 
-/** What a tool is called with during its suite. */
+/** Options of `testTool`: the arguments and the context of the calls. */
 export interface TestToolOptions {
   /** Arguments that the tool accepts. */
   readonly args: Json
@@ -190,7 +190,7 @@ export function toolClauses(factory: () => Tool, options: TestToolOptions): read
 /** Calls at once on one signal: enough to tell a leak from a listener that goes later. */
 const CALLS = 5
 
-/** What a call came to; one that asks a person came to nothing yet. */
+/** The outcome of a call; a call that asks a person has none yet. */
 async function answered(work: Promise<readonly Used[]>): Promise<readonly Used[]> {
   try {
     return await work

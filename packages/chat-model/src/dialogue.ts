@@ -6,6 +6,7 @@ import {
   KernelError,
   type Message,
   type ModelRequest,
+  type ModelResult,
   type RunContext,
   type Sink,
   textOf,
@@ -14,24 +15,17 @@ import {
 import { repairHistory } from '@troupe/kernel/history'
 import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
-import type { Plan } from '../plan.ts'
-import type { Toolbox } from '../tools/toolbox.ts'
-import { type Finish, MessageBuilder } from './message-builder.ts'
-import type { OutputCheck } from './structured-output.ts'
-import { type MessageEndFields, writeMessageEnd } from './write-message-end.ts'
-
-/** The configuration and tools of one run, as `beforeAgent` has left them. */
-export interface Setup {
-  readonly config: AgentConfig
-  readonly toolbox: Toolbox
-}
+import { MessageBuilder } from './model/message-builder.ts'
+import type { OutputCheck } from './model/structured-output.ts'
+import { writeMessageEnd } from './model/write-message-end.ts'
+import type { Plan } from './plan.ts'
 
 /** The model calls of one run: their history and context, the tokens used and the last text. */
 export class Dialogue {
   readonly #plan: Plan
+  readonly #config: AgentConfig
   readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
-  readonly #setup: Setup
   ctx: RunContext
   messages: readonly Message[]
   usage: Usage = NO_USAGE
@@ -39,19 +33,19 @@ export class Dialogue {
   #calls = 0
   #corrections = 0
 
-  constructor(plan: Plan, setup: Setup, ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>) {
+  constructor(plan: Plan, config: AgentConfig, ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>) {
     this.#plan = plan
-    this.#setup = setup
+    this.#config = config
     this.#stamp = stamp
     this.#sink = sink
     this.ctx = ctx
-    this.messages = setup.config.input.messages
+    this.messages = config.input.messages
   }
 
   /** Calls the model once. Contract: resolves to the message that decides what happens next, or to undefined if the model must be asked again. */
   async ask(turn: number): Promise<AssistantMessage | undefined> {
-    const { chain, output, model } = this.#plan
-    this.#checkCancelled()
+    const { chain, output, model, callModel } = this.#plan
+    if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
     if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
@@ -59,45 +53,34 @@ export class Dialogue {
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
     const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
-    let finish: Finish
+    let result: ModelResult
     try {
-      await pipe(chain.callModel(this.ctx, request), builder)
+      await pipe(callModel(this.ctx, request), builder)
       const wait = builder.end()
       if (wait) await wait
-      finish = finishOf(builder, model.name)
+      result = builder.result(model.name)
     } catch (error) {
       span?.fail(error)
-      if (builder.begun) await this.#drop(builder)
+      await this.#drop(builder)
       throw error
     }
-    const streamed = builder.message()
-    span?.end({
-      message: streamed,
-      usage: finish.usage,
-      finishReason: finish.reason,
-      model: finish.model || model.name,
-    })
-    this.usage = addUsage(this.usage, finish.usage)
+    span?.end(result)
+    const { message: streamed, usage } = result
+    this.usage = addUsage(this.usage, usage)
     this.messages = before.concat([streamed])
-    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(builder, streamed, finish.usage)
+    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(builder, streamed, usage)
     const last = this.messages.at(-1)
     const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
     const checked = final && output ? await output.check(textOf(final.content)) : undefined
-    if (last === streamed && !checked) {
-      const wait = this.#writeEnd(streamed, finish)
-      if (wait) await wait
-    } else await writeMessageEnd(this.#sink, this.ctx, streamed, before, this.messages, endFields(finish, checked))
-    if (checked && 'problem' in checked) {
-      this.#correct(checked.problem)
-      return undefined
-    }
+    const wait = writeMessageEnd(this.#sink, this.ctx, before, this.messages, this.#endOf(result, checked))
+    if (wait) await wait
+    if (checked && 'problem' in checked) return this.#correct(checked.problem)
     if (final) this.text = textOf(final.content)
-    if (last?.role === 'user' || last?.role === 'tool') return undefined
-    return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
+    return decisive(last, streamed)
   }
 
   #countCall(): void {
-    const { maxIterations: limit = this.#plan.maxIterations } = this.#setup.config.runOptions
+    const { maxIterations: limit = this.#plan.maxIterations } = this.#config.runOptions
     if (!(Number.isInteger(limit) && limit >= 1)) {
       checkOption(false, `agent ${this.ctx.agentName}`, 'maxIterations must be a whole number from 1 on', limit)
     }
@@ -109,13 +92,13 @@ export class Dialogue {
   }
 
   #request(turn: number): ModelRequest {
-    const { config, toolbox } = this.#setup
-    const { modelOptions } = this.#plan
+    const { modelOptions, toolbox } = this.#plan
+    const { instruction, runOptions } = this.#config
     const position = `model:${turn}`
     const step = this.ctx.step === '' ? position : `${this.ctx.step}/${position}`
-    const { model: options } = config.runOptions
+    const { model: options } = runOptions
     return {
-      instruction: config.instruction,
+      instruction,
       messages: this.messages,
       tools: toolbox.specs,
       options: options ? { ...modelOptions, ...options } : modelOptions,
@@ -124,10 +107,15 @@ export class Dialogue {
     }
   }
 
-  /** Writes the end of a message that no hook has changed. */
-  #writeEnd(message: AssistantMessage, { usage, reason: finishReason }: Finish): void | Promise<void> {
+  /** The end of an answer, before the changes of the after-hooks. */
+  #endOf(
+    { message, usage, finishReason }: ModelResult,
+    checked: OutputCheck | undefined,
+  ): EventDraft & { type: 'message-end' } {
     const { runId, agentName, runPath } = this.#stamp
-    return this.#sink.write({ type: 'message-end', runId, agentName, runPath, message, usage, finishReason })
+    const end = { type: 'message-end', runId, agentName, runPath, message, usage, finishReason } as const
+    if (!checked) return end
+    return 'problem' in checked ? { ...end, dropped: true } : { ...end, output: checked.value }
   }
 
   /** Runs the after-hooks on the answer. */
@@ -160,8 +148,9 @@ export class Dialogue {
     }
   }
 
-  /** Closes the shown message of a failed call; it does not enter the history. */
+  /** Closes the shown message of a failed call, if there is one; it does not enter the history. */
   async #drop(builder: MessageBuilder, usage?: Usage): Promise<void> {
+    if (!builder.begun) return
     try {
       const message = builder.message()
       await this.#sink.write({ type: 'message-end', message, ...(usage && { usage }), dropped: true })
@@ -171,7 +160,7 @@ export class Dialogue {
   }
 
   /** Asks the model to correct its answer. Contract: the model sees answer and correction until this run ends; neither enters the history. */
-  #correct(problem: string): void {
+  #correct(problem: string): undefined {
     const { output } = this.#plan
     if (output && this.#corrections++ >= output.corrections) {
       throw new KernelError('VALIDATION_FAILED', `agent ${this.ctx.agentName}: ${problem}`)
@@ -180,27 +169,18 @@ export class Dialogue {
     this.messages = this.messages.concat([{ id: this.ctx.ids.next(), role: 'user', content }])
   }
 
-  #checkCancelled(): void {
-    if (this.ctx.cancelling) throw cancelled(this.ctx)
-  }
-
   /** Contract: a provider's call id stays if it is unique in the thread, and is replaced otherwise. */
   readonly #uniqueId = (callId: string): string => {
-    const { messages } = this.#setup.config.input
+    const { messages } = this.#config.input
     const known = this.#plan.chain.hasAgentHooks && hasCall(messages, callId)
     return this.ctx.ids.call(known ? '' : callId)
   }
 }
 
-function finishOf({ finish }: MessageBuilder, model: string): Finish {
-  if (finish) return finish
-  throw new KernelError('MODEL_FAILED', `model ${model}: a wrapModelCall handler dropped the finish part`)
-}
-
-function endFields({ usage, reason }: Finish, checked: OutputCheck | undefined): MessageEndFields {
-  if (!checked) return { usage, finishReason: reason }
-  const result = 'problem' in checked ? { dropped: true as const } : { output: checked.value }
-  return { usage, finishReason: reason, ...result }
+/** The message that decides what happens next. Contract: a user message or a result at the end of the history asks the model again; without any message, the answer counts without its calls. */
+function decisive(last: Message | undefined, streamed: AssistantMessage): AssistantMessage | undefined {
+  if (last?.role === 'user' || last?.role === 'tool') return undefined
+  return last?.role === 'assistant' ? last : { ...streamed, toolCalls: [] }
 }
 
 /** The error of a run that was asked to stop between its steps. */

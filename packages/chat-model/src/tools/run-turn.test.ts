@@ -8,7 +8,7 @@ import {
   hello,
   idle,
   noUnhandledRejection,
-  play,
+  runAgent,
   streaming,
   tool,
 } from '../chat-model.fixture.ts'
@@ -48,7 +48,7 @@ describe('6: parallel by default', () => {
         return name
       }),
     )
-    await play([calling(...names), 'Done.'], { tools })
+    await runAgent([calling(...names), 'Done.'], { tools })
     expect(log.slice(0, 5)).toEqual(names)
   })
 
@@ -68,39 +68,39 @@ describe('6: parallel by default', () => {
 
   test('results enter the history in listed order whatever order they settle in', async () => {
     const { tools, open } = gated()
-    const playing = play([calling(...names), 'Done.'], { tools })
+    const running = runAgent([calling(...names), 'Done.'], { tools })
     for (const name of names.toReversed()) {
       await idle()
       open(name)
     }
-    const { requests, toolEnds } = await playing
+    const { requests, toolEnds } = await running
     expect(brief(requests[1]?.messages).slice(2)).toEqual(names.map((name) => `tool ${name} done`))
     expect(toolEnds).toHaveLength(5)
   })
 
   test('toolConcurrency 1 runs them one after the other, in listed order', async () => {
     const { log, tools, open } = gated()
-    const playing = play([calling(...names), 'Done.'], { tools, toolConcurrency: 1 })
+    const running = runAgent([calling(...names), 'Done.'], { tools, toolConcurrency: 1 })
     for (const name of names.toReversed()) open(name)
-    await playing
+    await running
     expect(log).toEqual(names.flatMap((name) => [`+${name}`, `-${name}`]))
   })
 
   test('toolConcurrency limits how many run at once; a free place is taken by the next in the list', async () => {
     const { log, tools, open } = gated()
-    const playing = play([calling(...names), 'Done.'], { tools, toolConcurrency: 2 })
+    const running = runAgent([calling(...names), 'Done.'], { tools, toolConcurrency: 2 })
     await idle()
     expect(log).toEqual(['+a', '+b'])
     open('b')
     await idle()
     expect(log).toEqual(['+a', '+b', '-b', '+c'])
     for (const name of names) open(name)
-    await playing
+    await running
     expect(log.filter((line) => line.startsWith('+'))).toEqual(names.map((name) => `+${name}`))
   })
 
   test('a tool that fails does not disturb its siblings', async () => {
-    const { toolEnds } = await play([calling('a', 'b'), 'Done.'], {
+    const { toolEnds } = await runAgent([calling('a', 'b'), 'Done.'], {
       tools: [tool('a', raise(new Error('no'))), tool('b')],
     })
     expect(toolEnds.map(({ callId, status }) => `${callId} ${status}`).toSorted()).toEqual(['a failed', 'b complete'])
@@ -109,7 +109,7 @@ describe('6: parallel by default', () => {
   test('the same tool may be called several times in a turn', async () => {
     const seen: unknown[] = []
     const turn = { toolCalls: [1, 2, 3].map((n) => ({ id: `c${n}`, name: 't', arguments: { n } })) }
-    const { toolEnds } = await play([turn, 'Done.'], { tools: [tool('t', (value) => void seen.push(value))] })
+    const { toolEnds } = await runAgent([turn, 'Done.'], { tools: [tool('t', (value) => void seen.push(value))] })
     expect(seen).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
     expect(toolEnds.map(({ callId }) => callId)).toEqual(['c1', 'c2', 'c3'])
   })
@@ -120,7 +120,7 @@ describe('streaming tools', () => {
     events.flatMap((event) => (event.type === 'tool-delta' ? [event.delta] : []))
 
   test('show their chunks as tool-delta; without a returned result their text is the result', async () => {
-    const { events, toolEnds } = await play([calling('s'), 'Done.'], { tools: [streaming('s', ['Sun', 'ny.'])] })
+    const { events, toolEnds } = await runAgent([calling('s'), 'Done.'], { tools: [streaming('s', ['Sun', 'ny.'])] })
     expect(deltas(events)).toEqual(['Sun', 'ny.'])
     expect(toolEnds).toMatchObject([{ content: 'Sunny.', status: 'complete' }])
   })
@@ -132,7 +132,7 @@ describe('streaming tools', () => {
         return { content: 'Result.', display: 'Shown.' }
       },
     })
-    const { events, toolEnds } = await play([calling('s'), 'Done.'], { tools: [s] })
+    const { events, toolEnds } = await runAgent([calling('s'), 'Done.'], { tools: [s] })
     expect(deltas(events)).toEqual(['working…'])
     expect(toolEnds).toMatchObject([{ content: 'Result.', display: 'Shown.' }])
   })
@@ -144,16 +144,16 @@ describe('streaming tools', () => {
         throw new Error('cut off')
       },
     })
-    const { events, toolEnds } = await play([calling('s'), 'Done.'], { tools: [s] })
+    const { events, toolEnds } = await runAgent([calling('s'), 'Done.'], { tools: [s] })
     expect(deltas(events)).toEqual(['half '])
     expect(toolEnds).toMatchObject([{ status: 'failed', error: { code: 'TOOL_FAILED' } }])
   })
 
   test('a stream of chunks that are invalid fails the call', async () => {
     const s = streaming('s', [1, null] as never)
-    const played = await play([calling('s'), 'Done.'], { tools: [s] })
-    expect(played.toolEnds).toMatchObject([{ status: 'failed' }])
-    expectSound(played)
+    const finished = await runAgent([calling('s'), 'Done.'], { tools: [s] })
+    expect(finished.toolEnds).toMatchObject([{ status: 'failed' }])
+    expectSound(finished)
   })
 
   test('a stream that never ends is closed when the run is left', async () => {
@@ -170,7 +170,7 @@ describe('streaming tools', () => {
     const controller = new AbortController()
     let seen = 0
     const callbacks = [{ name: 'c', run: { onPart: () => void (++seen === 40 && controller.abort()) } }]
-    const { end } = await play([calling('s')], { tools: [s] }, hello, { signal: controller.signal, callbacks })
+    const { end } = await runAgent([calling('s')], { tools: [s] }, hello, { signal: controller.signal, callbacks })
     await idle()
     expect([end?.outcome, closed]).toEqual(['cancelled', true])
   })

@@ -10,7 +10,7 @@ import {
   type Options,
   timed,
   tool,
-} from './chat-model.fixture.ts'
+} from '../chat-model.fixture.ts'
 
 beforeEach(noUnhandledRejection)
 
@@ -22,21 +22,21 @@ describe('time limits', () => {
     ['ignores the signal', deaf],
     ['listens to it', listening],
   ])('of one attempt of a model call, for a model that %s', async (_, model) => {
-    const { pass, playing, clock } = timed([], { model, modelTimeoutMs: 50, retry: false })
+    const { pass, running, clock } = timed([], { model, modelTimeoutMs: 50, retry: false })
     await pass(50)
     await pass(1_000)
-    const played = await playing
-    expect(played.errors).toMatchObject([{ code: 'TIMEOUT' }])
-    expect([played.end?.outcome, clock.pending]).toEqual(['failed', 0])
-    expectSound(played)
+    const finished = await running
+    expect(finished.errors).toMatchObject([{ code: 'TIMEOUT' }])
+    expect([finished.end?.outcome, clock.pending]).toEqual(['failed', 0])
+    expectSound(finished)
   })
 
   test('a timed-out attempt may be tried again', async () => {
     const retry = ({ code }: KernelError) => (code === 'TIMEOUT' ? 0 : undefined)
-    const { pass, playing, clock } = timed([{ hang: 'before' }, 'Hi.'], { modelTimeoutMs: 50, retry })
+    const { pass, running, clock } = timed([{ hang: 'before' }, 'Hi.'], { modelTimeoutMs: 50, retry })
     await pass(50)
     await pass(0)
-    expect([(await playing).end?.text, clock.pending]).toEqual(['Hi.', 0])
+    expect([(await running).end?.text, clock.pending]).toEqual(['Hi.', 0])
   })
 
   test('of one tool call: the model sees it, and the tool’s signal aborts', async () => {
@@ -45,14 +45,14 @@ describe('time limits', () => {
       signals.push(ctx.signal)
       return never
     })
-    const { pass, playing, clock } = timed([calling('stuck', 'ok'), 'Done.'], {
+    const { pass, running, clock } = timed([calling('stuck', 'ok'), 'Done.'], {
       tools: [stuck, tool('ok')],
       toolTimeoutMs: 50,
     })
     await pass(49)
     expect(signals[0]?.aborted).toBe(false)
     await pass(1)
-    const { toolEnds, end } = await playing
+    const { toolEnds, end } = await running
     expect(toolEnds.find(({ callId }) => callId === 'stuck')).toMatchObject({
       error: { code: 'TIMEOUT' },
       status: 'failed',
@@ -74,9 +74,9 @@ describe('time limits', () => {
         }
       },
     })
-    const { pass, playing } = timed([calling('forever'), 'Done.'], { tools: [forever], toolTimeoutMs: 50 })
+    const { pass, running } = timed([calling('forever'), 'Done.'], { tools: [forever], toolTimeoutMs: 50 })
     await pass(50)
-    const { toolEnds } = await playing
+    const { toolEnds } = await running
     await idle()
     expect([toolEnds[0]?.error?.code, closed]).toEqual(['TIMEOUT', true])
   })
@@ -89,18 +89,18 @@ describe('time limits', () => {
       { model: scriptedModel(['Hi.']), handlers: [withBeforeModelRewriteHistory(() => never)] },
     ],
   ] as [string, Options][])('of a whole run, in %s', async (_, options) => {
-    const { pass, playing, clock } = timed([], { ...options, runTimeoutMs: 50 })
+    const { pass, running, clock } = timed([], { ...options, runTimeoutMs: 50 })
     await pass(50)
     await pass(1_000)
-    const played = await playing
-    expect([played.end?.outcome, played.errors.map(({ code }) => code)]).toEqual(['failed', ['TIMEOUT']])
+    const finished = await running
+    expect([finished.end?.outcome, finished.errors.map(({ code }) => code)]).toEqual(['failed', ['TIMEOUT']])
     expect(clock.pending).toBe(0)
-    expectSound(played)
+    expectSound(finished)
   })
 
   test('leave no timer behind in a run that keeps them', async () => {
     const limits = { modelTimeoutMs: 50, toolTimeoutMs: 50, runTimeoutMs: 50 }
-    const { playing, clock } = timed([calling('t'), 'Done.'], { ...limits, tools: [tool('t')] })
-    expect([(await playing).end?.outcome, clock.pending]).toEqual(['complete', 0])
+    const { running, clock } = timed([calling('t'), 'Done.'], { ...limits, tools: [tool('t')] })
+    expect([(await running).end?.outcome, clock.pending]).toEqual(['complete', 0])
   })
 })

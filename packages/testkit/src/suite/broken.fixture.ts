@@ -4,19 +4,19 @@ import { type Clause, check } from '../clause.ts'
 /** Long enough for a busy machine; a hang of most kinds is noticed much earlier. */
 const LIMIT_MS = 8_000
 
-/** What the clauses that do not hold say, by their names; one that hangs does not hold. */
+/** The messages of the clauses that do not hold, by their names; a clause that hangs does not hold. */
 async function complaints(clauses: readonly Clause[], limitMs = LIMIT_MS): Promise<Map<string, string>> {
-  const told = new Map<string, string>()
+  const found = new Map<string, string>()
   await Promise.all(
     clauses.map(async (clause) => {
       try {
         await check(clause, limitMs)
       } catch (error) {
-        told.set(clause.name, (error as Error).message)
+        found.set(clause.name, (error as Error).message)
       }
     }),
   )
-  return told
+  return found
 }
 
 /** The names of clauses that do not hold. */
@@ -30,10 +30,10 @@ export async function expectBroken(
   names: readonly string[],
   limitMs?: number,
 ): Promise<Map<string, string>> {
-  const told = await complaints(clauses, limitMs)
-  expect([...told.keys()]).toEqual(expect.arrayContaining([...names]))
-  for (const [name, message] of told) expectWords(name, message)
-  return told
+  const found = await complaints(clauses, limitMs)
+  expect([...found.keys()]).toEqual(expect.arrayContaining([...names]))
+  for (const [name, message] of found) expectWords(name, message)
+  return found
 }
 
 /** A sentence about the plugin, perhaps what was seen, and advice; not what an assertion library prints. */

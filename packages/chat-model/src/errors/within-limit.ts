@@ -33,10 +33,3 @@ export async function withinLimit<T>(
     scope[Symbol.dispose]()
   }
 }
-
-/** The error of an aborted run: a reason with a code of its own is a failure, any other reason a cancel. */
-export function abortError(reason: unknown): KernelError {
-  if (KernelError.is(reason)) return reason
-  const timeout = reason instanceof Error && reason.name === 'TimeoutError'
-  return new KernelError(timeout ? 'TIMEOUT' : 'ABORTED', 'run: aborted', { cause: reason })
-}

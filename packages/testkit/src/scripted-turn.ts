@@ -1,5 +1,36 @@
+import type { FinishReason, Json, ModelPart, Usage } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
-import type { Moment, ScriptedCall, ScriptedTurn } from './scripted-model.ts'
+
+/** The point of an answer at which something goes wrong: before its first part, after half of them, or after `finish`. */
+export type Moment = 'before' | 'mid' | 'after'
+
+/** A tool call as a scripted model makes it. */
+export interface ScriptedCall {
+  /** @default `call-<number>`, unique in the model */
+  readonly id?: string
+  readonly name: string
+  /** A value is written as one piece of JSON; a list of strings is written piece by piece, valid JSON or not. @default {} */
+  readonly arguments?: { readonly [key: string]: Json } | readonly string[]
+}
+
+/** One answer: plain text, or its contents, which come in the order reasoning, text, calls. */
+export type ScriptedTurn =
+  | string
+  | {
+      /** One delta, or several. */
+      readonly text?: string | readonly string[]
+      readonly reasoning?: string | readonly string[]
+      readonly toolCalls?: readonly ScriptedCall[]
+      /** @default { inputTokens: 1, outputTokens: 1 } */
+      readonly usage?: Usage
+      /** @default 'tool-calls' with calls, else 'stop' */
+      readonly finishReason?: FinishReason
+      readonly error?: { readonly at: Moment; readonly error: unknown }
+      /** Stops here, until it is aborted. */
+      readonly hang?: Moment
+      /** These parts and no others, for answers that break the rules. */
+      readonly parts?: readonly ModelPart[]
+    }
 
 /**
  * Checks a turn of a script, for callers without type checks.

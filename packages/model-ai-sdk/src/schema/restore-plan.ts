@@ -2,38 +2,38 @@ import type { JsonSchema } from '@troupe/kernel'
 import { isSchema, resolve } from './walk.ts'
 
 /** The steps from a vendor's value to one of the user's schema; `undefined` if nothing changes. */
-export type Plan =
+export type RestorePlan =
   /** Members of these names are left out where they are `null`. */
-  | { readonly kind: 'object'; readonly drops: ReadonlySet<string>; readonly members: ReadonlyMap<string, Plan> }
-  | { readonly kind: 'array'; readonly items: Plan }
+  | { readonly kind: 'object'; readonly drops: ReadonlySet<string>; readonly members: ReadonlyMap<string, RestorePlan> }
+  | { readonly kind: 'array'; readonly items: RestorePlan }
   /** An object with positions as names becomes a list; it ends at the first missing item. */
-  | { readonly kind: 'tuple'; readonly items: readonly TupleItem[]; readonly rest: Plan | undefined }
+  | { readonly kind: 'tuple'; readonly items: readonly TupleItem[]; readonly rest: RestorePlan | undefined }
   /** The first branch that fits decides. */
-  | { readonly kind: 'union'; readonly branches: readonly Branch[] }
+  | { readonly kind: 'union'; readonly branches: readonly UnionBranch[] }
   /** Looked up when it is needed, because a schema may refer to itself. */
-  | { readonly kind: 'reference'; readonly target: { readonly plan: Plan | undefined } }
+  | { readonly kind: 'reference'; readonly target: { readonly plan: RestorePlan | undefined } }
 
 /** One branch of a union. */
-export interface Branch {
+interface UnionBranch {
   fits(value: unknown): boolean
-  readonly plan: Plan | undefined
+  readonly plan: RestorePlan | undefined
 }
 
 interface TupleItem {
-  readonly plan: Plan | undefined
+  readonly plan: RestorePlan | undefined
   /** Whether `null` means a missing item. */
   readonly drop: boolean
 }
 
 /** Follows references to the plan itself. */
-export function settled(plan: Plan | undefined): Exclude<Plan, { kind: 'reference' }> | undefined {
+export function settled(plan: RestorePlan | undefined): Exclude<RestorePlan, { kind: 'reference' }> | undefined {
   let at = plan
   while (at?.kind === 'reference') at = at.target.plan
   return at
 }
 
 /** Gives a value the user's shape. Contract: a value that needs no change stays the same object. */
-export function restore(plan: Plan | undefined, value: unknown): unknown {
+export function restore(plan: RestorePlan | undefined, value: unknown): unknown {
   const to = settled(plan)
   if (!to || typeof value !== 'object' || value === null) return value
   if (to.kind === 'union') return restore(to.branches.find((branch) => branch.fits(value))?.plan, value)
@@ -52,7 +52,7 @@ export function restore(plan: Plan | undefined, value: unknown): unknown {
   return same ? value : Object.fromEntries(kept)
 }
 
-function listOf({ items, rest }: Extract<Plan, { kind: 'tuple' }>, value: Record<string, unknown>): unknown[] {
+function listOf({ items, rest }: Extract<RestorePlan, { kind: 'tuple' }>, value: Record<string, unknown>): unknown[] {
   const list: unknown[] = []
   for (const [i, { plan, drop }] of items.entries()) {
     const item = value[i]

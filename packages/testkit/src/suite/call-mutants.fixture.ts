@@ -1,5 +1,5 @@
 import { KernelError, type ToolCallResult } from '@troupe/kernel'
-import type { HandlerMutants } from './handler-mutant.ts'
+import type { HandlerMutants } from './handler-mutant.fixture.ts'
 
 const again = (hook: string) =>
   `${hook} executes a call again that another run or another user made before, unless its tool is pure`

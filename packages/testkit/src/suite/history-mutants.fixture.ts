@@ -1,5 +1,5 @@
 import type { Message } from '@troupe/kernel'
-import type { HandlerMutants } from './handler-mutant.ts'
+import type { HandlerMutants } from './handler-mutant.fixture.ts'
 
 const paired = (hook: string) => `${hook} gives a history with calls and results in pairs, and changes none in place`
 

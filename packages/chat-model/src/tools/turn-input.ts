@@ -1,0 +1,50 @@
+import type {
+  Answers,
+  EventDraft,
+  EventStamp,
+  InvokeTool,
+  Json,
+  RunContext,
+  Sink,
+  StreamTool,
+  ToolCall,
+} from '@troupe/kernel'
+import type { JsonSchemaValidator } from '@troupe/kernel/kit'
+import type { Toolbox } from './toolbox.ts'
+
+/** The state with which an interrupted call runs again. */
+export type ParkedCall = {
+  readonly started: boolean
+  /** Whether its first question was for approval. */
+  readonly approval: boolean
+  readonly key: string
+  readonly saved?: Json
+}
+
+/** The state of a turn that was interrupted. */
+export interface InterruptedTurn {
+  /** Calls that are answered already, or await their results from outside. */
+  readonly skip: ReadonlySet<string>
+  /** Whether one of them awaits its result. */
+  readonly besideOpen: boolean
+  readonly answers: Answers
+  readonly parked: { readonly [callId: string]: ParkedCall }
+}
+
+/** The calls of one turn and what they run with. */
+export interface TurnInput {
+  readonly ctx: RunContext
+  readonly stamp: EventStamp
+  readonly sink: Sink<EventDraft>
+  readonly turn: number
+  /** All calls of the message: their positions are part of the steps. */
+  readonly calls: readonly ToolCall[]
+  readonly toolbox: Toolbox
+  readonly invokeTool: InvokeTool
+  readonly streamTool: StreamTool
+  readonly validator: JsonSchemaValidator
+  readonly concurrency: number
+  readonly callOptions: { readonly [name: string]: Json } | undefined
+  /** Set if the turn continues after an interrupt. */
+  readonly interrupted: InterruptedTurn | undefined
+}
