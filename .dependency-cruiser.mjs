@@ -86,16 +86,9 @@ export default {
     },
     {
       name: 'no-cycles',
-      comment: 'Files that need each other are one file. Types may point back.',
+      comment: 'Files that need each other are one file, also if they need only types.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-    },
-    {
-      name: 'no-type-cycles',
-      comment: 'Outside the packages types do not point back either.',
-      severity: 'error',
-      from: { path: '^(apps|bench|examples|tests)/' },
       to: { circular: true },
     },
     {

@@ -86,7 +86,7 @@ describe('layering', () => {
     ['setup-knows-no-container', { 'apps/setup/src/index.ts': "import 'awilix'\n" }],
     ['no-cycles', { 'packages/flow/src/a.ts': "import './b.ts'\n", 'packages/flow/src/b.ts': "import './a.ts'\n" }],
     [
-      'no-type-cycles',
+      'no-cycles',
       {
         'apps/console/src/a.ts': "import type { B } from './b.ts'\nexport type A = B\n",
         'apps/console/src/b.ts': "import type { A } from './a.ts'\nexport type B = A[]\n",
