@@ -61,9 +61,9 @@ it('tells the cause on its screen when its model fails, and the page that the ru
     await expect.poll(() => printed.out, { timeout: 15_000 }).toMatch(/http:\/\/127\.0\.0\.1:\d+\n/)
     const agent = new ResumableHttpAgent({ url: `${/http:\S+/.exec(printed.out)?.[0]}/agent`, threadId: 'failing' })
     agent.addMessage({ id: '1', role: 'user', content: 'Hello' })
-    const told: unknown[] = []
-    await agent.runAgent({}, { onRunErrorEvent: ({ event }) => void told.push(event.message) }).catch(() => undefined)
-    expect(told).toEqual(['The run failed.'])
+    const shown: unknown[] = []
+    await agent.runAgent({}, { onRunErrorEvent: ({ event }) => void shown.push(event.message) }).catch(() => undefined)
+    expect(shown).toEqual(['The run failed.'])
     await expect.poll(() => printed.err).toContain('refuses the key or the account, got 401; check OPENAI_API_KEY')
     child.kill('SIGTERM')
     expect(await ended).toMatchObject({ code: 0 })

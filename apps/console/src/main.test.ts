@@ -132,7 +132,7 @@ it('says which key is missing, without a stack', async () => {
   })
 })
 
-it('a model that fails is told once, and the app ends with 1', async () => {
+it('a model that fails is reported once, and the app ends with 1', async () => {
   const server = createServer((_, response) => {
     response.writeHead(401, { 'content-type': 'application/json' }).end('{"error":{"message":"Bad key."}}')
   }).listen(0, '127.0.0.1')
@@ -146,8 +146,8 @@ it('a model that fails is told once, and the app ends with 1', async () => {
   try {
     const { code, out, err } = await demo(['Hi'], env).ended
     expect([code, err]).toEqual([1, ''])
-    const told = /✗ MODEL_AUTH_FAILED: .*the vendor refuses the key or the account, got 401; check OPENAI_API_KEY\n/g
-    expect(out.match(told)).toHaveLength(1)
+    const shown = /✗ MODEL_AUTH_FAILED: .*the vendor refuses the key or the account, got 401; check OPENAI_API_KEY\n/g
+    expect(out.match(shown)).toHaveLength(1)
     expect(out).toMatch(/✗ failed · .*\n$/)
   } finally {
     server.closeAllConnections()

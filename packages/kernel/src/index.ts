@@ -19,7 +19,7 @@ export type {
   ToolMeta,
   ToolOutput,
 } from './agent/tool.ts'
-export type { Changed } from './agent/with.ts'
+export type { Changed } from './agent/with-handlers.ts'
 export {
   withAfterModelRewriteHistory,
   withBeforeAgent,
@@ -30,7 +30,7 @@ export {
   withStreamableToolWrapper,
   withTools,
   withToolsFunc,
-} from './agent/with.ts'
+} from './agent/with-handlers.ts'
 export type { Callback, RunInfo, Span, SpanHooks, Spans } from './callback/callback.ts'
 export type { Clock } from './context/clock.ts'
 export type { CallScope, ContextKey, ContextPatch, Ids, RunContext } from './context/context.ts'

@@ -32,7 +32,7 @@ export type {
 } from './policy/bus.ts'
 export type { Decision, PolicyCall } from './policy/decide.ts'
 export { decide } from './policy/decide.ts'
-export { createBus } from './policy/message-bus.ts'
+export { createBus } from './policy/create-bus.ts'
 export type { Policy, PolicyOptions } from './policy/policy.ts'
 export { createPolicy } from './policy/policy.ts'
 export type { PolicyEffect, PolicyRule } from './policy/rule.ts'

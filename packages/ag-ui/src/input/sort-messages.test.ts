@@ -26,7 +26,7 @@ describe('工具结果: which results count', () => {
     expect(sorted.processed).toEqual(['r-c1', 'other'])
   })
 
-  test('late and unknown ones do not count and are told apart later', () => {
+  test('late and unknown ones do not count and are distinguished later', () => {
     expect(sort([result('old'), user])).toMatchObject({ results: [], notOpen: ['old'], processed: ['r-old', 'u1'] })
   })
 

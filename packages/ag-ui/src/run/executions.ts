@@ -2,7 +2,7 @@ import { type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
 import { withinTime } from '@troupe/kernel/kit'
 import type { ExecutionState } from './execution-state.ts'
 
-/** How long a run is set up, and keeps its place among the limited number of runs, unless a time is given. */
+/** How long setting up a run may take, and how long a run holds its place among the limited number of runs, by default. */
 export const EXECUTION_MS = 600_000
 
 /** How long a request waits for a run that was stopped. */
@@ -68,7 +68,7 @@ export class Executions {
     return this.#within(ENDING_MS, ended)
   }
 
-  /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or do not. */
+  /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or after ten more seconds. */
   async stopAll(graceMs: number): Promise<void> {
     this.#stopping = true
     if (await this.#within(graceMs, this.#empty())) return

@@ -2,7 +2,7 @@ import { KernelError } from '@troupe/kernel'
 import { checkOption, checkOptionNames, got } from '@troupe/kernel/kit'
 import { markModelError } from '../errors/error-origin.ts'
 
-/** Gives the milliseconds to wait before the next attempt, or undefined for no further attempt. `attempt` counts the attempts made, from 1. */
+/** Gives the milliseconds to wait before the next attempt, or undefined for no further attempt. `attempt` counts the attempts made, from 1; `error.details` has `status` and `retryAfterMs` if the model gives them. */
 export type RetryPolicy = (error: KernelError, attempt: number) => number | undefined
 
 /** Asks a policy for the next pause. Contract: throws `CONFIG_INVALID` if the policy throws or returns anything else; `details.failure` is the error it was asked about. */

@@ -3,7 +3,7 @@ import { got, notJson, validate } from '@troupe/kernel/kit'
 import { type FlowNode, isComposed, PARTS } from '../tree/flow-node.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
 import { readSavedPosition } from '../tree/saved-position.ts'
-import { validateJsonSchema } from './validator.ts'
+import { validateJsonSchema } from './validate-json-schema.ts'
 
 const FORMAT = 1
 

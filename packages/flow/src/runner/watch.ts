@@ -1,9 +1,9 @@
 import { type AgentEvent, type CancelMode, type Clock, KernelError } from '@troupe/kernel'
 import type { RunControl } from '@troupe/kernel/run'
+import { harderCancel } from '@troupe/kernel/store'
 import type { RunnerLimits } from './limits.ts'
 import type { ThreadLease } from './thread-lease.ts'
 
-const MODES: readonly (CancelMode | undefined)[] = [undefined, 'after-tools', 'after-model', 'now']
 const NEVER = Number.POSITIVE_INFINITY
 
 /** Checks a run periodically: its lease, whether it was cancelled, and whether its events are read. */
@@ -44,7 +44,7 @@ export class Watch {
 
   /** Contract: a harder mode replaces a softer one; a soft cancel becomes an abort after `cancelMs`. */
   cancel(mode: CancelMode): void {
-    if (MODES.indexOf(mode) <= MODES.indexOf(this.cancelling)) return
+    if (mode === this.cancelling || harderCancel(this.cancelling, mode) !== mode) return
     this.cancelling = mode
     if (mode === 'now') {
       this.#run?.abort(new KernelError('ABORTED', 'run: cancelled'))

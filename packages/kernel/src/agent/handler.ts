@@ -27,7 +27,7 @@ export interface AgentHandler {
   afterAgent?(ctx: RunContext, result: RunResult): Awaitable<void>
 }
 
-/** The rest of the model onion. */
+/** The remaining wraps of a model call and the call itself. */
 export type CallModel = (ctx: RunContext, request: ModelRequest) => AsyncIterable<ModelPart>
 /** New messages, new messages with a derived context, or nothing for unchanged. */
 export type HistoryRewrite =

@@ -75,9 +75,9 @@ export interface StreamToolCallResult {
   readonly stream: AsyncIterable<string | Part>
   readonly result: Promise<ToolCallResult>
 }
-/** The rest of the invokable onion. */
+/** The remaining wraps of a tool call and the call itself. */
 export type InvokeTool = (ctx: RunContext, input: ToolCallInput) => Promise<ToolCallResult>
-/** The rest of the streamable onion. */
+/** The same for a tool that streams. */
 export type StreamTool = (ctx: RunContext, input: ToolCallInput) => Promise<StreamToolCallResult>
 /** The argument of `defineTool`: a Tool whose argument types come from its schema. */
 export type ToolDefinition<S extends Schema> = Omit<Tool<Infer<S>>, 'parameters' | 'kind'> & {

@@ -42,7 +42,7 @@ export type RunResult<Output = unknown> = {
 interface EventFields {
   /** The run has begun: its lease is held, its row may be written. */
   'run-start': object
-  /** An agent starts its turn. */
+  /** An agent starts. */
   'agent-start': object
   /** An assistant message begins; nothing of it is in history yet. */
   'message-start': { readonly messageId: string }

@@ -25,7 +25,7 @@ export interface Run<Output = unknown>
 /** Runs agents in conversations; the part of `flow` that a server needs. */
 export interface Runner<Output = unknown> {
   readonly agent: Agent<Output>
-  /** Contract: user messages start a turn, tool messages answer open calls of the agent that made them; `THREAD_BUSY` if the thread is taken. */
+  /** Contract: user messages start a run, tool messages answer open calls of the agent that made them; `THREAD_BUSY` if the thread is taken. */
   run(input: StartInput<RunInput>, options?: RunRequest): Run<Output>
   /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
   resume(
@@ -36,7 +36,7 @@ export interface Runner<Output = unknown> {
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
 }
 
-/** The input of a Runner; committed with the turn or not at all. */
+/** The input of a Runner; committed with the run or not at all. */
 export interface RunInput extends AgentInput {
   readonly state?: { readonly set?: JsonObject; readonly removed?: readonly string[] }
   /** Foreign message ids that this run has processed. */

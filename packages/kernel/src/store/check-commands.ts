@@ -12,7 +12,7 @@ import {
   isText,
   looksLikeJson,
   malformed,
-} from './malformed.ts'
+} from './check-value.ts'
 import type { RecordCommand, ToolCallRecord } from './store.ts'
 
 type Command<Type extends RecordCommand['type']> = Extract<RecordCommand, { readonly type: Type }>

@@ -1,4 +1,4 @@
-import { malformed } from './malformed.ts'
+import { malformed } from './check-value.ts'
 
 /** The index of a database takes no longer key. */
 const MAX_BYTES = 1000

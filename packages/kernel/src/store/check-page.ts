@@ -1,5 +1,5 @@
 import { isObject } from '../data/kernel-error.ts'
-import { check, checkList, checkNumber, malformed } from './malformed.ts'
+import { check, checkList, checkNumber, malformed } from './check-value.ts'
 import type { Page, ThreadStore } from './store.ts'
 
 /** Checks a page request and completes it. Contract: `after` becomes a whole number that every database can compare with. */

@@ -1,7 +1,7 @@
 import { isObject } from '../data/kernel-error.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 import { checkId } from './check-id.ts'
-import { malformed } from './malformed.ts'
+import { malformed } from './check-value.ts'
 
 /** Checks an owner. */
 export function checkOwner(who: string, owner: Owner): void {

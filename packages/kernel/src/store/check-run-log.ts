@@ -1,7 +1,7 @@
 import type { Json } from '../data/json.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
-import { check, checkList, checkNumber, looksLikeJson, malformed } from './malformed.ts'
+import { check, checkList, checkNumber, looksLikeJson, malformed } from './check-value.ts'
 import type { RunLogStore } from './store.ts'
 
 type FollowOptions = Parameters<RunLogStore['follow']>[2]

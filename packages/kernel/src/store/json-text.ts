@@ -1,5 +1,5 @@
 import { got, KernelError } from '../data/kernel-error.ts'
-import { check } from './malformed.ts'
+import { check } from './check-value.ts'
 
 /** Far more than a model can read, far less than a database or its driver can hold. */
 const MAX_LENGTH = 2 ** 26

@@ -11,7 +11,7 @@ export function isLive(lease: { readonly expiresAt: number }, now: number): bool
   return lease.expiresAt > now
 }
 
-/** Whether a token is that of the lease. Contract: without a lease no token is, undefined neither. */
+/** Whether a token is that of the lease. Contract: without a lease no token matches, not even undefined. */
 export function holdsLease<Lease extends { readonly token: number }>(
   lease: Lease | undefined,
   token: number,

@@ -88,7 +88,7 @@ export interface ThreadStore {
   idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>
 }
 
-/** A run as a row: the spec's assistant message. Contract: `runId` is unique for its owner. */
+/** A run as a row. Contract: `runId` is unique for its owner. */
 export type RunRecord = {
   readonly runId: string
   readonly parentRunId?: string

@@ -5,7 +5,7 @@ import { fakeClock } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import type { ApprovalListener, ApprovalRequest, Bus } from './bus.ts'
-import { createBus } from './message-bus.ts'
+import { createBus } from './create-bus.ts'
 import { type Attempt, type CallOptions, callOf, codeOf, idle, noting, noUnhandledRejection } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
 

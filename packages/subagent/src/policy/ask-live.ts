@@ -1,6 +1,6 @@
 import { type ApprovalAnswer, KernelError, type RunContext } from '@troupe/kernel'
 import type { ApprovalRequest } from './bus.ts'
-import type { MessageBus } from './message-bus.ts'
+import type { MessageBus } from './create-bus.ts'
 
 /**
  * Asks all listeners at the same time; the first answer counts.

@@ -2,7 +2,7 @@ import { type ErrorInfo, KernelError, type RunContext, type ToolOutput } from '@
 import { toolResult } from '@troupe/kernel/kit'
 import type { AuditEvent, AuditStamp, CallDecided, CallFinished } from './audit-event.ts'
 import { jsonOf } from './json-copy.ts'
-import type { MessageBus } from './message-bus.ts'
+import type { MessageBus } from './create-bus.ts'
 
 /** Publishes the audit events of one call. */
 export class CallAudit {

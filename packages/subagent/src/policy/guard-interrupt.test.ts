@@ -2,7 +2,7 @@ import { type Json, say, type Tool } from '@troupe/kernel'
 import { runNested } from '@troupe/kernel/run'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
-import { createBus } from './message-bus.ts'
+import { createBus } from './create-bus.ts'
 import { callOf, codeOf, noting, noUnhandledRejection } from './policy.fixture.ts'
 import { createPolicy } from './policy.ts'
 

@@ -16,7 +16,7 @@ import type { AuditStamp } from './audit-event.ts'
 import { CallAudit } from './call-audit.ts'
 import type { Decision } from './decide.ts'
 import { copyOf, jsonOf } from './json-copy.ts'
-import type { MessageBus } from './message-bus.ts'
+import type { MessageBus } from './create-bus.ts'
 
 /** The caller and its tool, the same for all calls of a guarded tool. */
 type CallerTool = Pick<AuditStamp, 'agent' | 'tool' | 'kind'>

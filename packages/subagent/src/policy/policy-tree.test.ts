@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { tool } from '../subagent.fixture.ts'
 import { decide } from './decide.ts'
-import { createBus } from './message-bus.ts'
+import { createBus } from './create-bus.ts'
 import { createPolicy } from './policy.ts'
 import type { PolicyEffect, PolicyRule } from './rule.ts'
 

@@ -5,7 +5,7 @@ import { checkPath, identityOf } from './agent-path.ts'
 import type { Bus, BusMessages } from './bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
 import { Guard } from './guard.ts'
-import { checkBus } from './message-bus.ts'
+import { checkBus } from './create-bus.ts'
 import { compileRules, type PolicyRule } from './rule.ts'
 
 /** The options of `createPolicy`. */

@@ -34,7 +34,9 @@ export interface CompiledRule {
   readonly matchesArgs: ((args: unknown) => boolean) | undefined
 }
 
-const EFFECTS: readonly unknown[] = ['deny', 'ask', 'allow'] satisfies PolicyEffect[]
+/** Whether an effect allows more than no rule would: then arguments that are unclear do not match its conditions. */
+const LOOSENS: Readonly<Record<PolicyEffect, boolean>> = { deny: false, ask: false, allow: true }
+const EFFECTS: readonly unknown[] = Object.keys(LOOSENS)
 const KINDS: readonly unknown[] = ['read', 'write', 'execute', 'think'] satisfies ToolKind[]
 const KEYS = ['effect', 'agent', 'tool', 'kind', 'args', 'reason']
 
@@ -67,7 +69,7 @@ function compileRule(rule: unknown, index: number): CompiledRule {
     reason,
     matchesAgent: (path) => agents?.some((matches) => matches(path)) ?? true,
     matchesTool: (name, of) => (tools?.some((matches) => matches(name)) ?? true) && (kinds?.includes(of) ?? true),
-    matchesArgs: args === undefined ? undefined : compileArgs(args, effect === 'allow', errorAt),
+    matchesArgs: args === undefined ? undefined : compileArgs(args, LOOSENS[effect as PolicyEffect], errorAt),
   }
 }
 

@@ -171,7 +171,7 @@ export const recordMutants: readonly StoreMutant[] = [
   },
   {
     wrong: 'a model call forgets what it was for',
-    caught: ['a model call is kept with its model, tokens, finish reason and messages, the first time it is told'],
+    caught: ['a model call is kept with its model, tokens, finish reason and messages, the first time it is recorded'],
     ports: ({ records }) => ({
       records: {
         ...records,
@@ -237,7 +237,7 @@ export const recordMutants: readonly StoreMutant[] = [
     }),
   },
   {
-    wrong: 'a follower is not told what comes',
+    wrong: 'a follower does not get what comes',
     caught: [
       'a live follower gets what is there, then what comes, and ends with the log',
       'every follower gets every event, in order, each once',

@@ -56,11 +56,11 @@ describe('testStore', () => {
       return { ...store, leases: { ...leases, acquire: async () => ({ token: 1 }) } }
     })
     const name = 'the holder itself cannot take its lease twice'
-    const told = await expectBroken(
+    const shown = await expectBroken(
       clauses.filter((clause) => clause.name === name),
       [name],
     )
-    expect(told.get(name)?.split('\n')).toEqual([
+    expect(shown.get(name)?.split('\n')).toEqual([
       'This does not hold: the holder itself cannot take its lease twice. Expected "THREAD_BUSY", got undefined.',
       'The last calls:',
       expect.stringMatching(/^ {2}threads\.open\("app\/anna\/thread-1"\) gave \{"ref":/),

@@ -251,7 +251,7 @@ export const threadMutants: readonly StoreMutant[] = [
     ports: (store) => withOwners(store, ({ app }) => ({ app, user: 'everybody' })),
   },
   {
-    wrong: 'owners are told apart by their joined names',
+    wrong: 'owners are distinguished by their joined names',
     caught: ['owners that only look alike are different'],
     ports: (store) => withOwners(store, ({ app, user }) => ({ app: `${app}/${user}`, user: 'user' })),
   },

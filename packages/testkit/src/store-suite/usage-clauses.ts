@@ -27,7 +27,7 @@ export const usageClauses: StoreClauses = {
         await store.records.apply(ref, [used('s4', { cachedInputTokens: 0 })])
         expect((await store.records.usage(ref)).cachedInputTokens).toBe(0)
       },
-      'a model call is kept with its model, tokens, finish reason and messages, the first time it is told': async ({
+      'a model call is kept with its model, tokens, finish reason and messages, the first time it is recorded': async ({
         store,
         ref,
       }) => {

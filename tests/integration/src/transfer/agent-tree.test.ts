@@ -26,10 +26,10 @@ describe('descriptions are what a model routes by', () => {
           return `\n- Agent name: ${name}\n  Agent description: ${description}`
         })
         .join('')
-    const told = (...names: string[]) => TRANSFER_INSTRUCTION.split('{agents}').join(list(...names))
-    expect(models.Router.requests[0]?.instruction).toBe(told('Other', 'Mid'))
-    expect(models.Mid.requests[0]?.instruction).toBe(`Be brief.\n\n${told('Leaf', 'Router')}`)
-    expect(models.Leaf.requests[0]?.instruction).toBe(told('Mid'))
+    const expected = (...names: string[]) => TRANSFER_INSTRUCTION.split('{agents}').join(list(...names))
+    expect(models.Router.requests[0]?.instruction).toBe(expected('Other', 'Mid'))
+    expect(models.Mid.requests[0]?.instruction).toBe(`Be brief.\n\n${expected('Leaf', 'Router')}`)
+    expect(models.Leaf.requests[0]?.instruction).toBe(expected('Mid'))
   })
 
   test('there is one tool, however many agents there are', async () => {

@@ -1,7 +1,7 @@
 import type { KernelError } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { BusHandle } from './bus.ts'
-import { createBus } from './message-bus.ts'
+import { createBus } from './create-bus.ts'
 import { idle, noUnhandledRejection } from './policy.fixture.ts'
 
 beforeEach(noUnhandledRejection)

@@ -14,7 +14,7 @@ import {
   withStreamableToolWrapper,
   withTools,
   withToolsFunc,
-} from './with.ts'
+} from './with-handlers.ts'
 
 const tool = (name: string) =>
   defineTool({ name, description: '', parameters: { type: 'object' }, invoke: () => name }) as Tool
