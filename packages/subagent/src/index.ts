@@ -30,9 +30,9 @@ export type {
   BusMessages,
   BusOptions,
 } from './policy/bus.ts'
+export { createBus } from './policy/create-bus.ts'
 export type { Decision, PolicyCall } from './policy/decide.ts'
 export { decide } from './policy/decide.ts'
-export { createBus } from './policy/create-bus.ts'
 export type { Policy, PolicyOptions } from './policy/policy.ts'
 export { createPolicy } from './policy/policy.ts'
 export type { PolicyEffect, PolicyRule } from './policy/rule.ts'

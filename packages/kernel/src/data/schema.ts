@@ -101,7 +101,7 @@ const CONVERTERS: Record<string, string> = {
   valibot: 'wrap it in toStandardJsonSchema() of @valibot/to-json-schema',
   zod: 'use zod 4.2 or newer',
 }
-const TYPES = ['null', 'boolean', 'number', 'integer', 'string', 'array', 'object']
+const TYPES: readonly unknown[] = ['null', 'boolean', 'number', 'integer', 'string', 'array', 'object']
 
 function isStandard(schema: Schema): schema is StandardSchema {
   return (isObject(schema) || typeof schema === 'function') && '~standard' in schema
@@ -111,13 +111,14 @@ function checked(schema: unknown, path: string): JsonSchema {
   const at = (message: string) => invalid(`schema${path}: ${message}`)
   if (!isObject(schema) || Array.isArray(schema)) throw at(`expected a JSON Schema object, ${got(schema)}`)
   const { type, properties, required, items } = schema
-  const wrongType = [type].flat().find((one) => one !== undefined && !TYPES.includes(one as string))
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type]
+  const wrongType = types.find((one) => one !== undefined && !TYPES.includes(one))
   if (wrongType !== undefined) throw at(`type is one of ${TYPES.join(', ')}, ${got(wrongType)}`)
   if (required !== undefined && !(Array.isArray(required) && required.every((name) => typeof name === 'string'))) {
     throw at(`required is a list of property names, ${got(required)}`)
   }
   if (properties !== undefined && !isObject(properties)) throw at(`properties is an object, ${got(properties)}`)
-  for (const [name, property] of Object.entries(properties ?? {})) checkInner(property, `${path}.${name}`)
+  for (const name in properties) checkInner(properties[name], `${path}.${name}`)
   if (items !== undefined) checkInner(items, `${path}[]`)
   const broken = path === '' ? notJson(schema) : undefined
   if (broken !== undefined) throw at(`is not plain JSON at ${broken || 'its root'}`)

@@ -1,7 +1,6 @@
 import type { Outcome } from '../data/event.ts'
 import type { Usage } from '../data/message.ts'
 import { checkId } from './check-id.ts'
-import { checkLength } from './json-text.ts'
 import {
   check,
   checkCount,
@@ -13,6 +12,7 @@ import {
   looksLikeJson,
   malformed,
 } from './check-value.ts'
+import { checkLength } from './json-text.ts'
 import type { RecordCommand, ToolCallRecord } from './store.ts'
 
 type Command<Type extends RecordCommand['type']> = Extract<RecordCommand, { readonly type: Type }>

@@ -1,8 +1,8 @@
 import { isForbiddenKey, notJson } from '../data/json.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
-import { checkLength } from './json-text.ts'
 import { check, checkList, checkText, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
+import { checkLength } from './json-text.ts'
 import type { ThreadCommit } from './store.ts'
 
 type Part<Name extends keyof ThreadCommit> = NonNullable<ThreadCommit[Name]>

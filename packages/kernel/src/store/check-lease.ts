@@ -1,8 +1,8 @@
 import type { CancelMode, CancelRequest } from '../data/cancel.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
-import { CANCEL_MODES } from './lease.ts'
 import { check, checkText, malformed } from './check-value.ts'
+import { CANCEL_MODES } from './lease.ts'
 import type { LeaseStore } from './store.ts'
 
 /** Checks who wants a lease, and for how long. */

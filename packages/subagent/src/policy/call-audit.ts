@@ -1,8 +1,8 @@
 import { type ErrorInfo, KernelError, type RunContext, type ToolOutput } from '@troupe/kernel'
 import { toolResult } from '@troupe/kernel/kit'
 import type { AuditEvent, AuditStamp, CallDecided, CallFinished } from './audit-event.ts'
-import { jsonOf } from './json-copy.ts'
 import type { MessageBus } from './create-bus.ts'
+import { jsonOf } from './json-copy.ts'
 
 /** Publishes the audit events of one call. */
 export class CallAudit {

@@ -14,9 +14,9 @@ import { askApproval, type SourcedAnswer } from './ask-approval.ts'
 import { askLive } from './ask-live.ts'
 import type { AuditStamp } from './audit-event.ts'
 import { CallAudit } from './call-audit.ts'
+import type { MessageBus } from './create-bus.ts'
 import type { Decision } from './decide.ts'
 import { copyOf, jsonOf } from './json-copy.ts'
-import type { MessageBus } from './create-bus.ts'
 
 /** The caller and its tool, the same for all calls of a guarded tool. */
 type CallerTool = Pick<AuditStamp, 'agent' | 'tool' | 'kind'>

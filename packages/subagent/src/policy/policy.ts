@@ -3,9 +3,9 @@ import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import type { AgentIdentity } from '../execute/environment.ts'
 import { checkPath, identityOf } from './agent-path.ts'
 import type { Bus, BusMessages } from './bus.ts'
+import { checkBus } from './create-bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
 import { Guard } from './guard.ts'
-import { checkBus } from './create-bus.ts'
 import { compileRules, type PolicyRule } from './rule.ts'
 
 /** The options of `createPolicy`. */
