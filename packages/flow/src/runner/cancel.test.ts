@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import type { CancelMode } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { describe, expect, test } from 'vitest'
-import { type FlowRunner, parallel, type RunnerOptions } from '../index.ts'
+import { type FlowRequest, type FlowRunner, parallel, type RunnerOptions } from '../index.ts'
 import { type Gate, gate, obedient, TOOLS } from './obedient.fixture.ts'
 import { ANN, idle, readTo, type Setup, session, settled, setup, unsound } from './runner.fixture.ts'
 
@@ -10,12 +10,13 @@ import { ANN, idle, readTo, type Setup, session, settled, setup, unsound } from 
 async function waitingInTool(
   options: Partial<RunnerOptions> = {},
   work: 'pass' | 'deaf' = 'pass',
+  request: FlowRequest = {},
 ): Promise<Setup & { desk: FlowRunner; gate: Gate; first: Promise<string>; stop: AbortController }> {
   const door = gate()
   const env = setup({ agent: obedient('Desk', { ...TOOLS, wait: door[work] }), ...options })
   const desk = env.runner()
   const stop = new AbortController()
-  const first = settled(desk.query('call add:a wait:b', { ...session, runId: 'R1', signal: stop.signal }))
+  const first = settled(desk.query('call add:a wait:b', { ...session, runId: 'R1', signal: stop.signal, ...request }))
   await door.entered
   return { ...env, desk, gate: door, first, stop }
 }
@@ -158,6 +159,25 @@ describe('a run is stopped', () => {
     expect(env.heard.filter(({ type }) => type === 'error')).toHaveLength(1)
     await usable(env)
   })
+
+  test.each([
+    ['shorter', 10_000, 60_000],
+    ['longer', 60_000, 10_000],
+  ])(
+    'when it takes longer than the timeoutMs of its request, which may be %s than runMs',
+    async (_, timeoutMs, runMs) => {
+      const env = await waitingInTool({ limits: { runMs } }, 'pass', { timeoutMs })
+      await env.pass(timeoutMs - 1_000)
+      expect(env.heard.at(-1)?.type).not.toBe('run-end')
+      await env.pass(2_000)
+      expect(await env.first).toBe('TIMEOUT')
+      expect(env.heard.at(-1)).toMatchObject({
+        outcome: 'failed',
+        error: { message: expect.stringContaining(`${timeoutMs} ms`) },
+      })
+      await usable(env)
+    },
+  )
 
   test('when its tool ignores the abort: after a grace period', async () => {
     const env = await waitingInTool({}, 'deaf')

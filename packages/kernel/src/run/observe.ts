@@ -204,12 +204,12 @@ export function isSaidBy(
   )
 }
 
-/** Stamps an event that its agent has not stamped; one with a stamp was checked when it got it. */
+/** Stamps an event that its agent has not stamped itself. Contract: throws `EVENT_INVALID` for an unknown type. */
 function stampedOnce(draft: EventDraft, stamp: EventStamp): AgentEvent {
-  if (draft?.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined)
-    return draft as AgentEvent
   eventKind(draft)
-  return stamped(draft, stamp)
+  const { runId, agentName, runPath } = draft
+  const complete = runId !== undefined && agentName !== undefined && runPath !== undefined
+  return complete ? (draft as AgentEvent) : stamped(draft, stamp)
 }
 
 /** Fills in the missing fields of a stamp. */

@@ -49,6 +49,15 @@ describe('an agent that observes itself', () => {
     })
   })
 
+  test('cannot write an event of an unknown type, with a stamp of its own or without', async () => {
+    for (const stamp of [{}, { runId: 'R', agentName: 'self', runPath: [] }]) {
+      const agent = self(async function* () {
+        yield { type: 'bogus', ...stamp } as never
+      })
+      await expect(startRun(agent, input, { runId: 'R' })).rejects.toMatchObject({ code: 'EVENT_INVALID' })
+    }
+  })
+
   test('writes its last state change, even without a later event', async () => {
     const agent: Agent = { ...quiet('self', async (ctx) => ctx.state.set('last', true)), observesItself: true }
     const events = await collect(startRun(agent, input, { runId: 'R' }))
