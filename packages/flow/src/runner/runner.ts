@@ -17,6 +17,7 @@ import type {
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/kernel/run'
+import { CANCEL_MODES } from '@troupe/kernel/store'
 import { flowOf } from '../tree/flow-agent.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
@@ -180,6 +181,5 @@ const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
 const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
 const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = { ...REQUEST, ...SETTINGS }
 const CANCEL: OptionNames<CancelRequest> = { mode: true, runId: true }
-const CANCEL_MODES = ['now', 'after-model', 'after-tools'] satisfies CancelMode[]
 const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]
 const PENDING = ['reject', 'drop'] satisfies PendingPolicy[]

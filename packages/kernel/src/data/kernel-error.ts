@@ -26,6 +26,7 @@ export type KernelErrorCode =
   | 'CONTEXT_KEY_INVALID'
   | 'EVENT_INVALID'
   | 'STREAM_CONSUMED'
+  | 'STORE_CLOSED'
 
 /** An error as plain JSON: in events, in tool results, in a durable journal. */
 export type ErrorInfo = {

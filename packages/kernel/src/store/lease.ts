@@ -3,8 +3,9 @@ import { got } from '../data/kernel-error.ts'
 import { UNKNOWN_RESULT } from '../history.ts'
 import type { RunRecord, ToolCallRecord } from './store.ts'
 
+const HARDNESS: Readonly<Record<CancelMode, number>> = { 'after-tools': 0, 'after-model': 1, now: 2 }
 /** From soft to hard. */
-export const CANCEL_MODES: readonly CancelMode[] = ['after-tools', 'after-model', 'now']
+export const CANCEL_MODES: readonly CancelMode[] = Object.keys(HARDNESS) as CancelMode[]
 
 /** Whether a lease keeps others out. Contract: one that has expired still lets its holder commit and renew, until somebody takes it. */
 export function isLive(lease: { readonly expiresAt: number }, now: number): boolean {
@@ -21,7 +22,7 @@ export function holdsLease<Lease extends { readonly token: number }>(
 
 /** The harder of two cancels, which is the one to keep. */
 export function harderCancel(before: CancelMode | undefined, asked: CancelMode): CancelMode {
-  return before && CANCEL_MODES.indexOf(before) > CANCEL_MODES.indexOf(asked) ? before : asked
+  return before && HARDNESS[before] > HARDNESS[asked] ? before : asked
 }
 
 /** How a take-over ends a run that is still `generating`: that of the former holder and those nested in it. */

@@ -177,17 +177,19 @@ const QUESTION: ModelRequest = {
   idempotencyKey: 'test/model:0',
 }
 
-const PART_TYPES: readonly ModelPart['type'][] = [
-  'text-delta',
-  'reasoning-delta',
-  'part-end',
-  'file',
-  'tool-call-start',
-  'tool-call-delta',
-  'tool-call-end',
-  'restart',
-  'finish',
-]
+/** A record, so that the compiler reports a part that is missing here. */
+const PARTS: Readonly<Record<ModelPart['type'], true>> = {
+  'text-delta': true,
+  'reasoning-delta': true,
+  'part-end': true,
+  file: true,
+  'tool-call-start': true,
+  'tool-call-delta': true,
+  'tool-call-end': true,
+  restart: true,
+  finish: true,
+}
+const PART_TYPES: readonly string[] = Object.keys(PARTS)
 
 const FIX_MODEL =
   'Fix that first: every clause asks the model. If it needs another request, give `request` to testModel; a model that is meant to fail is `failing`.'
