@@ -2,7 +2,6 @@ import type {
   Agent,
   Answers,
   Callback,
-  CancelMode,
   CancelRequest,
   Clock,
   KernelError,
