@@ -37,7 +37,7 @@ it('finds the examples of exported declarations and of their members, several in
 })
 
 it('an example sees its file, its package, the kernel and the prelude', () => {
-  const file = 'packages/flow/src/describe.ts'
+  const file = 'packages/flow/src/tree/describe.ts'
   const code = [
     'const tree: AgentDescription = describe(agent)', // its file
     'runner({ agent: setSubAgents(agent, []) })', // its package

@@ -8,8 +8,9 @@ const packages = globSync('packages/*/src', { cwd: root })
 /** The folders that each folder imports from, with the file that does; tests and fixtures aside. */
 function importsBetweenFolders(source: string): Map<string, Map<string, string>> {
   const folders = new Map<string, Map<string, string>>()
+  const entries = entriesOf(source)
   const files = globSync('**/*.ts', { cwd: join(root, source) })
-  for (const file of files.filter((name) => !/\.(test|fixture)\.ts$/.test(name))) {
+  for (const file of files.filter((name) => !/\.(test|fixture)\.ts$/.test(name) && !entries.includes(name))) {
     const from = dirname(file)
     const text = readFileSync(join(root, source, file), 'utf8')
     for (const [, target = ''] of text.matchAll(/from '(\.[^']+)'/g)) {
@@ -19,9 +20,13 @@ function importsBetweenFolders(source: string): Map<string, Map<string, string>>
       folders.set(from, known.set(to, file))
     }
   }
-  // The entries of a package re-export from every folder.
-  folders.delete('.')
   return folders
+}
+
+/** The entries of a package, which re-export from every folder. */
+function entriesOf(source: string): string[] {
+  const { exports = {} } = JSON.parse(readFileSync(join(root, source, '../package.json'), 'utf8'))
+  return Object.values<unknown>(exports).map((path) => String(path).replace('./src/', ''))
 }
 
 /** The first circle of folders, as the way around it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { runToEnd, talker } from './flow.fixture.ts'
+import { runToEnd, talker } from '../flow.fixture.ts'
 import {
   agentWithOptions,
   describe as describeAgent,
@@ -10,7 +10,7 @@ import {
   sequential,
   setSubAgents,
   supervisor,
-} from './index.ts'
+} from '../index.ts'
 
 const named = (name: string, kind = 'agent') => ({ name, description: expect.any(String), kind })
 

@@ -1,5 +1,5 @@
 import type { Agent } from '@troupe/kernel'
-import { FlowNode, isComposed, PARTS } from './tree/flow-node.ts'
+import { FlowNode, isComposed, PARTS } from './flow-node.ts'
 
 /** An agent and the agents it works with, as data. */
 export type AgentDescription = {
