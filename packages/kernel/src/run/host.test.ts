@@ -259,6 +259,37 @@ describe('a host', () => {
     ])
   })
 
+  test('may take queueMs longer to open than the run may take, and the limit starts again when it has opened', async () => {
+    const outcomes: string[] = []
+    const start = (open: () => Promise<{ close(): Promise<void> }>) => {
+      const clock = fakeClock()
+      const agent = quiet('a', () => never)
+      settled(startHosted(agent, input, { clock, timeoutMs: 2_000, queueMs: 5_000, open })).then((code) => {
+        outcomes.push(code)
+      })
+      return clock
+    }
+    const opening = Promise.withResolvers<{ close(): Promise<void> }>()
+    const queued = start(() => opening.promise)
+    await idle()
+    await queued.pass(6_500)
+    opening.resolve({ close: async () => undefined })
+    await idle()
+    await queued.pass(1_999)
+    expect(outcomes).toEqual([])
+    // One second more for an agent that does not end.
+    await queued.pass(1_001)
+    await idle()
+    expect([outcomes, queued.pending()]).toEqual([['TIMEOUT'], 0])
+    const hung = start(() => never)
+    await idle()
+    await hung.pass(6_999)
+    expect(outcomes).toHaveLength(1)
+    await hung.pass(1_001)
+    await idle()
+    expect([outcomes, hung.pending()]).toEqual([['TIMEOUT', 'TIMEOUT'], 0])
+  })
+
   test('of a run that is aborted before it begins may hang in open, and has nothing to do around it', async () => {
     const clock = fakeClock()
     const settings = { clock, signal: AbortSignal.abort() }
