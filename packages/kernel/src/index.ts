@@ -65,7 +65,9 @@ export type { Owner, ThreadRef } from './data/thread-ref.ts'
 export type { Run, RunInput, Runner, RunRequest } from './run/run.ts'
 export type {
   Checkpoint,
+  JournalStore,
   LeaseStore,
+  LostRun,
   Memory,
   ModelCallRecord,
   Page,
