@@ -35,7 +35,7 @@ describe('testStore', () => {
     const passedOver = await Promise.all(clauses.map((clause) => check(clause, 3_000)))
     const names = clauses.filter((_, i) => passedOver[i]?.startsWith(why)).map(({ name }) => name)
     expect(names.every((name) => /^(two instances|closed and opened again|while it is open)/.test(name))).toBe(true)
-    expect(names).toHaveLength(17)
+    expect(names).toHaveLength(20)
   })
 
   it('disposes the store of a clause that fails', async () => {
