@@ -47,7 +47,11 @@ export async function recordedCall(
     }
   }
   const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
-  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
+  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined).catch((error) => {
+    // A run that goes no further than its journal does not know what its last calls did.
+    if (KernelError.is(error, 'OUTCOME_UNKNOWN')) return lost()
+    throw error
+  })
   if (!made) await repeat(record, ctx, effects, show)
   if (record.result) return record.result
   throw made ? made.thrown : KernelError.from(record.error)
