@@ -10,11 +10,12 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
+import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
 import { markModelError } from '../errors/error-origin.ts'
 
-/** The record of a model call: the parts of its answer, and the error that ended it. */
-type ModelRecord = { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
+/** The record of a model call: the parts of its answer, what its wraps did to the state, and the error that ended it. */
+type ModelRecord = StateChanges & { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
@@ -28,22 +29,26 @@ export function recordedModel(
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const { parts, error } = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
+    const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
+      const state = new NotedState(ctx.state)
       const recorder = new PartRecorder(sink)
       try {
         await takeBack(journal.shown?.(ctx) ?? [], recorder)
-        await pipe(call(ctx, request), recorder)
+        await pipe(call(ctx.derive({ state }), request), recorder)
         made = {}
-        return { parts: recorder.parts }
+        return { parts: recorder.parts, ...state.changes() }
       } catch (thrown) {
         const error = KernelError.from(thrown)
         if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
         made = { thrown }
-        return { parts: recorder.parts, error: error.toJSON() }
+        return { parts: recorder.parts, ...state.changes(), error: error.toJSON() }
       }
     })
-    if (!made) for (const part of parts) await sink.write(part)
-    if (error) throw made ? made.thrown : markModelError(KernelError.from(error))
+    if (!made) {
+      applyChanges(ctx.state, record)
+      for (const part of record.parts) await sink.write(part)
+    }
+    if (record.error) throw made ? made.thrown : markModelError(KernelError.from(record.error))
   })
 }
 

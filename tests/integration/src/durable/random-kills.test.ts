@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Composition } from './composition.fixture.ts'
+import type { KillPoint } from './killable.fixture.ts'
+import { KilledConversation } from './killed-conversation.fixture.ts'
+import { composition } from './random-composition.fixture.ts'
+import { wrongWith } from './same-as-alone.fixture.ts'
+
+const RUNS = Number(process.env.RUNS ?? 20)
+
+async function check(made: Composition, kills: readonly KillPoint[]): Promise<void> {
+  const killed = await new KilledConversation(made, kills).hold()
+  expect(await wrongWith(killed, made), JSON.stringify(kills)).toEqual([])
+}
+
+test('a run that is killed at any write and continued is the run left alone', async () => {
+  await fc.assert(
+    fc.asyncProperty(composition, fc.array(fc.nat(3), { maxLength: 2 }), async (made, more) => {
+      const alone = await new KilledConversation(made).hold()
+      for (let write = 1; write <= alone.world.writes.length; write++) {
+        for (const done of [false, true]) {
+          const again = more.map((n, i): KillPoint => ({ write: write + 1 + i * 3 + n, done: n % 2 === 0 }))
+          await check(made, [{ write, done }, ...again])
+        }
+      }
+    }),
+    { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: process.env.SHRINK !== '1' },
+  )
+}, 600_000)
