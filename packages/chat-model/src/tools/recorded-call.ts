@@ -13,6 +13,8 @@ export interface RecordableCall {
   show(chunk: string | Part): void | Promise<void>
 }
 
+type Outcome = Pick<CallRecord, 'result' | 'error'>
+
 /**
  * Makes a call under the journal of its run, or does to the run what it did before.
  * Contract: a call that was stopped is not recorded; runs and work inside the call are not steps of their own.
@@ -21,7 +23,7 @@ export async function recordedCall(
   journal: Journal,
   { ctx, effects, once, call, show }: RecordableCall,
 ): Promise<ToolCallResult> {
-  let made: { readonly thrown?: unknown } | undefined
+  let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
   const work = async (): Promise<CallRecord> => {
     const state = new CallState(ctx.state)
     const chunks: (string | Part)[] = []
@@ -29,37 +31,35 @@ export async function recordedCall(
       chunks.push(chunk)
       return show(chunk)
     }
-    let result: ToolCallResult | undefined
-    let thrown: unknown
     try {
-      result = await call(ctx.derive({ state }).with(JOURNAL, undefined), collect)
-      made = {}
-    } catch (error) {
-      if (ctx.signal.aborted) throw error
-      thrown = error
+      made = { result: await call(ctx.derive({ state }).with(JOURNAL, undefined), collect) }
+    } catch (thrown) {
+      if (ctx.signal.aborted) throw thrown
       made = { thrown }
     }
+    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
     return {
-      ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }),
+      ...outcome,
       ...recordedEffects(effects),
-      ...recordedChunks(chunks, result),
+      ...recordedChunks(chunks, outcome),
       ...state.changes(),
     }
   }
   const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
   const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
-  if (!made) await repeat(record, ctx, effects, show)
-  if (record.result) return record.result
-  throw made ? made.thrown : KernelError.from(record.error)
+  if (!made) return repeat(record, ctx, effects, show)
+  if ('thrown' in made) throw made.thrown
+  // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
+  return made.result.error ? made.result : (record.result ?? made.result)
 }
 
-/** Does to the run what the call did when it was recorded. */
+/** Does to the run what the call did when it was recorded, and gives its result or throws its error. */
 async function repeat(
   record: CallRecord,
   ctx: RunContext,
   effects: CallEffects,
   show: RecordableCall['show'],
-): Promise<void> {
+): Promise<ToolCallResult> {
   const { interrupts = [], actions = [], customActions = [], saved } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
@@ -68,6 +68,8 @@ async function repeat(
   for (const [key, value] of Object.entries(record.set ?? {})) ctx.state.set(key, value)
   for (const key of record.removed ?? []) ctx.state.delete(key)
   for (const chunk of chunksOf(record)) await show(chunk)
+  if (record.result) return record.result
+  throw KernelError.from(record.error)
 }
 
 function recordedEffects({ interrupts, actions, customActions, saved }: CallEffects): Pick<CallRecord, 'effects'> {
