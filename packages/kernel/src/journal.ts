@@ -4,3 +4,5 @@ export {
   type JournalEntry,
   type RecordOnce,
 } from './journal/completion-log.ts'
+export { applyChanges, NotedState, type StateChanges } from './journal/noted-state.ts'
+export { ShownEvents } from './journal/shown-events.ts'

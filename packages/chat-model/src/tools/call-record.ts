@@ -1,7 +1,8 @@
-import type { AgentAction, ErrorInfo, Interrupt, Json, JsonObject, Part, ToolCallResult } from '@troupe/kernel'
+import type { AgentAction, ErrorInfo, Interrupt, Json, Part, ToolCallResult } from '@troupe/kernel'
+import type { StateChanges } from '@troupe/kernel/journal'
 
 /** The record of a tool call: its result or error, and what it did to its run. */
-export type CallRecord = {
+export type CallRecord = StateChanges & {
   readonly result?: ToolCallResult
   /** The error of a question or of a handler; that of the tool is in the result. */
   readonly error?: ErrorInfo
@@ -13,8 +14,6 @@ export type CallRecord = {
   }
   /** What it streamed; true if that was the text of its result. */
   readonly chunks?: true | readonly (string | Part)[]
-  readonly set?: JsonObject
-  readonly removed?: readonly string[]
 }
 
 /** What a call has done to its run so far. */

@@ -1,7 +1,7 @@
 import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { applyChanges, NotedState } from '@troupe/kernel/journal'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
-import { CallState } from './call-state.ts'
 
 /** A call that is recorded as one step of its run. */
 export interface RecordableCall {
@@ -25,7 +25,7 @@ export async function recordedCall(
 ): Promise<ToolCallResult> {
   let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
   const work = async (): Promise<CallRecord> => {
-    const state = new CallState(ctx.state)
+    const state = new NotedState(ctx.state)
     const chunks: (string | Part)[] = []
     const collect = (chunk: string | Part) => {
       chunks.push(chunk)
@@ -65,8 +65,7 @@ async function repeat(
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.saved = saved
-  for (const [key, value] of Object.entries(record.set ?? {})) ctx.state.set(key, value)
-  for (const key of record.removed ?? []) ctx.state.delete(key)
+  applyChanges(ctx.state, record)
   for (const chunk of chunksOf(record)) await show(chunk)
   if (record.result) return record.result
   throw KernelError.from(record.error)

@@ -1,7 +1,11 @@
-import type { Json, JsonObject, State } from '@troupe/kernel'
+import type { State } from '../context/state.ts'
+import type { Json, JsonObject } from '../data/json.ts'
 
-/** The state of a run as one of its calls sees it: writes through, and knows the keys that the call has changed. */
-export class CallState implements State {
+/** Changes of a state, as a journal keeps them. */
+export type StateChanges = { readonly set?: JsonObject; readonly removed?: readonly string[] }
+
+/** The state of a run as one of its steps sees it: writes through, and notes the keys that the step has changed. */
+export class NotedState implements State {
   readonly #state: State
   readonly #changed: Set<string> = new Set()
 
@@ -28,7 +32,7 @@ export class CallState implements State {
   }
 
   /** The changed keys with their values now, which are those that the run goes on with. */
-  changes(): { readonly set?: JsonObject; readonly removed?: readonly string[] } {
+  changes(): StateChanges {
     const set: Record<string, Json> = {}
     const removed: string[] = []
     for (const key of this.#changed) {
@@ -38,4 +42,10 @@ export class CallState implements State {
     }
     return { ...(Object.keys(set).length > 0 && { set }), ...(removed.length > 0 && { removed }) }
   }
+}
+
+/** Does to a state what a step did when it was recorded. */
+export function applyChanges(state: State, { set = {}, removed = [] }: StateChanges): void {
+  for (const [key, value] of Object.entries(set)) state.set(key, value)
+  for (const key of removed) state.delete(key)
 }
