@@ -74,6 +74,16 @@ describe('a first attempt', () => {
     expect(await a).toBe('A')
   })
 
+  it('does the work of a step once, even if it was asked for by the work of another one that begins with it', async () => {
+    const journal = new MemoryJournal()
+    const log = attempt(journal.once)
+    const inner = vi.fn(async () => 'inner')
+    expect(await log.perform('r/outer', async () => `outer of ${await log.perform('r/inner', inner)}`)).toBe(
+      'outer of inner',
+    )
+    expect([inner.mock.calls.length, journal.steps]).toEqual([1, ['inner', 'outer']])
+  })
+
   it('records each step once, even if it is asked for under the same name again', async () => {
     const journal = new MemoryJournal()
     const log = attempt(journal.once)

@@ -100,7 +100,8 @@ export class CompletionLog implements Journal {
   async #next(): Promise<readonly JournalEntry[]> {
     if (!this.#live) {
       this.#live = true
-      for (const [name, waiter] of this.#waiting) this.#start(name, waiter)
+      // Work may ask for further steps as it begins; those start by themselves.
+      for (const [name, waiter] of [...this.#waiting]) this.#start(name, waiter)
     }
     while (this.#finished.length === 0 && this.#waiting.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()
