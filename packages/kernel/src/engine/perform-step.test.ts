@@ -141,6 +141,7 @@ describe('perform', () => {
     const reader = (name: string): Agent => ({
       name,
       description: '',
+      recordsSteps: true,
       async *run(_input, ctx) {
         yield* say(ctx, await ctx.perform('read', async () => `read by ${name}`))
       },
@@ -148,6 +149,7 @@ describe('perform', () => {
     const outer: Agent = {
       name: 'outer',
       description: '',
+      recordsSteps: true,
       async *run(input, ctx) {
         const call = { callId: 'c1', onAction() {}, onInterrupt() {} }
         const inside = ctx.derive({ step: 'tool:0:0', call })
