@@ -36,7 +36,7 @@ export function continueRun<Output>(
           const work = await reopenThread(parts, leased, options)
           restored = work.restored
           journal = work.journal
-          return work
+          return shown && !again ? { ...work, unseenChanges: (state) => shown.unseenChanges(state) } : work
         },
         shows(event) {
           const unseen = shown ? shown.unseen(event) : journal?.replaying ? undefined : event

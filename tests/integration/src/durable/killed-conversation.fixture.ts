@@ -1,4 +1,4 @@
-import type { AgentEvent, Json, Message, ModelPart, Run, Thread } from '@troupe/kernel'
+import type { AgentEvent, Json, JsonObject, Message, ModelPart, Run, Thread } from '@troupe/kernel'
 import type { JournalEntry } from '@troupe/kernel/journal'
 import { type Composition, compose } from './composition.fixture.ts'
 import { ANN, type KillPoint, type Process, read, type World, world } from './killable.fixture.ts'
@@ -24,6 +24,8 @@ export interface BegunStep {
 /** One request and what its readers have seen. */
 export interface Request {
   readonly runId: string
+  /** The state before it. */
+  readonly state: JsonObject
   readonly events: AgentEvent[]
 }
 
@@ -114,7 +116,7 @@ export class KilledConversation {
   async #request(start: (runId: string) => Run): Promise<void> {
     const runId = `R${this.requests.length + 1}`
     const events: AgentEvent[] = []
-    this.requests.push({ runId, events })
+    this.requests.push({ runId, state: (await this.thread())?.state ?? {}, events })
     const before = this.world.writes.length
     const isStored = () => this.world.writes.length > before
     await read(start(runId).eventsWithoutThrowing(), this.#process, events)

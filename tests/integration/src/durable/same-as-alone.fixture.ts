@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AgentEvent, Json, JsonObject, ModelPart } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Composition } from './composition.fixture.ts'
-import { type Gaps, KilledConversation } from './killed-conversation.fixture.ts'
+import { type Gaps, KilledConversation, type Request } from './killed-conversation.fixture.ts'
 
 /** Lists what is wrong with a conversation whose processes were killed, beside the same one left alone. */
 export async function wrongWith(killed: KilledConversation, composition: Composition): Promise<string[]> {
@@ -22,8 +22,8 @@ export async function wrongWith(killed: KilledConversation, composition: Composi
     ...pairs.flatMap(([what, found, wanted]) =>
       isDeepStrictEqual(found, wanted) ? [] : [`${what}: ${difference(found, wanted)}`],
     ),
-    ...killed.requests.flatMap(({ runId, events }, i) =>
-      wrongEvents(events, alone.requests[i]?.events ?? [], gaps).map((what) => `events of ${runId}: ${what}`),
+    ...killed.requests.flatMap((request, i) =>
+      wrongEvents(request, alone.requests[i]?.events ?? [], gaps).map((what) => `events of ${request.runId}: ${what}`),
     ),
   ]
 }
@@ -55,7 +55,7 @@ export function gapsOf(killed: KilledConversation): Gaps {
 }
 
 /** Compares what readers have seen. Contract: branches and calls beside each other may come in any order. */
-function wrongEvents(found: readonly AgentEvent[], wanted: readonly AgentEvent[], { lost }: Gaps): string[] {
+function wrongEvents({ events: found, state }: Request, wanted: readonly AgentEvent[], { lost }: Gaps): string[] {
   const ended = found.at(-1)?.type === 'run-end' || wanted.at(-1)?.type !== 'run-end'
   const [own, others] = [groupsOf(found, lost), groupsOf(wanted, lost)]
   const wrong: string[] = []
@@ -65,9 +65,8 @@ function wrongEvents(found: readonly AgentEvent[], wanted: readonly AgentEvent[]
     const due = ended ? full : full.slice(0, seen.length)
     if (!isDeepStrictEqual(seen, due)) wrong.push(`${key}: ${difference(seen, due)}`)
   }
-  if (ended && !isDeepStrictEqual(stateOf(found), stateOf(wanted))) {
-    wrong.push(`state shown: ${difference(stateOf(found), stateOf(wanted))}`)
-  }
+  const [known, due] = [stateAfter(found, state), stateAfter(wanted, state)]
+  if (ended && !isDeepStrictEqual(known, due)) wrong.push(`state shown: ${difference(known, due)}`)
   return wrong
 }
 
@@ -112,8 +111,8 @@ function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | und
 }
 
 /** The state as a reader knows it. */
-function stateOf(events: readonly AgentEvent[]): JsonObject {
-  const state: Record<string, Json> = {}
+function stateAfter(events: readonly AgentEvent[], before: JsonObject): JsonObject {
+  const state: Record<string, Json> = { ...before }
   for (const event of events) {
     if (event.type !== 'state-delta') continue
     Object.assign(state, event.set)
