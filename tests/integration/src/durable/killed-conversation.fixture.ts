@@ -63,7 +63,7 @@ export class KilledConversation {
       const { checkpoint, openCalls = [] } = (await this.thread()) ?? {}
       const asked = checkpoint?.interrupts ?? []
       if (asked.length > 0) {
-        const answers = Object.fromEntries(asked.map(({ id, reason }, n) => [id, answerTo(reason, n)]))
+        const answers = Object.fromEntries(asked.map(({ id, reason }) => [id, answerTo(reason, id)]))
         await this.#request((runId) => this.#process.runner.resume(answers, { session: ANN, runId }))
       } else if (openCalls.length > 0) {
         const messages = openCalls.map(({ callId, name }): Message => {
@@ -135,6 +135,6 @@ export class KilledConversation {
   }
 }
 
-function answerTo(reason: string, n: number): Json {
-  return reason === 'approval' ? { approved: n % 3 !== 2 } : `answer ${n}`
+function answerTo(reason: string, id: string): Json {
+  return reason === 'approval' ? { approved: id.length % 3 !== 2 } : `answer to ${id}`
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { AgentEvent, Json, JsonObject, ModelPart } from '@troupe/kernel'
+import type { AgentEvent, Interrupt, Json, JsonObject, ModelPart } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Composition } from './composition.fixture.ts'
 import { type Gaps, KilledConversation, type Request } from './killed-conversation.fixture.ts'
@@ -13,7 +13,7 @@ export async function wrongWith(killed: KilledConversation, composition: Composi
     ['history', await killed.world.messages(), await alone.world.messages()],
     ['state', thread?.state, expected?.state],
     ['open calls', thread?.openCalls, expected?.openCalls],
-    ['questions', thread?.checkpoint?.interrupts, expected?.checkpoint?.interrupts],
+    ['questions', sorted(thread?.checkpoint?.interrupts), sorted(expected?.checkpoint?.interrupts)],
     ['unfinished', thread?.unfinished, undefined],
     ['runs', killed.requests.map(({ runId }) => runId), alone.requests.map(({ runId }) => runId)],
   ]
@@ -75,8 +75,7 @@ function groupsOf(events: readonly AgentEvent[], lost: ReadonlySet<string>): Map
   const groups = new Map<string, AgentEvent[]>()
   for (const given of events) {
     if (given.type === 'state-delta') continue
-    // TEMPORARY
-    const event = given.type === 'run-end' ? ({ ...given, text: '', output: null } as AgentEvent) : given
+    const event = withSortedQuestions(given)
     const key = groupOf(event)
     const group = groups.get(key) ?? []
     groups.set(key, group)
@@ -108,6 +107,17 @@ function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | und
   const { delta, ...rest } = last as typeof event
   const { delta: more, ...other } = event
   return isDeepStrictEqual(rest, other) ? ({ ...rest, delta: `${delta}${more}` } as AgentEvent) : undefined
+}
+
+/** Runs that ask at the same time ask in any order. */
+function withSortedQuestions(event: AgentEvent): AgentEvent {
+  if (event.type === 'run-end' && event.interrupts) return { ...event, interrupts: sorted(event.interrupts) }
+  if (event.type !== 'action' || event.action.type !== 'interrupt') return event
+  return { ...event, action: { ...event.action, interrupts: sorted(event.action.interrupts) } }
+}
+
+function sorted(questions: readonly Interrupt[] = []): readonly Interrupt[] {
+  return questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 /** The state as a reader knows it. */
