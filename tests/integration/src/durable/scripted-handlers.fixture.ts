@@ -18,6 +18,11 @@ export function lossHandler(host: ScriptedHost): AgentHandler {
   }
 }
 
+/** A key of the state that no agent beside this one uses. */
+function keyOf({ runId, agentName }: RunContext, what: string): string {
+  return [what, ...runId.split('/').slice(1), agentName].join(' ')
+}
+
 async function* nothing(): AsyncGenerator<string> {}
 
 const HANDLERS: { readonly [name in HandlerName]: (host: ScriptedHost) => AgentHandler } = {
@@ -62,7 +67,7 @@ const HANDLERS: { readonly [name in HandlerName]: (host: ScriptedHost) => AgentH
     name: 'emits',
     async beforeAgent(ctx) {
       await ctx.emit('begun', ctx.step)
-      ctx.state.set('begun', ctx.step)
+      ctx.state.set(keyOf(ctx, 'begun'), ctx.step)
     },
     async afterAgent(ctx, { outcome }) {
       await ctx.emit('ended', outcome)
@@ -72,7 +77,7 @@ const HANDLERS: { readonly [name in HandlerName]: (host: ScriptedHost) => AgentH
   wraps: (host) => ({
     name: 'wraps',
     async *wrapModelCall(ctx, request, next): AsyncGenerator<ModelPart> {
-      ctx.state.set('asked', request.step)
+      ctx.state.set(keyOf(ctx, 'asked'), request.step)
       for await (const part of next(ctx, request)) yield part
       await host.pause(1)
     },

@@ -12,6 +12,11 @@ interface ScriptedTool extends Partial<Omit<Tool, 'invoke' | 'stream'>> {
   readonly chunks?: readonly string[]
 }
 
+/** A key of the state that no call beside this one uses, so that what is read does not depend on timing. */
+function ownKey({ runId, agentName, step }: RunContext): string {
+  return [...runId.split('/').slice(1), agentName, step.split(':').at(-1)].join(' ')
+}
+
 const resultOf = ({ step }: RunContext, what: string) => `${what} at ${step}`
 
 /** The tools that every agent has, by name. */
@@ -23,11 +28,12 @@ function toolsOf(host: ScriptedHost): { readonly [name: string]: ScriptedTool } 
       return resultOf(ctx, name)
     }
   const counts: Act = async (ctx) => {
-    ctx.state.set('count', ((ctx.state.get('count') as number | undefined) ?? 0) + 1)
+    const key = ownKey(ctx)
+    const count = ((ctx.state.get(key) as number | undefined) ?? 0) + 1
+    ctx.state.set(key, count)
     await host.pause(2)
-    ctx.state.set('by', ctx.step)
-    ctx.state.set('temp:last', ctx.step)
-    return resultOf(ctx, `counted ${ctx.state.get('count')}`)
+    ctx.state.set(`temp:${key}`, ctx.step)
+    return resultOf(ctx, `counted ${count}`)
   }
   const asks: Act = async (ctx) => {
     await host.pause(1)
@@ -43,9 +49,11 @@ function toolsOf(host: ScriptedHost): { readonly [name: string]: ScriptedTool } 
     forgets: {
       effect: 'idempotent',
       async act(ctx) {
+        const key = ownKey(ctx)
+        const last = ctx.state.get(`temp:${key}`) ?? 'nothing'
         await host.pause(1)
-        ctx.state.delete('by')
-        return resultOf(ctx, `forgot, temp ${ctx.state.get('temp:last') ?? 'none'}`)
+        ctx.state.delete(key)
+        return resultOf(ctx, `forgot ${last}`)
       },
     },
     streams: { effect: 'idempotent', chunks: ['one ', 'two ', 'three'] },
