@@ -26,7 +26,7 @@ export type RunResult<Output = unknown> = {
   readonly outcome: Outcome
   /** The text of the last assistant message, or of a return-directly result. */
   readonly text: string
-  /** The structured output, the exit result; JSON. */
+  /** The result of an exit, or else the structured output of the last message; JSON. */
   readonly output?: Output
   /** The messages that the run added to the history, in order: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
   readonly messages: readonly Message[]
