@@ -46,7 +46,7 @@ export function chatModelAgent<const S extends Schema = never>(
       const work = (limited: RunContext) => runLoop(plan, input, limited, sink)
       return runTimeoutMs === undefined ? work(ctx) : withinLimit(ctx, runTimeoutMs, `agent ${name}`, work, GRACE_MS)
     })
-  return { name, description, acceptsAdditions: true, run, resume: run }
+  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run }
 }
 
 function compile(options: ChatModelAgentOptions): Plan {

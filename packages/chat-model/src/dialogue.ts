@@ -3,8 +3,11 @@ import {
   type AssistantMessage,
   type EventDraft,
   type EventStamp,
+  JOURNAL,
+  type Journal,
   KernelError,
   type Message,
+  type ModelPart,
   type ModelRequest,
   type ModelResult,
   type RunContext,
@@ -17,6 +20,7 @@ import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from './errors/error-origin.ts'
 import { MessageBuilder } from './model/message-builder.ts'
+import { recordedModel } from './model/recorded-model.ts'
 import type { OutputCheck } from './model/structured-output.ts'
 import { writeMessageEnd, writePartialEnd } from './model/write-message-end.ts'
 import type { Plan } from './plan.ts'
@@ -27,6 +31,7 @@ export class Dialogue {
   readonly #config: AgentConfig
   readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
+  readonly journal: Journal | undefined
   ctx: RunContext
   messages: readonly Message[]
   usage: Usage = NO_USAGE
@@ -39,13 +44,14 @@ export class Dialogue {
     this.#config = config
     this.#stamp = stamp
     this.#sink = sink
+    this.journal = ctx.get(JOURNAL)
     this.ctx = ctx
     this.messages = config.input.messages
   }
 
   /** Calls the model once. Contract: resolves to the message that decides what happens next, or to undefined if the model must be asked again. */
   async ask(turn: number): Promise<AssistantMessage | undefined> {
-    const { chain, output, model, callModel } = this.#plan
+    const { chain, output, model } = this.#plan
     if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
     if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
@@ -56,7 +62,7 @@ export class Dialogue {
     const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
     let result: ModelResult
     try {
-      await pipe(callModel(this.ctx, request), builder)
+      await pipe(this.#call(request), builder)
       const wait = builder.end()
       if (wait) await wait
       result = builder.result(model.name)
@@ -78,6 +84,11 @@ export class Dialogue {
     if (checked && 'problem' in checked) return this.#correct(checked.problem)
     if (final) this.text = textOf(final.content)
     return decisive(last, streamed)
+  }
+
+  #call(request: ModelRequest): AsyncIterable<ModelPart> {
+    const { callModel } = this.#plan
+    return this.journal ? recordedModel(this.journal, this.ctx, request, callModel) : callModel(this.ctx, request)
   }
 
   #countCall(): void {

@@ -126,6 +126,7 @@ export class Loop {
       invokeTool,
       streamTool,
       validator,
+      journal: dialogue.journal,
       concurrency,
       callOptions: this.#config.runOptions.tools,
       interrupted,

@@ -1,4 +1,4 @@
-import type { Agent, RunInput } from '@troupe/kernel'
+import type { Agent, ContinueRequest, LostQuery, RunInput } from '@troupe/kernel'
 import { systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { testOptions } from '@troupe/testkit'
@@ -44,6 +44,7 @@ const options: Required<RunnerOptions> = {
   store: memoryStore(),
   callbacks: [],
   limits,
+  durability: 'step',
   busy: 'queue',
   pending: 'drop',
   clock: systemClock,
@@ -95,6 +96,7 @@ const request = (): Required<FlowRequest> => ({
   signal: new AbortController().signal,
   pending: 'drop',
   prepare: (ctx) => ctx,
+  carry: { a: 1 },
   busy: 'reject',
 })
 const input: Required<RunInput> = {
@@ -118,6 +120,24 @@ testOptions(
       .catch(() => {}),
   { ...request(), ...settings },
 )
+const continuing: Required<ContinueRequest> = {
+  runId: 'r1',
+  signal: new AbortController().signal,
+  timeoutMs: 60_000,
+  busy: 'reject',
+  restore: () => ({}),
+  shown: [],
+  again: true,
+}
+testOptions(
+  'continue',
+  (some: ContinueRequest) =>
+    void fresh()
+      .continue(session, some)
+      .catch(() => {}),
+  continuing,
+)
+testOptions('lost', (some: LostQuery) => fresh().lost(some), { before: 1, limit: 10 })
 testOptions('cancel', (some: { mode?: 'now'; runId?: string }) => fresh().cancel(session, some), {
   mode: 'now',
   runId: 'r1',

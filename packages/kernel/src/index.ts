@@ -3,6 +3,8 @@ export type { AgentFactory, AgentSpec } from './agent/agent-factory.ts'
 export { defineTool } from './agent/define-tool.ts'
 export type { AgentConfig, AgentHandler, CallModel, HistoryRewrite } from './agent/handler.ts'
 export { BaseAgentHandler } from './agent/handler.ts'
+export type { Journal } from './agent/journal.ts'
+export { JOURNAL } from './agent/journal.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
 export { say } from './agent/say.ts'
 export type { NewMessage, StartInput } from './agent/start-input.ts'
@@ -60,10 +62,12 @@ export type {
 export { textOf } from './data/message.ts'
 export type { FromJsonSchema, Infer, JsonSchema, Schema, SchemaIssue, StandardSchema } from './data/schema.ts'
 export type { Owner, ThreadRef } from './data/thread-ref.ts'
-export type { Run, RunInput, Runner, RunRequest } from './run/run.ts'
+export type { ContinueRequest, LostQuery, Restored, Run, RunInput, Runner, RunRequest } from './run/run.ts'
 export type {
   Checkpoint,
+  JournalStore,
   LeaseStore,
+  LostRun,
   Memory,
   ModelCallRecord,
   Page,

@@ -14,6 +14,7 @@ export { checkOption, checkOptionNames, nearest, suggestion } from './data/optio
 export type { JsonSchemaValidator } from './data/schema.ts'
 export { toJsonSchema, validate } from './data/schema.ts'
 export { jsonSchemaValidatorWith } from './kit/json-schema-validator-with.ts'
+export { nextMacrotask } from './kit/next-macrotask.ts'
 export { pages } from './kit/pages.ts'
 export { safeReport } from './kit/safe-report.ts'
 export { sleep } from './kit/sleep.ts'

@@ -1,6 +1,7 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
+import { memoryJournal } from './memory-store/memory-journal.ts'
 import { memoryLeases } from './memory-store/memory-leases.ts'
 import { memoryRecords } from './memory-store/memory-records.ts'
 import { memoryRunLog } from './memory-store/memory-run-log.ts'
@@ -22,6 +23,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     threads: memoryThreads(data),
     records: memoryRecords(data),
     runLog: memoryRunLog(data),
+    journal: memoryJournal(data),
     leases: memoryLeases(data),
     async [Symbol.asyncDispose]() {
       data.closed = true

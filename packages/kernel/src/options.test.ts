@@ -12,6 +12,7 @@ const settings: Required<RunSettings> = {
   signal: new AbortController().signal,
   pending: 'reject',
   prepare: (ctx) => ctx,
+  carry: { a: 1 },
   callbacks: [],
   clock: systemClock,
   state: {},

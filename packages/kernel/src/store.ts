@@ -1,6 +1,7 @@
 export { checkCommands, runIdOf } from './store/check-commands.ts'
 export { checkCommit } from './store/check-commit.ts'
 export { checkId } from './store/check-id.ts'
+export { checkJournal } from './store/check-journal.ts'
 export { checkCancel, checkHolder, checkTtl } from './store/check-lease.ts'
 export { checkMaintenance, checkPage, checkProcessed } from './store/check-page.ts'
 export { checkOwner, checkRef } from './store/check-ref.ts'
@@ -8,5 +9,13 @@ export { checkAppend, checkFollow } from './store/check-run-log.ts'
 export { commandEffect } from './store/command-effect.ts'
 export { jsonText } from './store/json-text.ts'
 export { CANCEL_MODES, harderCancel, holdsLease, isLive, lostCall, lostRun } from './store/lease.ts'
-export { leaseLost, logConflict, logNotFound, storeClosed, threadBusy, threadNotFound } from './store/refusals.ts'
+export {
+  journalNotFound,
+  leaseLost,
+  logConflict,
+  logNotFound,
+  storeClosed,
+  threadBusy,
+  threadNotFound,
+} from './store/refusals.ts'
 export { usageOf } from './store/usage-of.ts'

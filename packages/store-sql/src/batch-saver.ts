@@ -36,6 +36,7 @@ export function batchSaver(who: string): Save {
           arguments: ref('excluded.arguments'),
           status: ref('excluded.status'),
           result: ref('excluded.result'),
+          attempts: ref('excluded.attempts'),
           started_at: ref('excluded.started_at'),
           ended_at: ref('excluded.ended_at'),
         })),
@@ -147,6 +148,7 @@ function callRow(who: string, thread: number, seq: number, call: ToolCallRecord)
     arguments: toColumn(call.arguments),
     status: call.status,
     result: call.result === undefined ? null : jsonText(who, 'a result', call.result),
+    attempts: call.attempts ?? null,
     started_at: call.startedAt,
     ended_at: call.endedAt ?? null,
   }

@@ -15,8 +15,9 @@ import {
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { ownerOf, threadOf } from './rows.ts'
-import { MIGRATIONS, type Tables } from './schema.ts'
+import type { Tables } from './schema.ts'
 import type { ThreadKey } from './thread-key.ts'
 
 /** Every query that was run. */
@@ -124,7 +125,8 @@ describe('compiled', () => {
       db.insertInto('troupe_threads').values(rows),
     )
     await addOwners()(db, [owner('anna')])
-    const counters = { owner: 1, version: 0, message_seq: 0, run_seq: 0, call_seq: 0, open_calls: '[]' }
+    const counters = { owner: 1, version: 0, message_seq: 0, run_seq: 0, call_seq: 0 }
+    const empty = { open_calls: '[]', unfinished: null }
     await fc.assert(
       fc.asyncProperty(calls, async (calls) => {
         await db.deleteFrom('troupe_threads').execute()
@@ -132,7 +134,14 @@ describe('compiled', () => {
         for (const rows of calls) {
           await add(
             db,
-            rows.map((row) => ({ ...counters, seq: ++seq, thread_id: `${seq}`, updated_at: seq / 2, ...row })),
+            rows.map((row) => ({
+              ...counters,
+              ...empty,
+              seq: ++seq,
+              thread_id: `${seq}`,
+              updated_at: seq / 2,
+              ...row,
+            })),
           )
         }
         const written = db.selectFrom('troupe_threads').select(['checkpoint', 'state']).orderBy('seq')

@@ -1,4 +1,5 @@
 export type { Engine } from './engine.ts'
 export { LogWatch } from './log-watch.ts'
-export { MIGRATIONS, type Tables } from './schema.ts'
+export { MIGRATIONS } from './migrations.ts'
+export type { Tables } from './schema.ts'
 export { sqlStore } from './sql-store.ts'

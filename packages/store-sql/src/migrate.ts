@@ -1,7 +1,8 @@
 import { KernelError } from '@troupe/kernel'
 import type { Kysely } from 'kysely'
 import type { Engine } from './engine.ts'
-import { MIGRATIONS, type Tables } from './schema.ts'
+import { MIGRATIONS } from './migrations.ts'
+import type { Tables } from './schema.ts'
 
 /** Brings a database up to date. Contract: safe when several processes do it at once; a newer database is refused with `STORE_NEWER` and not changed. */
 export async function migrate({ who, db, flavour, lockSchema }: Engine): Promise<void> {

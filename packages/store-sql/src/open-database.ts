@@ -12,6 +12,8 @@ export interface SqlDatabase {
   readonly now: () => number
   /** Contract: opens and migrates the database first if needed; driver errors become coded errors. */
   query<T>(work: (db: Queries) => Promise<T>): Promise<T>
+  /** Like `query`, for one statement that writes. Contract: retried when it loses a race. */
+  statement<T>(work: (db: Queries) => Promise<T>): Promise<T>
   /** Contract: one transaction, retried when it loses a race, so `work` must change nothing but the database. */
   write<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   /** Like `write`, inside a `query`. */
@@ -55,14 +57,18 @@ export function openDatabase(engine: Engine): SqlDatabase {
     }
   }
 
-  async function transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  async function retried<T>(work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await db.transaction().execute(work)
+        return await work()
       } catch (error) {
         if (attempt === ATTEMPTS || !engine.lostRace(error)) throw error
       }
     }
+  }
+
+  function transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> {
+    return retried(() => db.transaction().execute(work))
   }
 
   async function close(): Promise<void> {
@@ -77,6 +83,7 @@ export function openDatabase(engine: Engine): SqlDatabase {
     engine,
     now: () => clock.now(),
     query: (work) => guard(() => work(db)),
+    statement: (work) => guard(() => retried(() => work(db))),
     write: (work) => guard(() => transaction(work)),
     transaction,
     ready: () => guard(async () => {}),

@@ -19,6 +19,7 @@ import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
+import { wholeToken } from './whole-token.ts'
 
 /** Leases in SQL. */
 export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): LeaseStore {
@@ -68,7 +69,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
           if (lease) {
             const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
             if (isLive(former, now())) throw threadBusy(who, former)
-            if (thread) await failRuns(tx, thread.id, former.runId, now())
+            if (thread && former.runId !== holder.runId) await failRuns(tx, thread.id, former.runId, now())
             await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
           }
           const [added] = await add(tx, {
@@ -116,11 +117,6 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
       })
     },
   }
-}
-
-/** Checks a token without the database: only a whole number can match a lease. */
-function wholeToken(token: number): number {
-  return Number.isSafeInteger(token) ? token : -1
 }
 
 function liveLease(tx: Queries, key: ThreadKey, now: number) {

@@ -122,6 +122,7 @@ function callOf(row: Tables['troupe_tool_calls']): ToolCallRecord {
     arguments: fromColumn(row.arguments),
     status: row.status,
     ...(row.result !== null && { result: fromJson(row.result) }),
+    ...(row.attempts !== null && { attempts: row.attempts }),
     startedAt: row.started_at,
     ...(row.ended_at !== null && { endedAt: row.ended_at }),
   }

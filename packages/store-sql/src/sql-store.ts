@@ -1,6 +1,7 @@
 import type { Store } from '@troupe/kernel'
 import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
+import { sqlJournal } from './sql-journal.ts'
 import { sqlLeases } from './sql-leases.ts'
 import { sqlRecords } from './sql-records.ts'
 import { sqlRunLog } from './sql-run-log.ts'
@@ -13,6 +14,7 @@ export function sqlStore(engine: Engine): Store & { ready(): Promise<void> } {
     threads: sqlThreads(database),
     records: sqlRecords(database),
     runLog: sqlRunLog(database),
+    journal: sqlJournal(database),
     leases: sqlLeases(database),
     ready: database.ready,
     [Symbol.asyncDispose]: database.close,

@@ -25,7 +25,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
         join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id').on('l.expires_at', '>', now),
       )
       .select(['o.app', 'o.user_id', 't.thread_id', 't.seq', 't.version', 't.state', 't.open_calls', 't.checkpoint'])
-      .select(['t.updated_at', 'l.run_id'])
+      .select(['t.unfinished', 't.updated_at', 'l.run_id'])
 
   const findView = compiled((db, { app, user, threadId, now }: Slots<ThreadKey & { now: number }>) =>
     views(db, now).where('o.app', '=', app).where('o.user_id', '=', user).where('t.thread_id', '=', threadId),
@@ -43,7 +43,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
   )
   const add = compiled((db, row: Slots<{ owner: number; thread_id: string; seq: number; updated_at: number }>) => {
     const counters = { version: 0, message_seq: 0, run_seq: 0, call_seq: 0 }
-    const empty = { state: '{}', open_calls: '[]', checkpoint: null }
+    const empty = { state: '{}', open_calls: '[]', checkpoint: null, unfinished: null }
     return db.insertInto('troupe_threads').values({ ...row, ...counters, ...empty })
   })
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {

@@ -5,7 +5,7 @@ type Method = (...args: readonly unknown[]) => unknown
 /** A store that passes each call to the next of several stores, so that one suite shows whether they agree. */
 export function takeTurns(stores: readonly Store[]): Store {
   let turn = 0
-  const port = <Name extends 'threads' | 'records' | 'runLog' | 'leases'>(name: Name): Store[Name] =>
+  const port = <Name extends 'threads' | 'records' | 'runLog' | 'journal' | 'leases'>(name: Name): Store[Name] =>
     new Proxy({} as Store[Name], {
       get: (_, method) => {
         const chosen = stores[turn++ % stores.length]?.[name] as unknown as Record<PropertyKey, Method>
@@ -16,6 +16,7 @@ export function takeTurns(stores: readonly Store[]): Store {
     threads: port('threads'),
     records: port('records'),
     runLog: port('runLog'),
+    journal: port('journal'),
     leases: port('leases'),
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))

@@ -3,6 +3,7 @@ import { checkCommit, holdsLease, isLive, jsonText, leaseLost, threadNotFound } 
 import { fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { entriesText, journalWriter } from './journal-writer.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
@@ -13,7 +14,7 @@ import { viewOf } from './thread-view.ts'
 type MessageRow = Omit<Tables['troupe_messages'], 'thread' | 'seq'>
 type Changed = Pick<
   Tables['troupe_threads'],
-  'version' | 'state' | 'open_calls' | 'checkpoint' | 'message_seq' | 'updated_at'
+  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'message_seq' | 'updated_at'
 >
 
 /** Writes commits to threads. */
@@ -28,6 +29,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         't.state',
         't.open_calls',
         't.checkpoint',
+        't.unfinished',
         't.message_seq',
       ]),
     ),
@@ -45,7 +47,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
-  const [addMessages, addProcessed] = [messageWriter(), processedWriter()]
+  const [addMessages, addProcessed, replaceJournal] = [messageWriter(), processedWriter(), journalWriter()]
 
   return async (ref, commit, token) => {
     const key = threadKey(who, ref)
@@ -53,34 +55,39 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
     const messages = messageRows(who, commit)
     const written = writtenBy(who, commit)
     const processed = [...new Set(commit.processed?.map(toColumn))]
+    const journal = commit.journal && entriesText(who, commit.journal.entries)
     return write(async (tx) => {
       const [row] = await lockThread(tx, key)
       // A separate statement reads the lease, because a new holder may have taken it while this one waited for the thread.
       const [lease] = await lockLease(tx, key)
       if (!holdsLease(lease, token)) throw leaseLost(who, token)
       if (!row) throw threadNotFound(who, ref.threadId)
+      const { id, seq, ...kept } = row
       const changed: Changed = {
-        version: row.version + 1,
-        state: stateAfter(row.state, commit),
-        open_calls: written.openCalls ?? row.open_calls,
-        checkpoint: written.checkpoint === undefined ? row.checkpoint : written.checkpoint,
-        message_seq: await addMessages(tx, row.id, row.message_seq, messages),
+        ...kept,
+        ...written,
+        version: kept.version + 1,
+        state: stateAfter(kept.state, commit),
+        message_seq: await addMessages(tx, id, kept.message_seq, messages),
         updated_at: now(),
       }
-      await addProcessed(tx, row.id, processed)
-      await change(tx, { id: row.id, ...changed })
+      await addProcessed(tx, id, processed)
+      await replaceJournal(tx, row, journal, changed.updated_at)
+      await change(tx, { id, ...changed })
       const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
-      return viewOf({ ...changed, app: key.app, user_id: key.user, thread_id: key.threadId, seq: row.seq, run_id })
+      return viewOf({ ...changed, app: key.app, user_id: key.user, thread_id: key.threadId, seq, run_id })
     })
   }
 }
 
-/** What a commit replaces, as columns; undefined where it leaves the column as it is. */
-function writtenBy(who: string, { openCalls, checkpoint }: ThreadCommit) {
+/** The columns that a commit replaces. */
+function writtenBy(who: string, { openCalls, checkpoint, journal }: ThreadCommit): Partial<Changed> {
   return {
-    openCalls: openCalls && jsonText(who, 'open calls', openCalls),
-    checkpoint:
-      checkpoint === undefined || checkpoint === null ? checkpoint : jsonText(who, 'a checkpoint', checkpoint),
+    ...(openCalls && { open_calls: jsonText(who, 'open calls', openCalls) }),
+    ...(checkpoint !== undefined && {
+      checkpoint: checkpoint === null ? null : jsonText(who, 'a checkpoint', checkpoint),
+    }),
+    ...(journal !== undefined && { unfinished: journal && toColumn(journal.runId) }),
   }
 }
 

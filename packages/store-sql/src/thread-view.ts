@@ -5,7 +5,7 @@ import type { Tables } from './schema.ts'
 /** The columns of a thread view. */
 type ViewRow = Pick<
   Tables['troupe_threads'],
-  'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'updated_at'
+  'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'updated_at'
 > & { readonly app: string; readonly user_id: string; readonly run_id: string | null }
 
 /** A thread as callers see it. */
@@ -18,6 +18,7 @@ export function viewOf(row: ViewRow): Thread {
     openCalls: fromJson(row.open_calls),
     ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
     ...(row.run_id !== null && { runId: fromColumn(row.run_id) }),
+    ...(row.unfinished !== null && { unfinished: fromColumn(row.unfinished) }),
     updatedAt: row.updated_at,
   }
 }

@@ -1,10 +1,9 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
-import { pipe } from '@troupe/kernel/kit'
+import { nextMacrotask, pipe } from '@troupe/kernel/kit'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
-import { nextMacrotask } from './next-macrotask.ts'
 import { type Logged, Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */

@@ -84,7 +84,7 @@ function outcomeOf(calls: readonly RunningCall[], open: boolean): TurnOutcome {
       keptActions.set(id, keptAction)
     }
     // An interrupted call runs again and sends its actions again.
-    if (call.interrupts.length === 0) customActions.push(...call.customActions)
+    if (call.interrupts.length === 0) customActions.push(...call.effects.customActions)
     else parked[id] = call.parked()
     interrupts.push(...call.interrupts)
   }

@@ -19,7 +19,9 @@ import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../errors/error-origin.ts'
 import { approvalRequest, approvedInput, needsApproval, refusal } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
+import type { CallEffects } from './call-record.ts'
 import { type KeptAction, steers } from './kept-action.ts'
+import { recordedCall } from './recorded-call.ts'
 import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 
@@ -29,10 +31,7 @@ export class RunningCall implements CallScope {
   readonly answers?: Answers
   readonly saved?: Json
   readonly tool: Tool | undefined
-  readonly interrupts: Interrupt[] = []
-  /** Actions that are written as events and decide nothing. */
-  readonly customActions: AgentAction[] = []
-  readonly #actions: AgentAction[] = []
+  readonly effects: CallEffects = { interrupts: [], actions: [], customActions: [], saved: undefined }
   /** The error that ends the run, once every call has settled. */
   failure: KernelError | undefined
   readonly #turn: TurnInput
@@ -45,8 +44,6 @@ export class RunningCall implements CallScope {
   #messageId = ''
   #started: boolean
   #approval = false
-  /** State of its nested runs, for when the call runs again. */
-  #nestedState: Json | undefined
   /** Whether `tool-end` was written. */
   #ended = false
   /** The action that goes into the result, because it must outlive this run. */
@@ -82,8 +79,12 @@ export class RunningCall implements CallScope {
   }
 
   onInterrupt(interrupts: readonly Interrupt[], state?: Json): void {
-    this.interrupts.push(...interrupts)
-    this.#nestedState = state
+    this.effects.interrupts.push(...interrupts)
+    this.effects.saved = state
+  }
+
+  get interrupts(): readonly Interrupt[] {
+    return this.effects.interrupts
   }
 
   get mayNeedApproval(): boolean {
@@ -101,8 +102,8 @@ export class RunningCall implements CallScope {
   /** The action of an answered call, kept until the calls beside it have settled. */
   get keptAction(): KeptAction | undefined {
     const { direct } = this
-    if (!this.answered || (!direct && this.#actions.length === 0)) return undefined
-    return { actions: this.#actions, ...(direct && { direct }) }
+    if (!this.answered || (!direct && this.effects.actions.length === 0)) return undefined
+    return { actions: this.effects.actions, ...(direct && { direct }) }
   }
 
   /** Asks for approval if the tool needs it. Contract: before any call of the turn starts; a question that was asked stays asked, even if the tool would not ask again. */
@@ -111,7 +112,7 @@ export class RunningCall implements CallScope {
     if (!tool) return
     try {
       const asked = this.#parked?.approval === true
-      if (!asked && !(await needsApproval(tool, this.#input.arguments, this.#turn.validator, this.#ctx))) return
+      if (!asked && !(await this.#needsApproval(tool))) return
       this.#approval = true
       const answer: Json = await this.#ctx.interrupt(approvalRequest(tool, this.#input.arguments))
       this.#result = refusal(answer as ApprovalAnswer | null)
@@ -119,6 +120,12 @@ export class RunningCall implements CallScope {
     } catch (error) {
       if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
     }
+  }
+
+  #needsApproval(tool: Tool): Promise<boolean> {
+    const { journal, validator } = this.#turn
+    const decide = () => needsApproval(tool, this.#input.arguments, validator, this.#ctx)
+    return journal ? journal.perform(`${this.#ctx.runId}/${this.#ctx.step}/approval`, decide) : decide()
   }
 
   /** Writes `tool-start`. Contract: the call may start when this has resolved. */
@@ -215,13 +222,28 @@ export class RunningCall implements CallScope {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
-      ...(this.#nestedState !== undefined && { saved: this.#nestedState }),
+      ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
     }
   }
 
   #call(): Promise<ToolCallResult> {
-    if (this.tool?.stream && !this.tool.longRunning) return this.#streamed()
-    return this.#turn.invokeTool(this.#ctx, this.#input)
+    const { journal, sink } = this.#turn
+    const { callId } = this
+    const show = (delta: string | Part) => sink.write({ type: 'tool-delta', callId, delta })
+    // The steps of the runs inside a nested call are recorded instead.
+    if (!journal || this.tool?.effect === 'nested') return this.#attempt(this.#ctx, show)
+    return recordedCall(journal, {
+      ctx: this.#ctx,
+      effects: this.effects,
+      once: (this.tool?.effect ?? 'once') === 'once',
+      call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
+      show,
+    })
+  }
+
+  #attempt(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult> {
+    if (this.tool?.stream && !this.tool.longRunning) return this.#streamed(ctx, show)
+    return this.#turn.invokeTool(ctx, this.#input)
   }
 
   #setResult(result: ToolCallResult): void {
@@ -233,13 +255,11 @@ export class RunningCall implements CallScope {
     if (this.tool?.onError === 'throw' && isThrown(result)) this.failure = thrownError(this.tool.name, result)
   }
 
-  async #streamed(): Promise<ToolCallResult> {
-    const { sink, streamTool } = this.#turn
-    const { stream: chunks, result } = await streamTool(this.#ctx, this.#input)
+  async #streamed(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult> {
+    const { stream: chunks, result } = await this.#turn.streamTool(ctx, this.#input)
     result.catch(() => undefined)
-    const write = (delta: string | Part) => sink.write({ type: 'tool-delta', callId: this.callId, delta })
     try {
-      await pipe(chunks, { write })
+      await pipe(chunks, { write: show })
     } catch (error) {
       if (isHandlerError(error)) throw error
       // The result has every other error.
@@ -264,8 +284,8 @@ export class RunningCall implements CallScope {
     if (action.type === 'transfer-to-agent' && this.#besideOpen) {
       throw new KernelError('TOOL_FAILED', 'transfer: not possible while another call of this turn awaits its result')
     }
-    if (!steers(action)) this.customActions.push(action)
-    else if (!this.tool?.longRunning) this.#actions.push(action)
+    if (!steers(action)) this.effects.customActions.push(action)
+    else if (!this.tool?.longRunning) this.effects.actions.push(action)
     // Its result comes from outside, without the action.
     else
       throw new KernelError('TOOL_FAILED', `sendAction: a long-running call cannot steer the run, got ${action.type}`)

@@ -3,6 +3,7 @@ import type {
   EventDraft,
   EventStamp,
   InvokeTool,
+  Journal,
   Json,
   RunContext,
   Sink,
@@ -43,6 +44,7 @@ export interface TurnInput {
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool
   readonly validator: JsonSchemaValidator
+  readonly journal: Journal | undefined
   readonly concurrency: number
   readonly callOptions: { readonly [name: string]: Json } | undefined
   /** Set if the turn continues after an interrupt. */

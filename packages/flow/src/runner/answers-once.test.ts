@@ -40,13 +40,13 @@ describe('a question outside of a call', () => {
 
 describe('a run that took answers and did not end', () => {
   /** Pays, and is interrupted before the payment is stored. */
-  async function cutOff() {
+  async function cutOff(durability: 'step' | 'turn' = 'step') {
     const paid: string[] = []
     const pay = async (ctx: Parameters<Exclude<(typeof TOOLS)[string], 'open'>>[0], callId: string) => {
       await ctx.interrupt({ reason: 'approval' })
       return String(paid.push(callId))
     }
-    const env = setup({ agent: obedient('Desk', { ...TOOLS, pay }) })
+    const env = setup({ agent: obedient('Desk', { ...TOOLS, pay }), durability })
     await env.runner().query('call pay:a', session)
     const { commit } = env.store.threads
     let commits = 0
@@ -59,6 +59,12 @@ describe('a run that took answers and did not end', () => {
     return { ...env, paid }
   }
 
+  test('leaves a thread that the next message can use, with the outcome of its call unknown, where turns are stored whole', async () => {
+    const env = await cutOff('turn')
+    expect(await settled(env.runner().query('next', session))).toBe('heard call pay:a | next')
+    expect(await env.lines()).toContain('tool a: The outcome of this call is not known.')
+  })
+
   test('has its effects once: the answers are not taken again', async () => {
     const env = await cutOff()
     expect(env.paid).toEqual(['a'])
@@ -66,10 +72,10 @@ describe('a run that took answers and did not end', () => {
     expect(env.paid).toEqual(['a'])
   })
 
-  test('leaves a thread that the next message can use, with the outcome of its call unknown', async () => {
+  test('leaves a thread that the next message can use, with the result of its call', async () => {
     const env = await cutOff()
     expect(await settled(env.runner().query('next', session))).toBe('heard call pay:a | next')
-    expect(await env.lines()).toContain('tool a: The outcome of this call is not known.')
+    expect(await env.lines()).toContain('tool a: 1')
   })
 })
 

@@ -65,15 +65,16 @@ describe('the lease', () => {
     expect(await env.first).toBe('got passed')
   })
 
-  test('that another run has taken ends the run as failed, with LEASE_LOST, and nothing of it is stored', async () => {
+  test('that another run has taken ends the run as failed, with LEASE_LOST, and only its beginning is stored', async () => {
     const env = await waitingInTool()
     env.ahead.ms = 40_000
-    expect(await settled(env.runner().query('mine', { ...session, runId: 'R2' }))).toBe('heard mine')
+    const mine = settled(env.runner().query('mine', { ...session, runId: 'R2' }))
+    expect(await mine).toBe('heard call wait:a | mine')
     await env.pass(4_000)
     expect(await env.first).toBe('LEASE_LOST')
     const end = env.heard.findLast(({ type, runId }) => type === 'run-end' && runId === 'R1')
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'LEASE_LOST' } })
-    expect(await env.lines()).toEqual(['user mine', 'assistant heard mine'])
+    expect(await env.lines()).toEqual(['user call wait:a', 'user mine', 'assistant heard call wait:a | mine'])
     expect(ends(env)).toBe(2)
     expect(env.clock.pending).toBe(0)
   })
@@ -114,15 +115,15 @@ describe('the lease', () => {
     expect(await env.first).toBe('TIMEOUT')
   })
 
-  test('that was lost before the commit: failed, nothing stored', async () => {
+  test('that was lost before the commit: failed, only its beginning is stored', async () => {
     const env = await waitingInTool()
     env.ahead.ms = 40_000
     const { token } = await env.store.leases.acquire(ANN, { runId: 'R2', ttlMs: 60_000 })
     env.gate.open()
     expect(await env.first).toBe('LEASE_LOST')
-    expect(await env.messages()).toEqual([])
+    expect(await env.lines()).toEqual(['user call wait:a'])
     await env.store.leases.release(ANN, token)
-    expect(await settled(env.desk.query('next', session))).toBe('heard next')
+    expect(await settled(env.desk.query('next', session))).toBe('heard call wait:a | next')
   })
 })
 
@@ -144,6 +145,11 @@ const all = [
   ...(await operationsOf('call add:a open:b')),
 ]
 
+/** Whether an operation comes before the run begins: the commit of its beginning is the last of these. */
+const isBefore = (operation: string, count: number) =>
+  ['leases.acquire', 'threads.get', 'threads.open', 'threads.messages'].includes(operation) ||
+  (operation === 'threads.commit' && count === 1)
+
 describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, count) => {
   const broken = () => {
     const env = fragile({ agent: obedient('Desk', TOOLS) })
@@ -155,8 +161,7 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
     const env = broken()
     const desk = env.runner()
     const how = await settled(desk.query(text, { ...session, runId: 'R1' }))
-    const began = !['leases.acquire', 'threads.get', 'threads.open'].includes(operation)
-    expect(ends(env)).toBe(began ? 1 : 0)
+    expect(ends(env)).toBe(isBefore(operation, count) ? 0 : 1)
     expect(how).toBe(operation === 'leases.release' ? how : 'NOT_FOUND')
     expect(env.clock.pending).toBe(0)
     if (operation === 'leases.release') {
@@ -184,7 +189,7 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
     const read = async () => {
       for await (const { type } of env.runner().query(text, session)) types.push(type)
     }
-    if (['leases.acquire', 'threads.get', 'threads.open'].includes(operation)) {
+    if (isBefore(operation, count)) {
       await expect(read()).rejects.toMatchObject({ code: 'NOT_FOUND' })
       expect(types).toEqual([])
       return
@@ -200,15 +205,15 @@ describe.each(all)('%s, with a store that fails at %s (%i)', (text, operation, c
 
 test('a question that could not be stored, and so was not shown, does not block the thread', async () => {
   const env = fragile()
-  env.tap.now = (operation, count) => (operation === 'threads.commit' && count === 1 ? down() : undefined)
+  env.tap.now = (operation, count) => (operation === 'threads.commit' && count === 2 ? down() : undefined)
   expect(await settled(env.runner().query('call ask:a', session))).toBe('NOT_FOUND')
   expect(await settled(env.runner().query('next', session))).toBe('heard call ask:a | next')
 })
 
-test('a run that ends with a question is one commit', async () => {
+test('a run that ends with a question is two commits, its beginning and its end', async () => {
   const env = fragile()
   await env.runner().query('call ask:a', session)
-  expect(env.operations.filter((operation) => operation === 'threads.commit')).toHaveLength(1)
+  expect(env.operations.filter((operation) => operation === 'threads.commit')).toHaveLength(2)
 })
 
 test('the error that refused a run is reported even if its thread could not be released', async () => {
@@ -217,14 +222,14 @@ test('the error that refused a run is reported even if its thread could not be r
   expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
 })
 
-test('a commit whose confirmation got lost leaves a sound thread', async () => {
+test.each([1, 2])('a commit whose confirmation got lost leaves a sound thread: commit %i', async (lost) => {
   for (const text of ['call add:a', 'call add:a ask:b']) {
     const env = setup({}, (clock) => {
       const store = memoryStore({ clock })
       let commits = 0
       const commit: typeof store.threads.commit = async (...args) => {
         const thread = await store.threads.commit(...args)
-        return ++commits === 1 ? down() : thread
+        return ++commits === lost ? down() : thread
       }
       return { ...store, threads: { ...store.threads, commit } }
     })

@@ -21,6 +21,8 @@ export interface Opening {
   readonly checkpoint?: Checkpoint
   /** Whether open calls get a neutral result first. */
   readonly drops?: true
+  /** Set if the run goes on after its process died: its messages are in the thread. */
+  readonly continues?: true
 }
 
 /** How a run treats open questions and calls when a user message comes: it is refused, or it drops them. */
@@ -41,6 +43,14 @@ export async function openWithAnswers(
   const checkpoint = thread && readCheckpoint(agent, thread)
   await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now())
   return { messages: [], ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint, answers) }) }
+}
+
+/** Opens a run again whose process died. */
+export function openAgain(agent: FlowNode, thread: Thread, answers: Answers | undefined): Opening {
+  const found = readCheckpoint(agent, thread)
+  if (!found) return { messages: [], continues: true }
+  const { resumedBy: _, ...checkpoint } = found
+  return { messages: [], continues: true, checkpoint, resumption: resumptionOf(checkpoint, answers) }
 }
 
 /** Starts a run with messages. Contract: throws before anything changes; results of open calls go to the agent that made the calls. */

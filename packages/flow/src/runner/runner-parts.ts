@@ -9,10 +9,17 @@ export interface FlowRequest extends RunRequest {
   readonly busy?: BusyPolicy
 }
 
+/** The ports that a runner uses; `journal` is needed for `durability: 'step'`. */
+export type RunnerStore = Pick<Store, 'threads' | 'leases'> & Partial<Pick<Store, 'journal'>>
+
+/** When a run is stored: each step as it gets done, so that the run survives its process, or the whole turn at its end. */
+export type Durability = 'step' | 'turn'
+
 /** Everything that the runs of a runner share. */
 export interface RunnerParts {
   readonly flow: FlowAgent
-  readonly store: Pick<Store, 'threads' | 'leases'>
+  readonly store: RunnerStore
+  readonly durability: Durability
   readonly callbacks: readonly Callback[]
   readonly limits: Required<RunnerLimits>
   readonly pending: PendingPolicy

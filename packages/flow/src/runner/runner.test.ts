@@ -82,7 +82,7 @@ describe('a run', () => {
       throw new KernelError('VALIDATION_FAILED', 'no')
     }
     expect(await settled(runner().query('hi', { ...session, prepare }))).toBe('VALIDATION_FAILED')
-    expect(await settled(runner().query('hi', session))).toBe('heard hi')
+    expect(await settled(runner().query('next', session))).toBe('heard hi | next')
     expect(clock.pending).toBe(0)
   })
 })
@@ -131,10 +131,13 @@ describe('a thread', () => {
     expect(said).toHaveLength(3)
   })
 
-  test('stores a turn in one commit', async () => {
-    const { runner, store } = setup()
+  test.each([
+    ['step', 2, 'the first with what the run begins with'],
+    ['turn', 1, 'at its end'],
+  ] as const)('stores a turn of durability %s in %i commits, %s', async (durability, commits) => {
+    const { runner, store } = setup({ durability })
     await runner().query('call add:a', session)
-    expect((await store.threads.get(ANN))?.version).toBe(1)
+    expect((await store.threads.get(ANN))?.version).toBe(commits)
   })
 
   test('belongs to its owner: another user or app sees nothing of it', async () => {

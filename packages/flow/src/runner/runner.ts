@@ -1,27 +1,31 @@
-import type {
-  Agent,
-  Answers,
-  Callback,
-  CancelRequest,
-  Clock,
+import {
+  type Agent,
+  type Answers,
+  type Callback,
+  type CancelRequest,
+  type Clock,
+  type ContinueRequest,
   KernelError,
-  Run,
-  RunInput,
-  Runner,
-  RunRequest,
-  StartInput,
-  Store,
-  ThreadRef,
+  type LostQuery,
+  type LostRun,
+  type Run,
+  type RunInput,
+  type Runner,
+  type RunRequest,
+  type StartInput,
+  type ThreadRef,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
+import { checkOption, checkOptionNames, got, notJson, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/kernel/run'
 import { CANCEL_MODES } from '@troupe/kernel/store'
 import { flowOf } from '../tree/flow-agent.ts'
+import { continueRun } from './continue-run.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
+import { openThread } from './open-thread.ts'
 import type { PendingPolicy } from './opening.ts'
-import type { FlowRequest, RunnerParts } from './runner-parts.ts'
+import type { Durability, FlowRequest, RunnerParts, RunnerStore } from './runner-parts.ts'
 import { standaloneRun, standaloneState } from './standalone-run.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
@@ -30,8 +34,10 @@ import type { RunIntent } from './thread-update.ts'
 /** Options of `runner`. */
 export interface RunnerOptions<Output = unknown> {
   readonly agent: Agent<Output>
-  /** Where threads and leases are stored. @default in memory, as long as the runner exists */
-  readonly store?: Pick<Store, 'threads' | 'leases'>
+  /** Where threads, leases and journals are stored. @default in memory, as long as the runner exists */
+  readonly store?: RunnerStore
+  /** When a run is stored: `step` stores the user's messages first and then each step as it gets done, so that the run can be continued when its process dies; `turn` stores the whole turn at its end. @default 'step' with a `store` */
+  readonly durability?: Durability
   readonly callbacks?: readonly Callback[]
   readonly limits?: RunnerLimits
   /** How a run reacts when another run holds its thread: it fails, waits in a queue, or stops the other run. @default 'reject' */
@@ -48,6 +54,8 @@ export interface FlowRunner<Output = unknown> extends Runner<Output> {
   run(input: StartInput<RunInput>, request?: FlowRequest): Run<Output>
   /** Runs on one user message: `await` it for the answer, `for await` for the events. */
   query(text: string, request?: FlowRequest): Run<Output>
+  continue(session: ThreadRef, request?: ContinueRequest): Run<Output>
+  lost(query?: LostQuery): Promise<readonly LostRun[]>
 }
 
 /**
@@ -64,6 +72,14 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
   checkOption(Boolean(store.threads && store.leases), 'runner', 'store must be a Store', options.store)
+  const { durability = options.store ? 'step' : 'turn' } = options
+  check('durability', durability, DURABILITY)
+  checkOption(
+    durability === 'turn' || store.journal !== undefined,
+    'runner',
+    "store must have a journal, or durability must be 'turn'",
+    undefined,
+  )
   const limits = checkLimits(options.limits)
   const flow = flowOf(agent)
   const local = new LocalRuns()
@@ -76,24 +92,30 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   }
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
-  const parts: RunnerParts = { flow, store, callbacks, limits, pending, clock, report, lease }
+  const parts: RunnerParts = { flow, store, durability, callbacks, limits, pending, clock, report, lease }
+  const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
+    runId,
+    callbacks,
+    clock,
+    timeoutMs,
+    ...(signal && { signal }),
+    ...(prepare && { prepare }),
+    ...(report && { report }),
+  })
   const start = (intent: RunIntent, request: FlowRequest, runId: string): Run<Output> => {
     checkPolicies(request)
-    const { session, signal, prepare, timeoutMs = limits.runMs } = request
+    const { session, carry, pending: ownPending = pending } = request
     const input: RunInput = { messages: [], ...intent.input }
-    const host = session ? new ThreadRun(parts, intent, runId, request, session) : standaloneRun(parts, input)
-    const settings: RunSettings = {
-      runId,
-      callbacks,
-      clock,
-      timeoutMs,
-      canInterrupt: session !== undefined,
-      ...(session ? { session } : input.state && { state: standaloneState(input.state) }),
-      ...(signal && { signal }),
-      ...(prepare && { prepare }),
-      ...(report && { report }),
+    const settings = settingsOf(request, runId)
+    if (!session) {
+      const state = input.state && { state: standaloneState(input.state) }
+      return startRun(flow, input, { ...settings, ...state }, standaloneRun(parts, input))
     }
-    return startRun(flow, input, settings, host)
+    checkCarry(carry)
+    const host = new ThreadRun(parts, runId, session, request, {
+      open: (leased) => openThread(parts, intent, leased, ownPending, carry),
+    })
+    return startRun(flow, input, { ...settings, session, canInterrupt: true }, host)
   }
   const run: FlowRunner<Output>['run'] = (input, request = {}) => {
     checkOptionNames('run', request, REQUEST, REQUEST_ALIASES)
@@ -126,8 +148,27 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       }
       return start({ answers, input }, request, runIdOf(request))
     },
+    continue(session, request = {}) {
+      checkOptionNames('continue', request, CONTINUE, CONTINUE_ALIASES)
+      return continueRun(parts, session, request, settingsOf)
+    },
+    async lost(query = {}) {
+      checkOptionNames('lost', query, LOST)
+      const { before = clock.now(), limit = 100 } = query
+      return store.journal ? store.journal.lost({ before, limit }) : []
+    },
     cancel,
   }
+}
+
+/** Contract: throws `VALIDATION_FAILED` for a value that a store cannot keep. */
+function checkCarry(carry: unknown): void {
+  const broken = carry === undefined ? undefined : notJson(carry)
+  if (broken === undefined) return
+  throw new KernelError(
+    'VALIDATION_FAILED',
+    `run: carry must be plain JSON, which it is not at ${broken || 'its root'}, ${got(carry)}`,
+  )
 }
 
 function runIdOf({ runId }: RunRequest): string {
@@ -149,6 +190,7 @@ const OPTIONS: OptionNames<RunnerOptions> = {
   store: true,
   callbacks: true,
   limits: true,
+  durability: true,
   busy: true,
   pending: true,
   clock: true,
@@ -162,6 +204,7 @@ const REQUEST: OptionNames<FlowRequest> = {
   timeoutMs: true,
   pending: true,
   prepare: true,
+  carry: true,
   busy: true,
 }
 const REQUEST_ALIASES = {
@@ -179,6 +222,18 @@ const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
 }
 const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
 const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = { ...REQUEST, ...SETTINGS }
+const CONTINUE: OptionNames<ContinueRequest> = {
+  runId: true,
+  signal: true,
+  timeoutMs: true,
+  busy: true,
+  restore: true,
+  shown: true,
+  again: true,
+}
+const CONTINUE_ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', id: 'runId' } as const
+const LOST: OptionNames<LostQuery> = { before: true, limit: true }
+const DURABILITY = ['step', 'turn'] satisfies Durability[]
 const CANCEL: OptionNames<CancelRequest> = { mode: true, runId: true }
 const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]
 const PENDING = ['reject', 'drop'] satisfies PendingPolicy[]

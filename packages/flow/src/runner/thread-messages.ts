@@ -11,32 +11,35 @@ import { pages } from '@troupe/kernel/kit'
 
 const PAGE = 1_000
 
-/** Loads the whole history of a thread. Contract: rejects with `RUN_ID_TAKEN` if the thread has a run of this id, and with `VALIDATION_FAILED` if it has one of the given messages. */
-export async function loadMessages(
-  threads: ThreadStore,
-  ref: ThreadRef,
-  newRun: string,
-  given: readonly Message[],
-): Promise<readonly Message[]> {
-  const messages: Message[] = []
-  const ids = new Set(given.map(({ id }) => id))
+/** The stored messages of a thread. */
+export interface StoredMessages {
+  /** The history before the run. */
+  readonly before: readonly Message[]
+  /** What the run has stored itself. */
+  readonly own: readonly Message[]
+}
+
+/** Loads the whole history of a thread, as a run finds it. */
+export async function loadMessages(threads: ThreadStore, ref: ThreadRef, run: string): Promise<StoredMessages> {
+  const before: Message[] = []
+  const own: Message[] = []
   for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
-    for (const { message, runId } of page) {
-      if (runId === newRun)
-        throw new KernelError(
-          'RUN_ID_TAKEN',
-          `run ${newRun}: the thread already has a run with this id; use a new runId`,
-        )
-      if (ids.has(message.id)) {
-        throw new KernelError(
-          'VALIDATION_FAILED',
-          `run ${newRun}: the thread already has message ${message.id}; send new messages only`,
-        )
-      }
-      messages.push(message)
-    }
+    for (const { message, runId } of page) (runId === run ? own : before).push(message)
   }
-  return messages
+  return { before, own }
+}
+
+/** Contract: throws `RUN_ID_TAKEN` if the thread has a run of this id, and `VALIDATION_FAILED` if it has one of the given messages. */
+export function checkNew({ before, own }: StoredMessages, runId: string, given: readonly Message[]): void {
+  if (own.length > 0) {
+    throw new KernelError('RUN_ID_TAKEN', `run ${runId}: the thread already has a run with this id; use a new runId`)
+  }
+  if (given.length === 0) return
+  const ids = new Set(given.map(({ id }) => id))
+  const known = before.find(({ id }) => ids.has(id))
+  if (!known) return
+  const message = `run ${runId}: the thread already has message ${known.id}; send new messages only`
+  throw new KernelError('VALIDATION_FAILED', message)
 }
 
 /** A call of a thread that has no result yet. */

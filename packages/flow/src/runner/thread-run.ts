@@ -1,9 +1,8 @@
 import {
   type AgentEvent,
-  type AgentInput,
   type CancelMode,
   type JsonObject,
-  type ResumeInfo,
+  KernelError,
   type RunContext,
   type Sink,
   stream,
@@ -11,48 +10,46 @@ import {
 } from '@troupe/kernel'
 import { sinkTo } from '@troupe/kernel/kit'
 import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
-import { withFlowContext } from '../flow-context.ts'
-import { ThreadLog } from '../thread-log.ts'
-import type { Suspended } from '../tree/flow-outcome.ts'
-import { runFlow } from '../tree/run-flow.ts'
-import { checkInput } from './check-input.ts'
-import { openWithAnswers, openWithInput } from './opening.ts'
+import type { LeasedRun } from './reopen-thread.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
-import { type RunIntent, ThreadUpdate } from './thread-update.ts'
+import { runOnThread, type ThreadWork } from './thread-work.ts'
 import { Watch } from './watch.ts'
 
-type Opened = { readonly state: JsonObject; close(): Promise<void> }
+/** How a run begins on its thread. */
+export interface ThreadOpener extends Pick<RunHost, 'shows'> {
+  /** Opens the thread of a run that has its lease. */
+  open(run: LeasedRun): Promise<ThreadWork>
+}
 
 /** Hosts one run on one thread, from acquiring the lease to the last commit. */
 export class ThreadRun implements RunHost {
   readonly queueMs: number
+  readonly shows?: NonNullable<RunHost['shows']>
   readonly #runId: string
   readonly #session: ThreadRef
   readonly #parts: RunnerParts
-  readonly #intent: RunIntent
-  readonly #pending: FlowRequest['pending']
+  readonly #opener: ThreadOpener
   readonly #leaseOptions: LeaseOptions
   readonly #watch: Watch
-  readonly #log: ThreadLog = new ThreadLog([])
   #lease: ThreadLease | undefined
   #unregister: (() => void) | undefined
-  #update: ThreadUpdate | undefined
+  #work: ThreadWork | undefined
   /** Whether the agents have ended and only the last commit is left. */
   #done = false
 
   constructor(
     parts: RunnerParts,
-    intent: RunIntent,
     runId: string,
-    { pending, busy = parts.lease.busy }: FlowRequest,
     session: ThreadRef,
+    { busy = parts.lease.busy }: FlowRequest,
+    opener: ThreadOpener,
   ) {
     this.#runId = runId
     this.#session = session
     this.#parts = parts
-    this.#intent = intent
-    this.#pending = pending
+    this.#opener = opener
+    if (opener.shows) this.shows = opener.shows
     this.#leaseOptions = busy === parts.lease.busy ? parts.lease : { ...parts.lease, busy }
     this.queueMs = busy === 'reject' ? 0 : parts.limits.queueMs
     this.#watch = new Watch(parts.clock, parts.limits)
@@ -69,46 +66,35 @@ export class ThreadRun implements RunHost {
     return this.#watch.cancelling
   }
 
-  async open(run: RunControl): Promise<Opened> {
+  async open(run: RunControl): Promise<{ readonly state: JsonObject; close(): Promise<void> }> {
+    const ref = this.#session
     try {
       this.#watch.begin(run)
-      return await this.#openThread(this.#session, run)
+      this.#lease = await ThreadLease.acquire(ref, this.#runId, this.#leaseOptions, run)
+      this.#watch.lease = this.#lease
+      this.#unregister = this.#leaseOptions.local.register(ref, this)
+      // A run that was stopped while it waited for its thread stores nothing.
+      if (run.aborted) run.signal.throwIfAborted()
+      this.#work = await this.#opener.open({ ref, runId: this.#runId, token: this.#lease.token })
+      this.#watch.begun = true
+      return { state: this.#work.update.state, close: () => this.#close() }
     } catch (error) {
       // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
-      throw error
+      throw run.aborted ? error : KernelError.from(error)
     }
-  }
-
-  async #openThread(ref: ThreadRef, run: RunControl): Promise<Opened> {
-    const { store, flow, clock, pending } = this.#parts
-    this.#lease = await ThreadLease.acquire(ref, this.#runId, this.#leaseOptions, run)
-    this.#watch.lease = this.#lease
-    this.#unregister = this.#leaseOptions.local.register(ref, this)
-    const { answers, input } = this.#intent
-    checkInput({ messages: [], ...input })
-    const found = await store.threads.get(ref)
-    const opening = answers
-      ? await openWithAnswers(flow, found, answers, clock)
-      : openWithInput(flow, found ?? { openCalls: [] }, input, this.#pending ?? pending)
-    const thread = found ?? (await store.threads.open(ref))
-    const { token } = this.#lease
-    const update = new ThreadUpdate({
-      runner: this.#parts,
-      runId: this.#runId,
-      intent: this.#intent,
-      thread,
-      opening,
-      token,
-      log: this.#log,
-    })
-    this.#update = update
-    this.#watch.begun = true
-    return { state: update.state, close: () => this.#close() }
   }
 
   async #close(): Promise<void> {
     this.#watch.end()
+    try {
+      if (!this.#done && !this.#watch.lost) await this.#work?.update.abandon()
+    } finally {
+      await this.#release()
+    }
+  }
+
+  async #release(): Promise<void> {
     try {
       await this.#lease?.release()
     } finally {
@@ -117,29 +103,13 @@ export class ThreadRun implements RunHost {
   }
 
   around(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent> {
-    return stream(async (sink) => {
-      // Set by `open`, which has to succeed before the run starts.
-      const update = this.#update as ThreadUpdate
-      const start = await update.begin()
-      run.begin(start)
-      try {
-        await run.settle(this.#runAgents(start, update, ctx, this.#watched(sink)))
-      } finally {
-        this.#done = true
-        if (!this.#watch.lost) await update.commit(ctx.state)
-      }
-    })
-  }
-
-  async #runAgents(
-    start: AgentInput | ResumeInfo,
-    update: ThreadUpdate,
-    ctx: RunContext,
-    sink: Sink<AgentEvent>,
-  ): Promise<void> {
-    const { flow, limits } = this.#parts
-    const { suspended } = await runFlow(flow, start, withFlowContext(ctx, this.#log, limits.transfers), sink)
-    if (suspended) await this.#suspend(suspended, update, ctx, sink)
+    const done = () => {
+      this.#done = true
+      return !this.#watch.lost
+    }
+    // Set by `open`, which has to succeed before the run starts.
+    const work = this.#work as ThreadWork
+    return stream((sink) => runOnThread(this.#parts, work, ctx, run, this.#watched(sink), done))
   }
 
   /** Notes each write that waits for the consumer. */
@@ -149,21 +119,5 @@ export class ThreadRun implements RunHost {
       if (wait) this.#watch.park(wait, event.type)
       return wait
     })
-  }
-
-  /** Suspends the run and shows its questions. Contract: the checkpoint is stored first, so that a question can be answered at once; the state of the agents is not shown. */
-  async #suspend(suspended: Suspended, update: ThreadUpdate, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
-    const checkpoint = update.checkpoint(suspended)
-    const { interrupts } = checkpoint
-    if (interrupts.length > 0) {
-      // A run that was stopped must not ask.
-      ctx.throwIfAborted()
-      await update.commit(ctx.state, checkpoint)
-      ctx.throwIfAborted()
-    }
-    update.suspended = checkpoint
-    if (interrupts.length === 0) return
-    const { runId, agentName, runPath } = ctx
-    await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
   }
 }

@@ -1,25 +1,25 @@
-import {
-  type AgentInput,
-  type Answers,
-  type Checkpoint,
-  type Clock,
-  type JsonObject,
-  KernelError,
-  type Message,
-  type ResumeInfo,
-  type RunInput,
-  type State,
-  type Thread,
-  type ThreadCommit,
+import type {
+  AgentInput,
+  Answers,
+  Checkpoint,
+  Json,
+  JsonObject,
+  Message,
+  ResumeInfo,
+  RunInput,
+  State,
+  Thread,
+  ThreadCommit,
 } from '@troupe/kernel'
 import { repairHistory, unanswered } from '@troupe/kernel/history'
-import { sleep } from '@troupe/kernel/kit'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
+import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
-import { loadMessages, OpenCalls } from './thread-messages.ts'
+import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
+import { withRetries } from './with-retries.ts'
 
 /** The input or the answers that a run was started with. */
 export type RunIntent =
@@ -37,48 +37,103 @@ interface ThreadUpdateParts {
   readonly token: number
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
+  /** What is kept for whoever continues the run. */
+  readonly carry: Json | undefined
+}
+
+/** What of a run is in its thread. */
+interface Stored {
+  readonly suspended: Checkpoint | undefined
+  readonly ids: ReadonlySet<string>
+  /** Whether only the beginning is stored, and the journal is open. */
+  readonly unfinished: boolean
 }
 
 /** Everything one run changes in its thread, from loading the history to the commit. */
 export class ThreadUpdate {
   readonly #parts: ThreadUpdateParts
+  #thread: Thread
   #history: readonly Message[] = []
   /** Messages that were added to the history before the agents ran. */
   #given: readonly Message[] = []
-  #stored: { readonly suspended: Checkpoint | undefined; readonly ids: ReadonlySet<string> } | undefined
+  #stored: Stored | undefined
   /** The checkpoint, once it is certain that the run stops here. */
   suspended: Checkpoint | undefined
 
   constructor(parts: ThreadUpdateParts) {
     this.#parts = parts
+    this.#thread = parts.thread
   }
 
   /** The state at the start of the run. */
   get state(): JsonObject {
-    const { thread, intent } = this.#parts
-    if (!intent.input.state) return thread.state
-    const { set, removed = [] } = intent.input.state
-    const state = { ...thread.state, ...set }
+    const { set, removed = [] } = this.#parts.intent.input.state ?? {}
+    if (!set && removed.length === 0) return this.#thread.state
+    const state = { ...this.#thread.state, ...set }
     for (const key of removed) delete state[key]
     return state
   }
 
-  /** Loads the history and gives the input of the agents. Contract: answers are taken once; if the process dies, the effects of this run are unknown and it is not repeated. */
-  async begin(): Promise<AgentInput | ResumeInfo> {
-    const { runner, runId, thread, opening, intent, log } = this.#parts
-    const stored = await loadMessages(runner.store.threads, thread.ref, runId, opening.messages)
+  /** Loads the history and stores what the run begins with. Contract: answers are taken once; if the process dies, the run can be continued, or its effects are unknown and it is not repeated. */
+  async open(): Promise<void> {
+    const { runner, runId, thread, opening, intent } = this.#parts
+    const stored = await loadMessages(runner.store.threads, thread.ref, runId)
+    if (!opening.continues) checkNew(stored, runId, opening.messages)
     // A stored history is complete, except for calls that wait and results that came in a later run.
-    this.#history = repairHistory(stored, { awaiting: unanswered(stored).map(({ id }) => id) })
+    this.#history = repairHistory(stored.before, { awaiting: unanswered(stored.before).map(({ id }) => id) })
+    if (opening.continues) {
+      this.#given = stored.own
+      this.#beginsWith(stored.own)
+      return
+    }
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
+    if (runner.durability === 'step') await this.#storeBeginning()
+    else if (intent.answers) await this.#write({ ...this.#taken(), ...processedOf(intent) })
+  }
+
+  /** The input of the agents. */
+  begin(): AgentInput | ResumeInfo {
+    const { opening, intent, log } = this.#parts
     const messages = this.#history.length === 0 ? this.#given : this.#history.concat(this.#given)
     log.begin(messages)
-    if (intent.answers) {
-      await this.#write({
-        checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null,
-        ...(intent.input.processed && { processed: intent.input.processed }),
-      })
-    }
     return { ...intent.input, messages, ...opening.resumption }
+  }
+
+  async #storeBeginning(): Promise<void> {
+    const { runner, runId, opening, intent, token, carry } = this.#parts
+    const { options, additions, state: { set, removed = [] } = {} } = intent.input
+    const { temp, kept } = byLifetime(set ?? {})
+    const opened = openedRun({
+      agentName: runner.flow.name,
+      by: token,
+      ...(intent.answers && { answers: intent.answers }),
+      ...(options && { options }),
+      ...(additions?.instruction !== undefined && { instruction: additions.instruction }),
+      ...(temp && { temp }),
+      ...(carry !== undefined && { carry }),
+    })
+    const { checkpoint } = opening
+    const thread = await this.#write({
+      set: kept,
+      removed,
+      messages: this.#given.map((message) => ({ runId, message })),
+      openCalls: checkpoint ? this.#openCalls(this.#given).besides(checkpoint.interrupts) : [],
+      ...this.#taken(),
+      ...processedOf(intent),
+      journal: { runId, entries: [opened] },
+    })
+    this.#beginsWith(this.#given, thread)
+  }
+
+  /** Notes that the run has taken the checkpoint, or has dropped it. */
+  #taken(): Pick<ThreadCommit, 'checkpoint'> {
+    const { opening, runId } = this.#parts
+    return { checkpoint: opening.checkpoint ? { ...opening.checkpoint, resumedBy: runId } : null }
+  }
+
+  #beginsWith(given: readonly Message[], thread: Thread = this.#thread): void {
+    this.#thread = thread
+    this.#stored = { suspended: undefined, ids: new Set(given.map(({ id }) => id)), unfinished: true }
   }
 
   /** Makes the checkpoint of a run that stops here. */
@@ -87,27 +142,35 @@ export class ThreadUpdate {
     return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint)
   }
 
-  /** Stores the changes. Contract: one commit for each run, and one before it if the run ends with a question. */
+  /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. */
   async commit(state: State, suspended: Checkpoint | undefined = this.suspended): Promise<void> {
-    const { runId, thread, intent, log } = this.#parts
+    const { runId, intent, log } = this.#parts
     log.settle()
     const said = [...this.#given, ...log.newMessages]
     const calls = this.#openCalls(said)
     const all = suspended ? said : calls.answered(said)
     const stored = this.#stored
-    if (stored?.suspended === suspended && stored?.ids.size === all.length) return
-    const processed = intent.answers ? undefined : intent.input.processed
+    if (stored && !stored.unfinished && stored.suspended === suspended && stored.ids.size === all.length) return
     await this.#write({
-      ...changes(thread.state, state),
+      ...changes(this.#thread.state, state),
       messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
       openCalls: suspended ? calls.besides(suspended.interrupts) : [],
       checkpoint: suspended ?? null,
-      ...(processed && { processed }),
+      ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
     })
-    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)) }
+    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)), unfinished: false }
   }
 
-  #write(commit: ThreadCommit): Promise<unknown> {
+  /** Ends a run that was stopped before its agents ran. Contract: a question that it has not answered with messages stays open. */
+  async abandon(): Promise<void> {
+    if (!this.#stored?.unfinished) return
+    const { opening } = this.#parts
+    const { checkpoint } = opening
+    if (checkpoint && this.#given.length === 0) await this.#write({ checkpoint, journal: null })
+    else await this.#write({ checkpoint: null, openCalls: [], journal: null })
+  }
+
+  #write(commit: ThreadCommit): Promise<Thread> {
     const { runner, thread, token } = this.#parts
     return withRetries(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
   }
@@ -117,18 +180,20 @@ export class ThreadUpdate {
   }
 }
 
-const ATTEMPTS = 3
+function processedOf({ input: { processed } }: RunIntent): Pick<ThreadCommit, 'processed'> {
+  return processed ? { processed } : {}
+}
 
-/** Retries errors that are marked as retryable. */
-async function withRetries<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === ATTEMPTS || !KernelError.is(error) || !error.retryable) throw error
-      await sleep(clock, 100 * attempt)
-    }
-  }
+/** Separates the state that lives for one run from the state that is stored. */
+function byLifetime(set: JsonObject): { readonly temp: JsonObject | undefined; readonly kept: JsonObject } {
+  const entries = Object.entries(set)
+  const temp = entries.filter(([key]) => isTemporary(key))
+  if (temp.length === 0) return { temp: undefined, kept: set }
+  return { temp: Object.fromEntries(temp), kept: Object.fromEntries(entries.filter(([key]) => !isTemporary(key))) }
+}
+
+function isTemporary(key: string): boolean {
+  return key.startsWith('temp:')
 }
 
 /** The differences from the stored state, without `temp:` keys, which live for one run. */
@@ -136,7 +201,7 @@ function changes(stored: JsonObject, state: State): { set: JsonObject; removed: 
   const set: Record<string, JsonObject[string]> = {}
   const kept = new Set<string>()
   for (const key of state.keys()) {
-    if (key.startsWith('temp:')) continue
+    if (isTemporary(key)) continue
     kept.add(key)
     const value = state.get(key)
     if (value !== undefined && value !== stored[key]) set[key] = value

@@ -18,7 +18,7 @@ import { TRANSFER_TOOL, transferResult } from './transfer-tool.ts'
 
 /** Wraps an agent so that it transfers to `target` when it ends. */
 export function returning(agent: Agent, target: string): Agent {
-  const { name, description, acceptsAdditions, resume } = agent
+  const { name, description, acceptsAdditions, recordsSteps, resume } = agent
   const thenReturn = (
     source: AsyncIterable<EventDraft>,
     { messages }: AgentInput,
@@ -33,6 +33,7 @@ export function returning(agent: Agent, target: string): Agent {
     name,
     description,
     ...(acceptsAdditions && { acceptsAdditions }),
+    ...(recordsSteps && { recordsSteps }),
     ...(isComposed(agent) && { [PARTS]: agent[PARTS] }),
     run: (input, ctx) => thenReturn(agent.run(input, ctx), input, ctx),
     ...(resume && {

@@ -139,6 +139,7 @@ export function workflow<State extends Json>(
     name,
     description: description ?? `${kind} of ${flows.map((flow) => flow.name).join(', ')}`,
     ...(flows.some(({ acceptsAdditions }) => acceptsAdditions) && { acceptsAdditions: true as const }),
+    recordsSteps: true,
     [PARTS]: parts,
     run,
     resume: run,

@@ -14,6 +14,8 @@ export interface Agent<Output = unknown> {
   readonly acceptsAdditions?: true
   /** A wrapper that observes what it runs (FlowAgent). Contract: its stream is passed on as it is, so no agent run is counted twice. */
   readonly observesItself?: true
+  /** Its model and tool calls are steps of the run's journal, as those of `chatModelAgent`. Contract: the run of any other agent is one step: if it broke off, it runs again from its start, unless it keeps its effects by `ctx.perform`. */
+  readonly recordsSteps?: true
   readonly '~output'?: Output
   /** Contract: yields its own events; `observe` adds stamps, `agent-start`, state deltas and exactly one `agent-end`. */
   run(input: AgentInput, ctx: RunContext): AsyncIterable<EventDraft>

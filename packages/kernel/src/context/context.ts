@@ -62,6 +62,8 @@ export interface RunContext {
 
   /** Writes a `custom` event. Contract: await what it returns, if anything. */
   emit(name: string, data: Json): void | Promise<void>
+  /** Does what must not differ when the run goes on after a crash: a read, the time, chance. Contract: under a journal its value, which is JSON, or its error is kept; otherwise it is `work()`. */
+  perform<T extends Json | void>(name: string, work: () => Promise<T>): Promise<T>
   /** Contract: works only inside a tool call; carried out when every call of the turn has settled. */
   sendAction(action: AgentAction): void
   /** Whether this tool call has sent an action or asked a question so far; if so, its result must not be cached. */

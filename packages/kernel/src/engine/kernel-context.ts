@@ -1,3 +1,4 @@
+import { JOURNAL } from '../agent/journal.ts'
 import type { Clock } from '../context/clock.ts'
 import { type ContextKey, type ContextPatch, checkContextKey, type Ids, type RunContext } from '../context/context.ts'
 import { type State, TrackedState } from '../context/state.ts'
@@ -10,6 +11,7 @@ import type { ThreadRef } from '../data/thread-ref.ts'
 import { handled } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
 import { CallProgress, onlyInCall } from './call-progress.ts'
+import { performStep } from './perform-step.ts'
 import type { RunCore } from './run-core.ts'
 import type { RunIds } from './run-ids.ts'
 
@@ -130,6 +132,16 @@ export class KernelContext implements RunContext {
     const { core, fields } = this
     if (fields.agent) return fields.agent.write({ type: 'custom', name, data })
     return core.recorder?.write({ type: 'custom', ...core.ids.stamp(fields.agentName, fields.runPath), name, data })
+  }
+
+  async perform<T extends Json | void>(name: string, work: () => Promise<T>): Promise<T> {
+    if (typeof name !== 'string' || name === '' || typeof work !== 'function') {
+      throw new KernelError('VALIDATION_FAILED', `perform: expected a name and a function, ${got(name)}`)
+    }
+    const journal = this.get(JOURNAL)
+    if (!journal) return work()
+    const { step } = this.fields
+    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this, work)
   }
 
   sendAction(action: AgentAction): void {

@@ -42,6 +42,7 @@ export interface ThreadData {
   /** By span id. */
   readonly modelCalls: Map<string, ModelCallRecord>
   readonly logs: Map<string, Log>
+  journal?: Journal | undefined
 }
 
 /** The lease of a thread. */
@@ -59,6 +60,14 @@ export interface Log {
   /** Deleted or disposed: followers end at once. */
   gone: boolean
   readonly waiting: Set<() => void>
+}
+
+/** The journal of the run that has not ended. */
+export interface Journal {
+  readonly runId: string
+  readonly entries: Json[]
+  /** When it was last written. */
+  at: number
 }
 
 /** Finds the data of an owner; an unknown owner gets an empty record that is not stored yet. */

@@ -14,7 +14,7 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       const { owner, row, lease, live } = findThread(data, ref)
       if (live) throw threadBusy(WHO, live)
       const now = data.now()
-      if (lease && row) failRuns(row, lease, now)
+      if (lease && row && lease.runId !== holder.runId) failRuns(row, lease, now)
       const token = ++data.token
       data.owners.set(owner.key, owner)
       owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs })

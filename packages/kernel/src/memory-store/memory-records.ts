@@ -119,9 +119,10 @@ function finished(run: RunRecord, { status, usage, error, endedAt }: Command<'ru
 }
 
 function copyOf(call: ToolCallRecord): ToolCallRecord {
-  const { callId, runId, messageId, name, arguments: given, status, result, startedAt, endedAt } = call
+  const { callId, runId, messageId, name, arguments: given, status, result, attempts, startedAt, endedAt } = call
   const copy: Changeable<ToolCallRecord> = { callId, runId, messageId, name, arguments: given, status, startedAt }
   if (result !== undefined) copy.result = result
+  if (attempts !== undefined) copy.attempts = attempts
   if (endedAt !== undefined) copy.endedAt = endedAt
   return copy
 }

@@ -53,8 +53,10 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       const { row, lease, live } = findThread(data, ref)
       if (!holdsLease(lease, token)) throw leaseLost(WHO, token)
       if (!row) throw threadNotFound(WHO, ref.threadId)
-      row.thread = committed(row.thread, commit, data.now())
+      const now = data.now()
+      row.thread = committed(row.thread, commit, now)
       addMessages(row, commit)
+      replaceJournal(row, commit, now)
       return view(row.thread, live)
     },
 
@@ -110,8 +112,9 @@ function newThread({ app, user, threadId }: Thread['ref'], seq: number, updatedA
 
 /** A thread after a commit. */
 function committed(thread: Thread, commit: ThreadCommit, updatedAt: number): Thread {
-  const { checkpoint: kept = null, ...rest } = thread
-  const { set, removed = [], openCalls = rest.openCalls, checkpoint = kept } = commit
+  const { checkpoint: kept = null, unfinished: running, ...rest } = thread
+  const { set, removed = [], openCalls = rest.openCalls, checkpoint = kept, journal } = commit
+  const unfinished = journal === undefined ? running : journal?.runId
   const state = { ...rest.state, ...set }
   for (const key of removed) delete state[key]
   return {
@@ -120,6 +123,7 @@ function committed(thread: Thread, commit: ThreadCommit, updatedAt: number): Thr
     state,
     openCalls: [...openCalls],
     ...(checkpoint !== null && { checkpoint }),
+    ...(unfinished !== undefined && { unfinished }),
     updatedAt,
   }
 }
@@ -132,4 +136,10 @@ function addMessages(row: ThreadData, { messages = [], processed = [] }: ThreadC
     row.messages.push({ seq: row.messages.length + 1, runId, message })
   }
   for (const id of processed) row.processed.add(id)
+}
+
+/** Begins or removes the journal of a thread, if a commit does. */
+function replaceJournal(row: ThreadData, { journal }: ThreadCommit, at: number): void {
+  if (journal === undefined) return
+  row.journal = journal === null ? undefined : { runId: journal.runId, entries: [...journal.entries], at }
 }

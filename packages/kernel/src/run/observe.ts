@@ -1,4 +1,5 @@
 import type { Agent, AgentInput, ResumeInfo } from '../agent/agent.ts'
+import { JOURNAL } from '../agent/journal.ts'
 import type { Span } from '../callback/callback.ts'
 import type { RunContext } from '../context/context.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
@@ -20,6 +21,7 @@ import type { OpenEnd } from '../engine/open-ends.ts'
 import { handled, refused } from '../stream/channel.ts'
 import { type Sink, sinkTo } from '../stream/sink.ts'
 import { PIPE, type PipeStream, pipe, stream } from '../stream/stream.ts'
+import { recordedAgent } from './recorded-agent.ts'
 
 /**
  * Runs one agent with its span, stamps, `agent-start` and exactly one `agent-end`.
@@ -100,12 +102,19 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     try {
       const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp })
       if (wait) await wait
-      await pipe(begin(this.#agent, this.#start, this.#ctx), this)
+      await pipe(this.#begin(), this)
     } catch (error) {
       thrown = { error }
     }
     const wait = this.#asked ? this.#ask(thrown) : this.#end(thrown)
     if (wait) await wait
+  }
+
+  /** Contract: under a journal, an agent that records no steps is one step. */
+  #begin(): AsyncIterable<EventDraft> {
+    const journal = this.#agent.recordsSteps ? undefined : this.#ctx.get(JOURNAL)
+    if (!journal) return begin(this.#agent, this.#start, this.#ctx)
+    return recordedAgent(journal, this.spanId, this.#ctx, (ctx) => begin(this.#agent, this.#start, ctx))
   }
 
   write(draft: EventDraft): void | Promise<void> {

@@ -7,7 +7,7 @@ import { internals, type KernelContext } from '../engine/kernel-context.ts'
 import type { RunCore } from '../engine/run-core.ts'
 import { safeReport } from '../kit/safe-report.ts'
 import { withinTime } from '../kit/within-time.ts'
-import type { Sink } from '../stream/sink.ts'
+import { type Sink, sinkTo } from '../stream/sink.ts'
 import { pipe, stream } from '../stream/stream.ts'
 import { observe } from './observe.ts'
 import type { RunSettings } from './run.ts'
@@ -45,8 +45,9 @@ export class RunExecution {
   }
 
   /** Contract: never rejects; `onSettled` is called before the last event is written. */
-  async execute(out: Sink<AgentEvent>, onSettled: (settled: Settled) => void): Promise<Settled> {
+  async execute(consumer: Sink<AgentEvent>, onSettled: (settled: Settled) => void): Promise<Settled> {
     const { core, settings, host } = this.#parts
+    const out = host.shows ? partly(consumer, (event) => host.shows?.(event)) : consumer
     let unfollow: (() => void) | undefined
     const release = () => {
       this.#cancelLimit?.()
@@ -179,4 +180,12 @@ export class RunExecution {
       core.closeOpenEnds()
     }
   }
+}
+
+/** Passes on the part of each event that is to be shown. */
+function partly(sink: Sink<AgentEvent>, shows: (event: AgentEvent) => AgentEvent | undefined): Sink<AgentEvent> {
+  return sinkTo(sink, (event: AgentEvent) => {
+    const shown = shows(event)
+    return shown && sink.write(shown)
+  })
 }

@@ -12,6 +12,8 @@ export interface RunHost {
   open?(run: RunControl): Promise<{ readonly state?: JsonObject; close(): Promise<void> }>
   /** Contract: called inside the run span; may load before the agents run, and commit before it passes an event on or ends. */
   around?(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent>
+  /** The part of an event that the consumer gets; undefined hides it. Contract: the run and its callbacks have the whole event in any case. */
+  shows?(event: AgentEvent): AgentEvent | undefined
   /** Polled between steps. */
   cancelling?(): CancelMode | undefined
 }

@@ -6,9 +6,10 @@ import type { RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
 import type { CancelRequest } from '../data/cancel.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
-import type { JsonObject } from '../data/json.ts'
+import type { Json, JsonObject } from '../data/json.ts'
 import type { KernelError } from '../data/kernel-error.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
+import type { LostRun } from '../store/store.ts'
 
 /**
  * A run: use `for await` for its events, `await` for its result, or both.
@@ -32,8 +33,37 @@ export interface Runner<Output = unknown> {
     answers: Answers,
     options: RunRequest & { readonly session: ThreadRef } & Omit<RunInput, 'messages'>,
   ): Run<Output>
+  /** Goes on with the run of a thread whose process is gone. Contract: works in any process; steps that were done are not done again; `NOT_FOUND` if there is no such run, `THREAD_BUSY` if it is still under way. */
+  continue?(session: ThreadRef, request?: ContinueRequest): Run<Output>
+  /** Lists runs whose process is gone, of all owners, those first that stopped first. */
+  lost?(query?: LostQuery): Promise<readonly LostRun[]>
   /** Contract: works from any process; false if nothing runs there. */
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
+}
+
+/** How a run is continued. */
+export interface ContinueRequest extends Pick<RunRequest, 'signal' | 'timeoutMs'> {
+  /** The run that is meant; another one is `NOT_FOUND`. @default the run of the thread */
+  readonly runId?: string
+  /** Whether to wait until the lease of the process that is gone has expired. @default 'reject' */
+  readonly busy?: 'reject' | 'queue'
+  /** Gives back what cannot be stored, from what the run has carried: values of its context, and tools that the caller added. */
+  readonly restore?: (carried: Json | undefined) => Restored
+  /** The events that readers have seen: they are not shown again, and an answer that broke off is taken back as after a retry. @default those of the steps that were done */
+  readonly shown?: Iterable<AgentEvent>
+  /** Shows everything again, for a reader that begins anew. @default false */
+  readonly again?: boolean
+}
+
+/** What a caller gives back to a run that is continued. */
+export type Restored = Pick<RunRequest, 'prepare'> & Pick<AgentInput, 'additions'>
+
+/** Which lost runs are listed. */
+export type LostQuery = {
+  /** Runs that have done nothing since; milliseconds since the epoch. @default now */
+  readonly before?: number
+  /** @default 100 */
+  readonly limit?: number
 }
 
 /** The input of a Runner; committed with the run or not at all. */
@@ -54,6 +84,8 @@ export interface RunRequest {
   readonly pending?: 'reject' | 'drop'
   /** Adds the caller's values to the run's context: `(ctx) => ctx.with(LOCALE, 'zh')`. */
   readonly prepare?: (ctx: RunContext) => RunContext
+  /** JSON that is kept until the run has ended, for whoever continues it: `restore` gets it. */
+  readonly carry?: Json
 }
 
 /** Settings of a run. */

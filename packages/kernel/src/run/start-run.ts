@@ -47,6 +47,7 @@ const SETTINGS: OptionNames<RunSettings> = {
   signal: true,
   pending: true,
   prepare: true,
+  carry: true,
   callbacks: true,
   clock: true,
   state: true,

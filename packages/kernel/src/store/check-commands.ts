@@ -95,7 +95,7 @@ function checkFinish(who: string, { runId, status, usage, error, endedAt }: Comm
 
 function checkCall(who: string, { call }: Command<'tool-call'>): void {
   check(who, isRecord(call), 'the call of a tool-call', call)
-  const { status, result = null, endedAt = 0 } = call
+  const { status, result = null, attempts = 1, endedAt = 0 } = call
   checkId(who, 'callId', call.callId)
   checkId(who, 'runId', call.runId)
   checkText(who, 'messageId', call.messageId)
@@ -104,6 +104,7 @@ function checkCall(who: string, { call }: Command<'tool-call'>): void {
   checkLength(who, 'arguments', call.arguments)
   check(who, CALL_STATUSES.has(status), 'a status of a tool call', status)
   check(who, looksLikeJson(result), 'a result of plain JSON', result)
+  check(who, Number.isInteger(attempts) && attempts >= 1, 'a whole number from 1 on as attempts', attempts)
   checkNumber(who, 'startedAt', call.startedAt)
   checkNumber(who, 'endedAt', endedAt)
 }

@@ -1,16 +1,17 @@
 import { isForbiddenKey, notJson } from '../data/json.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
+import { checkJournal } from './check-journal.ts'
 import { check, checkList, checkText, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
 import { checkLength } from './json-text.ts'
 import type { ThreadCommit } from './store.ts'
 
 type Part<Name extends keyof ThreadCommit> = NonNullable<ThreadCommit[Name]>
 
-/** Checks a commit. Contract: walks the state; messages and the checkpoint are JSON by their types and are not walked. */
+/** Checks a commit. Contract: walks the state; messages, the checkpoint and the entries of the journal are JSON by their types and are not walked. */
 export function checkCommit(who: string, commit: ThreadCommit): void {
   check(who, isRecord(commit), 'a commit', commit)
-  const { set, removed, messages, openCalls, checkpoint = null, processed } = commit
+  const { set, removed, messages, openCalls, checkpoint = null, processed, journal = null } = commit
   if (set !== undefined) checkState(who, set)
   if (removed !== undefined) checkRemoved(who, removed)
   if (messages !== undefined) checkMessages(who, messages)
@@ -20,6 +21,9 @@ export function checkCommit(who: string, commit: ThreadCommit): void {
     checkList(who, 'processed ids', processed)
     for (const id of processed) checkId(who, 'processed id', id)
   }
+  if (journal === null) return
+  check(who, isRecord(journal), 'a journal with runId and entries, or null', journal)
+  checkJournal(who, journal.runId, journal.entries)
 }
 
 function checkKey(who: string, key: string): void {

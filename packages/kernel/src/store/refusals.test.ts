@@ -1,12 +1,21 @@
 import { expect, it } from 'vitest'
 import type { KernelError } from '../data/kernel-error.ts'
-import { leaseLost, logConflict, logNotFound, storeClosed, threadBusy, threadNotFound } from './refusals.ts'
+import {
+  journalNotFound,
+  leaseLost,
+  logConflict,
+  logNotFound,
+  storeClosed,
+  threadBusy,
+  threadNotFound,
+} from './refusals.ts'
 
 it.each<[KernelError | undefined, string, string]>([
   [threadBusy('store', { runId: 'r', expiresAt: 9 }), 'THREAD_BUSY', 'store: another run holds the thread, got "r"'],
   [leaseLost('store', 7), 'LEASE_LOST', 'store: stale lease token, got 7'],
   [threadNotFound('store', 't'), 'NOT_FOUND', 'store: unknown thread, got "t"'],
   [logNotFound('store', 'r'), 'NOT_FOUND', 'store: unknown run log, got "r"'],
+  [journalNotFound('store', 'r'), 'NOT_FOUND', 'store: the thread has no journal of this run, got "r"'],
   [logConflict('store', { last: 3, closed: false }, 2), 'VERSION_CONFLICT', 'store: the log ends at 3, got 2'],
   [logConflict('store', { last: 3, closed: true }, 3), 'VERSION_CONFLICT', 'store: the log was closed at 3, got 3'],
   [storeClosed('store'), 'STORE_CLOSED', 'store: the store was used after it was disposed'],

@@ -24,6 +24,11 @@ export function logNotFound(who: string, runId: string): KernelError {
   return new KernelError('NOT_FOUND', `${who}: unknown run log, ${got(runId)}`)
 }
 
+/** The error of a journal that does not exist, or is another run's. */
+export function journalNotFound(who: string, runId: string): KernelError {
+  return new KernelError('NOT_FOUND', `${who}: the thread has no journal of this run, ${got(runId)}`)
+}
+
 /** The error of an append that does not fit the end of the log; undefined if it does. */
 export function logConflict(
   who: string,

@@ -19,12 +19,13 @@ export interface Page {
 /**
  * All ports; a plugin asks for the ones it uses: `Pick<Store, 'threads' | 'leases'>`.
  * Contract: arguments are checked by the rules of `@troupe/kernel/store` before anything is read or written, and a malformed one is
- * `VALIDATION_FAILED`; messages, results, events and checkpoints are JSON by their types, so nobody walks them. A disposed store is `STORE_CLOSED`.
+ * `VALIDATION_FAILED`; messages, results, events, entries of a journal and checkpoints are JSON by their types, so nobody walks them. A disposed store is `STORE_CLOSED`.
  */
 export interface Store extends AsyncDisposable {
   readonly threads: ThreadStore
   readonly records: RecordStore
   readonly runLog: RunLogStore
+  readonly journal: JournalStore
   readonly leases: LeaseStore
 }
 
@@ -42,6 +43,8 @@ export interface Thread {
   readonly checkpoint?: Checkpoint
   /** The run that holds the lease, for a page that was reloaded. */
   readonly runId?: string
+  /** The run whose steps are in the journal: it is under way, or its process is gone. */
+  readonly unfinished?: string
   readonly updatedAt: number
 }
 
@@ -65,6 +68,8 @@ export interface ThreadCommit {
   readonly checkpoint?: Checkpoint | null
   /** Foreign message ids that must not be processed again. */
   readonly processed?: readonly string[]
+  /** Begins the journal of a run in place of any other, or removes the journal with `null`. */
+  readonly journal?: { readonly runId: string; readonly entries: readonly Json[] } | null
 }
 
 /** Conversations and their state. */
@@ -111,6 +116,8 @@ export type ToolCallRecord = {
   readonly arguments: string
   readonly status: 'running' | 'awaiting' | 'interrupted' | 'complete' | 'failed' | 'unknown'
   readonly result?: Json
+  /** How many times it was tried, if more than once. */
+  readonly attempts?: number
   readonly startedAt: number
   readonly endedAt?: number
 }
@@ -176,9 +183,27 @@ export interface RunLogStore {
   ): AsyncIterable<readonly { readonly seq: number; readonly event: Json }[]>
 }
 
+/** A run whose process is gone. */
+export type LostRun = {
+  readonly ref: ThreadRef
+  readonly runId: string
+  /** When its journal was last written. */
+  readonly at: number
+}
+
+/** The steps of the run of each thread that has not ended. */
+export interface JournalStore {
+  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`); `NOT_FOUND` unless the journal of the thread belongs to this run; the thread does not change. */
+  append(ref: ThreadRef, runId: string, entries: readonly Json[], token: number): Promise<void>
+  /** The journal of the run that has not ended, its entries in the order they were written in; undefined if there is none. */
+  read(ref: ThreadRef): Promise<{ readonly runId: string; readonly entries: readonly Json[] } | undefined>
+  /** Maintenance, across owners: runs with a journal that was not written since `before`, in threads without a live lease, oldest first. */
+  lost(query: { readonly before: number; readonly limit: number }): Promise<readonly LostRun[]>
+}
+
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction. */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction, unless the same run takes it and goes on. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number },

@@ -20,11 +20,12 @@ type SavedState = { readonly format: 1; readonly spent: Json; readonly inner?: J
 
 /** Wraps an agent so that its use counts towards its budget, also after a resume in another process. */
 export function budgetedAgent(inner: Agent): Agent {
-  const { name, description, observesItself } = inner
+  const { name, description, observesItself, recordsSteps } = inner
   return {
     name,
     description,
     ...(observesItself && { observesItself }),
+    ...(recordsSteps && { recordsSteps }),
     run(input, ctx) {
       const budget = budgetOf(ctx)
       budget.begin(ctx.runId, input.messages)

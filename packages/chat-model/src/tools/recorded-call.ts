@@ -1,0 +1,80 @@
+import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
+import { applyChanges, NotedState } from '@troupe/kernel/journal'
+import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
+
+/** A call that is recorded as one step of its run. */
+export interface RecordableCall {
+  readonly ctx: RunContext
+  readonly effects: CallEffects
+  /** Whether the call must not happen twice. */
+  readonly once: boolean
+  call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
+  show(chunk: string | Part): void | Promise<void>
+}
+
+/**
+ * Makes a call under the journal of its run, or does to the run what it did before.
+ * Contract: a call that was stopped is not recorded; runs and work inside the call are not steps of their own.
+ */
+export async function recordedCall(
+  journal: Journal,
+  { ctx, effects, once, call, show }: RecordableCall,
+): Promise<ToolCallResult> {
+  let made: { readonly thrown?: unknown } | undefined
+  const work = async (): Promise<CallRecord> => {
+    const state = new NotedState(ctx.state)
+    const chunks: (string | Part)[] = []
+    const collect = (chunk: string | Part) => {
+      chunks.push(chunk)
+      return show(chunk)
+    }
+    let result: ToolCallResult | undefined
+    let thrown: unknown
+    try {
+      result = await call(ctx.derive({ state }).with(JOURNAL, undefined), collect)
+      made = {}
+    } catch (error) {
+      if (ctx.signal.aborted) throw error
+      thrown = error
+      made = { thrown }
+    }
+    return {
+      ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }),
+      ...recordedEffects(effects),
+      ...recordedChunks(chunks, result),
+      ...state.changes(),
+    }
+  }
+  const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
+  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
+  if (!made) await repeat(record, ctx, effects, show)
+  if (record.result) return record.result
+  throw made ? made.thrown : KernelError.from(record.error)
+}
+
+/** Does to the run what the call did when it was recorded. */
+async function repeat(
+  record: CallRecord,
+  ctx: RunContext,
+  effects: CallEffects,
+  show: RecordableCall['show'],
+): Promise<void> {
+  const { interrupts = [], actions = [], customActions = [], saved } = record.effects ?? {}
+  effects.interrupts.push(...interrupts)
+  effects.actions.push(...actions)
+  effects.customActions.push(...customActions)
+  effects.saved = saved
+  applyChanges(ctx.state, record)
+  for (const chunk of chunksOf(record)) await show(chunk)
+}
+
+function recordedEffects({ interrupts, actions, customActions, saved }: CallEffects): Pick<CallRecord, 'effects'> {
+  const effects = {
+    ...(interrupts.length > 0 && { interrupts }),
+    ...(actions.length > 0 && { actions }),
+    ...(customActions.length > 0 && { customActions }),
+    ...(saved !== undefined && { saved }),
+  }
+  return Object.keys(effects).length > 0 ? { effects } : {}
+}

@@ -1,0 +1,35 @@
+import type { Json } from '@troupe/kernel'
+import { ThreadLog } from '../thread-log.ts'
+import { checkInput } from './check-input.ts'
+import { openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
+import type { LeasedRun } from './reopen-thread.ts'
+import { RunJournal } from './run-journal.ts'
+import type { RunnerParts } from './runner-parts.ts'
+import { settleLost } from './settle-lost.ts'
+import { type RunIntent, ThreadUpdate } from './thread-update.ts'
+import type { ThreadWork } from './thread-work.ts'
+
+/** Opens the thread of a new run. Contract: throws before anything of the run is stored; a lost run of the thread is settled first. */
+export async function openThread(
+  parts: RunnerParts,
+  intent: RunIntent,
+  { ref, runId, token }: LeasedRun,
+  pending: PendingPolicy,
+  carry: Json | undefined,
+): Promise<ThreadWork> {
+  const { store, flow, clock } = parts
+  const { answers, input } = intent
+  checkInput({ messages: [], ...input })
+  let found = await store.threads.get(ref)
+  if (found?.unfinished !== undefined && found.unfinished !== runId) found = await settleLost(parts, found, token)
+  const opening = answers
+    ? await openWithAnswers(flow, found, answers, clock)
+    : openWithInput(flow, found ?? { openCalls: [] }, input, pending)
+  const thread = found ?? (await store.threads.open(ref))
+  const log = new ThreadLog([])
+  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, log, carry })
+  await update.open()
+  const { journal } = store
+  if (parts.durability === 'turn' || !journal) return { update, log, journal: undefined }
+  return { update, log, journal: new RunJournal({ journal, clock, ref, runId, token }, { by: token }) }
+}

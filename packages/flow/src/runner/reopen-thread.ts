@@ -1,0 +1,63 @@
+import { type ContinueRequest, type Journal, KernelError, type Restored, type ThreadRef } from '@troupe/kernel'
+import { ThreadLog } from '../thread-log.ts'
+import { openAgain } from './opening.ts'
+import { RunJournal, readJournal } from './run-journal.ts'
+import type { RunnerParts } from './runner-parts.ts'
+import { type RunIntent, ThreadUpdate } from './thread-update.ts'
+import type { ThreadWork } from './thread-work.ts'
+
+/** A run that has the lease of its thread. */
+export interface LeasedRun {
+  readonly ref: ThreadRef
+  readonly runId: string
+  readonly token: number
+}
+
+/** How a lost run is opened again. */
+interface ReopenOptions extends Pick<ContinueRequest, 'restore'> {
+  readonly shown?: Journal['shown']
+  /** Throws where the journal ends, for a run that must not go on. */
+  readonly atEnd?: () => never
+}
+
+/** Opens the thread of a run again whose process died. Contract: throws `NOT_FOUND` if the thread has no such run. */
+export async function reopenThread(
+  parts: RunnerParts,
+  { ref, runId, token }: LeasedRun,
+  { restore, ...options }: ReopenOptions,
+): Promise<ThreadWork & { readonly restored: Restored }> {
+  const { store, flow, clock } = parts
+  const { journal } = store
+  const thread = await store.threads.get(ref)
+  const stored = journal && (await journal.read(ref))
+  if (!thread || !journal || stored?.runId !== runId) throw nothingToContinue(ref)
+  const { opened, recorded } = readJournal(stored.entries, flow.name)
+  const { answers, options: runOptions, instruction, temp, carry, by } = opened
+  const restored = restore?.(carry) ?? {}
+  const tools = restored.additions?.tools
+  const intent: RunIntent = {
+    input: {
+      messages: [],
+      ...(runOptions && { options: runOptions }),
+      ...((instruction !== undefined || tools) && {
+        additions: { ...(instruction !== undefined && { instruction }), ...(tools && { tools }) },
+      }),
+      ...(temp && { state: { set: temp } }),
+    },
+  }
+  const log = new ThreadLog([])
+  const opening = openAgain(flow, thread, answers)
+  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, log, carry: undefined })
+  await update.open()
+  return {
+    update,
+    log,
+    journal: new RunJournal({ journal, clock, ref, runId, token }, { by, recorded }, options),
+    restored,
+  }
+}
+
+/** The error for a thread without a run that can be continued. */
+export function nothingToContinue({ threadId }: ThreadRef): KernelError {
+  return new KernelError('NOT_FOUND', `continue: thread ${threadId} has no run that broke off`)
+}

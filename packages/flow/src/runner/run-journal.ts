@@ -1,0 +1,105 @@
+import {
+  type Answers,
+  type Clock,
+  type Journal,
+  type JournalStore,
+  type Json,
+  type JsonObject,
+  KernelError,
+  type RunOptions,
+  type ThreadRef,
+} from '@troupe/kernel'
+import { CompletionLog, type JournalEntry } from '@troupe/kernel/journal'
+import { got } from '@troupe/kernel/kit'
+import { withRetries } from './with-retries.ts'
+
+const FORMAT = 1
+
+/** The first entry of a journal: what the run was asked to do, beside what is in its thread. */
+export type OpenedRun = {
+  readonly format: 1
+  readonly agentName: string
+  /** The token of the attempt that opened the run. */
+  readonly by: number
+  readonly answers?: Answers
+  readonly options?: RunOptions
+  readonly instruction?: string
+  /** The state that lives for this run alone. */
+  readonly temp?: JsonObject
+  readonly carry?: Json
+}
+
+/** Makes the first entry of a journal. */
+export function openedRun(opened: Omit<OpenedRun, 'format'>): OpenedRun {
+  return { format: FORMAT, ...opened }
+}
+
+/** Reads a stored journal. Contract: throws `CHECKPOINT_INVALID` if it is broken, of another format, or of another agent. */
+export function readJournal(
+  entries: readonly Json[],
+  agentName: string,
+): { readonly opened: OpenedRun; readonly recorded: readonly JournalEntry[] } {
+  const [first, ...recorded] = entries as readonly [OpenedRun | null, ...JournalEntry[]]
+  const wrong = (what: string) => new KernelError('CHECKPOINT_INVALID', `journal of ${agentName}: ${what}`)
+  if (first?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(first?.format)}`)
+  if (first.agentName !== agentName) throw wrong(`it belongs to another agent, ${got(first.agentName)}`)
+  if (!recorded.every((entry) => typeof entry?.step === 'string' && entry.value !== undefined)) {
+    throw wrong('an entry is malformed')
+  }
+  return { opened: first, recorded }
+}
+
+/** Where the steps of a run are kept. */
+export interface JournalPlace {
+  readonly journal: JournalStore
+  readonly clock: Clock
+  readonly ref: ThreadRef
+  readonly runId: string
+  /** The token of the lease, which numbers the attempts. */
+  readonly token: number
+}
+
+/** The journal of one attempt to carry out a run: the steps of earlier attempts, then those that it appends. */
+export class RunJournal {
+  readonly #place: JournalPlace
+  readonly #recorded: readonly JournalEntry[]
+  readonly #atEnd: (() => never) | undefined
+  #given = 0
+  readonly steps: Journal
+
+  /** `atEnd` throws instead of letting the run go on where the journal ends. */
+  constructor(
+    place: JournalPlace,
+    { by, recorded = [] }: { readonly by: number; readonly recorded?: readonly JournalEntry[] },
+    { shown, atEnd }: { readonly shown?: Journal['shown']; readonly atEnd?: () => never } = {},
+  ) {
+    this.#place = place
+    this.#recorded = recorded
+    this.#atEnd = atEnd
+    this.steps = new CompletionLog({
+      runId: place.runId,
+      attempt: place.token,
+      openedBy: by,
+      once: (work) => this.#once(work),
+      ...(shown && { shown }),
+    })
+  }
+
+  /** Whether the run is still where an earlier attempt has been. */
+  get replaying(): boolean {
+    return this.#given < this.#recorded.length
+  }
+
+  async #once(work: () => Promise<readonly JournalEntry[]>): Promise<readonly JournalEntry[]> {
+    const recorded = this.#recorded[this.#given]
+    if (recorded) {
+      this.#given++
+      return [recorded]
+    }
+    this.#atEnd?.()
+    const entries = await work()
+    const { journal, clock, ref, runId, token } = this.#place
+    if (entries.length > 0) await withRetries(clock, () => journal.append(ref, runId, entries, token))
+    return entries
+  }
+}

@@ -1,0 +1,66 @@
+import type { AgentEvent, RunContext, Sink } from '@troupe/kernel'
+import { JOURNAL } from '@troupe/kernel'
+import type { HostedRun } from '@troupe/kernel/run'
+import { withFlowContext } from '../flow-context.ts'
+import type { ThreadLog } from '../thread-log.ts'
+import type { Suspended } from '../tree/flow-outcome.ts'
+import { runFlow } from '../tree/run-flow.ts'
+import type { RunJournal } from './run-journal.ts'
+import type { RunnerParts } from './runner-parts.ts'
+import type { ThreadUpdate } from './thread-update.ts'
+
+/** A run that has its thread: what it changes there, its messages, and its journal. */
+export interface ThreadWork {
+  readonly update: ThreadUpdate
+  readonly log: ThreadLog
+  readonly journal: RunJournal | undefined
+}
+
+/** Runs the agents of a run on its thread. Contract: `done` is called before the last commit, and says whether the run may still write. */
+export async function runOnThread(
+  { flow, limits }: RunnerParts,
+  { update, log, journal }: ThreadWork,
+  ctx: RunContext,
+  run: HostedRun,
+  sink: Sink<AgentEvent>,
+  done: () => boolean,
+): Promise<void> {
+  const start = update.begin()
+  run.begin(start)
+  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers)
+  const runAgents = async () => {
+    const { suspended } = await runFlow(flow, start, own, sink)
+    if (suspended) await suspend(suspended, update, ctx, sink)
+  }
+  try {
+    await run.settle(runAgents())
+  } finally {
+    if (done()) await update.commit(ctx.state)
+  }
+}
+
+/** Contract: a journal that the caller has put into the context stays. */
+function withJournal(ctx: RunContext, journal: RunJournal | undefined): RunContext {
+  return !journal || ctx.get(JOURNAL) ? ctx : ctx.with(JOURNAL, journal.steps)
+}
+
+/** Suspends the run and shows its questions. Contract: the checkpoint is stored first, so that a question can be answered at once; the state of the agents is not shown. */
+async function suspend(
+  suspended: Suspended,
+  update: ThreadUpdate,
+  ctx: RunContext,
+  sink: Sink<AgentEvent>,
+): Promise<void> {
+  const checkpoint = update.checkpoint(suspended)
+  const { interrupts } = checkpoint
+  if (interrupts.length > 0) {
+    // A run that was stopped must not ask.
+    ctx.throwIfAborted()
+    await update.commit(ctx.state, checkpoint)
+    ctx.throwIfAborted()
+  }
+  update.suspended = checkpoint
+  if (interrupts.length === 0) return
+  const { runId, agentName, runPath } = ctx
+  await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+}

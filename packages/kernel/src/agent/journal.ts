@@ -1,0 +1,21 @@
+import { type ContextKey, contextKey, type RunContext } from '../context/context.ts'
+import type { Json } from '../data/json.ts'
+import type { ModelPart } from './model.ts'
+
+/**
+ * Lets a run go on where it broke off: keeps what its steps gave.
+ * Contract: put into a run with `prepare: (ctx) => ctx.with(JOURNAL, journal)`; nested runs have it too.
+ */
+export interface Journal {
+  /**
+   * Gives what `work` gives, or what it gave when this run was here before.
+   * Contract: work that rejects is not kept, and the rejection is passed on; `lost` is called instead of work that must not happen twice
+   * and may have begun before the run broke off.
+   */
+  perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T>
+  /** What readers have seen of an answer that broke off: the next model call of this context takes it back. */
+  shown?(ctx: RunContext): readonly ModelPart[]
+}
+
+/** The journal of a run; the steps inside a step have none. */
+export const JOURNAL: ContextKey<Journal | undefined> = contextKey('troupe.journal')

@@ -1,0 +1,8 @@
+export {
+  CompletionLog,
+  type CompletionLogOptions,
+  type JournalEntry,
+  type RecordOnce,
+} from './journal/completion-log.ts'
+export { applyChanges, NotedState, type StateChanges } from './journal/noted-state.ts'
+export { ShownEvents } from './journal/shown-events.ts'

@@ -1,0 +1,131 @@
+import type { ModelPart } from '../agent/model.ts'
+import type { RunContext } from '../context/context.ts'
+import type { AgentEvent } from '../data/event.ts'
+
+/** An answer that readers have seen the beginning of. */
+interface ShownAnswer {
+  readonly messageId: string
+  /** The agent that gave it. */
+  readonly by: string
+  readonly parts: ModelPart[]
+}
+
+/**
+ * What readers have seen of a run that broke off.
+ * Contract: deltas are known by their length, messages, calls and runs by their id, everything else by its content and count,
+ * so that the order between parallel branches may differ.
+ */
+export class ShownEvents {
+  readonly #seen: Map<string, number> = new Map()
+  readonly #now: Map<string, number> = new Map()
+  readonly #answers: ShownAnswer[] = []
+  readonly #begun: Set<string> = new Set()
+
+  constructor(events: Iterable<AgentEvent>) {
+    for (const event of events) {
+      count(this.#seen, keyOf(event), sizeOf(event))
+      this.#note(event)
+    }
+  }
+
+  /** The part of an event that readers have not seen; undefined if they have seen all of it. */
+  unseen(event: AgentEvent): AgentEvent | undefined {
+    if (event.type === 'message-start') this.#begun.add(event.messageId)
+    const key = keyOf(event)
+    const size = sizeOf(event)
+    const left = (this.#seen.get(key) ?? 0) - (count(this.#now, key, size) - size)
+    if (left >= size) return undefined
+    return left > 0 && 'delta' in event && typeof event.delta === 'string'
+      ? ({ ...event, delta: event.delta.slice(left) } as AgentEvent)
+      : event
+  }
+
+  /** What readers have seen of the answers that an agent has begun and this attempt has not, with `restart` between them. */
+  partsOf({ runId, agentName, runPath }: RunContext): readonly ModelPart[] {
+    const by = JSON.stringify([runId, agentName, runPath])
+    const parts: ModelPart[] = []
+    for (const answer of this.#answers) {
+      if (answer.by !== by || this.#begun.has(answer.messageId) || answer.parts.length === 0) continue
+      if (parts.length > 0) parts.push({ type: 'restart' })
+      parts.push(...answer.parts)
+    }
+    return parts
+  }
+
+  #note(event: AgentEvent): void {
+    const { runId, agentName, runPath } = event
+    const last = () => this.#answers.findLast(({ by }) => by === JSON.stringify([runId, agentName, runPath]))
+    switch (event.type) {
+      case 'message-start':
+        this.#answers.push({ messageId: event.messageId, by: JSON.stringify([runId, agentName, runPath]), parts: [] })
+        return
+      case 'text-delta':
+      case 'reasoning-delta':
+        last()?.parts.push({ type: event.type, delta: event.delta })
+        return
+      case 'tool-call-start':
+        last()?.parts.push({ type: event.type, callId: playable(event.callId, runId), name: event.name })
+        return
+      case 'tool-call-delta':
+        last()?.parts.push({ type: event.type, callId: playable(event.callId, runId), delta: event.delta })
+        return
+      case 'tool-call-end':
+        last()?.parts.push({ type: event.type, callId: playable(event.call.id, runId) })
+        return
+    }
+  }
+}
+
+/** An id that the kernel made is left empty, so that the kernel makes the same one again. */
+function playable(callId: string, runId: string): string {
+  return callId.startsWith(`${runId}/`) ? '' : callId
+}
+
+function count(counts: Map<string, number>, key: string, size: number): number {
+  const total = (counts.get(key) ?? 0) + size
+  counts.set(key, total)
+  return total
+}
+
+/** A delta counts by its length, every other event once. */
+function sizeOf(event: AgentEvent): number {
+  return 'delta' in event && typeof event.delta === 'string' ? event.delta.length : 1
+}
+
+function keyOf(event: AgentEvent): string {
+  const { type, runId, agentName, runPath } = event
+  switch (type) {
+    case 'message-start':
+    case 'text-delta':
+    case 'reasoning-delta':
+      return `${type} ${event.messageId}`
+    case 'message-end':
+      return `${type} ${event.message.id}`
+    case 'tool-call-end':
+      return `${type} ${event.call.id}`
+    case 'tool-call-start':
+    case 'tool-call-delta':
+    case 'tool-start':
+    case 'tool-end':
+      return `${type} ${event.callId}`
+    case 'tool-delta':
+      return `${type} ${event.callId} ${typeof event.delta}`
+    case 'run-start':
+    case 'run-end':
+      return `${type} ${runId}`
+    case 'agent-start':
+    case 'agent-end':
+      return JSON.stringify([type, runId, agentName, runPath])
+    default:
+      return canonical(event)
+  }
+}
+
+/** The same text for equal events, whatever the order of their keys. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}

@@ -1,0 +1,172 @@
+import { type Kysely, sql } from 'kysely'
+import type { Flavour, Tables } from './schema.ts'
+
+/** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
+export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first, second]
+
+async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
+  /** A table whose rows get a key that no earlier row ever had. */
+  const keyed = (table: string, key = 'id') =>
+    flavour === 'sqlite'
+      ? schema.createTable(table).addColumn(key, 'integer', (column) => column.primaryKey().autoIncrement())
+      : schema
+          .createTable(table)
+          .addColumn(key, 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
+  /** A table whose rows are deleted with their thread. */
+  const ofThread = <T extends string>(table: T) =>
+    schema
+      .createTable(table)
+      .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+
+  await keyed('troupe_owners')
+    .addColumn('app', 'text', (column) => column.notNull())
+    .addColumn('user_id', 'text', (column) => column.notNull())
+    .addColumn('thread_seq', 'bigint', (column) => column.notNull())
+    .addUniqueConstraint('troupe_owners_name', ['app', 'user_id'])
+    .execute()
+
+  await keyed('troupe_threads')
+    .addColumn('owner', 'bigint', (column) => column.notNull().references('troupe_owners.id'))
+    .addColumn('thread_id', 'text', (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('version', 'bigint', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('open_calls', 'text', (column) => column.notNull())
+    .addColumn('checkpoint', 'text')
+    .addColumn('message_seq', 'bigint', (column) => column.notNull())
+    .addColumn('run_seq', 'bigint', (column) => column.notNull())
+    .addColumn('call_seq', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'double precision', (column) => column.notNull())
+    .addUniqueConstraint('troupe_threads_name', ['owner', 'thread_id'])
+    .addUniqueConstraint('troupe_threads_seq', ['owner', 'seq'])
+    .execute()
+  await schema.createIndex('troupe_threads_age').on('troupe_threads').columns(['updated_at', 'id']).execute()
+
+  await ofThread('troupe_messages')
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('message_id', 'text', (column) => column.notNull())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('message', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_messages_seq', ['thread', 'seq'])
+    .addUniqueConstraint('troupe_messages_name', ['thread', 'message_id'])
+    .execute()
+
+  await ofThread('troupe_processed')
+    .addColumn('foreign_id', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_processed_name', ['thread', 'foreign_id'])
+    .execute()
+
+  await ofThread('troupe_runs')
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('owner', 'bigint', (column) => column.notNull())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('parent_run_id', 'text')
+    .addColumn('agent_name', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('text_length', 'bigint', (column) => column.notNull())
+    .addColumn('usage', 'text')
+    .addColumn('error', 'text')
+    .addColumn('started_at', 'double precision', (column) => column.notNull())
+    .addColumn('ended_at', 'double precision')
+    .addPrimaryKeyConstraint('troupe_runs_seq', ['thread', 'seq'])
+    .addUniqueConstraint('troupe_runs_name', ['owner', 'run_id'])
+    .execute()
+  await schema
+    .createIndex('troupe_runs_open')
+    .on('troupe_runs')
+    .column('started_at')
+    .where(sql.ref('status'), '=', sql.lit('generating'))
+    .execute()
+
+  await ofThread('troupe_run_texts')
+    .addColumn('run_seq', 'bigint', (column) => column.notNull())
+    .addColumn('start', 'bigint', (column) => column.notNull())
+    .addColumn('text', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_run_texts_start', ['thread', 'run_seq', 'start'])
+    .execute()
+
+  await ofThread('troupe_tool_calls')
+    .addColumn('call_id', 'text', (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('message_id', 'text', (column) => column.notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('arguments', 'text', (column) => column.notNull())
+    .addColumn('status', 'text', (column) => column.notNull())
+    .addColumn('result', 'text')
+    .addColumn('started_at', 'double precision', (column) => column.notNull())
+    .addColumn('ended_at', 'double precision')
+    .addPrimaryKeyConstraint('troupe_tool_calls_name', ['thread', 'call_id'])
+    .execute()
+  await schema
+    .createIndex('troupe_tool_calls_run')
+    .on('troupe_tool_calls')
+    .columns(['thread', 'run_id', 'seq'])
+    .execute()
+
+  await keyed('troupe_usage')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('span_id', 'text', (column) => column.notNull())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('model', 'text', (column) => column.notNull())
+    .addColumn('input_tokens', 'double precision', (column) => column.notNull())
+    .addColumn('output_tokens', 'double precision', (column) => column.notNull())
+    .addColumn('reasoning_tokens', 'double precision')
+    .addColumn('cached_input_tokens', 'double precision')
+    .addColumn('finish_reason', 'text')
+    .addColumn('message_id', 'text')
+    .addColumn('request_id', 'text')
+    .addUniqueConstraint('troupe_usage_span', ['thread', 'span_id'])
+    .execute()
+
+  await keyed('troupe_run_logs')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('last_seq', 'bigint', (column) => column.notNull())
+    .addColumn('closed', 'integer', (column) => column.notNull())
+    .addUniqueConstraint('troupe_run_logs_name', ['thread', 'run_id'])
+    .execute()
+
+  await schema
+    .createTable('troupe_run_events')
+    .addColumn('log', 'bigint', (column) => column.notNull().references('troupe_run_logs.id').onDelete('cascade'))
+    .addColumn('first_seq', 'bigint', (column) => column.notNull())
+    .addColumn('last_seq', 'bigint', (column) => column.notNull())
+    .addColumn('events', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_run_events_seq', ['log', 'first_seq'])
+    .execute()
+
+  await keyed('troupe_leases', 'token')
+    .addColumn('owner', 'bigint', (column) => column.notNull().references('troupe_owners.id'))
+    .addColumn('thread_id', 'text', (column) => column.notNull())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'double precision', (column) => column.notNull())
+    .addColumn('cancel', 'text')
+    .addUniqueConstraint('troupe_leases_thread', ['owner', 'thread_id'])
+    .execute()
+}
+
+/** Journals of unfinished runs, and how often a tool call was tried. */
+async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
+  await schema.alterTable('troupe_threads').addColumn('unfinished', 'text').execute()
+  await schema
+    .createIndex('troupe_threads_unfinished')
+    .on('troupe_threads')
+    .column('id')
+    .where(sql.ref('unfinished'), 'is not', null)
+    .execute()
+
+  const journal = schema.createTable('troupe_journal')
+  const keyed =
+    flavour === 'sqlite'
+      ? journal.addColumn('id', 'integer', (column) => column.primaryKey())
+      : journal.addColumn('id', 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
+  await keyed
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('at', 'double precision', (column) => column.notNull())
+    .addColumn('entries', 'text', (column) => column.notNull())
+    .execute()
+  await schema.createIndex('troupe_journal_thread').on('troupe_journal').columns(['thread', 'id']).execute()
+
+  await schema.alterTable('troupe_tool_calls').addColumn('attempts', 'double precision').execute()
+}

@@ -1,0 +1,85 @@
+import { chatModelAgent } from '@troupe/chat-model'
+import { type Agent, type AgentEvent, defineTool, type Message } from '@troupe/kernel'
+import { scriptedModel } from '@troupe/testkit'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { ANN, read, type World, world } from './killable.fixture.ts'
+
+const SCRIPT = [{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'save' }] }, 'Done.']
+
+/** An agent that looks something up, saves it and answers; it notes what it does. */
+function clerk(done: string[], effect: 'idempotent' | 'once' = 'idempotent'): Agent {
+  const tool = (name: string) =>
+    defineTool({
+      name,
+      description: name,
+      parameters: { type: 'object' },
+      effect,
+      invoke(_, ctx) {
+        done.push(name)
+        ctx.state.set(name, true)
+        return `${name} is done`
+      },
+    })
+  return chatModelAgent({
+    name: 'clerk',
+    tools: [tool('look'), tool('save')],
+    model: {
+      name: 'scripted',
+      async *stream(request, options) {
+        const turn = request.messages.filter(({ role }) => role === 'assistant').length
+        done.push(`model:${turn}`)
+        yield* scriptedModel([SCRIPT[turn] ?? 'lost']).stream(request, options)
+      },
+    },
+  })
+}
+
+const WHOLE = ['model:0', 'look', 'model:1', 'save', 'model:2']
+
+/** Runs in a process that is killed at a write, then continues in another. */
+async function killed(write: number, done: boolean, here: World = world()) {
+  const did: string[] = []
+  const one = here.start(clerk(did), {}, { write, done })
+  const seen = await read(one.runner.query('Go', { session: ANN, runId: 'R' }).eventsWithoutThrowing(), one)
+  here.expire()
+  const two = here.start(clerk(did))
+  const lost = await two.runner.lost()
+  if (lost.length > 0) await read(two.runner.continue(ANN, { shown: seen }).eventsWithoutThrowing(), two, seen)
+  return { ...here, did, seen, lost, two }
+}
+
+describe('a run whose process dies', () => {
+  let events: AgentEvent[]
+  let history: readonly Message[]
+  beforeAll(async () => {
+    const here = world()
+    const did: string[] = []
+    const process = here.start(clerk(did))
+    events = await read(process.runner.query('Go', { session: ANN, runId: 'R' }), process)
+    history = await here.messages()
+    expect(did).toEqual(WHOLE)
+    expect(here.writes).toEqual(['threads.commit', ...Array(5).fill('journal.append'), 'threads.commit'])
+  })
+
+  test.each([1, 2, 3, 4, 5, 6])('after write %i goes on as if nothing had happened', async (write) => {
+    const { did, seen, lost, messages, store, two } = await killed(write, true)
+    expect(lost).toMatchObject([{ ref: ANN, runId: 'R' }])
+    expect(did).toEqual(WHOLE)
+    expect(await messages()).toEqual(history)
+    expect(seen).toEqual(events)
+    expect((await store.threads.get(ANN))?.state).toEqual({ look: true, save: true })
+    expect(await two.runner.lost()).toEqual([])
+  })
+
+  test.each([2, 3, 4, 5, 6])('before write %i does again only the step that was not stored', async (write) => {
+    const { did, messages } = await killed(write, false)
+    const step = write - 2
+    expect(did).toEqual(WHOLE.toSpliced(step, 0, WHOLE[step] as string))
+    expect((await messages()).map(({ role }) => role)).toEqual(history.map(({ role }) => role))
+  })
+
+  test('after its last commit has ended', async () => {
+    const { lost, messages } = await killed(7, true)
+    expect([lost, await messages()]).toEqual([[], history])
+  })
+})
