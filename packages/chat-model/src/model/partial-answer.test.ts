@@ -1,4 +1,13 @@
-import { type AgentHandler, KernelError, type ModelPart, type RunResult, textOf } from '@troupe/kernel'
+import {
+  type AgentHandler,
+  JOURNAL,
+  type Journal,
+  KernelError,
+  type ModelPart,
+  type RunContext,
+  type RunResult,
+  textOf,
+} from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { fakeClock, record, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -297,4 +306,31 @@ test('a reader that leaves cuts the answer off: `afterAgent` gets it, and the ru
   for await (const { type } of run) if (type === 'text-delta') break
   await expect(Promise.resolve(run)).rejects.toMatchObject({ code: 'ABORTED' })
   expect(results).toMatchObject([{ outcome: 'cancelled', messages: [{ content: 'Half ', partial: true }] }])
+})
+
+test('a run that is replayed from its journal ends its answers in the same way', async () => {
+  const guard: AgentHandler = {
+    name: 'guard',
+    async *wrapModelCall(ctx, request, next) {
+      for await (const part of next(ctx, request)) {
+        yield part
+        if (part.type === 'text-delta' && part.delta === 'Rude.') throw new Error('not in this house')
+      }
+    },
+  }
+  for (const turn of [half, 'Rude.']) {
+    const kept = new Map<string, string>()
+    const journal: Journal = {
+      async perform(step, work) {
+        if (!kept.has(step)) kept.set(step, JSON.stringify(await work()))
+        return JSON.parse(kept.get(step) ?? 'null')
+      },
+    }
+    const prepare = (ctx: RunContext) => ctx.with(JOURNAL, journal)
+    const options = { retry: false, handlers: [guard] } as const
+    const first = await runAgent([turn], options, hello, { prepare })
+    const again = await runAgent([], options, hello, { prepare })
+    expect(messageEnds(again)).toEqual(messageEnds(first))
+    expect([again.end?.text, again.requests]).toEqual([first.end?.text, []])
+  }
 })

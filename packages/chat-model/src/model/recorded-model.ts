@@ -11,10 +11,15 @@ import {
   stream,
 } from '@troupe/kernel'
 import { pipe } from '@troupe/kernel/kit'
-import { markModelError } from '../errors/error-origin.ts'
+import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
 /** The record of a model call: the parts of its answer, and the error that ended it. */
-type ModelRecord = { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
+type ModelRecord = {
+  readonly parts: readonly ModelPart[]
+  readonly error?: ErrorInfo
+  /** Set if the error is that of a handler, which has refused the answer. */
+  readonly refused?: true
+}
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
@@ -28,7 +33,7 @@ export function recordedModel(
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const { parts, error } = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
+    const { parts, error, refused } = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
       const recorder = new PartRecorder(sink)
       try {
         await takeBack(journal.shown?.(ctx) ?? [], recorder)
@@ -39,11 +44,12 @@ export function recordedModel(
         const error = KernelError.from(thrown)
         if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
         made = { thrown }
-        return { parts: recorder.parts, error: error.toJSON() }
+        return { parts: recorder.parts, error: error.toJSON(), ...(isHandlerError(thrown) && { refused: true }) }
       }
     })
     if (!made) for (const part of parts) await sink.write(part)
-    if (error) throw made ? made.thrown : markModelError(KernelError.from(error))
+    if (made && error) throw made.thrown
+    if (error) throw refused ? markHandlerError(KernelError.from(error)) : markModelError(KernelError.from(error))
   })
 }
 

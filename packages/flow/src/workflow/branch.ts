@@ -80,7 +80,8 @@ export class Branch {
   /** The text and output of the branch; undefined if it has said nothing in this run. */
   get textAndOutput(): TextAndOutput | undefined {
     const said = this.#log.textAndOutput
-    return said && (said.text(true) !== '' || said.output !== undefined) ? said : undefined
+    const complete = !this.failure && !this.#outcome?.suspended
+    return said && (said.text(complete) !== '' || said.output !== undefined) ? said : undefined
   }
 
   /** Contract: never rejects. */

@@ -86,6 +86,16 @@ describe('the text of a run', () => {
     for (const { text } of await inBothOrders({ a: failing, b: nothing }, tolerant)) expect(text).toBe('Not yet done.')
   })
 
+  test('is not the result of a tool in a branch that failed after it', async () => {
+    const broken = scriptedAgent('b', [['look'], new KernelError('MINE', 'mine: no')], tool('look'))
+    const speaking = agentOf('a', async function* (ctx) {
+      yield* say(ctx, 'A.')
+      await idle()
+      throw new KernelError('MINE', 'mine: no')
+    })
+    expect((await runToEnd(tolerant([speaking, broken]))).end).toMatchObject({ outcome: 'failed', text: 'A.' })
+  })
+
   test('is the result that a branch returns directly, if that branch is listed last', async () => {
     const direct = tool('direct', () => ({ content: 'Straight.', direct: true }))
     const caller = scriptedAgent('b', [['direct']], direct)
