@@ -20,9 +20,9 @@ import { isHandlerError } from '../errors/error-origin.ts'
 import { approvalRequest, approvedInput, needsApproval, refusal } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import type { CallEffects } from './call-record.ts'
+import { failedResult, isThrown, thrownError, toolError } from './failed-result.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
-import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 
 /** One tool call that runs. Contract: it ends answered, open or interrupted, and never throws. */
