@@ -7,8 +7,8 @@ import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './c
 export interface RecordableCall {
   readonly ctx: RunContext
   readonly effects: CallEffects
-  /** Whether the call must not happen twice. */
-  readonly once: boolean
+  /** Gives the result of a call that must not happen twice and may have happened; it may ask a person. */
+  readonly lost: (() => Promise<ToolCallResult>) | undefined
   call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
   show(chunk: string | Part): void | Promise<void>
 }
@@ -19,9 +19,22 @@ export interface RecordableCall {
  */
 export async function recordedCall(
   journal: Journal,
-  { ctx, effects, once, call, show }: RecordableCall,
+  { ctx, effects, lost, call, show }: RecordableCall,
 ): Promise<ToolCallResult> {
   let made: { readonly thrown?: unknown } | undefined
+  const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
+    let result: ToolCallResult | undefined
+    let thrown: unknown
+    try {
+      result = await attempt()
+      made = {}
+    } catch (error) {
+      if (ctx.signal.aborted) throw error
+      thrown = error
+      made = { thrown }
+    }
+    return { ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }), ...recordedEffects(effects) }
+  }
   const work = async (): Promise<CallRecord> => {
     const state = new NotedState(ctx.state)
     const chunks: (string | Part)[] = []
@@ -29,25 +42,16 @@ export async function recordedCall(
       chunks.push(chunk)
       return show(chunk)
     }
-    let result: ToolCallResult | undefined
-    let thrown: unknown
-    try {
-      result = await call(ctx.derive({ state }).with(JOURNAL, undefined), collect)
-      made = {}
-    } catch (error) {
-      if (ctx.signal.aborted) throw error
-      thrown = error
-      made = { thrown }
-    }
-    return {
-      ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }),
-      ...recordedEffects(effects),
-      ...recordedChunks(chunks, result),
-      ...state.changes(),
-    }
+    const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
+    return { ...record, ...recordedChunks(chunks, record.result), ...state.changes() }
   }
-  const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
-  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
+  const record = await journal
+    .perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
+    .catch((error: unknown): CallRecord => {
+      // A run that goes no further than its journal does not know what its last calls did.
+      if (KernelError.is(error, 'OUTCOME_UNKNOWN')) return { result: { content: UNKNOWN_RESULT } }
+      throw error
+    })
   if (!made) await repeat(record, ctx, effects, show)
   if (record.result) return record.result
   throw made ? made.thrown : KernelError.from(record.error)

@@ -10,13 +10,12 @@ export type JournalEntry = { readonly step: string; readonly by: number; readonl
 export type RecordOnce = (work: () => Promise<readonly JournalEntry[]>) => Promise<readonly JournalEntry[]>
 
 /** Options of `CompletionLog`. */
-export interface CompletionLogOptions {
+export interface CompletionLogOptions extends Pick<Journal, 'shown' | 'unknownCalls'> {
   readonly runId: string
   /** The number of this attempt to carry out the run, and that of the attempt which opened it. */
   readonly attempt: number
   readonly openedBy: number
   readonly once: RecordOnce
-  readonly shown?: Journal['shown']
 }
 
 interface Waiter {
@@ -43,10 +42,12 @@ export class CompletionLog implements Journal {
   /** Whether the end of what was recorded has been reached. */
   #live = false
   readonly shown?: NonNullable<Journal['shown']>
+  readonly unknownCalls?: NonNullable<Journal['unknownCalls']>
 
   constructor(options: CompletionLogOptions) {
     this.#options = options
     if (options.shown) this.shown = options.shown
+    if (options.unknownCalls) this.unknownCalls = options.unknownCalls
   }
 
   perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T> {
