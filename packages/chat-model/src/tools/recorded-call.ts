@@ -13,6 +13,8 @@ export interface RecordableCall {
   show(chunk: string | Part): void | Promise<void>
 }
 
+type Outcome = Pick<CallRecord, 'result' | 'error'>
+
 /**
  * Makes a call under the journal of its run, or does to the run what it did before.
  * Contract: a call that was stopped is not recorded; runs and work inside the call are not steps of their own.
@@ -21,19 +23,16 @@ export async function recordedCall(
   journal: Journal,
   { ctx, effects, lost, call, show }: RecordableCall,
 ): Promise<ToolCallResult> {
-  let made: { readonly thrown?: unknown } | undefined
+  let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
   const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
-    let result: ToolCallResult | undefined
-    let thrown: unknown
     try {
-      result = await attempt()
-      made = {}
-    } catch (error) {
-      if (ctx.signal.aborted) throw error
-      thrown = error
+      made = { result: await attempt() }
+    } catch (thrown) {
+      if (ctx.signal.aborted) throw thrown
       made = { thrown }
     }
-    return { ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }), ...recordedEffects(effects) }
+    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
+    return { ...outcome, ...recordedEffects(effects) }
   }
   const work = async (): Promise<CallRecord> => {
     const state = new NotedState(ctx.state)
@@ -43,7 +42,7 @@ export async function recordedCall(
       return show(chunk)
     }
     const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
-    return { ...record, ...recordedChunks(chunks, record.result), ...state.changes() }
+    return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
   }
   const record = await journal
     .perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
@@ -52,18 +51,19 @@ export async function recordedCall(
       if (KernelError.is(error, 'OUTCOME_UNKNOWN')) return { result: { content: UNKNOWN_RESULT } }
       throw error
     })
-  if (!made) await repeat(record, ctx, effects, show)
-  if (record.result) return record.result
-  throw made ? made.thrown : KernelError.from(record.error)
+  if (!made) return repeat(record, ctx, effects, show)
+  if ('thrown' in made) throw made.thrown
+  // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
+  return made.result.error ? made.result : (record.result ?? made.result)
 }
 
-/** Does to the run what the call did when it was recorded. */
+/** Does to the run what the call did when it was recorded, and gives its result or throws its error. */
 async function repeat(
   record: CallRecord,
   ctx: RunContext,
   effects: CallEffects,
   show: RecordableCall['show'],
-): Promise<void> {
+): Promise<ToolCallResult> {
   const { interrupts = [], actions = [], customActions = [], saved } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
@@ -71,6 +71,8 @@ async function repeat(
   effects.saved = saved
   applyChanges(ctx.state, record)
   for (const chunk of chunksOf(record)) await show(chunk)
+  if (record.result) return record.result
+  throw KernelError.from(record.error)
 }
 
 function recordedEffects({ interrupts, actions, customActions, saved }: CallEffects): Pick<CallRecord, 'effects'> {

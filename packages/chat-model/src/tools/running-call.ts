@@ -47,8 +47,6 @@ export class RunningCall implements CallScope {
   #messageId = ''
   #started: boolean
   #approval = false
-  /** Whether a person is asked what became of the call. */
-  #unknown = false
   #outcomeCtx: RunContext | undefined
   /** Whether `tool-end` was written. */
   #ended = false
@@ -223,12 +221,17 @@ export class RunningCall implements CallScope {
     }
   }
 
+  /** Whether a person is asked, or was asked before, what became of the call. */
+  get #asksOutcome(): boolean {
+    return this.#parked?.unknown ?? this.interrupts.some(({ id }) => id.includes(`${this.callId}~outcome#`))
+  }
+
   parked(): ParkedCall {
     return {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
-      ...((this.#unknown || this.#parked?.unknown) && { unknown: true }),
+      ...(this.#asksOutcome && { unknown: true }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
     }
   }
@@ -242,7 +245,6 @@ export class RunningCall implements CallScope {
   async #lost({ unknownCalls }: Journal): Promise<ToolCallResult> {
     const unknown = { content: UNKNOWN_RESULT }
     if (unknownCalls !== 'ask') return unknown
-    this.#unknown = true
     return outcomeOf(await this.#askOutcome()) ?? unknown
   }
 

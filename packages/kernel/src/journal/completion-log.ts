@@ -51,6 +51,9 @@ export class CompletionLog implements Journal {
   }
 
   perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T> {
+    if (typeof step !== 'string' || step === '') {
+      return Promise.reject(new KernelError('VALIDATION_FAILED', `journal: expected the name of a step, ${got(step)}`))
+    }
     const name = this.#nameOf(step)
     const recorded = this.#early.get(name)
     if (recorded !== undefined) {
@@ -67,9 +70,6 @@ export class CompletionLog implements Journal {
 
   /** The name of a step within its root run; a step that is asked for again gets a number. */
   #nameOf(step: string): string {
-    if (typeof step !== 'string' || step === '') {
-      throw new KernelError('VALIDATION_FAILED', `journal: expected the name of a step, ${got(step)}`)
-    }
     const { runId } = this.#options
     const name = step.startsWith(`${runId}/`) ? step.slice(runId.length + 1) : step
     const count = (this.#asked.get(name) ?? 0) + 1
@@ -101,7 +101,8 @@ export class CompletionLog implements Journal {
   async #next(): Promise<readonly JournalEntry[]> {
     if (!this.#live) {
       this.#live = true
-      for (const [name, waiter] of this.#waiting) this.#start(name, waiter)
+      // Work may ask for further steps as it begins; those start by themselves.
+      for (const [name, waiter] of [...this.#waiting]) this.#start(name, waiter)
     }
     while (this.#finished.length === 0 && this.#waiting.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -116,8 +117,7 @@ export class CompletionLog implements Journal {
   #start(name: string, waiter: Waiter): void {
     const { attempt: by } = this.#options
     const { lost, work, settled } = waiter
-    const chosen = lost && this.#mayHaveBegun(name) ? async () => lost() : work
-    chosen().then(
+    begin(lost && this.#mayHaveBegun(name) ? lost : work).then(
       (value) => {
         this.#finished.push({ step: name, by, value })
         this.#wake?.()
@@ -143,5 +143,14 @@ export class CompletionLog implements Journal {
     const { attempt, openedBy } = this.#options
     const asker = name.replace(/tool:(\d+):\d+$/, 'model:$1')
     return (this.#recordedBy.get(asker) ?? openedBy) !== attempt
+  }
+}
+
+/** Begins work. Contract: work that throws at once rejects too, so that it disturbs no other step. */
+function begin(work: () => Json | Promise<Json>): Promise<Json> {
+  try {
+    return Promise.resolve(work())
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
