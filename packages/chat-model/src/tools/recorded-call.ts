@@ -44,13 +44,14 @@ export async function recordedCall(
     const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
     return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
   }
-  const record = await journal
-    .perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
-    .catch((error: unknown): CallRecord => {
-      // A run that goes no further than its journal does not know what its last calls did.
-      if (KernelError.is(error, 'OUTCOME_UNKNOWN')) return { result: { content: UNKNOWN_RESULT } }
-      throw error
-    })
+  let record: CallRecord
+  try {
+    record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
+  } catch (error) {
+    if (!KernelError.is(error, 'OUTCOME_UNKNOWN')) throw error
+    // A run that goes no further than its journal does not know what its last calls did.
+    record = { result: { content: UNKNOWN_RESULT } }
+  }
   if (!made) return repeat(record, ctx, effects, show)
   if ('thrown' in made) throw made.thrown
   // The cause of a failure is known by the object that the call gave; everything else goes on with the record.

@@ -31,6 +31,8 @@ interface Waiter {
  */
 export class CompletionLog implements Journal {
   readonly #options: CompletionLogOptions
+  /** What all steps of the run begin with; it is not recorded. */
+  readonly #prefix: string
   readonly #waiting: Map<string, Waiter> = new Map()
   /** Recorded steps that nobody has asked for yet. */
   readonly #early: Map<string, Json> = new Map()
@@ -39,6 +41,8 @@ export class CompletionLog implements Journal {
   #finished: JournalEntry[] = []
   #wake: (() => void) | undefined
   #pumping = false
+  /** Whether there was an attempt before this one. */
+  #isRepeated: boolean
   /** Whether the end of what was recorded has been reached. */
   #live = false
   readonly shown?: NonNullable<Journal['shown']>
@@ -46,6 +50,8 @@ export class CompletionLog implements Journal {
 
   constructor(options: CompletionLogOptions) {
     this.#options = options
+    this.#prefix = `${options.runId}/`
+    this.#isRepeated = options.openedBy !== options.attempt
     if (options.shown) this.shown = options.shown
     if (options.unknownCalls) this.unknownCalls = options.unknownCalls
   }
@@ -70,8 +76,7 @@ export class CompletionLog implements Journal {
 
   /** The name of a step within its root run; a step that is asked for again gets a number. */
   #nameOf(step: string): string {
-    const { runId } = this.#options
-    const name = step.startsWith(`${runId}/`) ? step.slice(runId.length + 1) : step
+    const name = step.startsWith(this.#prefix) ? step.slice(this.#prefix.length) : step
     const count = (this.#asked.get(name) ?? 0) + 1
     this.#asked.set(name, count)
     return count === 1 ? name : `${name}~${count}`
@@ -84,9 +89,9 @@ export class CompletionLog implements Journal {
         // Whoever waits for an earlier step asks for its next one first.
         if (!this.#live) await nextMacrotask()
         const entries = await this.#options.once(() => this.#next())
-        for (const [index, entry] of entries.entries()) {
-          if (index > 0) await nextMacrotask()
-          this.#deliver(entry)
+        for (let i = 0; i < entries.length; i++) {
+          if (i > 0) await nextMacrotask()
+          this.#deliver(entries[i] as JournalEntry)
         }
       }
     } catch (error) {
@@ -132,6 +137,7 @@ export class CompletionLog implements Journal {
 
   #deliver({ step, by, value }: JournalEntry): void {
     this.#recordedBy.set(step, by)
+    this.#isRepeated ||= by !== this.#options.attempt
     const waiter = this.#waiting.get(step)
     this.#waiting.delete(step)
     if (waiter) waiter.settled.resolve(value)
@@ -141,6 +147,7 @@ export class CompletionLog implements Journal {
   /** Whether an earlier attempt may have begun a call: it did if it recorded the model call that asked for it, or opened the run with it. */
   #mayHaveBegun(name: string): boolean {
     const { attempt, openedBy } = this.#options
+    if (!this.#isRepeated) return false
     const asker = name.replace(/tool:(\d+):\d+$/, 'model:$1')
     return (this.#recordedBy.get(asker) ?? openedBy) !== attempt
   }
