@@ -12,10 +12,15 @@ import {
 } from '@troupe/kernel'
 import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
-import { markModelError } from '../errors/error-origin.ts'
+import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
 /** The record of a model call: the parts of its answer, what its wraps did to the state, and the error that ended it. */
-type ModelRecord = StateChanges & { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
+type ModelRecord = StateChanges & {
+  readonly parts: readonly ModelPart[]
+  readonly error?: ErrorInfo
+  /** Set if the error is that of a handler, which has refused the answer. */
+  readonly refused?: true
+}
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
@@ -42,15 +47,21 @@ export function recordedModel(
         const error = KernelError.from(thrown)
         if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
         made = { thrown }
-        return { parts: recorder.parts, ...state.changes(), error: error.toJSON() }
+        const refused = isHandlerError(thrown) && ({ refused: true } as const)
+        return { parts: recorder.parts, ...state.changes(), error: error.toJSON(), ...refused }
       }
     })
-    if (!made) {
-      applyChanges(ctx.state, record)
-      for (const part of record.parts) await sink.write(part)
-    }
-    if (record.error) throw made ? made.thrown : markModelError(KernelError.from(record.error))
+    if (!made) await repeat(record, ctx, sink)
+    else if (record.error) throw made.thrown
   })
+}
+
+/** Does to the run what the call did when it was recorded, and throws its error. */
+async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
+  const { parts, error, refused } = record
+  applyChanges(ctx.state, record)
+  for (const part of parts) await sink.write(part)
+  if (error) throw refused ? markHandlerError(KernelError.from(error)) : markModelError(KernelError.from(error))
 }
 
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {

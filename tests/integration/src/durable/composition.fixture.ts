@@ -74,7 +74,12 @@ class Builder {
     const name = `${this.#prefix}${this.#made++}`
     if (spec.kind === 'chat') {
       const head = this.#chat(name, spec)
-      return spec.children.length === 0 ? head : setSubAgents(head, spec.children.map((child) => this.build(child)))
+      return spec.children.length === 0
+        ? head
+        : setSubAgents(
+            head,
+            spec.children.map((child) => this.build(child)),
+          )
     }
     const agents = spec.children.map((child) => this.build(child))
     const [first = this.#chat(`${name}.1`), second = this.#chat(`${name}.2`), third = this.#chat(`${name}.3`)] = agents

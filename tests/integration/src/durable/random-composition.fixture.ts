@@ -31,7 +31,10 @@ const chatOf = (call: fc.Arbitrary<string>, most: number, children: fc.Arbitrary
   fc
     .record({
       script: scriptOf(call, most),
-      handlers: fc.subarray(HANDLER_NAMES.filter((n) => n !== 'limits'), { maxLength: 2 }),
+      handlers: fc.subarray(
+        HANDLER_NAMES.filter((n) => n !== 'limits'),
+        { maxLength: 2 },
+      ),
       concurrency: fc.constantFrom(8, 8, 1, 2),
       children,
     })
@@ -58,17 +61,24 @@ const specs = fc.letrec<{ spec: Spec; composed: Spec; chat: Spec; custom: Spec }
   }),
 }))
 
-export const composition: fc.Arbitrary<Composition> = fc.record({
-  root: specs.spec,
-  inner: fc.oneof(
-    { weight: 3, arbitrary: chatOf(plainCall, 2, fc.constant([])) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        kind: fc.constantFrom('sequential', 'parallel'),
-        children: fc.array(chatOf(plainCall, 1, fc.constant([])), { minLength: 1, maxLength: 2 }),
-      }),
-    },
-  ),
-  sub: scriptOf(plainCall, 2),
-})
+/** A composition. Contract: nothing fails beside others, because how far these come then depends on timing. */
+export const composition: fc.Arbitrary<Composition> = fc
+  .record({
+    root: specs.spec,
+    inner: fc.oneof(
+      { weight: 3, arbitrary: chatOf(plainCall, 2, fc.constant([])) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          kind: fc.constantFrom('sequential', 'parallel'),
+          children: fc.array(chatOf(plainCall, 1, fc.constant([])), { minLength: 1, maxLength: 2 }),
+        }),
+      },
+    ),
+    sub: scriptOf(plainCall, 2),
+  })
+  .map((made) => {
+    const text = JSON.stringify(made)
+    if (!text.includes('parallel') && !text.includes('both')) return made
+    return JSON.parse(text.replaceAll('"throws"', '"fails"').replaceAll('"fails":true', '"fails":false'))
+  })

@@ -24,6 +24,10 @@ test('a run that is killed at any write and continued is the run left alone', as
         }
       }
     }),
-    { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: process.env.SHRINK !== '1' },
+    {
+      numRuns: RUNS,
+      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+      endOnFailure: process.env.SHRINK !== '1',
+    },
   )
 }, 600_000)

@@ -39,13 +39,15 @@ const HANDLERS: { readonly [name in HandlerName]: (host: ScriptedHost) => AgentH
       config.instruction += profile
     },
   }),
-  /** Shows the model less than there is, and something more. */
+  /** Shows the model less than there is. */
   shortens: (host) => ({
     name: 'shortens',
     async beforeModelRewriteHistory(_, messages) {
       await host.pause(1)
-      const from = Math.max(0, messages.length - 5)
-      return messages.filter((message, i) => i >= from || message.role === 'user')
+      const from = messages.length - 4
+      return messages.map((message, i) =>
+        i < from && message.role === 'tool' ? { ...message, content: 'cut' } : message,
+      )
     },
   }),
   /** Changes what the model has said. */
