@@ -117,6 +117,7 @@ function sizeOf(event: AgentEvent): number {
   return 'delta' in event && typeof event.delta === 'string' ? event.delta.length : 1
 }
 
+/** Contract: a call is known by its run too, because a provider may give the same id in several nested runs. */
 function keyOf(event: AgentEvent): string {
   const { type, runId, agentName, runPath } = event
   switch (type) {
@@ -127,14 +128,14 @@ function keyOf(event: AgentEvent): string {
     case 'message-end':
       return `${type} ${event.message.id}`
     case 'tool-call-end':
-      return `${type} ${event.call.id}`
+      return `${type} ${runId} ${event.call.id}`
     case 'tool-call-start':
     case 'tool-call-delta':
     case 'tool-start':
     case 'tool-end':
-      return `${type} ${event.callId}`
+      return `${type} ${runId} ${event.callId}`
     case 'tool-delta':
-      return `${type} ${event.callId} ${typeof event.delta}`
+      return `${type} ${runId} ${event.callId} ${typeof event.delta}`
     case 'run-start':
     case 'run-end':
       return `${type} ${runId}`
