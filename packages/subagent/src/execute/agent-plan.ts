@@ -76,7 +76,8 @@ export class AgentPlan {
       maxIterations: limited ? Math.min(this.#limits.maxTurns, Number.MAX_SAFE_INTEGER) : 1,
     })
     checkAgent(agent)
-    return budgetedAgent(agent)
+    const counted = tools.filter((meta) => limited && meta !== this.#completion).map(({ tool }) => tool.name)
+    return budgetedAgent(agent, new Set(counted))
   }
 
   #tools(): ToolMeta[] {

@@ -66,6 +66,8 @@ export class Budget {
   #refused = false
   #skipped: KernelError | undefined
   readonly #counted: Set<string> = new Set()
+  /** The calls that were counted when they started, by call id, each with the error if it must not run. */
+  readonly #started: Map<string, (KernelError | undefined)[]> = new Map()
   #rerun: Set<string> = new Set()
   #allowedMs = 0
   #usageAtStart: Usage = NO_USAGE
@@ -173,8 +175,21 @@ export class Budget {
     }
   }
 
-  /** Counts a tool call, or gives the error if no further one is allowed. Contract: a call that runs again on resume counts once. */
+  /** Counts a tool call that starts. Contract: called for each, also for one that was made before the run broke off and is not made again. */
+  startTool(callId: string): void {
+    const started = this.#started.get(callId) ?? []
+    this.#started.set(callId, started)
+    started.push(this.#allow(callId))
+  }
+
+  /** Gives the error if a tool call is not allowed; counts it, unless that was done when it started. */
   beforeTool(callId: string): KernelError | undefined {
+    const started = this.#started.get(callId) ?? []
+    return started.length > 0 ? started.shift() : this.#allow(callId)
+  }
+
+  /** Counts a tool call, or gives the error if no further one is allowed. Contract: a call that runs again on resume counts once. */
+  #allow(callId: string): KernelError | undefined {
     if (this.#rerun.delete(callId)) return undefined
     for (let one: Budget | undefined = this; one; one = one.parent) {
       if (one.#toolCalls + one.#childrenToolCalls < one.limits.maxToolCalls) continue

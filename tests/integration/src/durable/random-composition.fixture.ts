@@ -8,7 +8,7 @@ import { PLAIN_TOOLS } from './scripted-tools.fixture.ts'
 const plainCall = fc.constantFrom(...PLAIN_TOOLS)
 const anyCall = fc.oneof(
   { weight: 8, arbitrary: plainCall },
-  { weight: 3, arbitrary: fc.constantFrom('Inner', 'Hidden', 'both') },
+  { weight: 3, arbitrary: fc.constantFrom('Inner', 'Hidden', 'both', 'sub') },
   { weight: 3, arbitrary: fc.constantFrom('#0', '#1', '#2') },
   { weight: 1, arbitrary: fc.constantFrom('exit', 'respond', 'unknown') },
 )
@@ -32,7 +32,7 @@ const chatOf = (call: fc.Arbitrary<string>, most: number, children: fc.Arbitrary
     .record({
       script: scriptOf(call, most),
       handlers: fc.subarray(
-        HANDLER_NAMES.filter((n) => n !== 'limits'),
+        [...HANDLER_NAMES],
         { maxLength: 2 },
       ),
       concurrency: fc.constantFrom(8, 8, 1, 2),

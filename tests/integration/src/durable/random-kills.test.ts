@@ -13,6 +13,20 @@ async function check(made: Composition, kills: readonly KillPoint[]): Promise<vo
   expect(await wrongWith(killed, made), JSON.stringify(kills)).toEqual([])
 }
 
+test('a run that is killed anywhere and continued is the run left alone', async () => {
+  await fc.assert(
+    fc.asyncProperty(composition, fc.array(fc.nat(1_000), { minLength: 4, maxLength: 12 }), async (made, points) => {
+      const alone = await new KilledConversation(made).hold()
+      for (const [i, point] of points.entries()) {
+        const tick = 1 + (point % Math.max(1, alone.world.ticks))
+        const kills = [tick, ...points.slice(0, i % 3).map((more) => tick + more)]
+        await check(made, kills.toSorted((a, b) => a - b).map((at) => ({ tick: at })))
+      }
+    }),
+    { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: process.env.SHRINK !== '1' },
+  )
+}, 600_000)
+
 test('a run that is killed at any write and continued is the run left alone', async () => {
   await fc.assert(
     fc.asyncProperty(composition, fc.array(fc.nat(3), { maxLength: 2 }), async (made, more) => {
