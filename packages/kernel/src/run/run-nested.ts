@@ -9,7 +9,7 @@ import { checkOptionNames } from '../data/option.ts'
 import { onlyInCall } from '../engine/call-progress.ts'
 import { internals, KernelContext } from '../engine/kernel-context.ts'
 import { RunCore } from '../engine/run-core.ts'
-import { messageOf, unanswered } from '../history.ts'
+import { messageOf, repairHistory, unanswered } from '../history.ts'
 import type { Sink } from '../stream/sink.ts'
 import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
@@ -171,7 +171,11 @@ function continued(
     const content = typeof answer === 'string' ? answer : JSON.stringify(answer)
     messages.push({ id, role: 'tool', callId, name, content })
   }
-  return saved.state === undefined ? { ...input, messages } : { ...input, messages, state: saved.state, answers }
+  // The messages were noted as they came, and calls beside each other end in any order.
+  const history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
+  return saved.state === undefined
+    ? { ...input, messages: history }
+    : { ...input, messages: history, state: saved.state, answers }
 }
 
 /** A long-running call of a nested run, as an open question of the outer run. */
