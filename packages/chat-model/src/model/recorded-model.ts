@@ -10,12 +10,12 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects, type StepEffects } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
-/** The record of a model call: the parts of its answer, what its wraps did to the state, and the error that ended it. */
-type ModelRecord = StateChanges & {
+/** The record of a model call: the parts of its answer, what its wraps did to the run, and the error that ended it. */
+type ModelRecord = StepEffects & {
   readonly parts: readonly ModelPart[]
   readonly error?: ErrorInfo
   /** Set if the error is that of a handler, which has refused the answer. */
@@ -35,20 +35,20 @@ export function recordedModel(
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
     const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
-      const state = new NotedState(ctx.state)
+      const noted = new NotedStep(ctx)
       const recorder = new PartRecorder(sink)
       try {
         const shown = journal.shown?.(ctx)
         if (shown?.length) await takeBack(shown, recorder)
-        await pipe(call(ctx.derive({ state }), request), recorder)
+        await pipe(call(noted.ctx, request), recorder)
         made = {}
-        return { parts: recorder.parts, ...state.changes() }
+        return { parts: recorder.parts, ...noted.effects() }
       } catch (thrown) {
         const error = KernelError.from(thrown)
         if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
         made = { thrown }
         const refused = isHandlerError(thrown) && ({ refused: true } as const)
-        return { parts: recorder.parts, ...state.changes(), error: error.toJSON(), ...refused }
+        return { parts: recorder.parts, ...noted.effects(), error: error.toJSON(), ...refused }
       }
     })
     if (!made) await repeat(record, ctx, sink)
@@ -59,7 +59,7 @@ export function recordedModel(
 /** Does to the run what the call did when it was recorded, and throws its error. */
 async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
   const { parts, error, refused } = record
-  applyChanges(ctx.state, record)
+  await repeatEffects(ctx, record)
   for (const part of parts) await sink.write(part)
   if (error) throw refused ? markHandlerError(KernelError.from(error)) : markModelError(KernelError.from(error))
 }

@@ -1,6 +1,6 @@
 import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { applyChanges, NotedState } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects } from '@troupe/kernel/journal'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
 
 /** A call that is recorded as one step of its run. */
@@ -35,14 +35,14 @@ export async function recordedCall(
     return { ...outcome, ...recordedEffects(effects) }
   }
   const work = async (): Promise<CallRecord> => {
-    const state = new NotedState(ctx.state)
+    const noted = new NotedStep(ctx)
     const chunks: (string | Part)[] = []
     const collect = (chunk: string | Part) => {
       chunks.push(chunk)
       return show(chunk)
     }
-    const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
-    return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
+    const record = await recordOf(() => call(noted.ctx.with(JOURNAL, undefined), collect))
+    return { ...record, ...recordedChunks(chunks, record), ...noted.effects() }
   }
   let record: CallRecord
   try {
@@ -70,7 +70,7 @@ async function repeat(
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.saved = saved
-  applyChanges(ctx.state, record)
+  await repeatEffects(ctx, record)
   for (const chunk of chunksOf(record)) await show(chunk)
   if (record.result) return record.result
   throw KernelError.from(record.error)

@@ -18,7 +18,7 @@ import { TextAndOutput } from './text-and-output.ts'
 /** The settings that a core is created with. */
 type CoreSettings = Pick<
   RunCore,
-  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
+  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent'
 >
 
 /** The parts of one run that all its contexts share. */
@@ -33,8 +33,6 @@ export class RunCore {
   /** The agents that led to the run. */
   readonly runPath: readonly string[]
   readonly parent: ParentCall | undefined
-  /** The run around a nested run. */
-  readonly outer: RunCore | undefined
   readonly abortState: AbortState
   readonly ids: RunIds
   readonly openEnds: OpenEnds = new OpenEnds()
@@ -52,18 +50,7 @@ export class RunCore {
   /** Whether the run has ended and refuses further events and spans. */
   ended = false
 
-  constructor({
-    runId,
-    session,
-    clock,
-    listeners,
-    canInterrupt,
-    cancelling,
-    depth,
-    runPath,
-    parent,
-    outer,
-  }: CoreSettings) {
+  constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, runPath, parent }: CoreSettings) {
     this.runId = runId
     this.session = session
     this.clock = clock
@@ -73,7 +60,6 @@ export class RunCore {
     this.depth = depth
     this.runPath = runPath
     this.parent = parent
-    this.outer = outer
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
     this.spans = listeners && new RunSpans(listeners, this.openEnds, this)

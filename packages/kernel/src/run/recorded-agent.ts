@@ -2,12 +2,12 @@ import type { Journal } from '../agent/journal.ts'
 import type { RunContext } from '../context/context.ts'
 import type { EventDraft } from '../data/event.ts'
 import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
-import { applyChanges, NotedState, type StateChanges } from '../journal/noted-state.ts'
+import { NotedStep, repeatEffects, type StepEffects } from '../journal/noted-step.ts'
 import { sinkTo } from '../stream/sink.ts'
 import { type PipeStream, pipe, stream } from '../stream/stream.ts'
 
-/** The record of an agent: its events, what it did to the state, and the error that ended it. */
-type AgentRecord = StateChanges & { readonly events: readonly EventDraft[]; readonly error?: ErrorInfo }
+/** The record of an agent: its events, what else it did to the run, and the error that ended it. */
+type AgentRecord = StepEffects & { readonly error?: ErrorInfo }
 
 /** Runs an agent that records no steps as one step, or shows again what it showed. Contract: a run that was stopped, or that asks, is not recorded. */
 export function recordedAgent(
@@ -19,26 +19,22 @@ export function recordedAgent(
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
     const record = await journal.perform<AgentRecord>(step, async () => {
-      const state = new NotedState(ctx.state)
-      const events: EventDraft[] = []
+      const noted = new NotedStep(ctx)
       const kept = sinkTo(sink, (draft: EventDraft) => {
-        events.push(draft)
+        noted.note(draft)
         return sink.write(draft)
       })
       try {
-        await pipe(run(ctx.derive({ state })), kept)
+        await pipe(run(noted.ctx), kept)
         made = {}
-        return { events, ...state.changes() }
+        return noted.effects()
       } catch (thrown) {
         if (ctx.signal.aborted || KernelError.is(thrown, 'INTERRUPTED')) throw thrown
         made = { thrown }
-        return { events, ...state.changes(), error: KernelError.from(thrown).toJSON() }
+        return { ...noted.effects(), error: KernelError.from(thrown).toJSON() }
       }
     })
-    if (!made) {
-      applyChanges(ctx.state, record)
-      for (const draft of record.events) await sink.write(draft)
-    }
+    if (!made) await repeatEffects(ctx, record)
     if (record.error) throw made ? made.thrown : KernelError.from(record.error)
   })
 }

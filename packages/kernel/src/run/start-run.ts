@@ -76,7 +76,6 @@ function createCore(settings: RunSettings, host: RunHost, who: string): RunCore 
     depth: 0,
     runPath: [],
     parent: undefined,
-    outer: undefined,
   })
 }
 

@@ -137,11 +137,12 @@ function through(store: Store, call: Through): Store {
   } as unknown as Store
 }
 
-/** Reads what a run shows until it ends or its process is killed. */
+/** Reads what a run shows until it ends or its process is killed; `lag` is how many ticks an event needs to arrive. */
 export async function read(
   events: AsyncIterable<AgentEvent>,
   process: Process,
   into: AgentEvent[] = [],
+  lag = 0,
 ): Promise<AgentEvent[]> {
   const iterator = events[Symbol.asyncIterator]()
   let reading = true
@@ -152,6 +153,7 @@ export async function read(
   try {
     for (;;) {
       const result = await Promise.race([iterator.next(), killed])
+      for (let i = 0; i < lag; i++) await new Promise((resolve) => setImmediate(resolve))
       if (!result || result.done || !process.alive) return into
       into.push(result.value)
     }

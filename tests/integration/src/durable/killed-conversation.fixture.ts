@@ -29,8 +29,13 @@ export interface Request {
   readonly events: AgentEvent[]
 }
 
-/** How a lost run is continued: by those who know what was shown, or by anyone. */
-export type Continuing = 'shown' | 'default'
+/** How the readers of a conversation follow it. */
+export interface Reading {
+  /** Whether whoever continues a run knows what they have seen. @default true */
+  readonly known?: boolean
+  /** How many ticks an event needs to reach them. @default 0 */
+  readonly lag?: number
+}
 
 /** A conversation with a composition, in processes that are killed and followed by others. */
 export class KilledConversation {
@@ -40,19 +45,19 @@ export class KilledConversation {
   readonly #composition: Composition
   readonly #gaps: Gaps
   readonly #kills: KillPoint[]
-  readonly #continuing: Continuing
+  readonly #reading: Reading
   #process: Process
 
   constructor(
     composition: Composition,
     kills: readonly KillPoint[] = [],
     gaps: Gaps = NO_GAPS,
-    continuing: Continuing = 'shown',
+    reading: Reading = {},
   ) {
     this.#composition = composition
     this.#gaps = gaps
     this.#kills = [...kills]
-    this.#continuing = continuing
+    this.#reading = reading
     this.#process = this.#start()
   }
 
@@ -119,19 +124,21 @@ export class KilledConversation {
     this.requests.push({ runId, state: (await this.thread())?.state ?? {}, events })
     const before = this.world.writes.length
     const isStored = () => this.world.writes.length > before
-    await read(start(runId).eventsWithoutThrowing(), this.#process, events)
+    await this.#read(start(runId), events)
     while (!this.#process.alive) {
       if (!isStored() && events.length > 0) throw new Error(`${runId} has shown events before it was stored`)
       this.world.expire()
       this.#process = this.#start()
-      if (!isStored()) await read(start(runId).eventsWithoutThrowing(), this.#process, events)
-      else if ((await this.thread())?.unfinished === runId) await this.#continue(events)
+      if (!isStored()) await this.#read(start(runId), events)
+      else if ((await this.thread())?.unfinished === runId) {
+        const { known = true } = this.#reading
+        await this.#read(this.#process.runner.continue(ANN, known ? { shown: events.slice() } : {}), events)
+      }
     }
   }
 
-  #continue(events: AgentEvent[]): Promise<unknown> {
-    const request = this.#continuing === 'shown' ? { shown: events.slice() } : {}
-    return read(this.#process.runner.continue(ANN, request).eventsWithoutThrowing(), this.#process, events)
+  #read(run: Run, events: AgentEvent[]): Promise<unknown> {
+    return read(run.eventsWithoutThrowing(), this.#process, events, this.#reading.lag)
   }
 }
 

@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Composition } from './composition.fixture.ts'
 import type { KillPoint } from './killable.fixture.ts'
-import { KilledConversation } from './killed-conversation.fixture.ts'
+import { KilledConversation, NO_GAPS, type Reading } from './killed-conversation.fixture.ts'
 import { composition } from './random-composition.fixture.ts'
 import { wrongWith } from './same-as-alone.fixture.ts'
 
 const RUNS = Number(process.env.RUNS ?? 20)
 
-async function check(made: Composition, kills: readonly KillPoint[]): Promise<void> {
-  const killed = await new KilledConversation(made, kills).hold()
-  expect(await wrongWith(killed, made), JSON.stringify(kills)).toEqual([])
+async function check(made: Composition, kills: readonly KillPoint[], reading: Reading = {}): Promise<void> {
+  const killed = await new KilledConversation(made, kills, NO_GAPS, reading).hold()
+  expect(await wrongWith(killed, made), JSON.stringify([kills, reading])).toEqual([])
 }
 
 test('a run that is killed anywhere and continued is the run left alone', async () => {
@@ -20,7 +20,7 @@ test('a run that is killed anywhere and continued is the run left alone', async 
       for (const [i, point] of points.entries()) {
         const tick = 1 + (point % Math.max(1, alone.world.ticks))
         const kills = [tick, ...points.slice(0, i % 3).map((more) => tick + more)]
-        await check(made, kills.toSorted((a, b) => a - b).map((at) => ({ tick: at })))
+        await check(made, kills.toSorted((a, b) => a - b).map((at) => ({ tick: at })), { lag: i % 4 })
       }
     }),
     { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: process.env.SHRINK !== '1' },
@@ -34,7 +34,7 @@ test('a run that is killed at any write and continued is the run left alone', as
       for (let write = 1; write <= alone.world.writes.length; write++) {
         for (const done of [false, true]) {
           const again = more.map((n, i): KillPoint => ({ write: write + 1 + i * 3 + n, done: n % 2 === 0 }))
-          await check(made, [{ write, done }, ...again])
+          await check(made, [{ write, done }, ...again], { lag: write % 3 })
         }
       }
     }),

@@ -55,8 +55,12 @@ export function gapsOf(killed: KilledConversation): Gaps {
 }
 
 /** Compares what readers have seen. Contract: branches and calls beside each other may come in any order. */
-function wrongEvents({ events: found, state }: Request, wanted: readonly AgentEvent[], { lost }: Gaps): string[] {
-  const ended = found.at(-1)?.type === 'run-end' || wanted.at(-1)?.type !== 'run-end'
+function wrongEvents(
+  { runId, events: found, state }: Request,
+  wanted: readonly AgentEvent[],
+  { lost }: Gaps,
+): string[] {
+  const ended = found.some((event) => event.type === 'run-end' && event.runId === runId)
   const [own, others] = [groupsOf(found, lost), groupsOf(wanted, lost)]
   const wrong: string[] = []
   for (const key of new Set([...own.keys(), ...others.keys()])) {
