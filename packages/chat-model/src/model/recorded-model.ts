@@ -13,10 +13,14 @@ import {
 import { NotedStep, repeatEffects, type StepEffects } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
+import type { MessageBuilder } from './message-builder.ts'
+
+/** A part of an answer; a call is `renamed` if its id was taken, which in another attempt depends on timing. */
+type RecordedPart = ModelPart & { readonly renamed?: true }
 
 /** The record of a model call: the parts of its answer, what its wraps did to the run, and the error that ended it. */
 type ModelRecord = StepEffects & {
-  readonly parts: readonly ModelPart[]
+  readonly parts: readonly RecordedPart[]
   readonly error?: ErrorInfo
   /** Set if the error is that of a handler, which has refused the answer. */
   readonly refused?: true
@@ -31,12 +35,13 @@ export function recordedModel(
   ctx: RunContext,
   request: ModelRequest,
   call: CallModel,
+  builder: Pick<MessageBuilder, 'lastCallId'>,
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
     const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
       const noted = new NotedStep(ctx)
-      const recorder = new PartRecorder(sink)
+      const recorder = new PartRecorder(sink, builder)
       try {
         const shown = journal.shown?.(ctx)
         if (shown?.length) await takeBack(shown, recorder)
@@ -71,18 +76,24 @@ async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Pro
 
 /** Passes the parts of an answer on and keeps them, with deltas that follow each other joined. */
 class PartRecorder implements Sink<ModelPart> {
-  readonly parts: ModelPart[] = []
+  readonly parts: RecordedPart[] = []
   readonly #sink: Sink<ModelPart>
+  readonly #builder: Pick<MessageBuilder, 'lastCallId'>
 
-  constructor(sink: Sink<ModelPart>) {
+  constructor(sink: Sink<ModelPart>, builder: Pick<MessageBuilder, 'lastCallId'>) {
     this.#sink = sink
+    this.#builder = builder
   }
 
   write(part: ModelPart): void | Promise<void> {
     const joined = join(this.parts.at(-1), part)
     if (joined) this.parts[this.parts.length - 1] = joined
     else this.parts.push(part)
-    return this.#sink.write(part)
+    const wait = this.#sink.write(part)
+    if (part.type === 'tool-call-start' && part.callId !== '' && this.#builder.lastCallId !== part.callId) {
+      this.parts[this.parts.length - 1] = { ...part, renamed: true }
+    }
+    return wait
   }
 }
 

@@ -48,12 +48,7 @@ export class KilledConversation {
   readonly #reading: Reading
   #process: Process
 
-  constructor(
-    composition: Composition,
-    kills: readonly KillPoint[] = [],
-    gaps: Gaps = NO_GAPS,
-    reading: Reading = {},
-  ) {
+  constructor(composition: Composition, kills: readonly KillPoint[] = [], gaps: Gaps = NO_GAPS, reading: Reading = {}) {
     this.#composition = composition
     this.#gaps = gaps
     this.#kills = [...kills]

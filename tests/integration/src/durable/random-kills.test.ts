@@ -20,10 +20,18 @@ test('a run that is killed anywhere and continued is the run left alone', async 
       for (const [i, point] of points.entries()) {
         const tick = 1 + (point % Math.max(1, alone.world.ticks))
         const kills = [tick, ...points.slice(0, i % 3).map((more) => tick + more)]
-        await check(made, kills.toSorted((a, b) => a - b).map((at) => ({ tick: at })), { lag: i % 4 })
+        await check(
+          made,
+          kills.toSorted((a, b) => a - b).map((at) => ({ tick: at })),
+          { lag: i % 4 },
+        )
       }
     }),
-    { numRuns: RUNS, ...(process.env.SEED && { seed: Number(process.env.SEED) }), endOnFailure: process.env.SHRINK !== '1' },
+    {
+      numRuns: RUNS,
+      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+      endOnFailure: process.env.SHRINK !== '1',
+    },
   )
 }, 600_000)
 
