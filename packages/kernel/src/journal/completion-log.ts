@@ -74,6 +74,12 @@ export class CompletionLog implements Journal {
     return settled.promise as Promise<T>
   }
 
+  hasLeft(prefix: string): boolean {
+    const own = prefix.startsWith(this.#prefix) ? prefix.slice(this.#prefix.length) : prefix
+    for (const name of this.#early.keys()) if (name.startsWith(own)) return true
+    return false
+  }
+
   /** The name of a step within its root run; a step that is asked for again gets a number. */
   #nameOf(step: string): string {
     const name = step.startsWith(this.#prefix) ? step.slice(this.#prefix.length) : step

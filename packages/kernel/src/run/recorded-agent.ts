@@ -18,7 +18,7 @@ export function recordedAgent(
 ): PipeStream<EventDraft> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const record = await journal.perform<AgentRecord>(step, async () => {
+    const work = async (): Promise<AgentRecord> => {
       const noted = new NotedStep(ctx)
       const kept = sinkTo(sink, (draft: EventDraft) => {
         noted.note(draft)
@@ -33,8 +33,21 @@ export function recordedAgent(
         made = { thrown }
         return { ...noted.effects(), error: KernelError.from(thrown).toJSON() }
       }
-    })
+    }
+    let record: AgentRecord
+    try {
+      record = await journal.perform(step, work)
+    } catch (error) {
+      if (!KernelError.is(error, 'OUTCOME_UNKNOWN') || !journal.hasLeft?.(insideOf(ctx))) throw error
+      // The run is not to go on, but steps inside the agent were done: it comes as far as the last of them.
+      return pipe(run(ctx), sink)
+    }
     if (!made) await repeatEffects(ctx, record)
     if (record.error) throw made ? made.thrown : KernelError.from(record.error)
   })
+}
+
+/** What the names of the steps inside an agent begin with. */
+function insideOf({ runId, step }: RunContext): string {
+  return step === '' ? `${runId}/` : `${runId}/${step}/`
 }

@@ -13,7 +13,8 @@ export function customAgent(host: ScriptedHost, name: string, kind: CustomKind, 
     description: `${name} helps.`,
     async *run(input, ctx): AsyncGenerator<EventDraft> {
       const at = `${ctx.runId}/${ctx.step || 'agent'}`
-      if (kind !== 'delegate' && kind !== 'asker') host.begin(at)
+      // The others run again from their start, with the steps inside them that were done.
+      if (kind === 'talker' || kind === 'leaver') host.begin(at)
       await host.pause(1)
       yield* say(ctx, `${name} begins at ${ctx.step}`)
       if (kind === 'talker') ctx.state.set(name, ctx.step)

@@ -35,6 +35,8 @@ export interface Reading {
   readonly known?: boolean
   /** How many ticks an event needs to reach them. @default 0 */
   readonly lag?: number
+  /** Whether nobody continues a run that is killed: the conversation ends there. @default false */
+  readonly abandoned?: boolean
 }
 
 /** A conversation with a composition, in processes that are killed and followed by others. */
@@ -59,7 +61,7 @@ export class KilledConversation {
   /** Says something, then answers what is asked and awaited, twice at most. */
   async hold(): Promise<this> {
     await this.#request((runId) => this.#process.runner.query('Begin.', { session: ANN, runId }))
-    for (let i = 0; i < 2; i++) {
+    for (let i = 0; i < 2 && this.#process.alive; i++) {
       const { checkpoint, openCalls = [] } = (await this.thread()) ?? {}
       const asked = checkpoint?.interrupts ?? []
       if (asked.length > 0) {
@@ -120,7 +122,7 @@ export class KilledConversation {
     const before = this.world.writes.length
     const isStored = () => this.world.writes.length > before
     await this.#read(start(runId), events)
-    while (!this.#process.alive) {
+    while (!this.#process.alive && !this.#reading.abandoned) {
       if (!isStored() && events.length > 0) throw new Error(`${runId} has shown events before it was stored`)
       this.world.expire()
       this.#process = this.#start()

@@ -5,6 +5,7 @@ import type { KillPoint } from './killable.fixture.ts'
 import { KilledConversation, NO_GAPS, type Reading } from './killed-conversation.fixture.ts'
 import { composition } from './random-composition.fixture.ts'
 import { wrongWith } from './same-as-alone.fixture.ts'
+import { wrongAfterSettling } from './settled.fixture.ts'
 
 const RUNS = Number(process.env.RUNS ?? 20)
 
@@ -12,6 +13,23 @@ async function check(made: Composition, kills: readonly KillPoint[], reading: Re
   const killed = await new KilledConversation(made, kills, NO_GAPS, reading).hold()
   expect(await wrongWith(killed, made), JSON.stringify([kills, reading])).toEqual([])
 }
+
+test('a new message settles a run that was killed', async () => {
+  await fc.assert(
+    fc.asyncProperty(composition, fc.boolean(), async (made, done) => {
+      const alone = await new KilledConversation(made).hold()
+      for (let write = 1; write <= alone.world.writes.length; write++) {
+        const killed = await new KilledConversation(made, [{ write, done }], NO_GAPS, { abandoned: true }).hold()
+        expect(await wrongAfterSettling(killed), JSON.stringify([write, done])).toEqual([])
+      }
+    }),
+    {
+      numRuns: RUNS,
+      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+      endOnFailure: process.env.SHRINK !== '1',
+    },
+  )
+}, 600_000)
 
 test('a run that is killed anywhere and continued is the run left alone', async () => {
   await fc.assert(

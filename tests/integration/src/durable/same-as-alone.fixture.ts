@@ -23,7 +23,7 @@ export async function wrongWith(killed: KilledConversation, composition: Composi
       isDeepStrictEqual(found, wanted) ? [] : [`${what}: ${difference(found, wanted)}`],
     ),
     ...killed.requests.flatMap((request, i) =>
-      wrongEvents(request, alone.requests[i]?.events ?? [], gaps).map((what) => `events of ${request.runId}: ${what}`),
+      wrongEvents(request, alone.requests[i]?.events ?? []).map((what) => `events of ${request.runId}: ${what}`),
     ),
   ]
 }
@@ -55,13 +55,10 @@ export function gapsOf(killed: KilledConversation): Gaps {
 }
 
 /** Compares what readers have seen. Contract: branches and calls beside each other may come in any order. */
-function wrongEvents(
-  { runId, events: found, state }: Request,
-  wanted: readonly AgentEvent[],
-  { lost }: Gaps,
-): string[] {
+function wrongEvents({ runId, events: found, state }: Request, wanted: readonly AgentEvent[]): string[] {
   const ended = found.some((event) => event.type === 'run-end' && event.runId === runId)
-  const [own, others] = [groupsOf(found, lost), groupsOf(wanted, lost)]
+  const unknown = new Set(wanted.flatMap((event) => (isUnknown(event) ? [groupOf(event)] : [])))
+  const [own, others] = [groupsOf(found, unknown), groupsOf(wanted, unknown)]
   const wrong: string[] = []
   for (const key of new Set([...own.keys(), ...others.keys()])) {
     const [seen, full] = [own.get(key) ?? [], others.get(key) ?? []]
@@ -74,11 +71,16 @@ function wrongEvents(
   return wrong
 }
 
-/** The events of each agent and of each call, with their deltas joined. */
-function groupsOf(events: readonly AgentEvent[], lost: ReadonlySet<string>): Map<string, AgentEvent[]> {
+function isUnknown(event: AgentEvent): boolean {
+  return event.type === 'tool-end' && event.content === UNKNOWN_RESULT
+}
+
+/** The events of each agent and of each call, with their deltas joined. Contract: what a call of unknown outcome has streamed does not count. */
+function groupsOf(events: readonly AgentEvent[], unknown: ReadonlySet<string>): Map<string, AgentEvent[]> {
   const groups = new Map<string, AgentEvent[]>()
   for (const given of events) {
     if (given.type === 'state-delta') continue
+    if (given.type === 'tool-delta' && unknown.has(groupOf(given))) continue
     const event = withSortedQuestions(given)
     const key = groupOf(event)
     const group = groups.get(key) ?? []
@@ -86,13 +88,6 @@ function groupsOf(events: readonly AgentEvent[], lost: ReadonlySet<string>): Map
     const joined = join(group.at(-1), event)
     if (joined) group[group.length - 1] = joined
     else group.push(event)
-  }
-  for (const group of groups.values()) {
-    const end = group.find((event) => event.type === 'tool-end')
-    // What a lost call has streamed was seen.
-    if (end?.content === UNKNOWN_RESULT && lost.size > 0) {
-      for (let i = group.length - 1; i >= 0; i--) if (group[i]?.type === 'tool-delta') group.splice(i, 1)
-    }
   }
   return groups
 }
@@ -117,7 +112,7 @@ function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | und
 function withSortedQuestions(event: AgentEvent): AgentEvent {
   if (event.type === 'run-end' && event.interrupts) return { ...event, interrupts: sorted(event.interrupts) }
   if (event.type !== 'action' || event.action.type !== 'interrupt') return event
-  return { ...event, action: { ...event.action, interrupts: sorted(event.action.interrupts) } }
+  return { ...event, action: { type: 'interrupt', interrupts: sorted(event.action.interrupts) } }
 }
 
 function sorted(questions: readonly Interrupt[] = []): readonly Interrupt[] {

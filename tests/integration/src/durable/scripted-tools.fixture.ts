@@ -17,6 +17,9 @@ function ownKey({ runId, agentName, step }: RunContext): string {
   return [...runId.split('/').slice(1), agentName, step.split(':').at(-1)].join(' ')
 }
 
+/** What a long-running tool returns; its result comes later, from outside. */
+export const STARTED = 'started'
+
 const resultOf = ({ step }: RunContext, what: string) => `${what} at ${step}`
 
 /** The tools that every agent has, by name. */
@@ -96,8 +99,15 @@ function toolsOf(host: ScriptedHost): { readonly [name: string]: ScriptedTool } 
         return true
       },
     },
-    slow: { longRunning: true },
-    slowly: { longRunning: true, act: counts, effect: 'idempotent' },
+    slow: { longRunning: true, act: async () => STARTED },
+    slowly: {
+      longRunning: true,
+      effect: 'idempotent',
+      async act(ctx, call) {
+        await counts(ctx, call)
+        return STARTED
+      },
+    },
     fails: {
       effect: 'idempotent',
       async act(ctx) {
