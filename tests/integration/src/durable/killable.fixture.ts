@@ -5,7 +5,8 @@ import { type FakeClock, fakeClock } from '@troupe/testkit'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 
-const never: Promise<never> = new Promise(() => {})
+/** A promise of its own, so that nothing keeps what waits for it. */
+const never = () => new Promise<never>(() => {})
 
 /** A process that can be killed: from then on its store never answers, and nothing that it does counts. */
 export interface Process {
@@ -58,17 +59,17 @@ export function world(): World {
   const start: World['start'] = (agent, options, killAt) => {
     let alive = true
     const guarded: Through = async (name, args, call) => {
-      if (!alive) return never
+      if (!alive) return never()
       const counts = WRITES.includes(name)
       const at = counts && killAt && 'write' in killAt && killAt.write === writes.length + 1 ? killAt : undefined
       if (at && !at.done) {
         alive = false
-        return never
+        return never()
       }
       const result = await call()
       if (counts) writes.push({ name: name as Write['name'], by: process, ...journalIn(name, args) })
       if (at) alive = false
-      return alive ? result : never
+      return alive ? result : never()
     }
     const process: Process = {
       number: ++started,
@@ -86,7 +87,7 @@ export function world(): World {
           if (alive) ticks++
           if (killAt && 'tick' in killAt && killAt.tick === ticks) alive = false
           await new Promise((resolve) => setImmediate(resolve))
-          if (!alive) await never
+          if (!alive) await never()
         }
       },
     }
