@@ -10,7 +10,7 @@ import {
   type Sink,
   stream,
 } from '@troupe/kernel'
-import { NotedStep, repeatEffects, type StepEffects } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects, retell, type StepEffects } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 import type { MessageBuilder } from './message-builder.ts'
@@ -56,16 +56,16 @@ export function recordedModel(
         return { parts: recorder.parts, ...noted.effects(), error: error.toJSON(), ...refused }
       }
     })
-    if (!made) await repeat(record, ctx, sink)
+    if (!made) await repeat(journal, record, ctx, sink)
     else if (record.error) throw made.thrown
   })
 }
 
 /** Does to the run what the call did when it was recorded, and throws its error. */
-async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
+async function repeat(journal: Journal, record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
   const { parts, error, refused } = record
-  await repeatEffects(ctx, record)
-  for (const part of parts) await sink.write(part)
+  for (const part of parts) await retell(journal, () => sink.write(part))
+  await repeatEffects(journal, ctx, record)
   if (error) throw refused ? markHandlerError(KernelError.from(error)) : markModelError(KernelError.from(error))
 }
 

@@ -1,6 +1,6 @@
 import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { NotedStep, repeatEffects } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects, retell } from '@troupe/kernel/journal'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
 
 /** A call that is recorded as one step of its run. */
@@ -52,7 +52,7 @@ export async function recordedCall(
     // A run that goes no further than its journal does not know what its last calls did.
     record = { result: { content: UNKNOWN_RESULT } }
   }
-  if (!made) return repeat(record, ctx, effects, show)
+  if (!made) return repeat(journal, record, ctx, effects, show)
   if ('thrown' in made) throw made.thrown
   // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
   return made.result.error ? made.result : (record.result ?? made.result)
@@ -60,6 +60,7 @@ export async function recordedCall(
 
 /** Does to the run what the call did when it was recorded, and gives its result or throws its error. */
 async function repeat(
+  journal: Journal,
   record: CallRecord,
   ctx: RunContext,
   effects: CallEffects,
@@ -70,8 +71,8 @@ async function repeat(
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.saved = saved
-  await repeatEffects(ctx, record)
-  for (const chunk of chunksOf(record)) await show(chunk)
+  for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
+  await repeatEffects(journal, ctx, record)
   if (record.result) return record.result
   throw KernelError.from(record.error)
 }

@@ -65,7 +65,7 @@ export class RunJournal {
   readonly #recorded: readonly JournalEntry[]
   readonly #atEnd: (() => never) | undefined
   #given = 0
-  readonly steps: Journal
+  readonly steps: CompletionLog
 
   /** `atEnd` throws instead of letting the run go on where the journal ends. */
   constructor(
@@ -85,9 +85,9 @@ export class RunJournal {
     })
   }
 
-  /** Whether the run is still where an earlier attempt has been. */
+  /** Whether the run shows what an earlier attempt has shown. */
   get replaying(): boolean {
-    return this.#given < this.#recorded.length
+    return this.#given < this.#recorded.length || this.steps.retelling
   }
 
   async #once(work: () => Promise<readonly JournalEntry[]>): Promise<readonly JournalEntry[]> {

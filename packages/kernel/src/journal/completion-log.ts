@@ -45,6 +45,7 @@ export class CompletionLog implements Journal {
   #isRepeated: boolean
   /** Whether the end of what was recorded has been reached. */
   #live = false
+  #retelling = false
   readonly shown?: NonNullable<Journal['shown']>
   readonly unknownCalls?: NonNullable<Journal['unknownCalls']>
 
@@ -72,6 +73,20 @@ export class CompletionLog implements Journal {
     if (this.#live) this.#start(name, waiter)
     if (!this.#pumping) void this.#pump()
     return settled.promise as Promise<T>
+  }
+
+  /** Whether a step that was done before is being told. */
+  get retelling(): boolean {
+    return this.#retelling
+  }
+
+  retell<T>(write: () => T): T {
+    this.#retelling = true
+    try {
+      return write()
+    } finally {
+      this.#retelling = false
+    }
   }
 
   hasLeft(prefix: string): boolean {

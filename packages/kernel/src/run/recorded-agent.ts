@@ -42,7 +42,7 @@ export function recordedAgent(
       // The run is not to go on, but steps inside the agent were done: it comes as far as the last of them.
       return pipe(run(ctx), sink)
     }
-    if (!made) await repeatEffects(ctx, record)
+    if (!made) await repeatEffects(journal, ctx, record)
     if (record.error) throw made ? made.thrown : KernelError.from(record.error)
   })
 }

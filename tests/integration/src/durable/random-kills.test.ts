@@ -14,6 +14,30 @@ async function check(made: Composition, kills: readonly KillPoint[], reading: Re
   expect(await wrongWith(killed, made), JSON.stringify([kills, reading])).toEqual([])
 }
 
+test('whoever continues a run right after a write need not know what was shown', async () => {
+  await fc.assert(
+    fc.asyncProperty(composition, async (any) => {
+      const made = oneByOne(any)
+      const alone = await new KilledConversation(made).hold()
+      for (let write = 1; write <= alone.world.writes.length; write++) {
+        await check(made, [{ write, done: true }], { known: false })
+      }
+    }),
+    {
+      numRuns: RUNS,
+      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+      endOnFailure: process.env.SHRINK !== '1',
+    },
+  )
+}, 600_000)
+
+/** The same composition, with one thing at a time. Contract: an agent without steps of its own has none inside it. */
+function oneByOne(made: Composition): Composition {
+  const text = JSON.stringify(made).replaceAll(/"calls":\[("[^"]+"),[^\]]+\]/g, '"calls":[$1]')
+  const sequential = text.replaceAll('"parallel"', '"sequential"').replaceAll('"both"', '"Inner"')
+  return JSON.parse(sequential.replaceAll(/"(?:delegate|performer)"/g, '"talker"'))
+}
+
 test('a new message settles a run that was killed', async () => {
   await fc.assert(
     fc.asyncProperty(composition, fc.boolean(), async (made, done) => {
