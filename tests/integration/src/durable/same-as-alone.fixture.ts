@@ -110,7 +110,14 @@ function join(last: AgentEvent | undefined, event: AgentEvent): AgentEvent | und
 
 /** Runs that ask at the same time ask in any order. */
 function withSortedQuestions(event: AgentEvent): AgentEvent {
-  if (event.type === 'run-end' && event.interrupts) return { ...event, interrupts: sorted(event.interrupts) }
+  if (event.type === 'run-end') {
+    const { interrupts, openCallIds } = event
+    return {
+      ...event,
+      ...(interrupts && { interrupts: sorted(interrupts) }),
+      ...(openCallIds && { openCallIds: openCallIds.toSorted() }),
+    }
+  }
   if (event.type !== 'action' || event.action.type !== 'interrupt') return event
   return { ...event, action: { type: 'interrupt', interrupts: sorted(event.action.interrupts) } }
 }
