@@ -153,7 +153,7 @@ export type RecordCommand =
 
 /** Runs, tool calls and usage. */
 export interface RecordStore {
-  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. */
+  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. The start of a run that failed and that its thread names as unfinished opens its record again. */
   apply(
     ref: ThreadRef,
     commands: readonly RecordCommand[],
