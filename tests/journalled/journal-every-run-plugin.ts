@@ -22,12 +22,12 @@ const PLACES: ReadonlyMap<string, Place> = new Map([
     },
   ],
   [
-    // The context of a run on a thread, which has the journal of its store.
+    // The context of a run on a thread: the journal of its store is watched, and one that is not stored by step gets one.
     pathOf('../../packages/flow/src/runner/thread-work.ts'),
     {
-      found: 'ctx.with(JOURNAL, journal.steps)',
-      becomes: 'ctx.with(JOURNAL, watched(journal.steps, ctx.runId))',
-      uses: 'watched',
+      found: '? ctx : ctx.with(JOURNAL, journal.steps)',
+      becomes: '? journalled(ctx, false) : ctx.with(JOURNAL, watched(journal.steps, ctx.runId))',
+      uses: 'journalled, watched',
     },
   ],
 ])

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { runner } from '../../packages/flow/src/index.ts'
 import { type Agent, JOURNAL, type Journal, say } from '../../packages/kernel/src/index.ts'
+import { memoryStore } from '../../packages/kernel/src/memory-store.ts'
 import { runNested, startRun } from '../../packages/kernel/src/run.ts'
 import { takeFaults } from './journal-every-run.ts'
 import { journalEveryRun } from './journal-every-run-plugin.ts'
@@ -70,19 +71,23 @@ it('notices a step that is asked for twice', async () => {
   expect(takeFaults()).toEqual([expect.stringContaining('/a was asked for twice')])
 })
 
-it('watches the journal that a runner has for a run on a thread', async () => {
-  const agent: Agent = {
-    name: 'asking',
-    description: '',
-    recordsSteps: true,
-    async *run(_input, ctx) {
-      for (let i = 0; i < 2; i++) await ctx.get(JOURNAL)?.perform(`${ctx.runId}/a`, work)
-      yield* say(ctx, 'Done.')
-    },
-  }
-  await runner({ agent }).query('Hi', { session: { app: 'app', user: 'ann', threadId: 't1' } })
-  expect(takeFaults()).toEqual([expect.stringContaining('/a was asked for twice')])
-})
+it.each(['step', 'turn'] as const)(
+  'watches the journal of a run on a thread that is stored by %s',
+  async (durability) => {
+    const agent: Agent = {
+      name: 'asking',
+      description: '',
+      recordsSteps: true,
+      async *run(_input, ctx) {
+        for (let i = 0; i < 2; i++) await ctx.get(JOURNAL)?.perform(`${ctx.runId}/a`, work)
+        yield* say(ctx, 'Done.')
+      },
+    }
+    const session = { app: 'app', user: 'ann', threadId: 't1' }
+    await runner({ agent, store: memoryStore(), durability }).query('Hi', { session })
+    expect(takeFaults()).toEqual([expect.stringContaining('/a was asked for twice')])
+  },
+)
 
 it('notices a step that is not named after its run', async () => {
   await onJournal((journal) => journal.perform('model:0', work))
