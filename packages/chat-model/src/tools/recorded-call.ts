@@ -7,8 +7,8 @@ import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './c
 export interface RecordableCall {
   readonly ctx: RunContext
   readonly effects: CallEffects
-  /** Whether the call must not happen twice. */
-  readonly once: boolean
+  /** Gives the result of a call that must not happen twice and may have happened; it may ask a person. */
+  readonly lost: (() => Promise<ToolCallResult>) | undefined
   call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
   show(chunk: string | Part): void | Promise<void>
 }
@@ -21,9 +21,19 @@ type Outcome = Pick<CallRecord, 'result' | 'error'>
  */
 export async function recordedCall(
   journal: Journal,
-  { ctx, effects, once, call, show }: RecordableCall,
+  { ctx, effects, lost, call, show }: RecordableCall,
 ): Promise<ToolCallResult> {
   let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
+  const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
+    try {
+      made = { result: await attempt() }
+    } catch (thrown) {
+      if (ctx.signal.aborted) throw thrown
+      made = { thrown }
+    }
+    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
+    return { ...outcome, ...recordedEffects(effects) }
+  }
   const work = async (): Promise<CallRecord> => {
     const state = new NotedState(ctx.state)
     const chunks: (string | Part)[] = []
@@ -31,22 +41,17 @@ export async function recordedCall(
       chunks.push(chunk)
       return show(chunk)
     }
-    try {
-      made = { result: await call(ctx.derive({ state }).with(JOURNAL, undefined), collect) }
-    } catch (thrown) {
-      if (ctx.signal.aborted) throw thrown
-      made = { thrown }
-    }
-    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
-    return {
-      ...outcome,
-      ...recordedEffects(effects),
-      ...recordedChunks(chunks, outcome),
-      ...state.changes(),
-    }
+    const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
+    return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
   }
-  const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
-  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
+  let record: CallRecord
+  try {
+    record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
+  } catch (error) {
+    if (!KernelError.is(error, 'OUTCOME_UNKNOWN')) throw error
+    // A run that goes no further than its journal does not know what its last calls did.
+    record = { result: { content: UNKNOWN_RESULT } }
+  }
   if (!made) return repeat(record, ctx, effects, show)
   if ('thrown' in made) throw made.thrown
   // The cause of a failure is known by the object that the call gave; everything else goes on with the record.

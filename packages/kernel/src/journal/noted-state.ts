@@ -13,16 +13,13 @@ const WRITERS = new WeakMap<State, Map<string, NotedState>>()
  */
 export class NotedState extends TrackedState {
   readonly #state: TrackedState
-  readonly #written: Map<string, Json | undefined> = new Map()
-  readonly #writers: Map<string, NotedState>
+  #written: Map<string, Json | undefined> | undefined
   #ended = false
 
   constructor(state: State) {
     const tracked = TrackedState.of(state)
     super(tracked)
     this.#state = tracked
-    this.#writers = WRITERS.get(tracked) ?? new Map()
-    WRITERS.set(tracked, this.#writers)
   }
 
   override set(key: string, value: Json): void {
@@ -50,10 +47,12 @@ export class NotedState extends TrackedState {
    */
   changes(): StateChanges {
     this.#ended = true
+    if (!this.#written) return {}
+    const writers = WRITERS.get(this.#state)
     const set: Record<string, Json> = {}
     const removed: string[] = []
     for (const [key, written] of this.#written) {
-      const writer = this.#writers.get(key)
+      const writer = writers?.get(key)
       if (writer && writer !== this && writer.#ended) continue
       const value = writer === this ? this.get(key) : written
       if (value === undefined) removed.push(key)
@@ -63,8 +62,11 @@ export class NotedState extends TrackedState {
   }
 
   #note(key: string, value: Json | undefined): void {
+    this.#written ??= new Map()
     this.#written.set(key, value)
-    this.#writers.set(key, this)
+    const writers = WRITERS.get(this.#state) ?? new Map<string, NotedState>()
+    WRITERS.set(this.#state, writers)
+    writers.set(key, this)
   }
 }
 
