@@ -22,6 +22,8 @@ type Entry = ScriptedTurn | ((request: ModelRequest) => ScriptedTurn)
  * Contract: a list is read from its start; an object has the answer of each step (`model:0`), for runs that begin in the middle.
  * @example scriptedModel([{ toolCalls: [{ name: 'get_weather', arguments: { city: 'Beijing' } }] }, 'Sunny.'])
  */
+export function scriptedModel(turns: { readonly [step: string]: Entry }, options?: ScriptedModelOptions): ScriptedModel
+export function scriptedModel(turns: readonly Entry[], options?: ScriptedModelOptions): ScriptedModel
 export function scriptedModel(
   turns: readonly Entry[] | { readonly [step: string]: Entry },
   options: ScriptedModelOptions = {},

@@ -1,4 +1,4 @@
-import type { AgentEvent, Json } from '@troupe/kernel'
+import type { AgentEvent } from '@troupe/kernel'
 import { demandEqual } from '../fault.ts'
 import { transcript } from '../record.ts'
 import { isInside } from './inside-step.ts'
@@ -18,7 +18,7 @@ export function demandSameRun(recorded: PlayedRun, again: PlayedRun, steps: read
   for (const [more] of lanes.values()) {
     if (more) demandEqual(more.event, null, `${how}, the run shows "${lineOf(more)}", which the recorded run does not`)
   }
-  demandEqual(stateOf(again), stateOf(recorded), `${how}, the run leaves another state`)
+  demandEqual(again.state, recorded.state, `${how}, the run leaves another state`)
 }
 
 function demandSameLane(right: readonly PlayedEvent[], shown: readonly PlayedEvent[], how: string): void {
@@ -69,15 +69,4 @@ function join(last: PlayedEvent | undefined, { event, after }: PlayedEvent): Pla
   const { delta: before, ...lastRest } = last.event
   if (JSON.stringify(rest) !== JSON.stringify(lastRest)) return undefined
   return { event: { ...event, delta: before + delta } as AgentEvent, after }
-}
-
-/** The state at the end of a run, as far as the run has changed it. */
-function stateOf({ events }: PlayedRun): Readonly<Record<string, Json>> {
-  const state: Record<string, Json> = {}
-  for (const { event } of events) {
-    if (event.type !== 'state-delta') continue
-    Object.assign(state, event.set)
-    for (const key of event.removed) state[key] = null
-  }
-  return state
 }

@@ -1,4 +1,4 @@
-import type { Agent, AgentEvent, AgentInput, Clock, EventOf, ResumeInfo, RunContext } from '@troupe/kernel'
+import type { Agent, AgentEvent, AgentInput, Clock, EventOf, JsonObject, ResumeInfo, RunContext } from '@troupe/kernel'
 import { systemClock } from '@troupe/kernel/kit'
 import { type RunSettings, startRun } from '@troupe/kernel/run'
 
@@ -15,6 +15,8 @@ export interface PlayedEvent {
 export interface PlayedRun {
   readonly events: readonly PlayedEvent[]
   readonly end: EventOf<'run-end'> | undefined
+  /** The state at its end. */
+  readonly state: JsonObject
 }
 
 /** A journal to run on, with the steps that are on it. */
@@ -41,7 +43,18 @@ export async function playRun(
   })
   for await (const event of run.eventsWithoutThrowing()) events.push({ event, after: on.steps.at(-1) })
   const last = events.at(-1)?.event
-  return { events, end: last?.type === 'run-end' ? last : undefined }
+  const end = last?.type === 'run-end' ? last : undefined
+  return { events, end, state: stateAfter(settings.state ?? {}, events) }
+}
+
+function stateAfter(before: JsonObject, events: readonly PlayedEvent[]): JsonObject {
+  const state = new Map(Object.entries(before))
+  for (const { event } of events) {
+    if (event.type !== 'state-delta') continue
+    for (const [key, value] of Object.entries(event.set)) state.set(key, value)
+    for (const key of event.removed) state.delete(key)
+  }
+  return Object.fromEntries(state)
 }
 
 function ahead(clock: Clock, ms: number): Clock {
