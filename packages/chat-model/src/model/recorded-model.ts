@@ -14,10 +14,15 @@ import {
 } from '@troupe/kernel'
 import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
-import { markModelError } from '../errors/error-origin.ts'
+import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
 /** The record of a model call: the parts of its answer, the error that ended it, and what its wraps did to the state. */
-type ModelRecord = StateChanges & { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
+type ModelRecord = StateChanges & {
+  readonly parts: readonly ModelPart[]
+  readonly error?: ErrorInfo
+  /** Set if the error is that of a handler, which has refused the answer. */
+  readonly refused?: true
+}
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
@@ -44,16 +49,22 @@ export function recordedModel(
         const error = KernelError.from(thrown)
         if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
         made = { thrown }
-        return { parts: recorder.parts, error: error.toJSON(), ...state.changes() }
+        const refused = isHandlerError(thrown) && ({ refused: true } as const)
+        return { parts: recorder.parts, error: error.toJSON(), ...refused, ...state.changes() }
       }
     })
-    const { parts, error } = record
-    if (!made) {
-      applyChanges(ctx.state, record)
-      for (const part of parts) await sink.write(part)
-    }
-    if (error) throw made ? made.thrown : markModelError(KernelError.from(error))
+    if (!made) await repeat(record, ctx, sink)
+    else if ('thrown' in made) throw made.thrown
   })
+}
+
+/** Does again what the call did when it was recorded. */
+async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
+  applyChanges(ctx.state, record)
+  for (const part of record.parts) await sink.write(part)
+  if (!record.error) return
+  const error = KernelError.from(record.error)
+  throw record.refused ? markHandlerError(error) : markModelError(error)
 }
 
 /** The context of the wraps: a replay does not reach them, so the ids that they make must not count among those of the agent. */

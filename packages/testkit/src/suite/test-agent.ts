@@ -5,7 +5,7 @@ import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, shown } from '../fault.ts'
 import { AgentStage } from './agent-stage.ts'
 import { checkAgents, checkTransfers } from './check-agents.ts'
-import { checkMessages, checkRun, checkToolCalls } from './check-run.ts'
+import { checkMessages, checkPartial, checkRun, checkToolCalls } from './check-run.ts'
 import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, promptly } from './patience.ts'
@@ -184,6 +184,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
           const outcome = await promptly(`The run was aborted after event ${stop} and did not end`, reading)
           if ('error' in outcome) throw outcome.error
           stage.demandEnded(`aborted after event ${stop}`)
+          checkPartial(stage.events)
           await demandNoListeners(controller.signal, 'An aborted run')
         }
       },
