@@ -27,8 +27,16 @@ function demandSameLane(right: readonly PlayedEvent[], shown: readonly PlayedEve
     const step = one?.after ?? right.at(-1)?.after
     const where = step === undefined ? 'before its first step' : `after the step ${step}`
     const wrong = `${how}, the run shows ${quoted(other)} ${where}, where the recorded run shows ${quoted(one)}`
-    demandEqual(other?.event ?? null, one?.event ?? null, wrong)
+    demandEqual(comparable(other), comparable(one), wrong)
   }
+}
+
+/** An event without the state of an interrupted agent, which belongs to the agent and may have the time in it. */
+function comparable(played: PlayedEvent | undefined): AgentEvent | null {
+  const { event } = played ?? {}
+  if (event?.type !== 'action' || event.action.type !== 'interrupt') return event ?? null
+  const { state: _, ...action } = event.action
+  return { ...event, action }
 }
 
 function quoted(played: PlayedEvent | undefined): string {
@@ -36,8 +44,10 @@ function quoted(played: PlayedEvent | undefined): string {
 }
 
 function lineOf({ event }: PlayedEvent): string {
-  return transcript([event]).join('').trim()
+  const line = transcript([event]).join('').trim()
+  return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
 }
+const LONGEST = 160
 
 /** The events that are compared, by what they belong to: a call, or an agent in a run. */
 function lanesOf({ events }: PlayedRun, steps: readonly string[]): Map<string, PlayedEvent[]> {

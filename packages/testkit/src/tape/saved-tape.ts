@@ -12,11 +12,13 @@ export type SavedTape = {
   readonly runId: string
   /** In the order in which they were done. */
   readonly steps: readonly TapeStep[]
+  /** The steps that asked a person: they have no record and are done again in a replay. */
+  readonly asked?: readonly string[]
 }
 
 /** Makes the JSON of a recorded run. */
-export function savedTape(runId: string, steps: readonly TapeStep[]): SavedTape {
-  return { format: FORMAT, runId, steps }
+export function savedTape(runId: string, steps: readonly TapeStep[], asked: readonly string[] = []): SavedTape {
+  return { format: FORMAT, runId, steps, ...(asked.length > 0 && { asked }) }
 }
 
 /** Reads a saved tape. Contract: throws `TAPE_INVALID`, which says what is wrong with it. */
@@ -24,11 +26,19 @@ export function readTape(saved: unknown): SavedTape {
   if (typeof saved !== 'object' || saved === null) {
     throw invalid(`expected what JSON.parse makes of a saved tape, ${got(saved)}`)
   }
-  const { format, runId, steps } = saved as Partial<Record<keyof SavedTape, unknown>>
+  const { format, runId, steps, asked = [] } = saved as Partial<Record<keyof SavedTape, unknown>>
   if (format !== FORMAT) throw invalid(`expected format ${FORMAT}, ${got(format)}`)
   if (typeof runId !== 'string' || runId === '')
     throw invalid(`runId must be the id of the recorded run, ${got(runId)}`)
   if (!Array.isArray(steps)) throw invalid(`steps must be a list, ${got(steps)}`)
+  if (!Array.isArray(asked) || !asked.every((step) => typeof step === 'string')) {
+    throw invalid(`asked must be a list of steps, ${got(asked)}`)
+  }
+  checkSteps(steps)
+  return saved as SavedTape
+}
+
+function checkSteps(steps: readonly unknown[]): void {
   const names = new Set<string>()
   for (const [i, entry] of steps.entries()) {
     const { step, value } = Object(entry) as Partial<TapeStep>
@@ -38,7 +48,6 @@ export function readTape(saved: unknown): SavedTape {
     if (broken !== undefined) throw invalid(`steps[${i}].value${broken} must be JSON, ${got(value)}`)
     names.add(step)
   }
-  return saved as SavedTape
 }
 
 function invalid(what: string): KernelError {

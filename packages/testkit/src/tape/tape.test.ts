@@ -163,6 +163,27 @@ describe('a replay', () => {
     expect(await play(strict, agentOf(['a', 'b', 'c'], refused))).toEqual(['a', 'b', 'TAPE_STEP_MISSING'])
   })
 
+  test('with live: false does a step again that asked a person', async () => {
+    let asked = 0
+    const asking: Agent = {
+      ...agentOf([]),
+      async *run(_input, ctx) {
+        await ctx.perform('a', async () => 1)
+        const question = async () => {
+          asked++
+          return ctx.interrupt({ reason: 'input' })
+        }
+        yield* say(ctx, String(await ctx.perform('ask', question)))
+      },
+    }
+    const on = tape()
+    const run = (prepare: Tape['prepare']) => record(startRun(asking, 'Hi', { prepare, canInterrupt: true }))
+    const first = await run(on.prepare)
+    expect(file(on)).toMatchObject({ steps: [{ step: 'a#1' }], asked: ['ask#1'] })
+    const again = await run(tape(file(on), { live: false }).prepare)
+    expect([first.end?.outcome, again.end?.outcome, asked]).toEqual(['interrupted', 'interrupted', 2])
+  })
+
   test('names the steps that the run has not asked for', async () => {
     const again = tape(await recording(['a', 'b', 'c']))
     expect(await play(again, agentOf(['b'], refused))).toEqual(['b'])
@@ -231,6 +252,7 @@ describe('a file', () => {
     ['of another format', { ...recorded, format: 2 }, 'expected format 1, got 2'],
     ['without a run id', { ...recorded, runId: '' }, 'runId must be the id of the recorded run, got ""'],
     ['without steps', { ...recorded, steps: {} }, 'steps must be a list, got an object'],
+    ['with an asked that is not a list', { ...recorded, asked: 'a' }, 'asked must be a list of steps, got "a"'],
     ['with a step that is null', { ...recorded, steps: [null] }, 'steps[0].step must be a name, got undefined'],
     [
       'with a step without a value',

@@ -39,8 +39,8 @@ export function tape(saved?: unknown, options: TapeOptions = {}): Tape {
   const { upTo, live = true } = options
   checkOption(upTo === undefined || typeof upTo === 'string', 'tape', 'upTo must be the name of a step', upTo)
   checkOption(typeof live === 'boolean', 'tape', 'live must be true or false', live)
-  const { runId, steps } = saved === undefined ? savedTape('', []) : readTape(saved)
-  return new RunTape(runId, upTo === undefined ? steps : stepsBefore(upTo, steps), live)
+  const { runId, steps, asked = [] } = saved === undefined ? savedTape('', []) : readTape(saved)
+  return new RunTape(savedTape(runId, upTo === undefined ? steps : stepsBefore(upTo, steps), asked), live)
 }
 
 class RunTape implements Tape, Journal {
@@ -48,14 +48,17 @@ class RunTape implements Tape, Journal {
   readonly #steps: TapeStep[]
   readonly #live: boolean
   readonly #asked: Map<string, number> = new Map()
+  /** The steps that asked a person. */
+  readonly #interrupted: Set<string>
   #given = 0
   #log: CompletionLog | undefined
   /** The first step that was asked for and is not on the tape. */
   #missing: KernelError | undefined
 
-  constructor(runId: string, steps: readonly TapeStep[], live: boolean) {
+  constructor({ runId, steps, asked = [] }: SavedTape, live: boolean) {
     this.runId = runId
     this.#steps = [...steps]
+    this.#interrupted = new Set(asked)
     this.#live = live
   }
 
@@ -83,15 +86,20 @@ class RunTape implements Tape, Journal {
   perform<T extends Json>(step: string, work: () => Promise<T>): Promise<T> {
     if (this.#missing) return Promise.reject(this.#missing)
     const name = this.#ask(step)
-    const absent = async () => {
-      this.#missing ??= this.#missingStep(name)
-      throw this.#missing
-    }
-    return (this.#log as CompletionLog).perform(step, this.#live ? work : absent)
+    return (this.#log as CompletionLog).perform(step, async () => {
+      if (!this.#live && !this.#interrupted.has(name)) {
+        this.#missing ??= this.#missingStep(name)
+        throw this.#missing
+      }
+      return work().catch((error: unknown) => {
+        if (KernelError.is(error, 'INTERRUPTED')) this.#interrupted.add(name)
+        throw error
+      })
+    })
   }
 
   toJSON(): SavedTape {
-    return savedTape(this.runId, this.#steps)
+    return savedTape(this.runId, this.#steps, [...this.#interrupted])
   }
 
   /** The name that the log gives a step. */
