@@ -112,7 +112,11 @@ export function checkOutcomes(findings: Findings, { runs }: Snapshot, events: re
     if (event.type !== 'ended') continue
     const { runId, outcome } = event
     const record = statuses.get(runId)
-    findings.check(`${runId}: its record says how it ended`, record === outcome, { record, ended: event, error: runs.find((run) => run.runId === runId)?.error })
+    findings.check(`${runId}: its record says how it ended`, record === outcome, {
+      record,
+      ended: event,
+      error: runs.find((run) => run.runId === runId)?.error,
+    })
   }
 }
 
