@@ -43,15 +43,12 @@ export function world(): World {
       let alive = true
       const guarded = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
         if (!alive) return never
-        const counts = name === 'threads.commit' || name === 'journal.append'
-        const at = counts && killAt?.write === writes.length + 1 ? killAt : undefined
-        if (at && !at.done) {
-          alive = false
-          return never
-        }
-        if (counts) writes.push(name)
+        const dies = isWrite(name) && killAt?.write === writes.length + 1
+        alive = !dies || killAt.done
+        if (!alive) return never
+        if (isWrite(name)) writes.push(name)
         const result = await call()
-        if (at) alive = false
+        alive &&= !dies
         return alive ? result : never
       }
       return {
@@ -67,6 +64,11 @@ export function world(): World {
     messages: async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message),
     expire: () => clock.advance(31_000),
   }
+}
+
+/** Whether a call changes a thread or its journal. */
+function isWrite(name: string): boolean {
+  return name === 'threads.commit' || name === 'journal.append'
 }
 
 /** The same store, with every call of a port passed through `call`. */
