@@ -14,6 +14,7 @@ import {
 } from '@troupe/kernel'
 import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
+import { recordableError } from '@troupe/kernel/run'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
 /** The record of a model call: the parts of its answer, the error that ended it, and what its wraps did to the state. */
@@ -26,7 +27,7 @@ type ModelRecord = StateChanges & {
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
- * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped is not recorded.
+ * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped with the whole run is not recorded.
  */
 export function recordedModel(
   journal: Journal,
@@ -46,8 +47,8 @@ export function recordedModel(
         made = {}
         return { parts: recorder.parts, ...state.changes() }
       } catch (thrown) {
-        const error = KernelError.from(thrown)
-        if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
+        if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        const error = recordableError(ctx, thrown)
         made = { thrown }
         const refused = isHandlerError(thrown) && ({ refused: true } as const)
         return { parts: recorder.parts, error: error.toJSON(), ...refused, ...state.changes() }

@@ -149,8 +149,8 @@ export class KernelContext implements RunContext {
     }
     const journal = this.get(JOURNAL)
     if (!journal) return work()
-    const { step } = this.fields
-    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this, work)
+    const { step, signal } = this.fields
+    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this.core, signal, work)
   }
 
   sendAction(action: AgentAction): void {

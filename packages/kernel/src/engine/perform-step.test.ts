@@ -82,14 +82,37 @@ describe('perform', () => {
   it('keeps nothing of work that failed after its run was stopped', async () => {
     const journal = new MemoryJournal()
     const controller = new AbortController()
-    const ctx = contextOn(journal).derive({ signal: controller.signal })
-    const work = async () => {
-      controller.abort()
-      ctx.throwIfAborted()
+    const agent: Agent = {
+      name: 'a',
+      description: '',
+      recordsSteps: true,
+      async *run(_input, ctx) {
+        const work = async () => {
+          controller.abort()
+          ctx.throwIfAborted()
+        }
+        await ctx.perform('read', work)
+        yield* say(ctx, 'done')
+      },
     }
-    await expect(ctx.perform('read', work)).rejects.toMatchObject({ name: 'AbortError' })
+    const prepare = (ctx: RunContext) => ctx.with(JOURNAL, attempt(journal.once))
+    const run = startRun(agent, 'Hi', { runId: 'r', signal: controller.signal, prepare })
+    await expect(run).rejects.toMatchObject({ code: 'ABORTED' })
     expect(journal.entries).toEqual([])
     expect(await contextOn(new MemoryJournal(journal.batches), 2).perform('read', async () => 1)).toBe(1)
+  })
+
+  it('keeps the reason of an abort that stopped the work and not the run', async () => {
+    const journal = new MemoryJournal()
+    const controller = new AbortController()
+    const ctx = contextOn(journal).derive({ signal: controller.signal })
+    const work = async () => {
+      controller.abort(new KernelError('TIMEOUT', 'agent a: not done within 5 ms'))
+      throw new DOMException('aborted', 'AbortError')
+    }
+    await expect(ctx.perform('read', work)).rejects.toMatchObject({ name: 'AbortError' })
+    const again = contextOn(new MemoryJournal(journal.batches), 2).perform('read', refused)
+    await expect(again).rejects.toMatchObject({ code: 'TIMEOUT', message: 'agent a: not done within 5 ms' })
   })
 
   it('keeps nothing of work that asked a person', async () => {

@@ -1,16 +1,17 @@
 import type { Journal } from '../agent/journal.ts'
-import type { RunContext } from '../context/context.ts'
 import { type Json, notJson } from '../data/json.ts'
 import { type ErrorInfo, got, KernelError } from '../data/kernel-error.ts'
+import type { RunCore } from './run-core.ts'
 
 /** What a piece of work gave: a value, nothing, or an error; of an error without a code its message. */
 type StepRecord = { readonly value?: Json } | { readonly error: ErrorInfo } | { readonly thrown: string }
 
-/** Performs work under the journal of its run. Contract: an error is kept like a value, unless the run was stopped. */
+/** Performs work under the journal of its run. Contract: an error is kept like a value, unless the whole run was stopped. */
 export async function performStep<T extends Json | void>(
   journal: Journal,
   step: string,
-  ctx: RunContext,
+  core: RunCore,
+  signal: AbortSignal | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
   let thrown: { readonly error: unknown } | undefined
@@ -18,9 +19,9 @@ export async function performStep<T extends Json | void>(
     try {
       return recordOf(step, await work())
     } catch (error) {
-      if (ctx.signal.aborted || KernelError.is(error, 'INTERRUPTED')) throw error
+      if (core.rootAborted || KernelError.is(error, 'INTERRUPTED')) throw error
       thrown = { error }
-      return errorRecord(error)
+      return errorRecord(core.abortState.errorWith(signal) ?? error)
     }
   })
   if (thrown) throw thrown.error

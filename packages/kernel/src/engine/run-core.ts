@@ -84,6 +84,11 @@ export class RunCore {
     return this.#errors
   }
 
+  /** Whether the root run was aborted, and not only this run or a part of it. */
+  get rootAborted(): boolean {
+    return this.outer ? this.outer.rootAborted : this.abortState.aborted
+  }
+
   /** Concludes how this run, or an agent in it with a narrower signal, ended early. */
   conclude(thrown: unknown, signal?: AbortSignal): Conclusion {
     return this.errors.conclude(thrown, this.abortState.errorWith(signal), this.cancelling)

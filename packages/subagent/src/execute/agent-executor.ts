@@ -123,7 +123,9 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
         },
       })
     } catch (cause) {
-      return outcomeOf(KernelError.from(cause), ctx, budget)
+      const error = KernelError.from(cause)
+      if (error.code === 'TIMEOUT') budget.repeatTimeout(error)
+      return outcomeOf(error, ctx, budget)
     } finally {
       budget.close()
       scope[Symbol.dispose]()

@@ -29,6 +29,9 @@ type Spent = {
   readonly waiting: readonly string[]
 }
 
+/** The detail of a timeout that names the run whose time was over. */
+const TIME_OF = 'timeOf'
+
 /** The context key of the budget that applies to a call. */
 export const BUDGET: ReturnType<typeof contextKey<Budget>> = contextKey<Budget>('subagent')
 
@@ -104,8 +107,16 @@ export class Budget {
     this.#usageAtStart = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
       const message = `${this.who}: not done within ${this.#allowedMs} ms`
-      this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true }), this)
+      const details = { [TIME_OF]: this.runId }
+      this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true, details }), this)
     })
+  }
+
+  /** Stops the agent whose time was over when the run was here before: the step that it stopped is recorded with this error. */
+  repeatTimeout(error: KernelError): void {
+    for (let one: Budget | undefined = this; one; one = one.parent) {
+      if (error.details[TIME_OF] === one.runId) one.#stop('timeout', error, one)
+    }
   }
 
   get who(): string {

@@ -3,6 +3,11 @@ import { JOURNAL, type Json, type RunContext } from '@troupe/kernel'
 import { CompletionLog, type JournalEntry } from '@troupe/kernel/journal'
 import type { SavedTape } from '../tape/saved-tape.ts'
 
+/** Whether a step was stopped because of another one, for whatever reason it was stopped this time. */
+function isStopped(record: Json): boolean {
+  return (record as { readonly error?: { readonly code?: string } } | null)?.error?.code === 'ABORTED'
+}
+
 /** A step that was done again. */
 export interface RedoneStep {
   readonly step: string
@@ -47,7 +52,7 @@ export class RedoneSteps {
     const before = this.#tape.steps.find((recorded) => recorded.step === step)?.value
     const performed = /#\d+$/.test(step)
     if (before !== undefined && performed) return { step, by, value: before }
-    if (!isDeepStrictEqual(now, before)) this.differing.push({ step, before, now })
+    if (!isDeepStrictEqual(now, before) && !isStopped(now)) this.differing.push({ step, before, now })
     return { step, by, value: now }
   }
 }

@@ -1,12 +1,13 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { defineTool, type Tool } from '@troupe/kernel'
+import { nextMacrotask, untilAborted } from '@troupe/kernel/kit'
 import { startRun } from '@troupe/kernel/run'
 import { createBus, createPolicy, defineAgent, type SubagentEnvironment, subagentTool } from '@troupe/subagent'
 import { fakeClock, record, type ScriptedTurn, scriptedModel, tape, testReplay } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
-type Script = { readonly [step: string]: ScriptedTurn }
+type Script = { readonly [step: string]: ScriptedTurn | (() => ScriptedTurn) }
 type Call = string | { readonly name: string; readonly arguments?: { readonly [key: string]: string } }
 
 const calling = (...calls: readonly Call[]): ScriptedTurn => ({
@@ -168,3 +169,54 @@ testReplay(
     }),
   { answer: (interrupts) => Object.fromEntries(interrupts.map(({ id }) => [id, { approved: true }])) },
 )
+
+describe('time', () => {
+  const clock = fakeClock()
+  const settings = { clock }
+  const limits = { timeoutMs: 30, graceMs: 5_000 }
+  /** Lets the time of an agent run out as soon as everybody waits. */
+  const timeIsOver = () => void nextMacrotask().then(() => clock.advance(30))
+  const hanging = () => {
+    timeIsOver()
+    return { text: 'I thi', hang: 'mid' } as const
+  }
+
+  testReplay(
+    'the time of a sub-agent is over, and its turn of grace follows',
+    () =>
+      office({
+        scripts: { lead, a: { 'model:0': calling('look'), 'model:1': hanging } },
+        agents: { a: { tools: ['look'], limits } },
+      }),
+    { settings },
+  )
+
+  testReplay(
+    'the time of a sub-agent is over in one of its calls',
+    () =>
+      office({
+        scripts: { lead, a: { 'model:0': calling('wait', 'look') } },
+        tools: [
+          toolOf('look'),
+          toolOf('wait', {
+            invoke: (_args, ctx) => {
+              timeIsOver()
+              return untilAborted(ctx.signal, new Promise<never>(() => undefined))
+            },
+          }),
+        ],
+        agents: { a: { tools: ['wait', 'look'], limits } },
+      }),
+    { settings },
+  )
+
+  testReplay(
+    'the time of an agent is over while another one works for it',
+    () =>
+      office({
+        scripts: { lead, a: { 'model:0': calling('b', 'look') }, b: { 'model:0': hanging } },
+        agents: { a: { tools: ['b', 'look'], limits }, b: { tools: [] } },
+      }),
+    { settings },
+  )
+})
