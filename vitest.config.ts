@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { journalEveryRun } from './tests/journalled/journal-every-run-plugin.ts'
 
 export default defineConfig({
   test: {
@@ -18,6 +19,17 @@ export default defineConfig({
             'tests/docs/*.test.ts',
           ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+        },
+      },
+      {
+        plugins: [journalEveryRun()],
+        test: {
+          // The same tests with a journal under every root run: it must change nothing that they see.
+          name: 'journalled',
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+          include: ['packages/{chat-model,flow,subagent,handlers}/src/**/*.test.ts', 'tests/journalled/*.test.ts'],
+          setupFiles: 'tests/journalled/setup.ts',
         },
       },
       {

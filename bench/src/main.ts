@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { checkBudgets } from './budgets.ts'
 import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
+import { durabilityTable } from './edge/durability.ts'
 import { longThreadTable } from './edge/long-thread.ts'
 import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
@@ -56,6 +57,8 @@ if ('a delta through all layers'.includes(only)) {
   for await (const table of deltaTables()) console.log(`\nAll layers\n\n${table}`)
 }
 if ('a turn on a long thread'.includes(only)) console.log(`\nA long thread\n\n${await longThreadTable()}`)
+
+if ('durability of a step'.includes(only)) console.log(`\nDurability\n\n${await durabilityTable()}`)
 
 if ('store: rows a second'.includes(only)) {
   console.log('\n| 1,000 small rows a batch | rows a second |\n|---|---|')

@@ -123,9 +123,10 @@ export async function flowWorkloads(): Promise<readonly Workload[]> {
   const deepRunner = runner({ agent: deep })
   const flatRunner = runner({ agent: agentOf('leaf', words) })
   const store = memoryStore()
-  const threadRunner = runner({ agent: one.agent, store })
+  // What it costs to store each step is in the table of durability.
+  const threadRunner = runner({ agent: one.agent, store, durability: 'turn' })
   const prior = longThread()
-  const longRunner = runner({ agent: one.agent, store: await longStore(prior) })
+  const longRunner = runner({ agent: one.agent, store: await longStore(prior), durability: 'turn' })
   let thread = 0
   return [
     {

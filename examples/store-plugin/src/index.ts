@@ -32,13 +32,15 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
   checkOption(typeof path === 'string' && path !== '', 'journalFile', 'path is the name of a file', path)
   /** The time of the current change. */
   let past: number | undefined
-  const { threads, records, runLog, leases, ...memory } = memoryStore({ clock: { now: () => past ?? clock.now() } })
+  const memory = memoryStore({ clock: { now: () => past ?? clock.now() } })
+  const { threads, records, runLog, journal, leases } = memory
   const writes: { readonly [call: string]: Method } = {
     open: threads.open,
     commit: threads.commit,
     delete: threads.delete,
     apply: records.apply,
     append: runLog.append,
+    appendStep: journal.append,
     acquire: leases.acquire,
     renew: leases.renew,
     release: leases.release,
@@ -77,13 +79,13 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     async (...args: Args): Promise<Result> => {
       refuseClosed()
       const done = last.then(async () => {
-        const journal = await file()
+        const lines = await file()
         const at = clock.now()
         const line: Line = { at, call, args: trimmed(args) }
         // Converted first, so that a change that cannot be written is not made.
         const text = jsonText('journalFile', 'a change', line)
         const result = await change(at, () => make(...args))
-        await journal.appendFile(`${text}\n`).catch((cause) => {
+        await lines.appendFile(`${text}\n`).catch((cause) => {
           // The memory has a change that the file does not have, so the store accepts no more changes.
           closed = true
           throw failure('STORE_FAILED', `${path} cannot be written; make room and open the store again`, cause)
@@ -128,6 +130,11 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
         yield* runLog.follow(ref, runId, options)
       },
     },
+    journal: {
+      append: write('appendStep', journal.append),
+      read: read(journal.read),
+      lost: read(journal.lost),
+    },
     leases: {
       acquire: write('acquire', leases.acquire),
       renew: write('renew', leases.renew),
@@ -138,10 +145,10 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       closed = true
       await last
       await memory[Symbol.asyncDispose]()
-      const journal = await opened?.catch(() => undefined)
+      const lines = await opened?.catch(() => undefined)
       opened = undefined
-      if (!journal) return
-      await journal.close()
+      if (!lines) return
+      await lines.close()
       await unlock(path)
     },
   }

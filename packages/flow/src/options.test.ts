@@ -45,6 +45,7 @@ const options: Required<RunnerOptions> = {
   callbacks: [],
   limits,
   durability: 'step',
+  unknownCalls: 'ask',
   busy: 'queue',
   pending: 'drop',
   clock: systemClock,

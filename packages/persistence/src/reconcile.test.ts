@@ -32,7 +32,7 @@ async function crashed() {
 describe('reconcile', () => {
   it('ends what a crash left open in neutral words, keeps its text, and marks running calls as unknown', async () => {
     const { store, clock } = await crashed()
-    expect(await reconcile({ store, clock })).toEqual({ runs: 2, calls: 2, alive: 0 })
+    expect(await reconcile({ store, clock })).toEqual({ runs: 2, calls: 2, alive: 0, lost: 0 })
     expect(await store.records.runs(ANN)).toMatchObject([
       { runId: 'lost', status: 'failed', text: 'half', error: { code: 'OUTCOME_UNKNOWN' }, endedAt: 101_000 },
       { runId: 'lost/tool:0:0', status: 'failed', error: { code: 'OUTCOME_UNKNOWN' } },
@@ -53,7 +53,7 @@ describe('reconcile', () => {
     expect(done.reduce((sum, { runs }) => sum + runs, 0)).toBe(2)
     const before = [await store.records.runs(ANN), await store.records.toolCalls(ANN, 'lost')]
     clock.advance(1_000)
-    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0 })
+    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0, lost: 0 })
     expect([await store.records.runs(ANN), await store.records.toolCalls(ANN, 'lost')]).toEqual(before)
   })
 
@@ -63,7 +63,7 @@ describe('reconcile', () => {
     const ben = { ...ANN, user: 'ben' }
     await store.threads.open(ben)
     await store.records.apply(ben, [start('behind')])
-    expect(await reconcile({ store, clock, pageSize: 1 })).toEqual({ runs: 1, calls: 0, alive: 2 })
+    expect(await reconcile({ store, clock, pageSize: 1 })).toEqual({ runs: 1, calls: 0, alive: 2, lost: 0 })
     expect((await store.records.runs(ANN)).map(({ status }) => status)).toEqual(['generating', 'generating'])
     clock.advance(10_000)
     expect(await reconcile({ store, clock })).toMatchObject({ runs: 2, alive: 0 })
@@ -82,9 +82,40 @@ describe('reconcile', () => {
       ...Array.from({ length: 150 }, (_, i) => start(`n${i}`, i === 0 ? 'inner' : `n${i - 1}`)),
     ])
     await store.leases.acquire(ANN, { runId: 'outer', ttlMs: 10_000 })
-    expect(await reconcile({ store, clock, pageSize: 10 })).toEqual({ runs: 2, calls: 0, alive: 152 })
+    expect(await reconcile({ store, clock, pageSize: 10 })).toEqual({ runs: 2, calls: 0, alive: 152, lost: 0 })
     const ended = (await store.records.runs(ANN)).filter(({ status }) => status === 'failed')
     expect(ended.map(({ runId }) => runId)).toEqual(['before', 'outer/tool:0:0'])
+  })
+
+  it('leaves alone a lost run that its thread names as unfinished, with those nested in it and their calls, until it ends', async () => {
+    const { store, clock } = await crashed()
+    const { token } = await store.leases.acquire(ANN, { runId: 'lost', ttlMs: 1_000 })
+    await store.threads.commit(ANN, { journal: { runId: 'lost', entries: [] } }, token)
+    await store.records.apply(ANN, [
+      start('other'),
+      start('lost/tool:0:1', 'lost'),
+      call('c4', 'lost/tool:0:1', 'interrupted'),
+      { type: 'run-finish', runId: 'lost/tool:0:1', status: 'interrupted', endedAt: 2 },
+    ])
+    expect(await reconcile({ store, clock })).toEqual({ runs: 1, calls: 0, alive: 2, lost: 0 })
+    clock.advance(100_000)
+    const before = [await store.records.toolCalls(ANN, 'lost'), await store.records.toolCalls(ANN, 'lost/tool:0:1')]
+    for (const pageSize of [1, 100]) {
+      const done = await reconcile({ store, clock, pageSize, threads: [ANN] })
+      expect(done).toEqual({ runs: 0, calls: 0, alive: 0, lost: 2 })
+    }
+    expect((await store.records.runs(ANN)).map(({ status }) => status)).toEqual([
+      'generating',
+      'generating',
+      'failed',
+      'interrupted',
+    ])
+    expect([await store.records.toolCalls(ANN, 'lost'), await store.records.toolCalls(ANN, 'lost/tool:0:1')]).toEqual(
+      before,
+    )
+    await store.threads.commit(ANN, { journal: null }, token)
+    clock.advance(100_000)
+    expect(await reconcile({ store, clock, threads: [ANN] })).toEqual({ runs: 2, calls: 4, alive: 0, lost: 0 })
   })
 
   it('leaves young runs alone: their last write may be under way', async () => {
@@ -105,7 +136,7 @@ describe('reconcile', () => {
       ANN,
       ids.map((id) => start(id)),
     )
-    expect(await reconcile({ store, clock, pageSize: 7 })).toEqual({ runs: 250, calls: 0, alive: 0 })
+    expect(await reconcile({ store, clock, pageSize: 7 })).toEqual({ runs: 250, calls: 0, alive: 0, lost: 0 })
   })
 
   it('finds nothing running when another run took the thread over, and in the threads it is given what was parked', async () => {
@@ -114,10 +145,15 @@ describe('reconcile', () => {
     clock.advance(1_001)
     await store.leases.acquire(ANN, { runId: 'next', ttlMs: 1_000 })
     expect((await store.records.runs(ANN))[0]).toMatchObject({ status: 'failed', error: { code: 'LEASE_LOST' } })
-    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0 })
+    expect(await reconcile({ store, clock })).toEqual({ runs: 0, calls: 0, alive: 0, lost: 0 })
     const statuses = async () => (await store.records.toolCalls(ANN, 'lost')).map(({ status }) => status)
     expect(await statuses()).toEqual(['unknown', 'awaiting', 'complete'])
-    expect(await reconcile({ store, clock, threads: [ANN], pageSize: 1 })).toEqual({ runs: 0, calls: 1, alive: 0 })
+    expect(await reconcile({ store, clock, threads: [ANN], pageSize: 1 })).toEqual({
+      runs: 0,
+      calls: 1,
+      alive: 0,
+      lost: 0,
+    })
     expect(await statuses()).toEqual(['unknown', 'unknown', 'complete'])
   })
 

@@ -34,6 +34,8 @@ export interface Reconciled {
   readonly calls: number
   /** The number of runs that are still active: their thread has a live lease. */
   readonly alive: number
+  /** The number of runs that can be continued: their process is gone, but their thread names them, or a run around them, as unfinished. */
+  readonly lost: number
 }
 
 const GRACE_MS = 60_000
@@ -43,7 +45,7 @@ const PARKED: readonly string[] = ['awaiting', 'interrupted'] satisfies ToolCall
 
 /**
  * Ends the records that a crash left open: runs as failed with `OUTCOME_UNKNOWN`, their running calls as unknown.
- * Contract: safe to run twice, and by several processes at once; runs whose lease is alive are left alone.
+ * Contract: safe to run twice, and by several processes at once; runs whose lease is alive, and lost runs that can be continued, are left alone.
  * @example await reconcile({ store }) // when a server starts, and now and then
  */
 export async function reconcile(options: ReconcileOptions): Promise<Reconciled> {
@@ -56,56 +58,58 @@ export async function reconcile(options: ReconcileOptions): Promise<Reconciled> 
     'pageSize must be a whole number from 1 on',
     pageSize,
   )
-  const ended = await endLostRuns(store, before, pageSize, clock)
+  const ended = await endOpenRuns(store, before, pageSize, clock)
   let { calls } = ended
   for (const ref of threads) calls += await sweep(store, ref, pageSize, before, clock)
   return { ...ended, calls }
 }
 
-/** A run that has not ended, as the store lists it. */
+/** A run with its thread, as the store lists those that have not ended. */
 type OpenRun = RunRecord & { readonly ref: ThreadRef }
 
-async function endLostRuns(
+async function endOpenRuns(
   store: Pick<Store, 'records' | 'threads'>,
   before: number,
   pageSize: number,
   clock: Pick<Clock, 'now'>,
 ): Promise<Reconciled> {
   const left = new Set<string>()
-  const sum = { runs: 0, calls: 0, alive: 0 }
+  const sum = { runs: 0, calls: 0, alive: 0, lost: 0 }
   for (;;) {
     // The store returns the oldest first; the runs that are left open come before the next ones.
     const limit = Math.min(LARGEST_PAGE, pageSize + left.size)
     const page = await store.records.open({ before, limit })
     const next = page.filter(({ ref, runId }) => !left.has(runKey(ref, runId)))
     for (const run of next) {
-      const { runs, calls, alive } = await endIfLost(store, run, clock)
+      const { runs, calls, alive, lost } = await endIfGone(store, run, clock)
       if (runs === 0) left.add(runKey(run.ref, run.runId))
       sum.runs += runs
       sum.calls += calls
       sum.alive += alive
+      sum.lost += lost
     }
     if (next.length === 0 || page.length < limit) return sum
   }
 }
 
-async function endIfLost(
+async function endIfGone(
   store: Pick<Store, 'records' | 'threads'>,
   run: OpenRun,
   clock: Pick<Clock, 'now'>,
 ): Promise<Reconciled> {
-  if (await isAlive(store, run)) return { runs: 0, calls: 0, alive: 1 }
+  const { runId: holder, unfinished } = (await store.threads.get(run.ref)) ?? {}
+  if (await isWithin(store, run, holder)) return { runs: 0, calls: 0, alive: 1, lost: 0 }
+  if (await isWithin(store, run, unfinished)) return { runs: 0, calls: 0, alive: 0, lost: 1 }
   const commands = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
   const results = await store.records.apply(run.ref, [...commands, finish(run, clock.now())])
   const calls = results.slice(0, -1).filter(({ refused }) => !refused).length
-  return { runs: results.at(-1)?.refused ? 0 : 1, calls, alive: 0 }
+  return { runs: results.at(-1)?.refused ? 0 : 1, calls, alive: 0, lost: 0 }
 }
 
-/** Returns whether the run, or a run around it, has the live lease of its thread. */
-async function isAlive({ threads, records }: Pick<Store, 'records' | 'threads'>, run: OpenRun): Promise<boolean> {
-  const holder = (await threads.get(run.ref))?.runId
-  if (holder === undefined) return false
-  for await (const runId of lineage(records, run)) if (runId === holder) return true
+/** Returns whether a run, or a run around it, has this id. */
+async function isWithin({ records }: Pick<Store, 'records'>, run: OpenRun, id: string | undefined): Promise<boolean> {
+  if (id === undefined) return false
+  for await (const runId of lineage(records, run)) if (runId === id) return true
   return false
 }
 
@@ -174,10 +178,10 @@ async function sweep(
   const isLost = (call: ToolCallRecord) => isRunning(call) || (PARKED.includes(call.status) && !waitsFor(call.callId))
   let calls = 0
   for await (const page of pages(limit, (query) => store.records.runs(ref, { newestFirst: true, ...query }))) {
-    for (const { runId, status } of page) {
-      if (status === 'generating') continue
-      const commands = await unknownCalls(store, ref, runId, isLost, clock.now())
-      if (commands.length === 0) continue
+    for (const run of page) {
+      if (run.status === 'generating') continue
+      const commands = await unknownCalls(store, ref, run.runId, isLost, clock.now())
+      if (commands.length === 0 || (await isWithin(store, { ...run, ref }, thread.unfinished))) continue
       const results = await store.records.apply(ref, commands)
       calls += results.filter(({ refused }) => !refused).length
     }

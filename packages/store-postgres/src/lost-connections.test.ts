@@ -102,6 +102,28 @@ describe('a connection lost in a transaction', () => {
     await pool.end()
   })
 
+  it('leaves the outcome of an append to a journal unknown, which is one statement', async () => {
+    const pool = server.pool()
+    let kill = false
+    const deadly = watched(pool, async (_, pid) => {
+      if (kill) await server.ask('select pg_terminate_backend($1)', [pid])
+      kill = false
+    })
+    await using store = postgresStore({ pool: deadly, schema: server.schema(), listen: false })
+    await store.threads.open(ref)
+    const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: 60_000 })
+    await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, token)
+    kill = true
+    const error = await store.journal.append(ref, 'run-1', ['b'], token).catch((error: unknown) => error)
+    expect(error).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true, details: { outcome: 'unknown' } })
+    kill = true
+    const read = await store.journal.read(ref).catch((error: unknown) => error)
+    expect(read).toMatchObject({ code: 'STORE_UNAVAILABLE', retryable: true, details: {} })
+    await store.journal.append(ref, 'run-1', ['c'], token)
+    expect((await store.journal.read(ref))?.entries).toEqual(['a', 'c'])
+    await pool.end()
+  })
+
   it('is found at the next use when it was idle, and costs no more than one error', async () => {
     const schema = server.schema()
     await using store = postgresStore({ url: urlAs(schema), schema, maxConnections: 1, listen: false })

@@ -91,6 +91,7 @@ class PostgresDriver implements Driver {
 
   async beginTransaction(connection: PostgresConnection): Promise<void> {
     // Explicit, whatever the server's default is: a statement that waited for a lock must see the other transaction's writes.
+    connection.inTransaction = true
     await connection.executeQuery(CompiledQuery.raw('begin isolation level read committed'))
   }
 
@@ -129,6 +130,8 @@ class PostgresConnection implements DatabaseConnection {
   readonly #timeoutMs: number
   /** The connection must not be used again. */
   broken = false
+  /** Until the connection is released: kysely runs nothing else on it. */
+  inTransaction = false
 
   constructor(client: PostgresClient, timeoutMs: number) {
     this.client = client
@@ -141,7 +144,7 @@ class PostgresConnection implements DatabaseConnection {
       return { rows: (text === 'commit' ? [{ command }] : rows) as R[] }
     } catch (error) {
       if (endsConnection(error)) this.broken = true
-      throw error
+      throw this.broken && !this.inTransaction && !text.startsWith('select') ? outcomeUnknown(error) : error
     }
   }
 

@@ -1,10 +1,11 @@
 import { KernelError } from '@troupe/kernel'
 import { MIGRATIONS } from '@troupe/store-sql'
+import { makeFirstVersion } from '@troupe/store-sql/first-version'
 import { fakeClock } from '@troupe/testkit'
 import { types } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPostgres, type TestServer } from './postgres.fixture.ts'
-import { postgresStore } from './postgres-store.ts'
+import { postgresEngine, postgresStore } from './postgres-store.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -91,6 +92,36 @@ describe('two stores on one schema', () => {
     }
   })
 
+  it('let no append to a journal through after a take-over, whatever the default isolation level', async () => {
+    const [schema, clock] = [server.schema(), fakeClock()]
+    for (const level of ['read committed', 'repeatable read', 'serializable']) {
+      const url = new URL(server.url)
+      url.searchParams.set('options', `-c default_transaction_isolation=${level.replace(' ', '\\ ')}`)
+      await using a = postgresStore({ url: url.href, schema, clock, listen: false })
+      await using b = postgresStore({ url: server.url, schema, clock, listen: false })
+      await a.threads.open(ref)
+      let { token } = await a.leases.acquire(ref, { runId: 'run-1', ttlMs: 10 })
+      const takeOver = async () => {
+        const taken = await b.leases.acquire(ref, { runId: 'run-1', ttlMs: 10 })
+        return { taken, seen: (await b.journal.read(ref))?.entries }
+      }
+      for (const round of upTo(20)) {
+        await a.threads.commit(ref, { journal: { runId: 'run-1', entries: [] } }, token)
+        clock.advance(10)
+        const [{ taken, seen }, ...codes] = await Promise.all([
+          takeOver(),
+          ...upTo(6).map((n) => a.journal.append(ref, 'run-1', [n], token).then(() => n, codeOf)),
+        ])
+        const written = codes.filter((code) => code !== 'LEASE_LOST')
+        expect(written.every(Number.isInteger), `${level}, round ${round}: ${codes}`).toBe(true)
+        expect(new Set(seen)).toEqual(new Set(written))
+        expect((await a.journal.read(ref))?.entries).toEqual(seen)
+        token = taken.token
+      }
+      await a.leases.release(ref, token)
+    }
+  })
+
   it('do not let late writes undo a deletion, however both race', async () => {
     const schema = server.schema()
     await using a = postgresStore({ url: server.url, schema })
@@ -99,11 +130,13 @@ describe('two stores on one schema', () => {
       await a.threads.open(ref)
       const { token } = await a.leases.acquire(ref, { runId: `run-${round}`, ttlMs: 60_000 })
       await a.runLog.append(ref, 'run-1', 0, [1])
+      await a.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, token)
       const [deleted] = await Promise.all([
         b.threads.delete(ref),
         a.threads.commit(ref, { messages: [said('m1')] }, token).catch(codeOf),
         a.records.apply(ref, [begin('run-1')]),
         a.runLog.append(ref, 'run-1', 1, [2]).catch(codeOf),
+        a.journal.append(ref, 'run-1', ['b'], token).catch(codeOf),
         a.leases.renew(ref, token, 60_000).catch(codeOf),
       ])
       expect(deleted).toBe(true)
@@ -114,7 +147,7 @@ describe('two stores on one schema', () => {
       expect(await b.records.runs(ref)).toEqual([])
       await b.threads.delete(ref)
     }
-    for (const table of ['messages', 'runs', 'run_logs', 'run_events', 'leases', 'threads']) {
+    for (const table of ['messages', 'runs', 'run_logs', 'journal', 'run_events', 'leases', 'threads']) {
       expect(await server.ask(`select count(*)::int as n from ${schema}.troupe_${table}`)).toEqual([{ n: 0 }])
     }
   })
@@ -132,6 +165,31 @@ describe('postgresStore', () => {
     const error = await store.threads.open(ref).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'STORE_NEWER', details: { version: 99, known: MIGRATIONS.length } })
     expect(await server.ask(`select version from ${schema}.troupe_schema`)).toEqual([{ version: 99 }])
+  })
+
+  it('upgrades a schema of the first version with all it has, and takes journals', async () => {
+    const schema = server.schema()
+    await makeFirstVersion(postgresEngine({ url: server.url, schema }))
+    await using store = postgresStore({ url: server.url, schema, clock: fakeClock(50) })
+    expect(await store.threads.get(ref)).toEqual({
+      ref,
+      seq: 1,
+      version: 3,
+      state: { a: 1 },
+      openCalls: [],
+      runId: 'run-1',
+      updatedAt: 5,
+    })
+    const call = { callId: 'c1', runId: 'run-1', messageId: 'm1', name: 'look', arguments: '{}', startedAt: 3 }
+    expect(await store.records.toolCalls(ref, 'run-1')).toEqual([{ ...call, status: 'running' }])
+    expect(await store.threads.messages(ref)).toHaveLength(1)
+    expect(await store.journal.read(ref)).toBeUndefined()
+    expect(await store.journal.lost({ before: 1000, limit: 10 })).toEqual([])
+    await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, 1)
+    await store.journal.append(ref, 'run-1', ['b'], 1)
+    await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
+    expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
+    expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
   })
 
   it('needs no right to make tables once they are made', async () => {

@@ -156,17 +156,20 @@ async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<voi
     .where(sql.ref('unfinished'), 'is not', null)
     .execute()
 
-  const journal = schema.createTable('troupe_journal')
-  const keyed =
-    flavour === 'sqlite'
-      ? journal.addColumn('id', 'integer', (column) => column.primaryKey())
-      : journal.addColumn('id', 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
-  await keyed
+  const journal = schema
+    .createTable('troupe_journal')
     .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
     .addColumn('at', 'double precision', (column) => column.notNull())
     .addColumn('entries', 'text', (column) => column.notNull())
-    .execute()
-  await schema.createIndex('troupe_journal_thread').on('troupe_journal').columns(['thread', 'id']).execute()
+  if (flavour === 'sqlite') {
+    await journal.addColumn('id', 'integer', (column) => column.primaryKey()).execute()
+    await schema.createIndex('troupe_journal_thread').on('troupe_journal').column('thread').execute()
+  } else {
+    await journal
+      .addColumn('id', 'bigint', (column) => column.notNull().generatedByDefaultAsIdentity())
+      .addPrimaryKeyConstraint('troupe_journal_thread', ['thread', 'id'])
+      .execute()
+  }
 
   await schema.alterTable('troupe_tool_calls').addColumn('attempts', 'double precision').execute()
 }

@@ -7,7 +7,7 @@ import {
   leaseLost,
   threadNotFound,
 } from '@troupe/kernel/store'
-import { sql } from 'kysely'
+import { type NotNull, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import { entriesText } from './journal-writer.ts'
@@ -24,6 +24,9 @@ interface Write {
   readonly entries: string
 }
 
+/** The locks of an append: the thread before the lease, as everywhere. Raw, because those of kysely break in an insert with a schema. */
+const IN_ORDER = sql`for key share of t for share of l`
+
 /** Journals in SQL. */
 export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase): JournalStore {
   /** Contract: one statement, so that an append is one round trip; it writes nothing if the lease or the run does not match. */
@@ -36,14 +39,11 @@ export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase):
       .where('l.token', '=', token)
       .select('t.id')
       .select([sql`${at}`.as('at'), sql`${entries}`.as('entries')])
-    return (
-      db
-        .insertInto('troupe_journal')
-        .columns(['thread', 'at', 'entries'])
-        // The thread is locked before the lease, as everywhere.
-        .expression(engine.flavour === 'sqlite' ? held : held.forKeyShare('t').forShare('l'))
-        .returning('thread')
-    )
+    return db
+      .insertInto('troupe_journal')
+      .columns(['thread', 'at', 'entries'])
+      .expression(engine.flavour === 'sqlite' ? held : held.modifyEnd(IN_ORDER))
+      .returning('thread')
   })
   const find = compiled((db, key: Slots<ThreadKey>) =>
     ownerOf(db, key)
@@ -91,8 +91,9 @@ export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase):
       const rows = await query((db) =>
         db
           .selectFrom('troupe_threads as t')
-          .innerJoin('troupe_owners as o', 'o.id', 't.owner')
           .innerJoin('troupe_journal as j', 'j.thread', 't.id')
+          // A left join, so that no database begins with the owners and reads all their threads.
+          .leftJoin('troupe_owners as o', 'o.id', 't.owner')
           .leftJoin('troupe_leases as l', (join) =>
             join
               .onRef('l.owner', '=', 't.owner')
@@ -108,6 +109,7 @@ export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase):
           )
           .where('j.at', '<', before)
           .select(['o.app', 'o.user_id', 't.thread_id', 't.unfinished', 'j.at'])
+          .$narrowType<{ app: NotNull; user_id: NotNull; unfinished: NotNull }>()
           .orderBy('j.at')
           .orderBy('t.id')
           .limit(limit)
@@ -115,7 +117,7 @@ export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase):
       )
       return rows.map(({ app, user_id, thread_id, unfinished, at }) => ({
         ref: { app: fromColumn(app), user: fromColumn(user_id), threadId: fromColumn(thread_id) },
-        runId: fromColumn(unfinished as string),
+        runId: fromColumn(unfinished),
         at,
       }))
     },

@@ -23,6 +23,7 @@ const CALLS: readonly (readonly [method: string, args: (token: number) => readon
         openCalls: [{ callId: 'c', name: 'n', agentName: 'a' }],
         checkpoint: { format: 1 },
         processed: ['p'],
+        journal: { runId: 'r1', entries: ['b', { step: 's' }] },
       },
       token,
     ],
@@ -51,6 +52,7 @@ const CALLS: readonly (readonly [method: string, args: (token: number) => readon
       arguments: '{}',
       status: 'complete',
       result: { celsius: 24 },
+      attempts: 2,
       startedAt: 1,
       endedAt: 2,
     },
@@ -71,6 +73,9 @@ const CALLS: readonly (readonly [method: string, args: (token: number) => readon
   ['records.usage', () => [ref]],
   ['records.open', () => [{ before: 100, limit: 10 }]],
   ['runLog.append', () => [ref, 'r1', 1, ['b', 'c'], false]],
+  ['journal.append', (token) => [ref, 'r1', ['b', { step: 's' }], token]],
+  ['journal.read', () => [ref]],
+  ['journal.lost', () => [{ before: 100, limit: 10 }]],
   ['runLog.follow', () => [ref, 'r1', { after: 0, signal }]],
   [
     'leases.acquire',
@@ -98,7 +103,7 @@ const VALUES: readonly unknown[] = [
 /** The places in arguments where a value can be wrong. Contract: what a store does not walk is one place. */
 function placesIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null || value instanceof AbortSignal) return [path]
-  if (['result', 'checkpoint'].includes(path.at(-1) ?? '')) return [path]
+  if (['result', 'checkpoint'].includes(path.at(-1) ?? '') || 'step' in value) return [path]
   const inside = path.at(-1) === 'message' ? ['id'] : Object.keys(value)
   return [path, ...inside.flatMap((key) => placesIn((value as Record<string, unknown>)[key], [...path, key]))]
 }
@@ -115,7 +120,9 @@ async function filled(store: Store): Promise<number> {
   await store.threads.open(ref)
   const { token } = await store.leases.acquire(ref, { runId: 'r1', ttlMs: 1000 })
   const message = { id: 'm1', role: 'user', content: 'Hello' } as const
-  await store.threads.commit(ref, { set: { x: 1 }, messages: [{ runId: 'r1', message }], processed: ['q'] }, token)
+  const journal = { runId: 'r1', entries: ['a'] }
+  const messages = [{ runId: 'r1', message }]
+  await store.threads.commit(ref, { set: { x: 1 }, messages, processed: ['q'], journal }, token)
   await store.records.apply(ref, [{ type: 'run-start', run: { runId: 'r1', agentName: 'a', startedAt: 1 } }])
   await store.runLog.append(ref, 'r1', 0, ['a'])
   return token
@@ -144,7 +151,7 @@ async function contentOf(store: Store): Promise<unknown[]> {
     content.push(await store.threads.messages(thread), await store.threads.processed(thread, ['p', 'q']))
     content.push(await store.records.runs(thread), await store.records.usage(thread))
     content.push(await store.records.toolCalls(thread, 'r1'), await store.records.modelCalls(thread, 'r1'))
-    content.push(await outcomeOf(store, 'runLog.follow', [thread, 'r1', { signal }]))
+    content.push(await outcomeOf(store, 'runLog.follow', [thread, 'r1', { signal }]), await store.journal.read(thread))
   }
   return content
 }

@@ -64,13 +64,16 @@ describe('two stores on one file', () => {
     await a.threads.open(ref)
     const { token } = await a.leases.acquire(ref, { runId: 'run-1', ttlMs: 1000 })
     await a.runLog.append(ref, 'run-1', 0, [1])
+    await a.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, token)
     expect(await b.threads.delete(ref)).toBe(true)
     await b.threads.open(ref)
     expect(await a.threads.commit(ref, { messages: [said('late')] }, token).catch(codeOf)).toBe('LEASE_LOST')
     expect(await a.runLog.append(ref, 'run-1', 1, [2]).catch(codeOf)).toBe('VERSION_CONFLICT')
+    expect(await a.journal.append(ref, 'run-1', ['b'], token).catch(codeOf)).toBe('LEASE_LOST')
     expect(await b.threads.messages(ref)).toEqual([])
     const raw = new DatabaseSync(path)
-    const tables = ['messages', 'runs', 'run_texts', 'tool_calls', 'usage', 'run_logs', 'run_events', 'leases']
+    const records = ['runs', 'run_texts', 'tool_calls', 'usage']
+    const tables = [...records, 'messages', 'run_logs', 'run_events', 'journal', 'leases']
     for (const table of tables) expect(raw.prepare(`select count(*) as n from troupe_${table}`).get()).toEqual({ n: 0 })
     raw.close()
   })
@@ -182,6 +185,18 @@ describe('sqliteStore', () => {
       'explain query plan select * from troupe_messages where thread = 1 and seq > 5 order by seq limit 5',
     )
     expect(JSON.stringify(plan.all())).toContain('thread=? AND seq>?')
+    raw.close()
+  })
+
+  it('finds lost runs without reading the threads that have none', async () => {
+    const path = file()
+    await using store = sqliteStore({ path })
+    await store.ready()
+    const raw = new DatabaseSync(path)
+    const plan = raw.prepare(
+      'explain query plan select t.id, (select max(id) from troupe_journal where thread = t.id) from troupe_threads t where t.unfinished is not null',
+    )
+    expect(JSON.stringify(plan.all())).toMatch(/troupe_threads_unfinished.*troupe_journal_thread/)
     raw.close()
   })
 })

@@ -133,7 +133,8 @@ function at(value: unknown, key: string): unknown {
 /** A value on one line, cut where it gets long. */
 export function shown(value: unknown, longest = 300): string {
   const text = typeof value === 'function' ? 'a function' : value instanceof Promise ? 'a promise' : jsonOf(value)
-  return text.length > longest ? `${text.slice(0, longest)}…` : text
+  const line = text.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
+  return line.length > longest ? `${line.slice(0, longest)}…` : line
 }
 
 function jsonOf(value: unknown): string {

@@ -31,7 +31,8 @@ export function recordedModel(
     const { parts, error } = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
       const recorder = new PartRecorder(sink)
       try {
-        await takeBack(journal.shown?.(ctx) ?? [], recorder)
+        const shown = journal.shown?.(ctx)
+        if (shown?.length) await takeBack(shown, recorder)
         await pipe(call(ctx, request), recorder)
         made = {}
         return { parts: recorder.parts }
@@ -49,7 +50,7 @@ export function recordedModel(
 
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
   for (const part of shown) await sink.write(part)
-  if (shown.length > 0) await sink.write({ type: 'restart' })
+  await sink.write({ type: 'restart' })
 }
 
 /** Passes the parts of an answer on and keeps them, with deltas that follow each other joined. */

@@ -30,7 +30,7 @@ export interface CallEffects {
 /** Joins the chunks of a stream for its record. */
 export function recordedChunks(
   chunks: readonly (string | Part)[],
-  result: ToolCallResult | undefined,
+  { result }: Pick<CallRecord, 'result' | 'error'>,
 ): Pick<CallRecord, 'chunks'> {
   if (chunks.length === 0) return {}
   const joined: (string | Part)[] = []

@@ -7,11 +7,13 @@ import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './c
 export interface RecordableCall {
   readonly ctx: RunContext
   readonly effects: CallEffects
-  /** Whether the call must not happen twice. */
-  readonly once: boolean
+  /** Gives the result of a call that must not happen twice and may have happened; it may ask a person. */
+  readonly lost: (() => Promise<ToolCallResult>) | undefined
   call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
   show(chunk: string | Part): void | Promise<void>
 }
+
+type Outcome = Pick<CallRecord, 'result' | 'error'>
 
 /**
  * Makes a call under the journal of its run, or does to the run what it did before.
@@ -19,9 +21,19 @@ export interface RecordableCall {
  */
 export async function recordedCall(
   journal: Journal,
-  { ctx, effects, once, call, show }: RecordableCall,
+  { ctx, effects, lost, call, show }: RecordableCall,
 ): Promise<ToolCallResult> {
-  let made: { readonly thrown?: unknown } | undefined
+  let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
+  const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
+    try {
+      made = { result: await attempt() }
+    } catch (thrown) {
+      if (ctx.signal.aborted) throw thrown
+      made = { thrown }
+    }
+    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
+    return { ...outcome, ...recordedEffects(effects) }
+  }
   const work = async (): Promise<CallRecord> => {
     const state = new NotedState(ctx.state)
     const chunks: (string | Part)[] = []
@@ -29,37 +41,30 @@ export async function recordedCall(
       chunks.push(chunk)
       return show(chunk)
     }
-    let result: ToolCallResult | undefined
-    let thrown: unknown
-    try {
-      result = await call(ctx.derive({ state }).with(JOURNAL, undefined), collect)
-      made = {}
-    } catch (error) {
-      if (ctx.signal.aborted) throw error
-      thrown = error
-      made = { thrown }
-    }
-    return {
-      ...(result ? { result } : { error: KernelError.from(thrown).toJSON() }),
-      ...recordedEffects(effects),
-      ...recordedChunks(chunks, result),
-      ...state.changes(),
-    }
+    const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
+    return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
   }
-  const lost = (): CallRecord => ({ result: { content: UNKNOWN_RESULT } })
-  const record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, once ? lost : undefined)
-  if (!made) await repeat(record, ctx, effects, show)
-  if (record.result) return record.result
-  throw made ? made.thrown : KernelError.from(record.error)
+  let record: CallRecord
+  try {
+    record = await journal.perform(`${ctx.runId}/${ctx.step}`, work, lost && (() => recordOf(lost)))
+  } catch (error) {
+    if (!KernelError.is(error, 'OUTCOME_UNKNOWN')) throw error
+    // A run that goes no further than its journal does not know what its last calls did.
+    record = { result: { content: UNKNOWN_RESULT } }
+  }
+  if (!made) return repeat(record, ctx, effects, show)
+  if ('thrown' in made) throw made.thrown
+  // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
+  return made.result.error ? made.result : (record.result ?? made.result)
 }
 
-/** Does to the run what the call did when it was recorded. */
+/** Does to the run what the call did when it was recorded, and gives its result or throws its error. */
 async function repeat(
   record: CallRecord,
   ctx: RunContext,
   effects: CallEffects,
   show: RecordableCall['show'],
-): Promise<void> {
+): Promise<ToolCallResult> {
   const { interrupts = [], actions = [], customActions = [], saved } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
@@ -67,6 +72,8 @@ async function repeat(
   effects.saved = saved
   applyChanges(ctx.state, record)
   for (const chunk of chunksOf(record)) await show(chunk)
+  if (record.result) return record.result
+  throw KernelError.from(record.error)
 }
 
 function recordedEffects({ interrupts, actions, customActions, saved }: CallEffects): Pick<CallRecord, 'effects'> {

@@ -4,6 +4,7 @@ import {
   type ApprovalAnswer,
   type CallScope,
   type Interrupt,
+  type Journal,
   type Json,
   KernelError,
   type Part,
@@ -14,6 +15,7 @@ import {
   type ToolCallResult,
   type ToolMessage,
 } from '@troupe/kernel'
+import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../errors/error-origin.ts'
@@ -24,6 +26,7 @@ import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
 import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
+import { outcomeOf, outcomeRequest } from './unknown-outcome.ts'
 
 /** One tool call that runs. Contract: it ends answered, open or interrupted, and never throws. */
 export class RunningCall implements CallScope {
@@ -44,6 +47,7 @@ export class RunningCall implements CallScope {
   #messageId = ''
   #started: boolean
   #approval = false
+  #outcomeCtx: RunContext | undefined
   /** Whether `tool-end` was written. */
   #ended = false
   /** The action that goes into the result, because it must outlive this run. */
@@ -217,16 +221,49 @@ export class RunningCall implements CallScope {
     }
   }
 
+  /** Whether a person is asked, or was asked before, what became of the call. */
+  get #asksOutcome(): boolean {
+    return this.#parked?.unknown ?? this.interrupts.some(({ id }) => id.includes(`${this.callId}~outcome#`))
+  }
+
   parked(): ParkedCall {
     return {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
+      ...(this.#asksOutcome && { unknown: true }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
     }
   }
 
   #call(): Promise<ToolCallResult> {
+    if (!this.#parked?.unknown) return this.#perform()
+    return this.#askOutcome().then((answer) => outcomeOf(answer) ?? this.#perform())
+  }
+
+  /** The result of a call that may have been carried out before the run broke off. */
+  async #lost({ unknownCalls }: Journal): Promise<ToolCallResult> {
+    const unknown = { content: UNKNOWN_RESULT }
+    if (unknownCalls !== 'ask') return unknown
+    return outcomeOf(await this.#askOutcome()) ?? unknown
+  }
+
+  /** Contract: its questions have ids of their own, so that no answer to the tool counts as an answer to them. */
+  #askOutcome(): Promise<Json> {
+    const { name, arguments: args } = this.#input
+    const { callId, answers } = this
+    this.#outcomeCtx ??= this.#ctx.derive({
+      call: {
+        callId: `${callId}~outcome`,
+        ...(answers && { answers }),
+        onAction: () => undefined,
+        onInterrupt: (asked) => this.onInterrupt(asked.map((interrupt) => ({ ...interrupt, callId }))),
+      },
+    })
+    return this.#outcomeCtx.interrupt(outcomeRequest(name, this.tool?.displayName ?? name, args))
+  }
+
+  #perform(): Promise<ToolCallResult> {
     const { journal, sink } = this.#turn
     const { callId } = this
     const show = (delta: string | Part) => sink.write({ type: 'tool-delta', callId, delta })
@@ -235,7 +272,7 @@ export class RunningCall implements CallScope {
     return recordedCall(journal, {
       ctx: this.#ctx,
       effects: this.effects,
-      once: (this.tool?.effect ?? 'once') === 'once',
+      lost: (this.tool?.effect ?? 'once') === 'once' ? () => this.#lost(journal) : undefined,
       call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
       show,
     })

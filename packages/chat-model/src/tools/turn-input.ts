@@ -19,6 +19,8 @@ export type ParkedCall = {
   /** Whether its first question was for approval. */
   readonly approval: boolean
   readonly key: string
+  /** Whether a person is asked what became of it. */
+  readonly unknown?: true
   readonly saved?: Json
 }
 

@@ -1,4 +1,4 @@
-import type { Json } from '@troupe/kernel'
+import { type Json, KernelError } from '@troupe/kernel'
 import { ThreadLog } from '../thread-log.ts'
 import { checkInput } from './check-input.ts'
 import { openWithAnswers, openWithInput, type PendingPolicy } from './opening.ts'
@@ -21,7 +21,13 @@ export async function openThread(
   const { answers, input } = intent
   checkInput({ messages: [], ...input })
   let found = await store.threads.get(ref)
-  if (found?.unfinished !== undefined && found.unfinished !== runId) found = await settleLost(parts, found, token)
+  if (found?.unfinished === runId) {
+    throw new KernelError(
+      'RUN_ID_TAKEN',
+      `run ${runId}: this run broke off; go on with it by continue(), or use a new runId`,
+    )
+  }
+  if (found?.unfinished !== undefined) found = await settleLost(parts, found, token)
   const opening = answers
     ? await openWithAnswers(flow, found, answers, clock)
     : openWithInput(flow, found ?? { openCalls: [] }, input, pending)

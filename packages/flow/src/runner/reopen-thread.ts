@@ -14,8 +14,7 @@ export interface LeasedRun {
 }
 
 /** How a lost run is opened again. */
-interface ReopenOptions extends Pick<ContinueRequest, 'restore'> {
-  readonly shown?: Journal['shown']
+interface ReopenOptions extends Pick<ContinueRequest, 'restore'>, Pick<Journal, 'shown'> {
   /** Throws where the journal ends, for a run that must not go on. */
   readonly atEnd?: () => never
 }
@@ -52,7 +51,11 @@ export async function reopenThread(
   return {
     update,
     log,
-    journal: new RunJournal({ journal, clock, ref, runId, token }, { by, recorded }, options),
+    journal: new RunJournal(
+      { journal, clock, ref, runId, token },
+      { by, recorded },
+      { ...options, unknownCalls: parts.unknownCalls },
+    ),
     restored,
   }
 }

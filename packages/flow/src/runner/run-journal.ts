@@ -71,7 +71,7 @@ export class RunJournal {
   constructor(
     place: JournalPlace,
     { by, recorded = [] }: { readonly by: number; readonly recorded?: readonly JournalEntry[] },
-    { shown, atEnd }: { readonly shown?: Journal['shown']; readonly atEnd?: () => never } = {},
+    { atEnd, ...options }: Pick<Journal, 'shown' | 'unknownCalls'> & { readonly atEnd?: () => never } = {},
   ) {
     this.#place = place
     this.#recorded = recorded
@@ -81,7 +81,7 @@ export class RunJournal {
       attempt: place.token,
       openedBy: by,
       once: (work) => this.#once(work),
-      ...(shown && { shown }),
+      ...options,
     })
   }
 

@@ -20,6 +20,7 @@ export interface RunnerParts {
   readonly flow: FlowAgent
   readonly store: RunnerStore
   readonly durability: Durability
+  readonly unknownCalls: 'tell' | 'ask'
   readonly callbacks: readonly Callback[]
   readonly limits: Required<RunnerLimits>
   readonly pending: PendingPolicy

@@ -134,7 +134,7 @@ describe('a thread', () => {
   test.each([
     ['step', 2, 'the first with what the run begins with'],
     ['turn', 1, 'at its end'],
-  ] as const)('stores a turn of durability %s in %i commits, %s', async (durability, commits) => {
+  ] as const)('stores a turn of durability %s in %i commits, %s', async (durability, commits, _) => {
     const { runner, store } = setup({ durability })
     await runner().query('call add:a', session)
     expect((await store.threads.get(ANN))?.version).toBe(commits)

@@ -38,6 +38,8 @@ export interface RunnerOptions<Output = unknown> {
   readonly store?: RunnerStore
   /** When a run is stored: `step` stores the user's messages first and then each step as it gets done, so that the run can be continued when its process dies; `turn` stores the whole turn at its end. @default 'step' with a `store` */
   readonly durability?: Durability
+  /** What becomes of a call of effect `once` that may have run before the process died: the model is told that its outcome is unknown, or a person is asked. @default 'tell' */
+  readonly unknownCalls?: 'tell' | 'ask'
   readonly callbacks?: readonly Callback[]
   readonly limits?: RunnerLimits
   /** How a run reacts when another run holds its thread: it fails, waits in a queue, or stops the other run. @default 'reject' */
@@ -72,7 +74,8 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   checkPolicies({ busy, pending })
   const store = options.store ?? memoryStore({ clock })
   checkOption(Boolean(store.threads && store.leases), 'runner', 'store must be a Store', options.store)
-  const { durability = options.store ? 'step' : 'turn' } = options
+  const { durability = options.store ? 'step' : 'turn', unknownCalls = 'tell' } = options
+  check('unknownCalls', unknownCalls, UNKNOWN_CALLS)
   check('durability', durability, DURABILITY)
   checkOption(
     durability === 'turn' || store.journal !== undefined,
@@ -92,7 +95,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   }
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
-  const parts: RunnerParts = { flow, store, durability, callbacks, limits, pending, clock, report, lease }
+  const parts: RunnerParts = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report, lease }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,
     callbacks,
@@ -191,6 +194,7 @@ const OPTIONS: OptionNames<RunnerOptions> = {
   callbacks: true,
   limits: true,
   durability: true,
+  unknownCalls: true,
   busy: true,
   pending: true,
   clock: true,
@@ -233,6 +237,7 @@ const CONTINUE: OptionNames<ContinueRequest> = {
 }
 const CONTINUE_ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', id: 'runId' } as const
 const LOST: OptionNames<LostQuery> = { before: true, limit: true }
+const UNKNOWN_CALLS = ['tell', 'ask']
 const DURABILITY = ['step', 'turn'] satisfies Durability[]
 const CANCEL: OptionNames<CancelRequest> = { mode: true, runId: true }
 const BUSY = ['reject', 'queue', 'interrupt'] satisfies BusyPolicy[]

@@ -1,6 +1,6 @@
 import { type AgentEvent, KernelError, type RunContext, stream, type Thread } from '@troupe/kernel'
 import { safeReport } from '@troupe/kernel/kit'
-import { type HostedRun, type RunControl, type RunHost, startRun } from '@troupe/kernel/run'
+import { type HostedRun, type RunHost, startRun } from '@troupe/kernel/run'
 import { type LeasedRun, reopenThread } from './reopen-thread.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { runOnThread, type ThreadWork } from './thread-work.ts'
@@ -19,7 +19,7 @@ export async function settleLost(
   const host = new SettlingRun(parts, { ref, runId: unfinished, token })
   const settings = { runId: unfinished, session: ref, clock, canInterrupt: true, timeoutMs: limits.runMs }
   const run = startRun(flow, { messages: [] }, report ? { ...settings, report } : settings, host)
-  // The run ends as cancelled, or as it would have ended.
+  // The run fails where its journal ends, or ends as it would have ended.
   const failure: unknown = await run.then(
     () => undefined,
     (error: unknown) => error,
@@ -46,12 +46,10 @@ class SettlingRun implements RunHost {
     this.#run = run
   }
 
-  async open(run: RunControl): Promise<{ readonly state: ThreadWork['update']['state']; close(): Promise<void> }> {
+  async open(): Promise<{ readonly state: ThreadWork['update']['state']; close(): Promise<void> }> {
     const { runId } = this.#run
     const atEnd = () => {
-      const error = new KernelError('ABORTED', `run ${runId}: its process has died`)
-      run.abort(error)
-      throw error
+      throw new KernelError('OUTCOME_UNKNOWN', `run ${runId}: its process has died`)
     }
     try {
       this.#work = await reopenThread(this.#parts, this.#run, { atEnd })

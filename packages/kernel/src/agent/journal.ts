@@ -10,9 +10,11 @@ export interface Journal {
   /**
    * Gives what `work` gives, or what it gave when this run was here before.
    * Contract: work that rejects is not kept, and the rejection is passed on; `lost` is called instead of work that must not happen twice
-   * and may have begun before the run broke off.
+   * and may have begun before the run broke off; rejects with `OUTCOME_UNKNOWN` where the run is not to go on.
    */
   perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T>
+  /** What becomes of a call that may have run and must not run twice: the model is told that its outcome is unknown, or a person is asked. @default 'tell' */
+  readonly unknownCalls?: 'tell' | 'ask'
   /** What readers have seen of an answer that broke off: the next model call of this context takes it back. */
   shown?(ctx: RunContext): readonly ModelPart[]
 }

@@ -62,7 +62,7 @@ export interface RunContext {
 
   /** Writes a `custom` event. Contract: await what it returns, if anything. */
   emit(name: string, data: Json): void | Promise<void>
-  /** Does what must not differ when the run goes on after a crash: a read, the time, chance. Contract: under a journal its value, which is JSON, or its error is kept; otherwise it is `work()`. */
+  /** Does what must not differ when the run goes on after a crash: a read, the time, chance. Contract: under a journal its value, which is JSON, or its error is kept, and what the work does to the state is not; otherwise it is `work()`. */
   perform<T extends Json | void>(name: string, work: () => Promise<T>): Promise<T>
   /** Contract: works only inside a tool call; carried out when every call of the turn has settled. */
   sendAction(action: AgentAction): void

@@ -22,6 +22,11 @@ export class TrackedState implements State {
     this.#base = base
   }
 
+  /** Returns a state that remembers its changes: the given one, if it does already. */
+  static of(state: State): TrackedState {
+    return state instanceof TrackedState ? state : new TrackedState(state)
+  }
+
   get(key: string): Json | undefined {
     return this.#base?.get(key)
   }

@@ -112,7 +112,7 @@ export class KernelContext implements RunContext {
       agentName: agentName ?? fields.agentName,
       runPath: runPath ?? fields.runPath,
       step: step === undefined ? fields.step : fields.step === '' ? step : `${fields.step}/${step}`,
-      state: state ? new TrackedState(state) : fields.state,
+      state: state ? TrackedState.of(state) : fields.state,
       signal: signal ?? fields.signal,
       values: fields.values,
       progress: call ? new CallProgress(call, core.ids.originOf(call.callId)) : fields.progress,

@@ -10,13 +10,12 @@ export type JournalEntry = { readonly step: string; readonly by: number; readonl
 export type RecordOnce = (work: () => Promise<readonly JournalEntry[]>) => Promise<readonly JournalEntry[]>
 
 /** Options of `CompletionLog`. */
-export interface CompletionLogOptions {
+export interface CompletionLogOptions extends Pick<Journal, 'shown' | 'unknownCalls'> {
   readonly runId: string
   /** The number of this attempt to carry out the run, and that of the attempt which opened it. */
   readonly attempt: number
   readonly openedBy: number
   readonly once: RecordOnce
-  readonly shown?: Journal['shown']
 }
 
 interface Waiter {
@@ -32,6 +31,8 @@ interface Waiter {
  */
 export class CompletionLog implements Journal {
   readonly #options: CompletionLogOptions
+  /** What all steps of the run begin with; it is not recorded. */
+  readonly #prefix: string
   readonly #waiting: Map<string, Waiter> = new Map()
   /** Recorded steps that nobody has asked for yet. */
   readonly #early: Map<string, Json> = new Map()
@@ -40,16 +41,25 @@ export class CompletionLog implements Journal {
   #finished: JournalEntry[] = []
   #wake: (() => void) | undefined
   #pumping = false
+  /** Whether there was an attempt before this one. */
+  #isRepeated: boolean
   /** Whether the end of what was recorded has been reached. */
   #live = false
   readonly shown?: NonNullable<Journal['shown']>
+  readonly unknownCalls?: NonNullable<Journal['unknownCalls']>
 
   constructor(options: CompletionLogOptions) {
     this.#options = options
+    this.#prefix = `${options.runId}/`
+    this.#isRepeated = options.openedBy !== options.attempt
     if (options.shown) this.shown = options.shown
+    if (options.unknownCalls) this.unknownCalls = options.unknownCalls
   }
 
   perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T> {
+    if (typeof step !== 'string' || step === '') {
+      return Promise.reject(new KernelError('VALIDATION_FAILED', `journal: expected the name of a step, ${got(step)}`))
+    }
     const name = this.#nameOf(step)
     const recorded = this.#early.get(name)
     if (recorded !== undefined) {
@@ -66,11 +76,7 @@ export class CompletionLog implements Journal {
 
   /** The name of a step within its root run; a step that is asked for again gets a number. */
   #nameOf(step: string): string {
-    if (typeof step !== 'string' || step === '') {
-      throw new KernelError('VALIDATION_FAILED', `journal: expected the name of a step, ${got(step)}`)
-    }
-    const { runId } = this.#options
-    const name = step.startsWith(`${runId}/`) ? step.slice(runId.length + 1) : step
+    const name = step.startsWith(this.#prefix) ? step.slice(this.#prefix.length) : step
     const count = (this.#asked.get(name) ?? 0) + 1
     this.#asked.set(name, count)
     return count === 1 ? name : `${name}~${count}`
@@ -83,9 +89,9 @@ export class CompletionLog implements Journal {
         // Whoever waits for an earlier step asks for its next one first.
         if (!this.#live) await nextMacrotask()
         const entries = await this.#options.once(() => this.#next())
-        for (const [index, entry] of entries.entries()) {
-          if (index > 0) await nextMacrotask()
-          this.#deliver(entry)
+        for (let i = 0; i < entries.length; i++) {
+          if (i > 0) await nextMacrotask()
+          this.#deliver(entries[i] as JournalEntry)
         }
       }
     } catch (error) {
@@ -100,7 +106,8 @@ export class CompletionLog implements Journal {
   async #next(): Promise<readonly JournalEntry[]> {
     if (!this.#live) {
       this.#live = true
-      for (const [name, waiter] of this.#waiting) this.#start(name, waiter)
+      // Work may ask for further steps as it begins; those start by themselves.
+      for (const [name, waiter] of [...this.#waiting]) this.#start(name, waiter)
     }
     while (this.#finished.length === 0 && this.#waiting.size > 0) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -115,8 +122,7 @@ export class CompletionLog implements Journal {
   #start(name: string, waiter: Waiter): void {
     const { attempt: by } = this.#options
     const { lost, work, settled } = waiter
-    const chosen = lost && this.#mayHaveBegun(name) ? async () => lost() : work
-    chosen().then(
+    begin(lost && this.#mayHaveBegun(name) ? lost : work).then(
       (value) => {
         this.#finished.push({ step: name, by, value })
         this.#wake?.()
@@ -131,6 +137,7 @@ export class CompletionLog implements Journal {
 
   #deliver({ step, by, value }: JournalEntry): void {
     this.#recordedBy.set(step, by)
+    this.#isRepeated ||= by !== this.#options.attempt
     const waiter = this.#waiting.get(step)
     this.#waiting.delete(step)
     if (waiter) waiter.settled.resolve(value)
@@ -140,7 +147,17 @@ export class CompletionLog implements Journal {
   /** Whether an earlier attempt may have begun a call: it did if it recorded the model call that asked for it, or opened the run with it. */
   #mayHaveBegun(name: string): boolean {
     const { attempt, openedBy } = this.#options
+    if (!this.#isRepeated) return false
     const asker = name.replace(/tool:(\d+):\d+$/, 'model:$1')
     return (this.#recordedBy.get(asker) ?? openedBy) !== attempt
+  }
+}
+
+/** Begins work. Contract: work that throws at once rejects too, so that it disturbs no other step. */
+function begin(work: () => Json | Promise<Json>): Promise<Json> {
+  try {
+    return Promise.resolve(work())
+  } catch (error) {
+    return Promise.reject(error)
   }
 }

@@ -1,46 +1,72 @@
-import type { State } from '../context/state.ts'
+import { type State, TrackedState } from '../context/state.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 
 /** Changes of a state, as a journal keeps them. */
 export type StateChanges = { readonly set?: JsonObject; readonly removed?: readonly string[] }
 
-/** The state of a run as one of its steps sees it: writes through, and notes the keys that the step has changed. */
-export class NotedState implements State {
-  readonly #state: State
-  readonly #changed: Set<string> = new Set()
+/** Who has written each key of a state last, among steps that run side by side. */
+const WRITERS = new WeakMap<State, Map<string, NotedState>>()
+
+/**
+ * The state of a run as one of its steps sees it: writes through, and notes what the step has changed.
+ * Contract: a change becomes one `state-delta`, like any other change of the run's state.
+ */
+export class NotedState extends TrackedState {
+  readonly #state: TrackedState
+  #written: Map<string, Json | undefined> | undefined
+  #ended = false
 
   constructor(state: State) {
-    this.#state = state
+    const tracked = TrackedState.of(state)
+    super(tracked)
+    this.#state = tracked
   }
 
-  get(key: string): Json | undefined {
-    return this.#state.get(key)
+  override set(key: string, value: Json): void {
+    super.set(key, value)
+    this.#note(key, value)
   }
 
-  set(key: string, value: Json): void {
-    this.#state.set(key, value)
-    this.#changed.add(key)
+  override delete(key: string): void {
+    super.delete(key)
+    this.#note(key, undefined)
   }
 
-  delete(key: string): void {
-    this.#state.delete(key)
-    this.#changed.add(key)
+  override get changed(): boolean {
+    return this.#state.changed
   }
 
-  keys(): Iterable<string> {
-    return this.#state.keys()
+  override take(): ReturnType<TrackedState['take']> {
+    return this.#state.take()
   }
 
-  /** The changed keys with their values now, which are those that the run goes on with. */
+  /**
+   * What the step has changed. Contract: called once, when the step has ended.
+   * Applied in the order in which steps end, the changes give the state that the run goes on with: a key that another step has written
+   * since is left to that step if it has ended; otherwise it has the value that this step wrote, which the other one may have read.
+   */
   changes(): StateChanges {
+    this.#ended = true
+    if (!this.#written) return {}
+    const writers = WRITERS.get(this.#state)
     const set: Record<string, Json> = {}
     const removed: string[] = []
-    for (const key of this.#changed) {
-      const value = this.#state.get(key)
+    for (const [key, written] of this.#written) {
+      const writer = writers?.get(key)
+      if (writer && writer !== this && writer.#ended) continue
+      const value = writer === this ? this.get(key) : written
       if (value === undefined) removed.push(key)
       else set[key] = value
     }
     return { ...(Object.keys(set).length > 0 && { set }), ...(removed.length > 0 && { removed }) }
+  }
+
+  #note(key: string, value: Json | undefined): void {
+    this.#written ??= new Map()
+    this.#written.set(key, value)
+    const writers = WRITERS.get(this.#state) ?? new Map<string, NotedState>()
+    WRITERS.set(this.#state, writers)
+    writers.set(key, this)
   }
 }
 

@@ -193,7 +193,7 @@ export type LostRun = {
 
 /** The steps of the run of each thread that has not ended. */
 export interface JournalStore {
-  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`); `NOT_FOUND` unless the journal of the thread belongs to this run; the thread does not change. */
+  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`); `NOT_FOUND` unless the journal of the thread belongs to this run; the thread does not change. A retry whose first attempt had an unknown outcome may write its entries twice. */
   append(ref: ThreadRef, runId: string, entries: readonly Json[], token: number): Promise<void>
   /** The journal of the run that has not ended, its entries in the order they were written in; undefined if there is none. */
   read(ref: ThreadRef): Promise<{ readonly runId: string; readonly entries: readonly Json[] } | undefined>

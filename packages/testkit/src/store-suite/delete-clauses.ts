@@ -1,6 +1,19 @@
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, call, codeOf, collect, finish, hold, logged, said, start, TTL } from './store-samples.ts'
+import {
+  anna,
+  begin,
+  call,
+  codeOf,
+  collect,
+  entriesOf,
+  finish,
+  hold,
+  logged,
+  said,
+  start,
+  TTL,
+} from './store-samples.ts'
 
 const usage = { inputTokens: 1, outputTokens: 1 }
 
@@ -28,6 +41,7 @@ export const deleteClauses: StoreClauses = {
         { type: 'usage', runId: 'run-1', spanId: 's', model: 'm', usage },
       ])
       await store.runLog.append(ref, 'run-1', 0, [1, 2])
+      await begin(store, ref, token, ['a'])
       await store.threads.delete(ref)
       const nothing = async () => {
         expect(await store.threads.messages(ref)).toEqual([])
@@ -38,13 +52,16 @@ export const deleteClauses: StoreClauses = {
         expect(await store.records.usage(ref)).toEqual({ inputTokens: 0, outputTokens: 0 })
         expect(await store.records.open({ before: 1000, limit: 10 })).toEqual([])
         expect(await codeOf(logged(store, ref))).toBe('NOT_FOUND')
+        expect(await store.journal.read(ref)).toBeUndefined()
+        expect(await store.journal.lost({ before: 1e15, limit: 10 })).toEqual([])
       }
       expect(await store.threads.get(ref)).toBeUndefined()
       expect(await store.threads.list(ref)).toEqual([])
       await nothing()
       const again = await store.threads.open(ref)
       expect(again).toMatchObject({ version: 0, openCalls: [] })
-      expect([again.state, again.checkpoint, again.runId]).toEqual([{}, undefined, undefined])
+      expect(again.state).toEqual({})
+      expect([again.checkpoint, again.runId, again.unfinished]).toEqual([undefined, undefined, undefined])
       await nothing()
     },
     'a deleted thread leaves the others alone': async ({ store, ref }) => {
@@ -52,16 +69,18 @@ export const deleteClauses: StoreClauses = {
       await store.threads.commit(anna('t2'), { messages: [said('m1')] }, token)
       await store.records.apply(anna('t2'), [start('run-2')])
       await store.runLog.append(anna('t2'), 'run-2', 0, [1])
+      await begin(store, anna('t2'), token, ['a'], 'run-2')
       await store.threads.open(ref)
       await store.threads.delete(ref)
-      expect((await store.threads.commit(anna('t2'), {}, token)).version).toBe(2)
+      expect((await store.threads.commit(anna('t2'), {}, token)).version).toBe(3)
       expect(await store.threads.messages(anna('t2'))).toHaveLength(1)
       expect(await store.records.runs(anna('t2'))).toHaveLength(1)
       expect(await logged(store, anna('t2'), 'run-2')).toEqual([1])
+      expect(await entriesOf(store, anna('t2'))).toEqual(['a'])
     },
   }),
   ...advised(
-    'Let whatever comes after a delete find nothing: commit and renew are LEASE_LOST, records are refused, an append is NOT_FOUND, followers end.',
+    'Let whatever comes after a delete find nothing: commit, renew and an append to a journal are LEASE_LOST, records are refused, an append to a log is NOT_FOUND, followers end.',
     {
       'a late commit is LEASE_LOST, also when the thread was opened and leased again': async ({ store, ref }) => {
         const token = await hold(store, ref)
@@ -108,6 +127,18 @@ export const deleteClauses: StoreClauses = {
         await store.threads.open(ref)
         expect(await codeOf(logged(store, ref))).toBe('NOT_FOUND')
       },
+      'a late append to the journal is LEASE_LOST and makes nothing, also when the thread was opened and leased again':
+        async ({ store, ref }) => {
+          const token = await hold(store, ref)
+          await begin(store, ref, token, ['a'])
+          await store.threads.delete(ref)
+          expect(await codeOf(store.journal.append(ref, 'run-1', ['late'], token))).toBe('LEASE_LOST')
+          expect(await store.threads.get(ref)).toBeUndefined()
+          const next = await hold(store, ref)
+          expect(await codeOf(store.journal.append(ref, 'run-1', ['late'], token))).toBe('LEASE_LOST')
+          expect(await codeOf(store.journal.append(ref, 'run-1', ['late'], next))).toBe('NOT_FOUND')
+          expect(await store.journal.read(ref)).toBeUndefined()
+        },
       'live followers of a deleted thread end': async ({ store, ref }) => {
         await store.threads.open(ref)
         await store.runLog.append(ref, 'run-1', 0, [1])

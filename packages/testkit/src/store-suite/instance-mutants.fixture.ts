@@ -1,4 +1,4 @@
-import type { Clock, Store, Thread } from '@troupe/kernel'
+import type { Clock, Json, Store, Thread, ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { sharedMemory } from './shared-memory.fixture.ts'
 import { gap, keyOf } from './store-mutant.fixture.ts'
@@ -34,6 +34,7 @@ export const instanceMutants: readonly InstanceMutant[] = [
       `${reopened}it goes on counting where it was`,
       `${reopened}a lease is held, known by its token, and runs out when it would have`,
       `${reopened}what was deleted, finished or released is still so`,
+      `${reopened}a run that did not end is lost, and goes on under a new lease`,
       `${reopened}a log is followed to its end`,
     ],
     open: (clock) => ({
@@ -78,6 +79,54 @@ export const instanceMutants: readonly InstanceMutant[] = [
     open: (clock) => {
       const sound = sharedMemory(clock)
       const open = () => ({ ...sound(), leases: memoryStore({ clock }).leases })
+      return { store: open(), keeps: 'for-many-instances', reopen: open }
+    },
+  },
+  {
+    wrong: 'an instance remembers the journals it has read',
+    caught: ['two instances: a run that one lost goes on at the other, with every step'],
+    open: many(({ journal }) => {
+      const seen = new Map<string, Awaited<ReturnType<typeof journal.read>>>()
+      return {
+        journal: {
+          ...journal,
+          async append(ref, runId, entries, token) {
+            await journal.append(ref, runId, entries, token)
+            seen.set(keyOf(ref), await journal.read(ref))
+          },
+          read: async (ref) => seen.get(keyOf(ref)) ?? (await journal.read(ref)),
+        },
+      }
+    }),
+  },
+  {
+    wrong: 'an append to a journal looks at the lease before it waits for its turn',
+    caught: ['two instances: no append to a journal gets in after a take-over, however both race'],
+    open: (clock) => {
+      const sound = sharedMemory(clock)
+      const tokens = new Map<string, number>()
+      const open = () => {
+        const { leases, journal, ...store } = sound()
+        return {
+          ...store,
+          leases: {
+            ...leases,
+            async acquire(ref: ThreadRef, holder: { readonly runId: string; readonly ttlMs: number }) {
+              const lease = await leases.acquire(ref, holder)
+              tokens.set(keyOf(ref), lease.token)
+              return lease
+            },
+          },
+          journal: {
+            ...journal,
+            async append(ref: ThreadRef, runId: string, entries: readonly Json[], token: number) {
+              const held = tokens.get(keyOf(ref)) === token
+              await gap()
+              return journal.append(ref, runId, entries, held ? (tokens.get(keyOf(ref)) ?? token) : token)
+            },
+          },
+        }
+      }
       return { store: open(), keeps: 'for-many-instances', reopen: open }
     },
   },

@@ -162,6 +162,38 @@ export const leaseMutants: readonly StoreMutant[] = [
     }),
   },
   {
+    wrong: 'taking over finishes the run also if it goes on',
+    caught: ['a run that takes its own expired lease again goes on: its records stay open, and its old token is lost'],
+    ports: ({ records, leases }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const lease = await leases.acquire(ref, holder)
+          await records.apply(ref, [{ type: 'run-finish', runId: holder.runId, status: 'failed', endedAt: 0 }])
+          return lease
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a run gets its old lease back',
+    caught: ['a run that takes its own expired lease again goes on: its records stay open, and its old token is lost'],
+    ports: (store, clock) => {
+      const { given, leases } = remembering(store, clock)
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const last = given.get(keyOf(ref))
+            if (last?.runId !== holder.runId) return leases.acquire(ref, holder)
+            await leases.renew(ref, last.token, holder.ttlMs)
+            return { token: last.token }
+          },
+        },
+      }
+    },
+  },
+  {
     wrong: 'a lost lease can be renewed',
     caught: ['renewing a lease that is taken, released or never was is LEASE_LOST'],
     ports: ({ leases }) => ({

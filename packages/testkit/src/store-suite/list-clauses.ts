@@ -89,6 +89,7 @@ export const listClauses: StoreClauses = {
           const query = { before: 1, limit: 1, ...wrong }
           expect(await codeOf(store.threads.idle(query))).toBe('VALIDATION_FAILED')
           expect(await codeOf(store.records.open(query))).toBe('VALIDATION_FAILED')
+          expect(await codeOf(store.journal.lost(query))).toBe('VALIDATION_FAILED')
         }
       },
     },

@@ -11,6 +11,8 @@ export const NOT_IDS: readonly unknown[] = [undefined, null, 7, {}, '', TOO_LONG
 /** Values that are not JSON at all. */
 const NOT_JSON: readonly unknown[] = [() => 1, Symbol('s'), 1n, Number.NaN, Number.POSITIVE_INFINITY]
 
+const NOT_LISTS: readonly unknown[] = [undefined, null, 'text', 7, {}, new Set()]
+
 const signal: AbortSignal = new AbortController().signal
 
 /** Every method that takes a ref, called with anything as its ref. */
@@ -28,6 +30,8 @@ export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRe
   'records.usage': ({ records }, ref) => records.usage(ref),
   'runLog.append': ({ runLog }, ref) => runLog.append(ref, 'run-1', 0, []),
   'runLog.follow': ({ runLog }, ref) => collect(runLog.follow(ref, 'run-1', { live: false, signal })),
+  'journal.append': ({ journal }, ref) => journal.append(ref, 'run-1', ['b'], 1),
+  'journal.read': ({ journal }, ref) => journal.read(ref),
   'leases.acquire': ({ leases }, ref) => leases.acquire(ref, { runId: 'run-9', ttlMs: TTL }),
   'leases.renew': ({ leases }, ref) => leases.renew(ref, 1, TTL),
   'leases.release': ({ leases }, ref) => leases.release(ref, 1),
@@ -47,6 +51,10 @@ export const MALFORMED_COMMITS: readonly unknown[] = [
   ...[undefined, null, 7, ''].map((callId) => ({ openCalls: [{ callId, name: 'weather', agentName: 'agent' }] })),
   ...NOT_JSON.map((checkpoint) => ({ checkpoint })),
   ...[null, 'p', {}, ...NOT_IDS.map((id) => ['p9', id])].map((processed) => ({ processed })),
+  ...['run-1', 7, true, [], () => 1].map((journal) => ({ journal })),
+  ...NOT_IDS.map((runId) => ({ journal: { runId, entries: [] } })),
+  ...NOT_LISTS.map((entries) => ({ journal: { runId: 'run-1', entries } })),
+  ...[undefined, ...NOT_JSON].map((entry) => ({ journal: { runId: 'run-1', entries: ['a', entry] } })),
 ]
 
 /** Record commands that the types do not allow. */
@@ -81,6 +89,7 @@ export const MALFORMED_COMMANDS: readonly unknown[] = [
     call('call-9', 'running', { startedAt: startedAt as number }),
   ),
   ...[null, '2', Number.NaN].map((endedAt) => call('call-9', 'complete', { endedAt: endedAt as never })),
+  ...[null, 0, -1, 1.5, '2', Number.NaN].map((attempts) => call('call-9', 'running', { attempts: attempts as never })),
   ...NOT_JSON.map((result) => call('call-9', 'complete', { result: result as never })),
   ...NOT_IDS.map((spanId) => used(spanId as string, {})),
   ...NOT_IDS.map((runId) => ({ ...used('s9'), runId })),
@@ -95,9 +104,13 @@ export const MALFORMED_COMMANDS: readonly unknown[] = [
   ),
 ]
 
-/** Calls that read, log or lease with arguments that the types do not allow; each names its method. */
-export function malformedCalls(store: Store, ref: ThreadRef): readonly (readonly [string, () => Promise<unknown>])[] {
-  const { threads, records, runLog, leases } = store
+/** Calls that read, log, journal or lease with arguments that the types do not allow; each names its method. */
+export function malformedCalls(
+  store: Store,
+  ref: ThreadRef,
+  token: number,
+): readonly (readonly [string, () => Promise<unknown>])[] {
+  const { threads, records, runLog, journal, leases } = store
   const wrong = <Arg>(name: string, values: readonly unknown[], method: (value: Arg) => Promise<unknown>) =>
     values.map((value) => [`${name}(${shown(value, 80)})`, () => method(value as Arg)] as const)
   const pages = [null, 'text', 7, ...NOT_LIMITS.map((limit) => ({ limit })), ...NOT_NUMBERS.map((after) => ({ after }))]
@@ -119,12 +132,16 @@ export function malformedCalls(store: Store, ref: ThreadRef): readonly (readonly
     ...wrong('records.modelCalls', NOT_IDS, (runId: string) => records.modelCalls(ref, runId)),
     ...wrong('runLog.append', NOT_IDS, (runId: string) => runLog.append(ref, runId, 0, [])),
     ...wrong('runLog.append', [null, ...NOT_NUMBERS], (after: number) => runLog.append(ref, 'run-1', after, [])),
-    ...wrong('runLog.append', [undefined, null, 'text', 7, {}, new Set()], (events: never) =>
-      runLog.append(ref, 'run-1', 1, events),
-    ),
+    ...wrong('runLog.append', NOT_LISTS, (events: never) => runLog.append(ref, 'run-1', 1, events)),
     ...wrong('runLog.append', [undefined, ...NOT_JSON], (event: never) => runLog.append(ref, 'run-1', 1, ['b', event])),
     ...wrong('runLog.follow', NOT_IDS, (runId: string) => collect(runLog.follow(ref, runId, { live: false, signal }))),
     ...wrong('runLog.follow', [undefined, null, 'text', ...cursors, ...signals], follow),
+    ...wrong('journal.append', NOT_IDS, (runId: string) => journal.append(ref, runId, [], token)),
+    ...wrong('journal.append', NOT_LISTS, (entries: never) => journal.append(ref, 'run-1', entries, token)),
+    ...wrong('journal.append', [undefined, ...NOT_JSON], (entry: never) =>
+      journal.append(ref, 'run-1', ['b', entry], token),
+    ),
+    ...wrong('journal.lost', queries, (query: never) => journal.lost(query)),
     ...wrong('leases.acquire', holders, (holder: never) => leases.acquire({ ...ref, threadId: 'free' }, holder)),
     ...wrong('leases.acquire', NOT_TTLS, (ttlMs: number) => leases.acquire(ref, { runId: 'run-9', ttlMs })),
     ...wrong('leases.renew', NOT_TTLS, (ttlMs: number) => leases.renew(ref, 1, ttlMs)),

@@ -3,7 +3,21 @@ import { expect } from 'vitest'
 import { demand, errorText, shown } from '../fault.ts'
 import { MALFORMED_COMMANDS, MALFORMED_COMMITS, malformedCalls, NOT_IDS, WITH_REF } from './malformed-calls.ts'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, call, codeOf, collect, finish, hold, logged, said, start, TTL, textAt, used } from './store-samples.ts'
+import {
+  anna,
+  begin,
+  call,
+  codeOf,
+  collect,
+  finish,
+  hold,
+  logged,
+  said,
+  start,
+  TTL,
+  textAt,
+  used,
+} from './store-samples.ts'
 
 const RULES = 'The checks of @troupe/kernel/store do it: call them first in each method'
 
@@ -31,11 +45,14 @@ export const malformedClauses: StoreClauses = {
         used(long, {}, wide),
       ])
       await store.runLog.append(ref, wide, 0, ['a'])
-      expect(await store.threads.get(ref)).toMatchObject({ ref, runId: wide })
+      await begin(store, ref, token, ['a'], wide)
+      await store.journal.append(ref, wide, ['b'], token)
+      expect(await store.threads.get(ref)).toMatchObject({ ref, runId: wide, unfinished: wide })
       expect(await store.threads.processed(ref, [wide, long])).toEqual([wide, long])
       expect((await store.records.toolCalls(ref, wide)).map(({ callId }) => callId)).toEqual([long])
       expect((await store.records.modelCalls(ref, wide)).map(({ spanId }) => spanId)).toEqual([long])
       expect(await logged(store, ref, wide)).toEqual(['a'])
+      expect(await store.journal.read(ref)).toEqual({ runId: wide, entries: ['a', 'b'] })
     },
     'a malformed commit is VALIDATION_FAILED and changes nothing': async ({ store, ref }) => {
       const token = await filled(store, ref)
@@ -71,9 +88,9 @@ export const malformedClauses: StoreClauses = {
       store,
       ref,
     }) => {
-      await filled(store, ref)
+      const token = await filled(store, ref)
       const before = await contentOf(store, ref)
-      await demandMalformed(malformedCalls(store, ref))
+      await demandMalformed(malformedCalls(store, ref, token))
       expect(await contentOf(store, ref)).toEqual(before)
     },
   }),
@@ -84,6 +101,7 @@ export const malformedClauses: StoreClauses = {
         if (held) await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })
         for (const token of [undefined, null, Number.NaN, '1', 1.5, {}] as unknown as number[]) {
           expect(await codeOf(store.threads.commit(ref, { set: { a: 1 } }, token))).toBe('LEASE_LOST')
+          expect(await codeOf(store.journal.append(ref, 'run-1', ['a'], token))).toBe('LEASE_LOST')
           expect(await codeOf(store.leases.renew(ref, token, TTL))).toBe('LEASE_LOST')
           await store.leases.release(ref, token)
         }
@@ -132,6 +150,7 @@ export const malformedClauses: StoreClauses = {
       expect(await codeOf(store.threads.list(ref))).toBe('STORE_CLOSED')
       expect(await codeOf(store.threads.idle({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.records.open({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.journal.lost({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
     },
     'a store may be disposed twice': async ({ store, ref }) => {
       await filled(store, ref)
@@ -171,11 +190,12 @@ async function filled(store: Store, ref: ThreadRef): Promise<number> {
   await store.threads.commit(ref, { set: { a: 1 }, messages: [said('m1')], processed: ['p'] }, token)
   await store.records.apply(ref, [start('run-1'), textAt(0, 'half'), call('call-1', 'awaiting'), used('s0')])
   await store.runLog.append(ref, 'run-1', 0, ['a'])
+  await begin(store, ref, token, ['a'])
   return token
 }
 
 /** Everything that a store shows of an owner with one thread. */
-async function contentOf({ threads, records, runLog }: Store, ref: ThreadRef): Promise<unknown> {
+async function contentOf({ threads, records, runLog, journal }: Store, ref: ThreadRef): Promise<unknown> {
   const { signal } = new AbortController()
   return {
     threads: await threads.list(ref),
@@ -186,6 +206,7 @@ async function contentOf({ threads, records, runLog }: Store, ref: ThreadRef): P
     calls: await records.toolCalls(ref, 'run-1'),
     modelCalls: await records.modelCalls(ref, 'run-1'),
     usage: await records.usage(ref),
+    journal: await journal.read(ref),
     log: await collect(runLog.follow(ref, 'run-1', { live: false, signal })),
   }
 }

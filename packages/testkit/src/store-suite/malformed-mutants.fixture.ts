@@ -117,6 +117,50 @@ export const malformedMutants: readonly StoreMutant[] = [
     }),
   },
   {
+    wrong: 'text is taken for a list of journal entries',
+    caught: [
+      'a malformed page, query, append, follow or lease is VALIDATION_FAILED and changes nothing',
+      'a malformed commit is VALIDATION_FAILED and changes nothing',
+    ],
+    ports: ({ threads, journal }) => ({
+      threads: {
+        ...threads,
+        commit(ref, commit, token) {
+          const { journal } = (commit ?? {}) as ThreadCommit
+          if (typeof journal?.entries !== 'string') return threads.commit(ref, commit, token)
+          return threads.commit(ref, { ...commit, journal: { ...journal, entries: [...journal.entries] } }, token)
+        },
+      },
+      journal: { ...journal, append: (ref, runId, entries, token) => journal.append(ref, runId, [...entries], token) },
+    }),
+  },
+  {
+    wrong: 'a journal that is not one removes the journal',
+    caught: ['a malformed commit is VALIDATION_FAILED and changes nothing'],
+    ports: ({ threads }) => ({
+      threads: {
+        ...threads,
+        commit(ref, commit, token) {
+          const { journal } = (commit ?? {}) as ThreadCommit
+          const odd = journal !== undefined && typeof journal !== 'object'
+          return threads.commit(ref, odd ? { ...commit, journal: null } : commit, token)
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a tool call that was tried no times is taken',
+    caught: ['a batch with a malformed command is VALIDATION_FAILED and changes nothing'],
+    ports: (store) =>
+      applying(store, (commands) =>
+        [...commands].map((command) => {
+          if (command?.type !== 'tool-call' || command.call?.attempts !== 0) return command
+          const { attempts, ...call } = command.call
+          return { ...command, call }
+        }),
+      ),
+  },
+  {
     wrong: 'no token is the token of no lease',
     caught: ['a value that is not a token is LEASE_LOST, with a lease and without'],
     ports: ({ threads, leases }) => ({
@@ -167,6 +211,20 @@ export const malformedMutants: readonly StoreMutant[] = [
     wrong: 'it goes on after it was disposed',
     caught: ['a store that was disposed is STORE_CLOSED in every method'],
     ports: () => ({ [Symbol.asyncDispose]: async () => {} }),
+  },
+  {
+    wrong: 'maintenance finds no lost runs after it was disposed',
+    caught: ['a store that was disposed is STORE_CLOSED in every method'],
+    ports: (store) => {
+      let closed = false
+      return {
+        journal: { ...store.journal, lost: async (query) => (closed ? [] : store.journal.lost(query)) },
+        async [Symbol.asyncDispose]() {
+          closed = true
+          await store[Symbol.asyncDispose]()
+        },
+      }
+    },
   },
   {
     wrong: 'a second dispose fails',

@@ -1,7 +1,7 @@
 import type { ThreadRef } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, ben, call, codeOf, hold, logged, said, start, statuses, TTL } from './store-samples.ts'
+import { anna, begin, ben, call, codeOf, entriesOf, hold, logged, said, start, statuses, TTL } from './store-samples.ts'
 
 const usage = { inputTokens: 1, outputTokens: 2 }
 
@@ -19,6 +19,7 @@ export const ownerClauses: StoreClauses = {
           { type: 'usage', runId: 'run-1', spanId: 's', model: 'm', usage },
         ])
         await store.runLog.append(ref, 'run-1', 0, [1])
+        await begin(store, ref, token, ['a'])
         for (const foreign of [ben(), { ...ref, app: 'other' }]) {
           expect(await store.threads.get(foreign)).toBeUndefined()
           expect(await store.threads.list(foreign)).toEqual([])
@@ -29,6 +30,7 @@ export const ownerClauses: StoreClauses = {
           expect(await store.records.modelCalls(foreign, 'run-1')).toEqual([])
           expect(await store.records.usage(foreign)).toEqual({ inputTokens: 0, outputTokens: 0 })
           expect(await codeOf(logged(store, foreign))).toBe('NOT_FOUND')
+          expect(await store.journal.read(foreign)).toBeUndefined()
         }
       },
       'a foreign delete is false and deletes nothing': async ({ store, ref }) => {
@@ -42,6 +44,17 @@ export const ownerClauses: StoreClauses = {
         await store.threads.open(ben())
         expect(await codeOf(store.threads.commit(ben(), { set: { a: 1 } }, token))).toBe('LEASE_LOST')
         expect((await store.threads.get(ref))?.version).toBe(0)
+      },
+      'the right token does not help a foreign append to a journal': async ({ store, ref }) => {
+        const token = await hold(store, ref)
+        await begin(store, ref, token, ['a'])
+        expect(await codeOf(store.journal.append(ben(), 'run-1', ['b'], token))).toBe('LEASE_LOST')
+        const own = await hold(store, ben())
+        expect(await codeOf(store.journal.append(ben(), 'run-1', ['b'], token))).toBe('LEASE_LOST')
+        expect(await codeOf(store.journal.append(ben(), 'run-1', ['b'], own))).toBe('NOT_FOUND')
+        await begin(store, ben(), own, [])
+        expect(await entriesOf(store, ref)).toEqual(['a'])
+        expect(await entriesOf(store, ben())).toEqual([])
       },
       'nobody renews, releases or cancels a foreign lease': async ({ store, ref }) => {
         const token = await hold(store, ref)

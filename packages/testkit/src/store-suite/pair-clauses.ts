@@ -4,9 +4,11 @@ import { Fault } from '../fault.ts'
 import { advised, type StoreClauses } from './store-clauses.ts'
 import {
   anna,
+  begin,
   call,
   codeOf,
   collect,
+  entriesOf,
   finish,
   hold,
   logged,
@@ -79,6 +81,53 @@ export const pairClauses: StoreClauses = {
         expect(await codeOf(store.leases.renew(ref, stale, TTL))).toBe('LEASE_LOST')
         expect(await runOf(store, ref)).toMatchObject({ status: 'failed', error: { code: 'LEASE_LOST' } })
         expect((await store.threads.messages(ref)).map(({ message }) => message.id)).toEqual(['m1'])
+      },
+      'two instances: a run that one lost goes on at the other, with every step': async ({
+        store,
+        clock,
+        ref,
+        reopen,
+      }) => {
+        const other = await reopen()
+        const stale = await hold(store, ref)
+        await begin(store, ref, stale, ['a'])
+        await store.journal.append(ref, 'run-1', ['b'], stale)
+        expect(await other.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
+        clock.advance(TTL)
+        const lost = await other.journal.lost({ before: clock.now(), limit: 10 })
+        expect(lost.map(({ runId }) => runId)).toEqual(['run-1'])
+        const token = await hold(other, ref)
+        await other.journal.append(ref, 'run-1', ['c'], token)
+        expect(await codeOf(store.journal.append(ref, 'run-1', ['late'], stale))).toBe('LEASE_LOST')
+        expect(await entriesOf(store, ref)).toEqual(['a', 'b', 'c'])
+        await other.threads.commit(ref, { journal: null }, token)
+        expect((await store.threads.get(ref))?.unfinished).toBeUndefined()
+        expect(await store.journal.read(ref)).toBeUndefined()
+      },
+      'two instances: no append to a journal gets in after a take-over, however both race': async ({
+        store,
+        clock,
+        reopen,
+      }) => {
+        const other = await reopen()
+        for (const n of upTo(10)) {
+          const ref = anna(`t${n}`)
+          const stale = await hold(store, ref)
+          await begin(store, ref, stale, [])
+          clock.advance(TTL)
+          const takeOver = async () => {
+            await other.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })
+            return entriesOf(other, ref)
+          }
+          const [seen, ...codes] = await Promise.all([
+            takeOver(),
+            ...upTo(5).map((entry) => codeOf(store.journal.append(ref, 'run-1', [entry], stale))),
+          ])
+          const written = upTo(5).filter((_, i) => codes[i] === undefined)
+          expect(codes.filter((code) => code !== undefined && code !== 'LEASE_LOST')).toEqual([])
+          expect((seen as number[]).toSorted()).toEqual(written)
+          expect(await entriesOf(store, ref)).toEqual(seen)
+        }
       },
       'two instances: a cancel asked of one reaches the holder at the other': async ({ store, ref, reopen }) => {
         const other = await reopen()

@@ -5,6 +5,7 @@ import { advised, type StoreClauses } from './store-clauses.ts'
 import {
   AWKWARD,
   anna,
+  begin,
   ben,
   call,
   codeOf,
@@ -34,6 +35,7 @@ async function allOf(store: Store): Promise<unknown> {
     calls: await store.records.toolCalls(ref, 'run-1'),
     models: await store.records.modelCalls(ref, 'run-1'),
     usage: await store.records.usage(ref),
+    journal: await store.journal.read(ref),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
   }
 }
@@ -58,6 +60,8 @@ export const reopenClauses: StoreClauses = {
         ])
         await store.runLog.append(ref, 'run-1', 0, [{ type: 'text-delta', delta: AWKWARD }, null], true)
         await store.runLog.append(ref, 'run-2', 0, ['open'])
+        await begin(store, ref, token, [{ text: AWKWARD }, null])
+        await store.journal.append(ref, 'run-1', [AWKWARD], token)
         const before = await allOf(store)
         await store[Symbol.asyncDispose]()
         expect(await allOf(await reopen())).toEqual(before)
@@ -112,6 +116,30 @@ export const reopenClauses: StoreClauses = {
         expect(await refusals(again, ref, [finish('run-1', 'failed')])).toEqual([true])
         expect(await codeOf(again.threads.commit(ref, {}, token))).toBe('LEASE_LOST')
         expect(await hold(again, ref, 'run-2')).toBeGreaterThan(token)
+      },
+      'closed and opened again, a run that did not end is lost, and goes on under a new lease': async ({
+        store,
+        clock,
+        ref,
+        reopen,
+      }) => {
+        const former = await hold(store, ref)
+        await store.records.apply(ref, [start('run-1')])
+        await begin(store, ref, former, ['a'])
+        clock.advance(10)
+        await store.journal.append(ref, 'run-1', ['b'], former)
+        const at = clock.now()
+        await store[Symbol.asyncDispose]()
+        const again = await reopen()
+        const lost = () => again.journal.lost({ before: clock.now(), limit: 10 })
+        expect(await lost()).toEqual([])
+        clock.advance(TTL)
+        expect(await lost()).toEqual([{ ref, runId: 'run-1', at }])
+        const token = await hold(again, ref)
+        expect(await codeOf(again.journal.append(ref, 'run-1', ['late'], former))).toBe('LEASE_LOST')
+        await again.journal.append(ref, 'run-1', ['c'], token)
+        expect(await again.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b', 'c'] })
+        expect((await runOf(again, ref))?.status).toBe('generating')
       },
       'closed and opened again, a log is followed to its end': async ({ store, ref, reopen }) => {
         await store.threads.open(ref)

@@ -11,6 +11,7 @@ export function sharedMemory(clock: Clock): () => Store {
     return {
       threads: whileOpen(data.threads, closed),
       records: whileOpen(data.records, closed),
+      journal: whileOpen(data.journal, closed),
       leases: whileOpen(data.leases, closed),
       runLog: { ...whileOpen(data.runLog, closed), follow: followWhileOpen(data.runLog, closed) },
       async [Symbol.asyncDispose]() {

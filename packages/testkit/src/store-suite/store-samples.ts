@@ -6,6 +6,7 @@ import {
   type RecordCommand,
   type RunRecord,
   type Store,
+  type Thread,
   type ThreadRef,
   type ToolCallRecord,
   type Usage,
@@ -40,6 +41,22 @@ export async function hold(store: Store, ref: ThreadRef, runId = 'run-1'): Promi
   await store.threads.open(ref)
   const { token } = await store.leases.acquire(ref, { runId, ttlMs: TTL })
   return token
+}
+
+/** Begins the journal of a run in a thread that is held. */
+export function begin(
+  store: Store,
+  ref: ThreadRef,
+  token: number,
+  entries: readonly Json[],
+  runId = 'run-1',
+): Promise<Thread> {
+  return store.threads.commit(ref, { journal: { runId, entries } }, token)
+}
+
+/** The entries of the journal of a thread. */
+export async function entriesOf(store: Store, ref: ThreadRef): Promise<readonly Json[] | undefined> {
+  return (await store.journal.read(ref))?.entries
 }
 
 /** A message as `commit` takes it. */

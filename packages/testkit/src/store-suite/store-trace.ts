@@ -11,6 +11,7 @@ export class StoreTrace {
       threads: this.#port(store, 'threads'),
       records: this.#port(store, 'records'),
       runLog: this.#port(store, 'runLog'),
+      journal: this.#port(store, 'journal'),
       leases: this.#port(store, 'leases'),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }
@@ -23,7 +24,7 @@ export class StoreTrace {
     )
   }
 
-  #port<Name extends 'threads' | 'records' | 'runLog' | 'leases'>(store: Store, name: Name): Store[Name] {
+  #port<Name extends 'threads' | 'records' | 'runLog' | 'journal' | 'leases'>(store: Store, name: Name): Store[Name] {
     return new Proxy({} as Store[Name], {
       get: (_, method) => {
         const port = store[name] as unknown as Record<PropertyKey, unknown>

@@ -3,9 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
+import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
+import { journalMutants } from './journal-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
+import { lostRunMutants } from './lost-run-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
+import { runLogMutants } from './run-log-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
 import { threadMutants } from './thread-mutants.fixture.ts'
@@ -35,7 +39,7 @@ describe('testStore', () => {
     const passedOver = await Promise.all(clauses.map((clause) => check(clause, 3_000)))
     const names = clauses.filter((_, i) => passedOver[i]?.startsWith(why)).map(({ name }) => name)
     expect(names.every((name) => /^(two instances|closed and opened again|while it is open)/.test(name))).toBe(true)
-    expect(names).toHaveLength(17)
+    expect(names).toHaveLength(20)
   })
 
   it('disposes the store of a clause that fails', async () => {
@@ -70,7 +74,17 @@ describe('testStore', () => {
     ])
   })
 
-  for (const { wrong, caught, ports } of [...threadMutants, ...recordMutants, ...leaseMutants, ...malformedMutants]) {
+  const mutants = [
+    ...threadMutants,
+    ...recordMutants,
+    ...runLogMutants,
+    ...journalMutants,
+    ...journalAppendMutants,
+    ...lostRunMutants,
+    ...leaseMutants,
+    ...malformedMutants,
+  ]
+  for (const { wrong, caught, ports } of mutants) {
     it(`notices that ${wrong}`, async () => {
       const clauses = storeClauses((clock) => {
         const store = memoryStore({ clock })

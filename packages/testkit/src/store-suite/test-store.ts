@@ -3,6 +3,7 @@ import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { deleteClauses } from './delete-clauses.ts'
+import { journalClauses } from './journal-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
 import { malformedClauses } from './malformed-clauses.ts'
@@ -16,6 +17,7 @@ import type { StoreClauses } from './store-clauses.ts'
 import { demandStore } from './store-members.ts'
 import { anna } from './store-samples.ts'
 import { StoreTrace } from './store-trace.ts'
+import { takeOverClauses } from './take-over-clauses.ts'
 import { threadClauses } from './thread-clauses.ts'
 import { toolCallClauses } from './tool-call-clauses.ts'
 import { usageClauses } from './usage-clauses.ts'
@@ -52,7 +54,9 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       toolCallClauses,
       usageClauses,
       runLogClauses,
+      journalClauses,
       leaseClauses,
+      takeOverClauses,
       deleteClauses,
       ownerClauses,
       malformedClauses,
@@ -107,7 +111,7 @@ function clausesOf(open: StoreFactory, clauses: StoreClauses, keeping: readonly 
 
 /** Every clause begins with it. */
 const IS_A_STORE: StoreClauses = {
-  'is a store': { todo: 'Return a store with its four ports.', check: async () => undefined },
+  'is a store': { todo: 'Return a store with its five ports.', check: async () => undefined },
 }
 
 async function opened(open: StoreFactory, clock: Clock): Promise<OpenedStore | { store: Store; keeps?: never }> {

@@ -288,6 +288,12 @@ function withOwners(store: Store, change: (owner: Owner) => Owner): Partial<Stor
     ])
     return Object.fromEntries(methods)
   }
-  const { threads, records, runLog, leases } = store
-  return { threads: turned(threads), records: turned(records), runLog: turned(runLog), leases: turned(leases) }
+  const { threads, records, runLog, journal, leases } = store
+  return {
+    threads: turned(threads),
+    records: turned(records),
+    runLog: turned(runLog),
+    journal: turned(journal),
+    leases: turned(leases),
+  }
 }

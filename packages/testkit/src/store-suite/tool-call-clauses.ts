@@ -20,6 +20,7 @@ export const toolCallClauses: StoreClauses = {
         arguments: `{"city":"${AWKWARD}`,
         status: 'complete',
         result: { text: AWKWARD, list: [null, 1.5] },
+        attempts: 3,
         startedAt: 1,
         endedAt: 2,
       } as const
@@ -38,9 +39,12 @@ export const toolCallClauses: StoreClauses = {
     },
     'a call written again is the same row': async ({ store, ref }) => {
       await withRun(store, ref)
-      await store.records.apply(ref, [call('c', 'running'), call('c', 'complete', { result: 'sunny', endedAt: 5 })])
+      await store.records.apply(ref, [
+        call('c', 'running'),
+        call('c', 'complete', { result: 'sunny', attempts: 2, endedAt: 5 }),
+      ])
       expect(await store.records.toolCalls(ref, 'run-1')).toEqual([
-        expect.objectContaining({ callId: 'c', status: 'complete', result: 'sunny', endedAt: 5 }),
+        expect.objectContaining({ callId: 'c', status: 'complete', result: 'sunny', attempts: 2, endedAt: 5 }),
       ])
     },
     'the same call id in two threads is two calls': async ({ store, ref }) => {

@@ -39,7 +39,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
   const { url, schema } = address
   if (!onStatement) return postgresStore({ url, schema, listen: false, timeoutMs: busyTimeoutMs, maxConnections: 3 })
   const { pool, end } = await watchedPool(url, onStatement)
-  const { threads, records, runLog, leases, ...store } = postgresStore({
+  const { threads, records, runLog, journal, leases, ...store } = postgresStore({
     pool,
     schema,
     listen: false,
@@ -49,6 +49,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
     threads,
     records,
     runLog,
+    journal,
     leases,
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()

@@ -9,6 +9,7 @@ export function watchedStore(store: Store, onCall: OnCall): Store {
     threads: watchedPort('threads', store.threads, onCall),
     records: watchedPort('records', store.records, onCall),
     runLog: watchedPort('runLog', store.runLog, onCall),
+    journal: watchedPort('journal', store.journal, onCall),
     leases: watchedPort('leases', store.leases, onCall),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }

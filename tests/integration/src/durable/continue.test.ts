@@ -1,5 +1,5 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { type Agent, type AgentEvent, defineTool, type Message } from '@troupe/kernel'
+import { type Agent, type AgentEvent, defineTool, type Message, textOf } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ANN, read, type World, world } from './killable.fixture.ts'
@@ -47,6 +47,66 @@ async function killed(write: number, done: boolean, here: World = world()) {
   if (lost.length > 0) await read(two.runner.continue(ANN, { shown: seen }).eventsWithoutThrowing(), two, seen)
   return { ...here, did, seen, lost, two }
 }
+
+/** Sends a mail once, in a process that is killed while it sends; what the other process does about it depends on `unknownCalls`. */
+async function killedWhileSending(unknownCalls: 'tell' | 'ask') {
+  const here = world()
+  const sent: string[] = []
+  const agent = (send: () => string | Promise<string>) =>
+    chatModelAgent({
+      name: 'mailer',
+      model: scriptedModel(
+        [(request) => (request.messages.length === 1 ? MAIL : `It said ${said(request.messages)}`)],
+        {
+          repeat: true,
+        },
+      ),
+      tools: [defineTool({ name: 'send', description: 'Sends', parameters: { type: 'object' }, invoke: send })],
+    })
+  const one = here.start(
+    agent(() => {
+      sent.push('one')
+      one.kill()
+      return new Promise(() => {})
+    }),
+  )
+  await read(one.runner.query('Mail', { session: ANN, runId: 'R' }).eventsWithoutThrowing(), one)
+  here.expire()
+  const two = here.start(
+    agent(() => {
+      sent.push('two')
+      return 'sent by two'
+    }),
+    { unknownCalls },
+  )
+  return { sent, two: two.runner, result: await two.runner.continue(ANN) }
+}
+
+const MAIL = { toolCalls: [{ id: 'c1', name: 'send' }] }
+const said = (messages: readonly Message[]) => textOf(messages.findLast(({ role }) => role === 'tool')?.content ?? '')
+
+describe('a call of effect once that may have run', () => {
+  test('is not run again: the model is told that its outcome is not known', async () => {
+    const { sent, result } = await killedWhileSending('tell')
+    expect([sent, result.text]).toEqual([['one'], 'It said The outcome of this call is not known.'])
+  })
+
+  test('is not run again: a person who is asked knows its result', async () => {
+    const { sent, two, result } = await killedWhileSending('ask')
+    expect(result).toMatchObject({
+      outcome: 'interrupted',
+      interrupts: [{ id: 'c1~outcome#1', callId: 'c1', reason: 'unknown-outcome', metadata: { tool: 'send' } }],
+    })
+    const { text } = await two.resume({ 'c1~outcome#1': { done: true, result: 'It was sent.' } }, { session: ANN })
+    expect([sent, text]).toEqual([['one'], 'It said It was sent.'])
+  })
+
+  test('runs if the person who is asked says that it has not run', async () => {
+    const { sent, two } = await killedWhileSending('ask')
+    const { text } = await two.resume({ 'c1~outcome#1': { done: false } }, { session: ANN })
+    expect([sent, text]).toEqual([['one', 'two'], 'It said sent by two'])
+  })
+})
 
 describe('a run whose process dies', () => {
   let events: AgentEvent[]
