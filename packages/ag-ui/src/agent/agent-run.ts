@@ -11,6 +11,7 @@ import {
 } from '@troupe/kernel'
 import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
 import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
+import { lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
@@ -107,6 +108,8 @@ export class AgentRun {
       if (thread?.unfinished === input.runId) throw runIdTaken(input)
       const plan = await untilAborted(signal, this.#plan(input, ref, thread, done))
       if (plan.kind === 'nothing') {
+        const lost = lostRunOf(thread)
+        if (lost !== undefined) throw runLost(lost)
         await untilAborted(signal, this.#markProcessed(plan.processed, ref, thread))
         const state = thread?.state ?? stateOf(input)
         await out.write(bareRun(this.#reply.translate(input, state), input, name, thread))
@@ -180,9 +183,17 @@ export class AgentRun {
   }
 }
 
-/** The run that holds a busy thread, taken from the error: by the time the store is asked, that run may be over. */
+/** The error of a request with nothing new on a thread whose run broke off. */
+function runLost(runId: string): KernelError {
+  return new KernelError('RUN_LOST', `run ${runId}: its process is gone; continue it, or send a message`, {
+    details: { runId },
+  })
+}
+
+/** The run that holds a busy thread, or that broke off, taken from the error: by the time the store is asked, that run may be over. */
 function holderOf(error: KernelError): { readonly holder?: string } {
-  const holder = KernelError.is(error, 'THREAD_BUSY') ? runningIn(error.details) : undefined
+  const named = error.code === 'THREAD_BUSY' || error.code === 'RUN_LOST'
+  const holder = named ? runningIn(error.details) : undefined
   return holder === undefined ? {} : { holder }
 }
 

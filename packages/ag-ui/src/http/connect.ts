@@ -1,5 +1,5 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
-import type { Message, Thread } from '@troupe/kernel'
+import type { Message, Thread, ThreadRef } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { storedHistory } from '../agent/stored-history.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
@@ -36,6 +36,24 @@ export async function connect(
   const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
   const map = (batch: readonly Logged[]) =>
     batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? withHistory(logged, past) : logged))
+  return serveRun(parts, { ref, runId, after: 0, map }, encoding, context)
+}
+
+/** Joins the lost run of a thread from its beginning, for a client that has a part of it: its messages are replaced by those before the run. */
+export async function rejoin(
+  parts: HandlerParts,
+  ref: ThreadRef,
+  runId: string,
+  encoding: Encoding,
+  context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+): Promise<Response> {
+  // The thread has nothing of the run but the messages that began it.
+  const messages = toAgUiMessages((await storedHistory(parts.store.threads, ref)).map(({ message }) => message))
+  const snapshot: AgUiEvent = { type: EventType.MESSAGES_SNAPSHOT, messages }
+  const map = (batch: readonly Logged[]) =>
+    batch.flatMap((logged) =>
+      logged.event.type === EventType.RUN_STARTED ? [logged, { seq: logged.seq, event: snapshot }] : [logged],
+    )
   return serveRun(parts, { ref, runId, after: 0, map }, encoding, context)
 }
 

@@ -8,6 +8,7 @@ import { hasLog } from '../run/has-log.ts'
 import { startServedRun } from '../run/start-served-run.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { canFollow } from './can-follow.ts'
+import { rejoin } from './connect.ts'
 import { type Encoding, encodingFor } from './encoding.ts'
 import { acceptedBy, SSE } from './negotiate.ts'
 import { readJson } from './read-json.ts'
@@ -40,10 +41,8 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const encoding = await encodingFor(type, typeof version === 'string' ? version : undefined)
         if ('message' in run) {
           const ref = { ...owner, threadId: input?.threadId }
-          const { runId } = input ?? {}
-          if (run.code === 'RUN_ID_TAKEN' && (await isRepeated(parts, ref, runId, context))) {
-            return serveRun(parts, { ref, runId, after: 0 }, encoding, context)
-          }
+          const lost = await lostRunFor(parts, ref, input, run, context)
+          if (lost !== undefined) return rejoin(parts, ref, lost, encoding, context)
           return refused(parts, ref, run, encoding, requestId)
         }
         if (onDisconnect === 'cancel' && request.signal.aborted) run.stop()
@@ -111,7 +110,7 @@ async function refused(
   if (statusOf(code) === undefined) {
     return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], encoding)
   }
-  if (code !== 'THREAD_BUSY') return refuse({ code, message }, requestId)
+  if (code !== 'THREAD_BUSY' && code !== 'RUN_LOST') return refuse({ code, message }, requestId)
   // The agent may leave out the holder; by now that run may be over.
   const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
   return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, requestId)
@@ -153,10 +152,18 @@ const NOTHING_TO_CANCEL = {
   message: 'The server of this run is gone, so there is nothing to cancel.',
 }
 
-/** Whether a request repeats the one that began a lost run, so that its client follows that run. */
-async function isRepeated(parts: HandlerParts, ref: ThreadRef, runId: string, context: RouteContext): Promise<boolean> {
-  if (parts.lostRuns === 'leave' || !(await isLost(parts, ref, runId))) return false
-  return canFollow(parts, ref, runId, context)
+/** The lost run that a refused request leads to, because it repeats the request that began that run, or brings nothing new. */
+async function lostRunFor(
+  parts: HandlerParts,
+  ref: ThreadRef,
+  input: Partial<RunAgentInput> | null,
+  { code, metadata }: RunErrorEvent,
+  context: RouteContext,
+): Promise<string | undefined> {
+  if (parts.lostRuns !== 'continue') return undefined
+  const runId = code === 'RUN_ID_TAKEN' ? input?.runId : code === 'RUN_LOST' ? runningIn(metadata?.holder) : undefined
+  if (runId === undefined || !(await isLost(parts, ref, runId))) return undefined
+  return (await canFollow(parts, ref, runId, context)) ? runId : undefined
 }
 
 async function isLost({ store }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {

@@ -43,7 +43,7 @@ export function serveRun(
   encoding: Encoding,
   { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
 ): Response {
-  const { executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
+  const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
   let joined: { readonly run: ExecutionState; readonly log: RunLog } | undefined
   const join = (run: ExecutionState | undefined) => {
@@ -60,11 +60,12 @@ export function serveRun(
     waitUntil(run.ended)
     return true
   }
+  const hidden = (key: string) => agent.hidden?.(key) === true
+  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed }
   join(executions.find(ref, runId))
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) =>
-      mapped(follow({ executions, store, clock, ref, runId, after, signal, lookMs, lostRuns, proceed }), reading),
+    follow: (after, signal) => mapped(follow({ ...following, after, signal }), reading),
     runId,
     encoding,
     clock,

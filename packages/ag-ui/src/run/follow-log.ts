@@ -21,6 +21,8 @@ export interface Following {
   readonly lookMs: number
   /** What happens to the run if its process is gone. */
   readonly lostRuns: LostRuns
+  /** State that clients do not see. */
+  readonly hidden: (key: string) => boolean
   /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
   readonly proceed: () => Promise<boolean>
 }
@@ -47,7 +49,7 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
       if (result === undefined) {
         const found = await look(options)
         if (found === 'tell') return yield* toTheBreak({ ...options, after })
-        if (found === 'suspect' && suspected) await closeLost(store, ref, runId, after)
+        if (found === 'suspect' && suspected) await closeLost({ ...options, after })
         suspected = found === 'suspect'
         continue
       }
