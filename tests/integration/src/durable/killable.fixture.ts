@@ -73,7 +73,7 @@ export function world(): World {
       }
       const own = through(store, guarded)
       return {
-        runner: runner({ agent, store: own, clock, ...options }),
+        runner: runner({ agent, store: own, clock, report: () => {}, ...options }),
         store: own,
         get alive() {
           return alive

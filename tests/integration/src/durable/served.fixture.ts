@@ -27,10 +27,14 @@ export function serve(
 }
 
 /** The official client of a server, without a network. */
-export function clientOf(handler: AgUiHandler, seen: AgUiEvent[] = []): ResumableHttpAgent {
+export function clientOf(
+  handler: AgUiHandler,
+  seen: AgUiEvent[] = [],
+  threadId: string = ANN.threadId,
+): ResumableHttpAgent {
   const agent = new ResumableHttpAgent({
     url: 'http://localhost',
-    threadId: ANN.threadId,
+    threadId,
     fetch: (url, init) => handler(new Request(url, init)),
     reconnect: { attempts: 1, pauseMs: () => 0 },
   })
@@ -38,17 +42,25 @@ export function clientOf(handler: AgUiHandler, seen: AgUiEvent[] = []): Resumabl
   return agent
 }
 
-/** Follows a run to its end, while time passes. */
-export async function followed(handler: AgUiHandler, { clock }: World, after = 0): Promise<AgUiEvent[]> {
-  const url = `http://localhost/threads/${ANN.threadId}/runs/R?protocolVersion=1.0&after=${after}`
-  let body: string | undefined
-  void (await handler(new Request(url))).text().then((text) => {
-    body = text
-  })
-  while (body === undefined) {
-    await new Promise((resolve) => setImmediate(resolve))
-    clock.advance(100)
+/** Waits for something while time passes. */
+export async function meanwhile<T>({ clock }: World, work: Promise<T>, stepMs = 100): Promise<T> {
+  let done = false
+  const settle = () => {
+    done = true
   }
+  work.then(settle, settle)
+  while (!done) {
+    await new Promise((resolve) => setImmediate(resolve))
+    clock.advance(stepMs)
+  }
+  return work
+}
+
+/** Follows a run to its end. */
+export async function followed(handler: AgUiHandler, here: World, after = 0): Promise<AgUiEvent[]> {
+  const url = `http://localhost/threads/${ANN.threadId}/runs/R?protocolVersion=1.0&after=${after}`
+  const response = await handler(new Request(url))
+  const body = await meanwhile(here, response.text())
   return [...body.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as AgUiEvent)
 }
 
@@ -114,6 +126,6 @@ function isMore(last: AgUiEvent, event: AgUiEvent): boolean {
 }
 
 /** The stored messages as a client keeps them. */
-export async function storedMessages({ messages }: World) {
+export async function storedMessages({ messages }: World): Promise<ReturnType<typeof toAgUiMessages>> {
   return toAgUiMessages(await messages())
 }

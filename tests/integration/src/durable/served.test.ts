@@ -1,108 +1,26 @@
 import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '@troupe/ag-ui'
-import { chatModelAgent } from '@troupe/chat-model'
-import { agentTool, parallel } from '@troupe/flow'
-import { type Agent, type ChatModel, defineTool, type ModelPart, type Tool } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { ANN, world } from './killable.fixture.ts'
-import { checkLog, clientOf, followed, logOf, serve, storedMessages } from './served.fixture.ts'
+import { checkLog, clientOf, followed, logOf, meanwhile, serve, storedMessages } from './served.fixture.ts'
+import { type Make, SHAPES } from './shapes.fixture.ts'
 
-type Turn = string | { readonly call: string; readonly text?: string }
-
-/** A model that follows a script by the turns that it sees, word by word; what it says begins with its voice. */
-function model(script: readonly Turn[], voice: string, did: string[]): ChatModel {
-  return {
-    name: 'scripted',
-    async *stream({ messages, step }): AsyncGenerator<ModelPart> {
-      const turn = messages.filter(({ role }) => role === 'assistant').length
-      did.push(step)
-      const next = script[turn] ?? 'lost'
-      const { call, text = '' } = typeof next === 'string' ? { call: undefined, text: next } : next
-      for (const delta of `${voice}: ${text}`.split(/(?<= )/)) {
-        yield { type: 'text-delta', delta }
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      if (call !== undefined) {
-        const callId = `${step}-${call}`
-        yield { type: 'tool-call-start', callId, name: call }
-        yield { type: 'tool-call-delta', callId, delta: '{"request":' }
-        yield { type: 'tool-call-delta', callId, delta: '"Go"}' }
-        yield { type: 'tool-call-end', callId }
-      }
-      yield { type: 'finish', reason: call ? 'tool-calls' : 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
-    },
-  }
-}
-
-function tool(name: string, did: string[]): Tool {
-  return defineTool({
-    name,
-    description: name,
-    parameters: { type: 'object' },
-    effect: 'idempotent',
-    async *stream(_, ctx) {
-      did.push(name)
-      yield 'half '
-      ctx.state.set(name, true)
-      yield 'whole'
-      return `${name} is done`
-    },
-  })
-}
-
-type Make = (voice: string, did: string[]) => Agent
-
-const SHAPES: Record<string, Make> = {
-  'one agent': (voice, did) =>
-    chatModelAgent({
-      name: 'clerk',
-      model: model([{ call: 'look', text: 'I look it up. ' }, { call: 'save' }, 'It is all done now.'], voice, did),
-      tools: [tool('look', did), tool('save', did)],
-    }),
-  'an agent inside a tool': (voice, did) =>
-    chatModelAgent({
-      name: 'boss',
-      model: model([{ call: 'helper', text: 'I ask. ' }, 'My helper did it.'], voice, did),
-      tools: [
-        agentTool(
-          chatModelAgent({
-            name: 'helper',
-            description: 'Helps',
-            model: model([{ call: 'look' }, 'I have looked it up.'], voice, did),
-            tools: [tool('look', did)],
-          }),
-          { forward: true },
-        ),
-      ],
-    }),
-  'agents side by side': (voice, did) =>
-    parallel({
-      name: 'both',
-      agents: ['left', 'right'].map((name) =>
-        chatModelAgent({
-          name,
-          model: model([{ call: `${name}-look`, text: 'I look. ' }, `That was ${name}.`], voice, did),
-          tools: [tool(`${name}-look`, did)],
-        }),
-      ),
-    }),
-}
+const PICK = { name: 'pick', description: 'Picks', parameters: { type: 'object', properties: {} } }
 
 /** Runs in a process that is killed at a write, then continues in another one. */
 async function killed(make: Make, write: number, done: boolean) {
   const here = world()
-  const did: string[] = []
-  const one = here.start(make('one', did), {}, { write, done, log: true })
+  const one = here.start(make('one'), {}, { write, done, log: true })
   const client = clientOf(serve(one, here))
   client.messages = [{ id: 'u1', role: 'user', content: 'Go' }]
-  await Promise.race([client.runAgent({ runId: 'R' }), one.killed])
+  await meanwhile(here, Promise.race([client.runAgent({ runId: 'R', tools: [PICK] }), one.killed]), 1)
   const before = one.alive ? undefined : await logOf(here.store).catch(() => [])
   here.expire()
-  const two = serve(here.start(make('two', did)), here)
+  const two = serve(here.start(make('two')), here)
   const seen: AgUiEvent[] = []
   const reader = clientOf(two, seen)
-  await reader.connectAgent()
-  return { here, did, before, seen, reader, two }
+  await meanwhile(here, reader.connectAgent(), 1)
+  return { here, before, seen, reader, two }
 }
 
 /** Checks what is left of a run that was killed and continued. */
