@@ -1,6 +1,8 @@
 import { EventType } from '@ag-ui/core'
 import { AG_UI_INPUT, type AgUiEvent } from '@troupe/ag-ui'
+import { chatModelAgent } from '@troupe/chat-model'
 import type { ModelRequest } from '@troupe/kernel'
+import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { ANN, world } from './killable.fixture.ts'
 import { ASKED, calm, desk, get, lost, textOf, until } from './lost-run.fixture.ts'
@@ -16,6 +18,40 @@ describe("lostRuns: 'continue'", () => {
     expect(looked).toEqual(['one', 'two'])
     checkLog(await logOf(here.store))
     expect(await here.store.threads.get(ANN)).not.toHaveProperty('unfinished')
+  })
+
+  test('an answer that broke off is taken back, as after a retry', async () => {
+    const here = world()
+    const agent = (turn: ScriptedTurn) => chatModelAgent({ name: 'desk', model: scriptedModel([turn]) })
+    const one = here.start(agent({ text: 'I believe', hang: 'mid' }))
+    const client = clientOf(serve(one, here))
+    client.messages = [...ASKED]
+    void client.runAgent({ runId: 'R' })
+    await until(() => client.messages.length === 2)
+    await calm()
+    one.kill()
+    here.expire()
+    const before = await logOf(here.store)
+    const half = textOf(before)
+    expect('I believe'.startsWith(half) && half !== '').toBe(true)
+    const handler = serve(here.start(agent('It is red.')), here)
+    const rest = await followed(handler, here, before.length)
+    expect(rest.map(({ type }) => type)).toEqual([
+      'CUSTOM',
+      'TEXT_MESSAGE_END',
+      'MESSAGES_SNAPSHOT',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
+      'STATE_SNAPSHOT',
+      'RUN_FINISHED',
+    ])
+    expect(rest[1]).toMatchObject({ messageId: 'R/#1' })
+    expect(rest[2]).toMatchObject({ messages: [{ id: 'u1' }] })
+    expect(rest[3]).toMatchObject({ messageId: 'R/#2' })
+    checkLog(await logOf(here.store))
+    expect((await here.messages()).map(({ id }) => id)).toEqual(['u1', 'R/#2'])
   })
 
   test('a follower waits until the lease of the process that is gone has expired', async () => {

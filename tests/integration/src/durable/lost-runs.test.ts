@@ -122,5 +122,7 @@ describe('a run whose process is gone', () => {
     checkLog(log)
     expect(textOf(log)).toBe('I look. It is red.')
     expect(seen.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED })
+    expect(one.reported.map(({ code }) => code)).toContain('LEASE_LOST')
+    expect(one.reported.map(({ code }) => code)).not.toContain('RUN_LOG_FAILED')
   })
 })
