@@ -111,8 +111,10 @@ describe("lostRuns: 'continue'", () => {
     void client.runAgent({ runId: 'R' })
     await one.killed
     await calm()
-    here.expire()
     const handler = serve(here.start(desk(() => 'red')), here)
+    const again = { threadId: 't', runId: 'R', messages: ASKED, tools: [], context: [], state: {} }
+    expect((await handler(post('/', again))).status).toBe(409)
+    here.expire()
     await expect(logOf(here.store)).rejects.toThrow('unknown run log')
     expect(textOf(await followed(handler, here))).toBe('I look. It is red.')
     checkLog(await logOf(here.store))
