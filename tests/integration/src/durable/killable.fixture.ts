@@ -10,22 +10,29 @@ const never: Promise<never> = new Promise(() => {})
 /** A process that can be killed: from then on its store never answers, and nothing that it does counts. */
 export interface Process {
   readonly runner: FlowRunner
+  /** The store as this process sees it. */
+  readonly store: Store
   readonly alive: boolean
+  /** Settles when it has been killed. */
+  readonly killed: Promise<void>
   kill(): void
+}
+
+/** Kills a process right before or after a write, which are numbered from 1. */
+export interface KillAt {
+  readonly write: number
+  readonly done: boolean
+  /** Whether writes to the run log count too. */
+  readonly log?: boolean
 }
 
 /** A store that outlives its processes. */
 export interface World {
   readonly store: Store
   readonly clock: FakeClock
-  /** The writes that change a thread or its journal, in order. */
+  /** The writes that count, in order. */
   readonly writes: string[]
-  /** Starts a process; `killAt` kills it right before or after a write, which are numbered from 1. */
-  start(
-    agent: Agent,
-    options?: Partial<RunnerOptions>,
-    killAt?: { readonly write: number; readonly done: boolean },
-  ): Process
+  start(agent: Agent, options?: Partial<RunnerOptions>, killAt?: KillAt): Process
   messages(): Promise<readonly Message[]>
   /** Lets the lease of a killed process expire. */
   expire(): void
@@ -41,34 +48,43 @@ export function world(): World {
     writes,
     start(agent, options, killAt) {
       let alive = true
+      const killed = Promise.withResolvers<void>()
+      const kill = () => {
+        alive = false
+        killed.resolve()
+      }
+      const counts = (name: string) =>
+        name === 'threads.commit' || name === 'journal.append' || (killAt?.log === true && name === 'runLog.append')
+      const write = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
+        const at = killAt?.write === writes.length + 1 ? killAt : undefined
+        if (at && !at.done) {
+          kill()
+          return never
+        }
+        writes.push(name)
+        const result = await call()
+        if (at) kill()
+        return result
+      }
       const guarded = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
         if (!alive) return never
-        const dies = isWrite(name) && killAt?.write === writes.length + 1
-        alive = !dies || killAt.done
-        if (!alive) return never
-        if (isWrite(name)) writes.push(name)
-        const result = await call()
-        alive &&= !dies
+        const result = await (counts(name) ? write(name, call) : call())
         return alive ? result : never
       }
+      const own = through(store, guarded)
       return {
-        runner: runner({ agent, store: through(store, guarded), clock, ...options }),
+        runner: runner({ agent, store: own, clock, report: () => {}, ...options }),
+        store: own,
         get alive() {
           return alive
         },
-        kill() {
-          alive = false
-        },
+        killed: killed.promise,
+        kill,
       }
     },
     messages: async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message),
     expire: () => clock.advance(31_000),
   }
-}
-
-/** Whether a call changes a thread or its journal. */
-function isWrite(name: string): boolean {
-  return name === 'threads.commit' || name === 'journal.append'
 }
 
 /** The same store, with every call of a port passed through `call`. */
@@ -85,6 +101,8 @@ function through(store: Store, call: <T>(name: string, work: () => Promise<T>) =
     threads: port('threads', store.threads),
     leases: port('leases', store.leases),
     journal: port('journal', store.journal),
+    records: port('records', store.records),
+    runLog: { ...store.runLog, ...port('runLog', { append: store.runLog.append }) },
   } as unknown as Store
 }
 
