@@ -72,6 +72,7 @@ const handler: Required<Omit<AgUiHandlerOptions, 'resolveRunner' | 'owner' | 'ag
   path: '/agent',
   capabilities: {},
   onDisconnect: 'cancel',
+  lostRuns: 'ask',
   limits: { ...limits, ...transport },
 }
 const translator: Required<TranslatorOptions> = {

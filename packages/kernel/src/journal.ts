@@ -1,3 +1,4 @@
+export { carriedBy } from './journal/carried-by.ts'
 export {
   CompletionLog,
   type CompletionLogOptions,

@@ -1,7 +1,8 @@
 import { type PipeStream, stream, type ThreadRef } from '@troupe/kernel'
+import { ContinuedRun } from '../lost/continued-run.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { Executions } from '../run/executions.ts'
-import type { AgUiRunOptions } from '../run/served-agent.ts'
+import type { AgUiContinueOptions, AgUiRunOptions } from '../run/served-agent.ts'
 import type { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-holds.ts'
 import { AgentRun } from './agent-run.ts'
@@ -42,6 +43,15 @@ export class AgUiAgent {
    */
   run(input: unknown, options: AgUiRunOptions = {}): PipeStream<AgUiEvent> {
     const run = new AgentRun(this.#settings, this.executions, input, options)
+    return stream<AgUiEvent>((sink) => run.produce(sink), { onLeave: () => run.leave(), gate: () => true })
+  }
+
+  /**
+   * Goes on with the run of a thread whose process is gone.
+   * Contract: yields its events from the beginning, or those that `seen` does not have; a single RUN_ERROR if there is no such run (`NOT_FOUND`) or it is still under way (`THREAD_BUSY`); otherwise as `run`.
+   */
+  continue(ref: ThreadRef, options: AgUiContinueOptions = {}): PipeStream<AgUiEvent> {
+    const run = new ContinuedRun(this.#settings, this.executions, ref, options)
     return stream<AgUiEvent>((sink) => run.produce(sink), { onLeave: () => run.leave(), gate: () => true })
   }
 

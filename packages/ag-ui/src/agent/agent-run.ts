@@ -11,19 +11,18 @@ import {
 } from '@troupe/kernel'
 import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
 import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
-import type { AgUiEvent, Translator } from '../protocol.ts'
+import { lostRunOf } from '../lost/lost-runs.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { pastHolds, runningIn } from '../session/thread-holds.ts'
-import { eventTranslator } from '../translate/event-translator.ts'
-import { runError } from '../translate/run-error.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { bareRun } from './bare-run.ts'
-import { clientError, type RunPhase } from './client-error.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
 import { changedState, checkCalls, foreignIds, planRun, type RunPlan } from './run-plan.ts'
+import { RunReply } from './run-reply.ts'
 import { startPlanned } from './start-planned.ts'
 import { storedMessages } from './stored-messages.ts'
 import { ToolLimit } from './tool-limit.ts'
@@ -34,9 +33,8 @@ export class AgentRun {
   readonly #executions: Executions
   readonly #value: unknown
   readonly #options: AgUiRunOptions
-  #phase: RunPhase = 'input'
+  readonly #reply: RunReply
   #execution: ExecutionState | undefined
-  #translator: Translator | undefined
   #producing: Promise<void> | undefined
   #left: KernelError | undefined
 
@@ -45,6 +43,7 @@ export class AgentRun {
     this.#executions = executions
     this.#value = value
     this.#options = options
+    this.#reply = new RunReply(settings, options.requestId, 'input')
   }
 
   /** Stops the run because its reader has left, and waits for its end. */
@@ -64,13 +63,9 @@ export class AgentRun {
     const out = new OrderedSink(sink)
     try {
       await this.#serve(sink, out)
-      await out.write(this.#translator?.end() ?? [])
+      await out.write(this.#reply.end())
     } catch (cause) {
-      if (sink.closed) return
-      const error = KernelError.from(cause)
-      const more = { ...this.#requestId, ...holderOf(error), retryable: error.retryable }
-      const terminal = runError(this.#toClientError(error), more)
-      await out.write(this.#translator?.end(terminal) ?? [terminal])
+      if (!sink.closed) await out.write(this.#reply.fail(cause, holderOf))
     }
   }
 
@@ -78,7 +73,7 @@ export class AgentRun {
     const settings = this.#settings
     const { signal, owner: given, execution: entry } = this.#options
     const input = parseRunAgentInput(this.#value, settings.limits)
-    this.#phase = 'setup'
+    this.#reply.phase = 'setup'
     const owner = given ?? (await ownerOf(settings, input))
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
     const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now())
@@ -110,31 +105,34 @@ export class AgentRun {
       const runner = await untilAborted(signal, this.#runnerOf(input, ref))
       name = runner.agent.name
       const { thread, done } = await untilAborted(signal, this.#read(input, ref))
+      if (thread?.unfinished === input.runId) throw runIdTaken(input)
       const plan = await untilAborted(signal, this.#plan(input, ref, thread, done))
       if (plan.kind === 'nothing') {
+        const lost = lostRunOf(thread)
+        if (lost !== undefined) throw runLost(lost)
         await untilAborted(signal, this.#markProcessed(plan.processed, ref, thread))
         const state = thread?.state ?? stateOf(input)
-        await out.write(bareRun(this.#translatorFor(input, state), input, name, thread))
+        await out.write(bareRun(this.#reply.translate(input, state), input, name, thread))
         return
       }
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
       const start = await startPlanned(this.#settings, { input, ref, plan, thread, runner, signal, limit })
-      const translator = this.#translatorFor(input, state)
+      const translator = this.#reply.translate(input, state)
       cancelTimer()
       await pastHolds(clock, async () => {
         const run = start()
         const onEvent = sinkTo<AgentEvent>(sink, (event) => {
-          this.#phase = 'run'
+          this.#reply.phase = 'run'
           limit.see(event)
           return out.write(translator.translate(event))
         })
         await pipe(run.eventsWithoutThrowing(), onEvent)
         // A run that never began has no events; awaiting it throws the reason.
-        if (this.#phase !== 'run') await run
+        if (this.#reply.phase !== 'run') await run
       })
     } catch (error) {
-      if (this.#phase === 'run' || !isCancelled(signal)) throw error
-      await out.write(bareRun(this.#translatorFor(input, stateOf(input)), input, name, undefined, true))
+      if (this.#reply.phase === 'run' || !isCancelled(signal)) throw error
+      await out.write(bareRun(this.#reply.translate(input, stateOf(input)), input, name, undefined, true))
     } finally {
       cancelTimer()
     }
@@ -166,9 +164,9 @@ export class AgentRun {
   ): Promise<RunPlan> {
     const { clock, hidden, toolResults, store } = this.#settings
     const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
-    this.#phase = 'input'
+    this.#reply.phase = 'input'
     const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults })
-    this.#phase = 'setup'
+    this.#reply.phase = 'setup'
     if (plan.kind === 'nothing') await checkCalls(store.threads, ref, plan.notOpen, thread)
     return plan
   }
@@ -183,52 +181,30 @@ export class AgentRun {
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
     }
   }
-
-  #translatorFor(input: RunAgentInput, state: JsonObject): Translator {
-    const { hidden, report } = this.#settings
-    const { threadId, runId, parentRunId } = input
-    this.#translator = eventTranslator({
-      threadId,
-      runId,
-      ...(parentRunId !== undefined && { parentRunId }),
-      input,
-      state,
-      hidden,
-      clientTools: namesOf(input),
-      publicError: (error) => this.#toClientError(KernelError.from(error)),
-      ...this.#requestId,
-      report: (error) => report(error, this.#requestId),
-    })
-    return this.#translator
-  }
-
-  /** Turns an error into the one that the client gets; reports errors of a run, and those whose text is withheld. */
-  #toClientError(error: KernelError): { readonly code: string; readonly message: string } {
-    const shown = clientError(error, this.#phase)
-    if (KernelError.is(shown)) this.#settings.report(shown, this.#requestId)
-    else if (this.#phase === 'run') this.#settings.report(error, this.#requestId)
-    return { code: shown.code, message: shown.message }
-  }
-
-  get #requestId(): { readonly requestId?: string } {
-    const { requestId } = this.#options
-    return requestId === undefined ? {} : { requestId }
-  }
 }
 
-/** The run that holds a busy thread, taken from the error: by the time the store is asked, that run may be over. */
+/** The error of a request with nothing new on a thread whose run broke off. */
+function runLost(runId: string): KernelError {
+  return new KernelError('RUN_LOST', `run ${runId}: its process is gone; continue it, or send a message`, {
+    details: { runId },
+  })
+}
+
+/** The run that holds a busy thread, or that broke off, taken from the error: by the time the store is asked, that run may be over. */
 function holderOf(error: KernelError): { readonly holder?: string } {
-  const holder = KernelError.is(error, 'THREAD_BUSY') ? runningIn(error.details) : undefined
+  const named = error.code === 'THREAD_BUSY' || error.code === 'RUN_LOST'
+  const holder = named ? runningIn(error.details) : undefined
   return holder === undefined ? {} : { holder }
+}
+
+/** The error of a request with the id of a run that has begun and not ended: it is followed, or continued if its process is gone. */
+function runIdTaken({ runId }: RunAgentInput): KernelError {
+  return new KernelError('RUN_ID_TAKEN', `run ${runId}: the thread has an unfinished run with this id`)
 }
 
 /** The client's own state, used if there is no thread. */
 function stateOf({ state }: RunAgentInput): JsonObject {
   return (state ?? {}) as JsonObject
-}
-
-function namesOf({ tools }: RunAgentInput): ReadonlySet<string> {
-  return new Set(tools.map(({ name }) => name))
 }
 
 /** Whether the run was cancelled on request, not by a time limit. */

@@ -14,7 +14,8 @@ export interface AgUiAgentOptions {
   readonly runner?: Runner
   /** Instead of `runner`: picks one for each request. */
   readonly resolveRunner?: (input: RunAgentInput, owner: Owner) => Awaitable<Runner>
-  readonly store: Pick<Store, 'threads' | 'leases'>
+  /** Contract: the store of the runner; its `journal` is needed to continue the runs of `resolveRunner`. */
+  readonly store: Pick<Store, 'threads' | 'leases'> & Partial<Pick<Store, 'journal'>>
   /** Whose conversations these are. @default the name of the runner's agent */
   readonly appName?: string
   /** Instead of `appName`: by request. */

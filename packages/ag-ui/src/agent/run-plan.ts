@@ -84,7 +84,8 @@ function stillOpen(openCalls: Thread['openCalls'], results: readonly ToolMessage
   return openCalls.filter(({ callId }) => !results.some((result) => result.callId === callId))
 }
 
-function additionsOf(input: RunAgentInput, waiting: Thread['openCalls']): Additions {
+/** What a request adds to its root agent: an instruction, and the tools of the client. */
+export function additionsOf(input: RunAgentInput, waiting: Thread['openCalls']): Additions {
   const tools: ToolMeta[] = [...clientProxyToolset(input.tools)]
   // A call stays open although the client does not list its tool this time; while it waits, no model is asked that could call it.
   for (const { name } of waiting) {

@@ -1,6 +1,7 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { Run, Runner, RunRequest, Thread, ThreadRef } from '@troupe/kernel'
 import { untilAborted } from '@troupe/kernel/kit'
+import { carriedInput } from '../lost/carried-input.ts'
 import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
@@ -28,6 +29,7 @@ export async function startPlanned(
     runId: input.runId,
     signal,
     prepare: (ctx) => ctx.with(AG_UI_INPUT, input),
+    carry: carriedInput(input),
     ...(executionTimeoutMs !== undefined && { timeoutMs: Math.min(executionTimeoutMs, Number.MAX_SAFE_INTEGER) }),
     ...(pending && { pending }),
   }

@@ -1,7 +1,7 @@
 import { WholeFrames } from './whole-frames.ts'
 
 interface Connection {
-  /** The id is filled in when the first whole event has named it. */
+  /** The id is set when the first whole event has named it. */
   readonly run: { runId: string | undefined }
   readonly body: ReadableStream<Uint8Array> | null
   readonly signal: AbortSignal | null | undefined
@@ -70,7 +70,8 @@ class ContinuedBody {
       const frames = chunk?.value ? this.#frames.push(chunk.value) : ''
       if (frames !== '') {
         this.#failures = 0
-        this.#connection.run.runId ??= this.#position?.runId
+        // A server may answer with a run that the client began before.
+        this.#connection.run.runId = this.#position?.runId ?? this.#connection.run.runId
         return frames
       }
       if (chunk && !chunk.done) continue

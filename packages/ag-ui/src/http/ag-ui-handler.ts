@@ -4,6 +4,7 @@ import { checkOption, checkOptionNames, type OptionNames, safeReport, systemCloc
 import { AgUiAgent } from '../agent/ag-ui-agent.ts'
 import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
+import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
 import { Executions } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
@@ -22,7 +23,7 @@ export interface AgUiHandlerOptions
   /** Instead of `runner` or `resolveRunner`: an existing agent with its own options. */
   readonly agent?: ServedAgent
   /** Contract: the store of the runner. */
-  readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'>
+  readonly store: Pick<Store, 'threads' | 'leases' | 'runLog'> & Partial<Pick<Store, 'journal'>>
   /** Returns the user who sent a request; without a user the answer is 401. Contract: the only source of the user. */
   readonly authenticate?: (request: Request) => Awaitable<Visitor | undefined>
   /** Instead of `authenticate`: the owner of every request; served on loopback only. */
@@ -33,6 +34,8 @@ export interface AgUiHandlerOptions
   readonly capabilities?: AgentCapabilities
   /** Whether a run goes on or is cancelled when its last reader closes the connection. @default 'detach' */
   readonly onDisconnect?: 'detach' | 'cancel'
+  /** Whether a run whose process is gone is continued when a client follows it or joins its thread, waits until a client asks for it, or is left as it is. @default 'continue' */
+  readonly lostRuns?: LostRuns
   readonly limits?: InputLimits & HttpLimits
 }
 
@@ -70,7 +73,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
-  const { capabilities = {}, runner } = options
+  const { capabilities = {}, runner, lostRuns = 'continue' } = options
   const report = safeReport(options.report ?? reportToConsole)
   const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
   const { appName = runner?.agent.name ?? 'agent' } = options
@@ -78,7 +81,18 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
   const hidden = (key: string) => agent.hidden?.(key) === true
   const executions = agent.executions ?? new Executions(clock)
-  const parts: HandlerParts = { agent, executions, store, clock, keepAliveMs, drainMs, lookMs, onDisconnect, report }
+  const parts: HandlerParts = {
+    agent,
+    executions,
+    store,
+    clock,
+    keepAliveMs,
+    drainMs,
+    lookMs,
+    onDisconnect,
+    lostRuns: agent.continue ? lostRuns : 'leave',
+    report,
+  }
   const deleteThread = async (ref: ThreadRef) => {
     if (agent.sessions) return agent.sessions.deleteSession(ref)
     if ((await store.threads.get(ref))?.runId !== undefined)
@@ -133,7 +147,7 @@ const CAPABILITIES: AgentCapabilities = {
 }
 
 function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
-  const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, path = '/' } = options
+  const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, lostRuns, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
   checkOption(one(agent, runner, resolveRunner), WHO, 'expected exactly one of agent, runner and resolveRunner', agent)
   const ignored = agent && AGENT_ONLY_OPTIONS.find((name) => options[name] !== undefined)
@@ -141,6 +155,8 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   checkOption(one(authenticate, owner), WHO, 'expected either authenticate or, for a single user, owner', owner)
   const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
   checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
+  const policiesOfLost: readonly unknown[] = [undefined, 'continue', 'ask', 'leave']
+  checkOption(policiesOfLost.includes(lostRuns), WHO, 'lostRuns must be continue, ask or leave', lostRuns)
   checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
     checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
@@ -157,6 +173,7 @@ const NAMES: OptionNames<AgUiHandlerOptions> = {
   path: true,
   capabilities: true,
   onDisconnect: true,
+  lostRuns: true,
 }
 const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   ...INPUT_LIMITS,
@@ -178,7 +195,7 @@ const AGENT_ONLY_OPTIONS = [
 ] as const
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
-  const { authenticate, owner, path, capabilities, onDisconnect, agent, limits, ...rest } = options
+  const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, agent, limits, ...rest } = options
   const { bodyBytes, keepAliveMs, drainMs, lookMs, ...inputLimits } = limits ?? {}
   return { ...rest, appName, limits: inputLimits }
 }

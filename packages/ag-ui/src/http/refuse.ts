@@ -11,6 +11,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['NOT_ACCEPTABLE', 406],
   ['THREAD_BUSY', 409],
   ['RUN_ID_TAKEN', 409],
+  ['RUN_LOST', 409],
   ['BODY_TOO_LARGE', 413],
   ['CONTENT_TYPE_UNSUPPORTED', 415],
   ['EXECUTION_LIMIT', 503],

@@ -1,41 +1,52 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
 import { sleep, withinTime } from '@troupe/kernel/kit'
+import { lostRunOf } from '../lost/lost-runs.ts'
 import type { RunAgentInput } from '../protocol.ts'
+import { continueServedRun } from '../run/continue-served-run.ts'
 import { hasLog } from '../run/has-log.ts'
 import { startServedRun } from '../run/start-served-run.ts'
 import { runningIn } from '../session/thread-holds.ts'
+import { canFollow } from './can-follow.ts'
+import { rejoin } from './connect.ts'
 import { type Encoding, encodingFor } from './encoding.ts'
-import { acceptedBy } from './negotiate.ts'
+import { acceptedBy, SSE } from './negotiate.ts'
 import { readJson } from './read-json.ts'
 import { json, refuse, statusOf } from './refuse.ts'
 import type { Route, RouteContext } from './route.ts'
 import { type HandlerParts, serveEvents, serveRun } from './serve-run.ts'
+import { threadOf } from './thread-of.ts'
 
 /** How long a cancel request waits for a run of another process, which checks for it every two seconds. */
 const ELSEWHERE_MS = 5_000
 
-/** The routes of runs: start, follow, cancel. */
+/** The routes of runs: start, follow, continue, cancel. */
 export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
-  const { agent, executions, onDisconnect } = parts
+  const { agent, executions, onDisconnect, lostRuns, store } = parts
   return [
     {
       name: 'run',
       method: 'POST',
       path: '/',
-      async handle({ owner, request, requestId, waitUntil }) {
+      async handle(context) {
+        const { owner, request, requestId, waitUntil } = context
         const type = acceptedBy(request)
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
-        if (executions.stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
+        if (executions.stopping) throw stopping()
         const starting = startServedRun(parts, input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
         const version: unknown = input?.protocolVersion
         const encoding = await encodingFor(type, typeof version === 'string' ? version : undefined)
-        if ('message' in run) return refused(parts, { ...owner, threadId: input?.threadId }, run, encoding, requestId)
+        if ('message' in run) {
+          const ref = { ...owner, threadId: input?.threadId }
+          const lost = await lostRunFor(parts, ref, input, run, context)
+          if (lost !== undefined) return rejoin(parts, ref, lost, encoding, context)
+          return refused(parts, ref, run, encoding, requestId)
+        }
         if (onDisconnect === 'cancel' && request.signal.aborted) run.stop()
-        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, encoding, requestId)
+        return serveRun(parts, { ref: run.ref, runId: run.runId, after: 0 }, encoding, context)
       },
     },
     {
@@ -43,27 +54,44 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
       method: 'GET',
       path: '/threads/:threadId/runs/:runId',
       async handle(context) {
-        const { owner, params, request, requestId, query } = context
+        const { owner, params, request, query } = context
         const { threadId, runId } = params as { threadId: string; runId: string }
         const type = acceptedBy(request)
         const after = positionOf(context, runId)
         const ref = { ...owner, threadId }
-        await checkRun(parts, ref, runId)
+        if (!(await canFollow(parts, ref, runId, context))) throw runUnknown()
         const encoding = await encodingFor(type, query.get('protocolVersion') ?? undefined)
-        return serveRun(parts, { ref, runId, after }, encoding, requestId)
+        return serveRun(parts, { ref, runId, after }, encoding, context)
+      },
+    },
+    {
+      name: 'continue',
+      method: 'POST',
+      path: '/threads/:threadId/runs/:runId/continue',
+      async handle(context) {
+        const { params, requestId, waitUntil } = context
+        const { ref, unfinished } = await threadOf(store, context)
+        const runId = params.runId as string
+        if (lostRuns === 'leave' || unfinished !== runId) throw runUnknown()
+        if (executions.stopping) throw stopping()
+        const run = await continueServedRun(parts, ref, runId, requestId)
+        if ('message' in run) return refused(parts, ref, run, await encodingFor(SSE, undefined), requestId)
+        waitUntil(run.ended)
+        return json(202, { continued: true })
       },
     },
     {
       name: 'cancel',
       method: 'POST',
       path: '/threads/:threadId/runs/:runId/cancel',
-      async handle({ owner, params }) {
+      async handle({ owner, params, requestId }) {
         const { threadId, runId } = params as { threadId: string; runId: string }
         const ref = { ...owner, threadId }
-        await checkRun(parts, ref, runId)
+        if (!(await hasLog(parts, ref, runId))) throw runUnknown()
         const local = executions.find(ref, runId)
         local?.stop()
         const cancelled = local !== undefined || (await agent.cancel(ref, runId))
+        if (!cancelled && (await isLost(parts, ref, runId))) return refuse(NOTHING_TO_CANCEL, requestId)
         const ended = local ? await executions.endsSoon(local) : !cancelled || (await endsElsewhere(parts, ref, runId))
         return json(ended ? 200 : 202, { cancelled, ended })
       },
@@ -82,7 +110,7 @@ async function refused(
   if (statusOf(code) === undefined) {
     return serveEvents([{ type: EventType.RUN_ERROR, code, message, ...(metadata && { metadata }) }], encoding)
   }
-  if (code !== 'THREAD_BUSY') return refuse({ code, message }, requestId)
+  if (code !== 'THREAD_BUSY' && code !== 'RUN_LOST') return refuse({ code, message }, requestId)
   // The agent may leave out the holder; by now that run may be over.
   const runId: string | undefined = runningIn(metadata?.holder) ?? runningIn(await store.threads.get(ref))
   return refuse({ code, message, ...(runId !== undefined && { more: { holder: { runId } } }) }, requestId)
@@ -119,9 +147,35 @@ function invalid(path: string, message: string): KernelError {
   return new KernelError('VALIDATION_FAILED', `${path}: ${message}`, { details: { issues: [{ path, message }] } })
 }
 
-/** Contract: `NOT_FOUND` unless this owner has such a run. */
-async function checkRun(parts: HandlerParts, ref: ThreadRef, runId: string): Promise<void> {
-  if (!(await hasLog(parts, ref, runId))) throw new KernelError('NOT_FOUND', 'run: not found')
+const NOTHING_TO_CANCEL = {
+  code: 'RUN_LOST',
+  message: 'The server of this run is gone, so there is nothing to cancel.',
+}
+
+/** The lost run that a refused request leads to, because it repeats the request that began that run, or brings nothing new. */
+async function lostRunFor(
+  parts: HandlerParts,
+  ref: ThreadRef,
+  input: Partial<RunAgentInput> | null,
+  { code, metadata }: RunErrorEvent,
+  context: RouteContext,
+): Promise<string | undefined> {
+  if (parts.lostRuns !== 'continue') return undefined
+  const runId = code === 'RUN_ID_TAKEN' ? input?.runId : code === 'RUN_LOST' ? runningIn(metadata?.holder) : undefined
+  if (runId === undefined || !(await isLost(parts, ref, runId))) return undefined
+  return (await canFollow(parts, ref, runId, context)) ? runId : undefined
+}
+
+async function isLost({ store }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
+  return lostRunOf(await store.threads.get(ref)) === runId
+}
+
+function runUnknown(): KernelError {
+  return new KernelError('NOT_FOUND', 'run: not found')
+}
+
+function stopping(): KernelError {
+  return new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
 }
 
 /** Whether a run of another process closes its log and releases the thread within a few seconds. */

@@ -1,11 +1,17 @@
+import type { RunErrorEvent } from '@ag-ui/core'
 import type { Clock, KernelError, Store, ThreadRef } from '@troupe/kernel'
+import type { LostRuns } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
+import { continueServedRun } from '../run/continue-served-run.ts'
+import type { ExecutionState } from '../run/execution-state.ts'
 import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
+import type { RunLog } from '../run/run-log.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import type { Logged } from '../run/tail.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
+import type { RouteContext } from './route.ts'
 
 /** The parts that all routes share. */
 export interface HandlerParts {
@@ -18,6 +24,7 @@ export interface HandlerParts {
   readonly drainMs: number
   readonly lookMs: number
   readonly onDisconnect: 'detach' | 'cancel'
+  readonly lostRuns: LostRuns
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
@@ -30,15 +37,35 @@ interface Reading {
 }
 
 /** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
-export function serveRun(parts: HandlerParts, reading: Reading, encoding: Encoding, requestId: string): Response {
-  const { executions, store, clock, lookMs, onDisconnect, report } = parts
+export function serveRun(
+  parts: HandlerParts,
+  reading: Reading,
+  encoding: Encoding,
+  { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+): Response {
+  const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
-  const execution = executions.find(ref, runId)
-  const log = execution?.log
-  if (log) log.readers++
+  let joined: { readonly run: ExecutionState; readonly log: RunLog } | undefined
+  const join = (run: ExecutionState | undefined) => {
+    if (joined || !run?.log) return
+    joined = { run, log: run.log }
+    run.log.readers++
+  }
+  const proceed = async () => {
+    // Another process may do it.
+    if (executions.stopping) return true
+    const run = await continueServedRun(parts, ref, runId, requestId)
+    if ('message' in run) return isTemporary(run)
+    join(run)
+    waitUntil(run.ended)
+    return true
+  }
+  const hidden = (key: string) => agent.hidden?.(key) === true
+  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed }
+  join(executions.find(ref, runId))
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) => mapped(follow({ executions, store, clock, ref, runId, after, signal, lookMs }), reading),
+    follow: (after, signal) => mapped(follow({ ...following, after, signal }), reading),
     runId,
     encoding,
     clock,
@@ -46,13 +73,18 @@ export function serveRun(parts: HandlerParts, reading: Reading, encoding: Encodi
     keepAliveMs: parts.keepAliveMs,
     drainMs: parts.drainMs,
     onEnd(gone) {
-      if (!log) return
-      log.readers--
-      if (gone && onDisconnect === 'cancel' && log.readers === 0) execution.stop()
+      if (!joined) return
+      joined.log.readers--
+      if (gone && onDisconnect === 'cancel' && joined.log.readers === 0) joined.run.stop()
     },
     report: (error) => report(error, { requestId }),
   })
   return new Response(body, { headers: streamHeaders(encoding.contentType) })
+}
+
+/** Whether a run that could not be continued may be continued later. */
+function isTemporary({ code, metadata }: RunErrorEvent): boolean {
+  return code === 'THREAD_BUSY' || code === 'EXECUTION_LIMIT' || metadata?.retryable === true
 }
 
 /** A response of these events alone, which are not in a log. */

@@ -1,6 +1,7 @@
 import type { AgentCapabilities } from '@ag-ui/core'
 import { KernelError, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
+import { lostRunOf } from '../lost/lost-runs.ts'
 import { isPending } from '../session/forget.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
@@ -10,8 +11,9 @@ import { connect } from './connect.ts'
 import { encodingFor } from './encoding.ts'
 import { acceptedBy } from './negotiate.ts'
 import { json, refuse } from './refuse.ts'
-import type { Route, RouteContext } from './route.ts'
+import type { Route } from './route.ts'
 import type { HandlerParts } from './serve-run.ts'
+import { threadOf, threadUnknown } from './thread-of.ts'
 
 /** The options of the thread routes. */
 interface ThreadRoutesOptions {
@@ -24,8 +26,12 @@ interface ThreadRoutesOptions {
 
 /** The routes of threads (list, state, messages, connect, delete), and of the agent's capabilities. */
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
-  const { store } = parts
+  const { store, lostRuns } = parts
   const { capabilities, hidden, deleteThread } = options
+  const summaryOf = (thread: Thread) => {
+    const lostRunId = lostRuns === 'leave' ? undefined : lostRunOf(thread)
+    return { ...threadSummary(thread), ...(lostRunId !== undefined && { lostRunId }) }
+  }
   return [
     { name: 'capabilities', method: 'GET', path: '/capabilities', handle: async () => json(200, capabilities) },
     {
@@ -43,7 +49,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'GET',
       path: '/threads/:threadId',
       async handle(context) {
-        const thread = await threadOf(parts, context)
+        const thread = await threadOf(parts.store, context)
         return json(200, {
           ...summaryOf(thread),
           state: new SharedState(thread.state, hidden).snapshot,
@@ -58,7 +64,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads/:threadId/messages',
       async handle(context) {
         const page = pageOf(context.query)
-        const { ref } = await threadOf(parts, context)
+        const { ref } = await threadOf(parts.store, context)
         const rows = await store.threads.messages(ref, page)
         return json(200, { messages: toAgUiMessages(rows.map(({ message }) => message)), ...nextOf(rows, page) })
       },
@@ -69,10 +75,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads/:threadId/connect',
       async handle(context) {
         const type = acceptedBy(context.request)
-        const thread = await threadOf(parts, context)
+        const thread = await threadOf(parts.store, context)
         const protocolVersion = context.query.get('protocolVersion') ?? undefined
         const encoding = await encodingFor(type, protocolVersion)
-        return connect(parts, thread, hidden, encoding, context.requestId)
+        return connect(parts, thread, hidden, encoding, context)
       },
     },
     {
@@ -80,10 +86,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'DELETE',
       path: '/threads/:threadId',
       async handle(context) {
-        const thread = await threadOf(parts, context)
+        const thread = await threadOf(parts.store, context)
         const runId = runningIn(thread)
         try {
-          if (!(await deleteThread(thread.ref))) throw unknown()
+          if (!(await deleteThread(thread.ref))) throw threadUnknown()
         } catch (error) {
           if (!KernelError.is(error, 'THREAD_BUSY')) throw error
           const more = runId === undefined ? {} : { more: { holder: { runId } } }
@@ -100,24 +106,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
 
 const LONGEST_PAGE = 1_000
 
-/** Contract: `NOT_FOUND` unless this owner has such a thread. */
-async function threadOf({ store }: HandlerParts, { owner, params }: RouteContext): Promise<Thread> {
-  let thread: Thread | undefined
-  try {
-    thread = await store.threads.get({ ...owner, threadId: params.threadId as string })
-  } catch (error) {
-    // No thread can have an id that the store refuses.
-    if (!KernelError.is(error, 'VALIDATION_FAILED')) throw error
-  }
-  if (!thread) throw unknown()
-  return thread
-}
-
-function unknown(): KernelError {
-  return new KernelError('NOT_FOUND', 'thread: not found')
-}
-
-function summaryOf(thread: Thread) {
+function threadSummary(thread: Thread) {
   const { ref, updatedAt } = thread
   const runId = runningIn(thread)
   return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting: isPending(thread) }

@@ -34,8 +34,9 @@ export class Executions {
     return this.#stopping
   }
 
-  /** Adds a run until it ends. Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none. */
+  /** Adds a run until it ends. Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none. A second call changes nothing. */
   enter(execution: ExecutionState): void {
+    if (this.#running.has(execution)) return
     if (this.#running.size >= this.#max) this.#removeStale()
     if (this.#running.size >= this.#max) {
       throw new KernelError('EXECUTION_LIMIT', `run: the limit of ${this.#max} concurrent runs is reached`, {

@@ -51,7 +51,8 @@ function stage(
     async read(after = 0, signal = new AbortController().signal) {
       const events: AgUiEvent[] = []
       const seqs: number[] = []
-      const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100 })
+      const lost = { lostRuns: 'leave', hidden: () => false, proceed: async () => false } as const
+      const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100, ...lost })
       for await (const batch of batches) {
         for (const { seq, event } of batch as readonly Logged[]) {
           seqs.push(seq)

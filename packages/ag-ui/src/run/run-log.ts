@@ -4,6 +4,7 @@ import { nextMacrotask, pipe } from '@troupe/kernel/kit'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
+import { isContinuation, RUN_CONTINUED } from './run-continued.ts'
 import { type Logged, Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */
@@ -78,6 +79,20 @@ export class RunLog implements Sink<AgUiEvent> {
       .then(() => this.#finish())
       .then(() => this.#end.resolve())
     return this.#begun.promise
+  }
+
+  /**
+   * Goes on with a log that another process began.
+   * Contract: called before the first event; marks the place, so that the other process cannot write any more; rejects with `VERSION_CONFLICT` if the log does not end at `last`.
+   */
+  async goOn(last: number): Promise<void> {
+    const logged = { seq: last + 1, event: RUN_CONTINUED, json: JSON.stringify(RUN_CONTINUED) }
+    const { store, run, clock } = this.#options
+    await appendToLog(store, run, clock, last, [RUN_CONTINUED as unknown as Json], false)
+    this.#seq = logged.seq
+    this.tail.beginAfter(last)
+    this.tail.push([logged])
+    this.#begun.resolve(undefined)
   }
 
   async #read(run: () => AsyncIterable<AgUiEvent>): Promise<void> {
@@ -230,22 +245,41 @@ export class RunLog implements Sink<AgUiEvent> {
     return appendToLog(store, run, clock, this.tail.last, events, close)
   }
 
-  /** Stops the run because its log has another writer, is gone, or cannot be written. */
-  #fail(cause: unknown): void {
-    const { store, run, report, requestId } = this.#options
-    const error = new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', {
-      cause,
-    })
+  /** Stops the run because another process goes on with it, or because its log is gone or cannot be written. */
+  async #fail(cause: unknown): Promise<void> {
+    const { run, report } = this.#options
+    const taken = KernelError.is(cause, 'VERSION_CONFLICT') && (await this.#isTaken())
+    const error = taken
+      ? new KernelError('LEASE_LOST', `run ${run.runId}: another process goes on with it`, { cause })
+      : new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', { cause })
     this.lost = true
     this.#pending = []
     this.#makeRoom()
     report(error)
     run.stop(error)
-    // Try to close the log with the error, so that no follower waits for more; otherwise followers detect the lost run themselves.
-    store
-      .append(run.ref, run.runId, this.tail.last, [runError(error, { requestId }) as unknown as Json], true)
-      .catch(() => undefined)
-      .finally(() => this.tail.close())
+    if (!taken) await this.#closeWith(error)
+    this.tail.close()
+  }
+
+  /** Whether another process goes on with the run: its readers are not told that it ended. */
+  async #isTaken(): Promise<boolean> {
+    const { store, run } = this.#options
+    const { signal } = new AbortController()
+    try {
+      for await (const batch of store.follow(run.ref, run.runId, { after: this.tail.last, live: false, signal })) {
+        if (batch.some(({ event }) => isContinuation(event))) return true
+      }
+    } catch {
+      // A log that cannot be read is treated as one that cannot be written.
+    }
+    return false
+  }
+
+  /** Tries to close the log with an error, so that no follower waits for more; otherwise followers detect the lost run themselves. */
+  async #closeWith(error: KernelError): Promise<void> {
+    const { store, run, requestId } = this.#options
+    const terminal = runError(error, { requestId }) as unknown as Json
+    await store.append(run.ref, run.runId, this.tail.last, [terminal], true).catch(() => undefined)
   }
 }
 

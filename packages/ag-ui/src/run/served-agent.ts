@@ -15,12 +15,22 @@ export interface AgUiRunOptions {
   readonly execution?: ExecutionState
 }
 
+/** The options of a run that is continued. */
+export interface AgUiContinueOptions extends Omit<AgUiRunOptions, 'owner'> {
+  /** The run that is meant. @default the run of the thread */
+  readonly runId?: string
+  /** Gives the events that readers have seen, which are not yielded again. Contract: called once, when the run has its thread; if it rejects, the run is stopped. @default there are none */
+  readonly seen?: () => Promise<readonly AgUiEvent[]>
+}
+
 /** The agent that a server needs: `AgUiAgent`, or any object of this shape. */
 export interface ServedAgent {
   /** Contract: checks its input itself; first RUN_STARTED or RUN_ERROR, and exactly one terminal; aborting the signal cancels the run. */
   run(input: RunAgentInput, options?: AgUiRunOptions): AsyncIterable<AgUiEvent>
   /** Contract: works from any process; false if nothing runs there, or only a run with another id. */
   cancel(ref: ThreadRef, runId?: string): Promise<boolean>
+  /** Goes on with a run whose process is gone. Contract: a single RUN_ERROR, before `seen` is called, if that is not possible; otherwise what readers have not seen, and exactly one terminal. @default such runs are left alone */
+  continue?(ref: ThreadRef, options?: AgUiContinueOptions): AsyncIterable<AgUiEvent>
   /** State that clients do not see. @default none but `temp:` keys */
   hidden?(key: string): boolean
   /** How a thread ends. @default it is deleted from the store unless a run holds it */

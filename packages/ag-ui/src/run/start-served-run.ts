@@ -8,7 +8,8 @@ import type { Executions } from './executions.ts'
 import { RunLog } from './run-log.ts'
 import type { ServedAgent } from './served-agent.ts'
 
-interface Server {
+/** The parts of a server that its runs need. */
+export interface RunServer {
   readonly agent: ServedAgent
   readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
@@ -20,7 +21,7 @@ const UNLOGGED = 'The run was not started because its events could not be stored
 
 /** Starts a run that is logged. Contract: resolves when its first event is logged, or with the RUN_ERROR of a run that never began; never rejects. */
 export async function startServedRun(
-  { agent, executions, store, clock, report }: Server,
+  { agent, executions, store, clock, report }: RunServer,
   input: RunAgentInput,
   owner: Owner,
   requestId: string,
@@ -60,7 +61,7 @@ export async function startServedRun(
   return execution
 }
 
-/** Adds the new user messages to RUN_STARTED for readers who join later, because they are not stored before the run ends. */
+/** Adds the new user messages to RUN_STARTED for readers who join later. */
 function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInput): AgUiEvent {
   if (event.type !== EventType.RUN_STARTED || event.input !== undefined) return event
   const last = messages.findLastIndex(({ role }) => role === 'assistant')

@@ -33,6 +33,11 @@ export class Tail {
     return this.#closed
   }
 
+  /** Begins after the events of another process. Contract: called before the first `push`. */
+  beginAfter(last: number): void {
+    this.#last = last
+  }
+
   push(logged: readonly Logged[]): void {
     for (const entry of logged) {
       this.#events.push(entry)

@@ -135,8 +135,16 @@ export class SessionManager implements AsyncDisposable {
     await this.#sweeping
   }
 
-  #commit(ref: ThreadRef, commit: (thread: Thread) => ThreadCommit): Promise<Thread> {
+  /** Contract: `THREAD_BUSY` while a run has not ended, even if its process is gone: a write would end its record, and change what it goes on with. */
+  async #commit(ref: ThreadRef, commit: (thread: Thread) => ThreadCommit): Promise<Thread> {
     const { holds, store } = this.#settings
+    const runId = (await store.threads.get(ref))?.unfinished
+    if (runId !== undefined) {
+      throw new KernelError('THREAD_BUSY', `session: a run has not ended, ${got(runId)}`, {
+        retryable: true,
+        details: { runId },
+      })
+    }
     return holds.hold(ref, async ({ token }) => {
       const thread = await store.threads.get(ref)
       if (!thread) throw new KernelError('NOT_FOUND', `session: not found, ${got(ref.threadId)}`)

@@ -77,7 +77,8 @@ export function eventTranslator(options: TranslatorOptions): Translator {
   return new EventTranslator(options)
 }
 
-class EventTranslator implements Translator {
+/** The translator of one run. */
+export class EventTranslator implements Translator {
   readonly #options: TranslatorOptions
   readonly #public: (error: ErrorInfo) => PublicError
   readonly #state: SharedState
@@ -114,6 +115,13 @@ class EventTranslator implements Translator {
     if (this.#ended) return out
     this.#messages.finish(undefined, out)
     this.#finish(error, out)
+    return out
+  }
+
+  /** The whole conversation, if the history is known. */
+  snapshot(): readonly AgUiEvent[] {
+    const out: AgUiEvent[] = []
+    this.#messages.show(out)
     return out
   }
 

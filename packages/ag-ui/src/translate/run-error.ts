@@ -21,6 +21,7 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'NOT_FOUND', message: 'Not found.' },
     { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
     { code: 'RUN_ID_TAKEN', message: 'This conversation already has a run with this id.' },
+    { code: 'RUN_LOST', message: 'The server of this run is gone.' },
     { code: 'THREAD_BUSY', message: 'Another run is active in this conversation.' },
     { code: 'TOOL_CALL_UNKNOWN', message: 'The tool call of this result is not open in this conversation.' },
     { code: 'TRANSFER_LIMIT', message: 'The agents exceeded their transfer limit.' },

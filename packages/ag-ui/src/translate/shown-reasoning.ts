@@ -144,3 +144,8 @@ export function segmentsOf(content: Content): readonly ReasoningSegment[] {
 export function segmentId(messageId: string, index: number): string {
   return index === 0 ? `${messageId}:reasoning` : `${messageId}:reasoning:${index + 1}`
 }
+
+/** The message of a segment, by its id. */
+export function messageOfSegment(id: string): string {
+  return id.replace(/:reasoning(:\d+)?$/, '')
+}

@@ -1,6 +1,7 @@
 import {
   type CallModel,
   type ErrorInfo,
+  JOURNAL,
   type Journal,
   KernelError,
   type ModelPart,
@@ -12,6 +13,7 @@ import {
 } from '@troupe/kernel'
 import { NotedStep, repeatEffects, retell, type StepEffects } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
+import { recordableError } from '@troupe/kernel/run'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 import type { MessageBuilder } from './message-builder.ts'
 
@@ -28,7 +30,7 @@ type ModelRecord = StepEffects & {
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
- * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped is not recorded.
+ * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped with the whole run is not recorded.
  */
 export function recordedModel(
   journal: Journal,
@@ -45,28 +47,35 @@ export function recordedModel(
       try {
         const shown = journal.shown?.(ctx)
         if (shown?.length) await takeBack(shown, recorder)
-        await pipe(call(noted.ctx, request), recorder)
+        await pipe(call(contextOf(noted.ctx, request), request), recorder)
         made = {}
         return { parts: recorder.parts, ...noted.effects() }
       } catch (thrown) {
-        const error = KernelError.from(thrown)
-        if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
+        if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        const error = recordableError(ctx, thrown)
         made = { thrown }
         const refused = isHandlerError(thrown) && ({ refused: true } as const)
-        return { parts: recorder.parts, ...noted.effects(), error: error.toJSON(), ...refused }
+        return { parts: recorder.parts, error: error.toJSON(), ...refused, ...noted.effects() }
       }
     })
     if (!made) await repeat(journal, record, ctx, sink)
-    else if (record.error) throw made.thrown
+    else if ('thrown' in made) throw made.thrown
   })
 }
 
-/** Does to the run what the call did when it was recorded, and throws its error. */
+/** Does again what the call did when it was recorded. */
 async function repeat(journal: Journal, record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
-  const { parts, error, refused } = record
-  for (const part of parts) await retell(journal, () => sink.write(part))
+  for (const part of record.parts) await retell(journal, () => sink.write(part))
   await repeatEffects(journal, ctx, record)
-  if (error) throw refused ? markHandlerError(KernelError.from(error)) : markModelError(KernelError.from(error))
+  if (!record.error) return
+  const error = KernelError.from(record.error)
+  throw record.refused ? markHandlerError(error) : markModelError(error)
+}
+
+/** The context of the wraps: a replay does not reach them, so the ids that they make must not count among those of the agent. */
+function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
+  const position = step.slice(step.lastIndexOf('/') + 1)
+  return ctx.derive({ step: position }).with(JOURNAL, undefined)
 }
 
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {

@@ -19,7 +19,8 @@ export function continueRun<Output>(
     const { unfinished: runId } = thread ?? {}
     if (runId === undefined || (request.runId ?? runId) !== runId) throw nothingToContinue(session)
     const { busy = 'reject', restore, again } = request
-    const shown = request.shown && new ShownEvents(request.shown)
+    const shown = typeof request.shown === 'object' ? new ShownEvents(request.shown) : undefined
+    const takenBack = typeof request.shown === 'function' ? request.shown : shown?.partsOf.bind(shown)
     let restored: Restored = {}
     let journal: RunJournal | undefined
     const host = new ThreadRun(
@@ -29,11 +30,10 @@ export function continueRun<Output>(
       { busy },
       {
         async open(leased) {
-          const options = {
+          const work = await reopenThread(parts, leased, {
             ...(restore && { restore }),
-            ...(shown && { shown: (ctx: RunContext) => shown.partsOf(ctx) }),
-          }
-          const work = await reopenThread(parts, leased, options)
+            ...(takenBack && { shown: takenBack }),
+          })
           restored = work.restored
           journal = work.journal
           return shown && !again ? { ...work, unseenChanges: (state) => shown.unseenChanges(state) } : work

@@ -18,7 +18,7 @@ import { TextAndOutput } from './text-and-output.ts'
 /** The settings that a core is created with. */
 type CoreSettings = Pick<
   RunCore,
-  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent'
+  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
 >
 
 /** The parts of one run that all its contexts share. */
@@ -33,6 +33,8 @@ export class RunCore {
   /** The agents that led to the run. */
   readonly runPath: readonly string[]
   readonly parent: ParentCall | undefined
+  /** The run around a nested run. */
+  readonly outer: RunCore | undefined
   readonly abortState: AbortState
   readonly ids: RunIds
   readonly openEnds: OpenEnds = new OpenEnds()
@@ -50,7 +52,18 @@ export class RunCore {
   /** Whether the run has ended and refuses further events and spans. */
   ended = false
 
-  constructor({ runId, session, clock, listeners, canInterrupt, cancelling, depth, runPath, parent }: CoreSettings) {
+  constructor({
+    runId,
+    session,
+    clock,
+    listeners,
+    canInterrupt,
+    cancelling,
+    depth,
+    runPath,
+    parent,
+    outer,
+  }: CoreSettings) {
     this.runId = runId
     this.session = session
     this.clock = clock
@@ -60,6 +73,7 @@ export class RunCore {
     this.depth = depth
     this.runPath = runPath
     this.parent = parent
+    this.outer = outer
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
     this.spans = listeners && new RunSpans(listeners, this.openEnds, this)
@@ -68,6 +82,11 @@ export class RunCore {
   get errors(): RunErrors {
     this.#errors ??= new RunErrors()
     return this.#errors
+  }
+
+  /** Whether the root run was aborted, and not only this run or a part of it. */
+  get rootAborted(): boolean {
+    return this.outer ? this.outer.rootAborted : this.abortState.aborted
   }
 
   /** Concludes how this run, or an agent in it with a narrower signal, ended early. */

@@ -5,6 +5,7 @@ import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import { NotedStep, repeatEffects, type StepEffects } from '../journal/noted-step.ts'
 import { sinkTo } from '../stream/sink.ts'
 import { type PipeStream, pipe, stream } from '../stream/stream.ts'
+import { recordableError } from './recordable-error.ts'
 
 /** The record of an agent: its events, what else it did to the run, and the error that ended it. */
 type AgentRecord = StepEffects & { readonly error?: ErrorInfo }
@@ -29,9 +30,10 @@ export function recordedAgent(
         made = {}
         return noted.effects()
       } catch (thrown) {
-        if (ctx.signal.aborted || KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        const error = recordableError(ctx, thrown).toJSON()
         made = { thrown }
-        return { ...noted.effects(), error: KernelError.from(thrown).toJSON() }
+        return { ...noted.effects(), error }
       }
     }
     let record: AgentRecord

@@ -130,6 +130,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     depth: depth + 1,
     runPath: [...outer.runPath, outer.agentName],
     parent,
+    outer: outer.core,
   })
 }
 

@@ -1,4 +1,5 @@
 import type { Agent, AgentInput } from '../agent/agent.ts'
+import type { Journal } from '../agent/journal.ts'
 import type { StartInput } from '../agent/start-input.ts'
 import type { Callback } from '../callback/callback.ts'
 import type { Clock } from '../context/clock.ts'
@@ -49,8 +50,8 @@ export interface ContinueRequest extends Pick<RunRequest, 'signal' | 'timeoutMs'
   readonly busy?: 'reject' | 'queue'
   /** Gives back what cannot be stored, from what the run has carried: values of its context, and tools that the caller added. */
   readonly restore?: (carried: Json | undefined) => Restored
-  /** The events that readers have seen: they are not shown again, and an answer that broke off is taken back as after a retry. @default those of the steps that were done */
-  readonly shown?: Iterable<AgentEvent>
+  /** The events that readers have seen: they are not shown again, and an answer that broke off is taken back as after a retry. A caller that keeps them in another form says what readers have seen of the answers of a context. @default those of the steps that were done */
+  readonly shown?: Iterable<AgentEvent> | NonNullable<Journal['shown']>
   /** Shows everything again, for a reader that begins anew. @default false */
   readonly again?: boolean
 }

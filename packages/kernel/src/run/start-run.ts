@@ -76,6 +76,7 @@ function createCore(settings: RunSettings, host: RunHost, who: string): RunCore 
     depth: 0,
     runPath: [],
     parent: undefined,
+    outer: undefined,
   })
 }
 

@@ -76,8 +76,7 @@ export class AgentPlan {
       maxIterations: limited ? Math.min(this.#limits.maxTurns, Number.MAX_SAFE_INTEGER) : 1,
     })
     checkAgent(agent)
-    const counted = tools.filter((meta) => limited && meta !== this.#completion).map(({ tool }) => tool.name)
-    return budgetedAgent(agent, new Set(counted))
+    return budgetedAgent(agent)
   }
 
   #tools(): ToolMeta[] {

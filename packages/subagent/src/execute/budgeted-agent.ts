@@ -18,8 +18,8 @@ import { type Budget, budgetOf } from './budget.ts'
 /** The saved state of an agent that waits: its use so far, and its own state unless it only waits for results of long-running calls. */
 type SavedState = { readonly format: 1; readonly spent: Json; readonly inner?: Json }
 
-/** Wraps an agent so that its use counts towards its budget, also after a resume in another process; calls of these tools count. */
-export function budgetedAgent(inner: Agent, tools: ReadonlySet<string>): Agent {
+/** Wraps an agent so that its use counts towards its budget, also after a resume in another process. */
+export function budgetedAgent(inner: Agent): Agent {
   const { name, description, observesItself, recordsSteps } = inner
   return {
     name,
@@ -29,13 +29,13 @@ export function budgetedAgent(inner: Agent, tools: ReadonlySet<string>): Agent {
     run(input, ctx) {
       const budget = budgetOf(ctx)
       budget.begin(ctx.runId, input.messages)
-      return counted(inner.run(input, ctx), budget, tools, ctx)
+      return counted(inner.run(input, ctx), budget, ctx)
     },
     resume(info, ctx) {
       const budget = budgetOf(ctx)
       const saved = savedIn(info.state)
       budget.begin(ctx.runId, info.messages, { spent: saved?.spent })
-      return counted(resumeInner(inner, info, saved, ctx), budget, tools, ctx)
+      return counted(resumeInner(inner, info, saved, ctx), budget, ctx)
     },
   }
 }
@@ -60,18 +60,12 @@ function savedIn(state: Json): SavedState | undefined {
   return saved?.format === 1 && 'spent' in saved ? (saved as unknown as SavedState) : undefined
 }
 
-function counted(
-  source: AsyncIterable<EventDraft>,
-  budget: Budget,
-  tools: ReadonlySet<string>,
-  ctx: RunContext,
-): PipeStream<EventDraft> {
+function counted(source: AsyncIterable<EventDraft>, budget: Budget, ctx: RunContext): PipeStream<EventDraft> {
   return stream(async (sink) => {
     let asked = false
     const write = (draft: EventDraft): void | Promise<void> => {
       if (draft.runId !== undefined && draft.runId !== ctx.runId) return sink.write(draft)
       if (draft.type === 'message-end' || draft.type === 'tool-end') countUse(draft, budget, ctx)
-      if (draft.type === 'tool-start' && tools.has(draft.name)) budget.startTool(draft.callId)
       if (draft.type !== 'action' || draft.action.type !== 'interrupt') return sink.write(draft)
       asked = true
       return sink.write({ ...draft, action: waiting(budget, draft.action) })

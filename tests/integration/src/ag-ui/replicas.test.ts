@@ -94,9 +94,16 @@ describe('会话隔离: two replicas on one file', () => {
     const lost = client.say()
     await until(() => model.requests.length === 2)
     b.clock.advance(60_000)
-    const other = new Client(replica(agent, b.store, { clock: b.clock }, { clock: b.clock }))
+    const server = replica(agent, b.store, { clock: b.clock }, { clock: b.clock })
+    const other = new Client(server)
     other.messages = [...client.messages]
-    expect([await other.say(), other.text]).toEqual(['success', 'Hello.'])
+    // The result is in the thread: a request that brings nothing new does not begin another run.
+    expect(await other.say()).toBe('RUN_LOST')
+    const events = await Array.fromAsync(server.continue(ANN))
+    expect(events[0]).toMatchObject({ type: EventType.RUN_STARTED, runId: client.inputs[1]?.runId })
+    expect(events.flatMap((event) => (event.type === EventType.TEXT_MESSAGE_CONTENT ? event.delta : []))).toEqual([
+      'Hello.',
+    ])
     expect(linesOf(model.requests[2]?.messages)).toEqual([
       'user Pick',
       'assistant -> pick_colour',
@@ -111,7 +118,7 @@ describe('会话隔离: two replicas on one file', () => {
     expect(await storedLines(b.store)).toHaveLength(4)
   })
 
-  test('an answer that a run has taken and not come to an end with is not taken again, and is no error', async () => {
+  test('an answer that a run has taken and not come to an end with is not taken again: its client hears that the run broke off', async () => {
     const [a, b] = processes(2) as [ReturnType<typeof processes>[0], ReturnType<typeof processes>[0]]
     let started = 0
     const pay = defineTool({
@@ -133,7 +140,7 @@ describe('会话隔离: two replicas on one file', () => {
     b.clock.advance(60_000)
     const other = new Client(replica(agent, b.store, { clock: b.clock }, { clock: b.clock }))
     other.messages = [...client.messages]
-    expect(await other.say(undefined, { resume })).toBe('success')
+    expect(await other.say(undefined, { resume })).toBe('RUN_LOST')
     expect([started, model.requests.length]).toEqual([1, 1])
     expect([await other.say('And?'), other.text]).toEqual(['success', 'It is not known.'])
     expect(await storedLines(b.store)).toContain('tool pay: The outcome of this call is not known.')

@@ -5,124 +5,162 @@ import { type FakeClock, fakeClock } from '@troupe/testkit'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 
-/** A promise of its own, so that nothing keeps what waits for it. */
+/** Never settles. Contract: a promise of its own, so that nothing keeps what waits for it. */
 const never = () => new Promise<never>(() => {})
+const tick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /** A process that can be killed: from then on its store never answers, and nothing that it does counts. */
 export interface Process {
-  /** Its number, from 1. */
+  /** Its number in its world, from 1. */
   readonly number: number
   readonly runner: FlowRunner
+  /** The store as this process sees it. */
+  readonly store: Store
   readonly alive: boolean
+  /** Settles when it has been killed. */
+  readonly killed: Promise<void>
   kill(): void
   /** Lets others go on; in a process that was killed it never returns. */
   pause(ticks: number): Promise<void>
 }
 
-/** Where a process is killed: right before or after a write, or at a tick; both are numbered from 1. */
-export type KillPoint = { readonly write: number; readonly done: boolean } | { readonly tick: number }
+/** Kills a process right before or after a write, or in a pause; writes and the ticks of all pauses are numbered from 1. */
+export type KillAt =
+  | {
+      readonly write: number
+      readonly done: boolean
+      /** Whether writes to the run log count too. */
+      readonly log?: boolean
+    }
+  | { readonly tick: number }
 
-/** A write that changes a thread or its journal. */
-export interface Write {
-  readonly name: 'threads.commit' | 'journal.append'
+/** What a write has added to the journal of a run. */
+export interface JournalWrite {
   readonly by: Process
-  /** The run whose journal it begins or extends. */
-  readonly runId: string | undefined
+  readonly runId: string
   readonly entries: readonly Json[]
+  /** The number of writes up to it. */
+  readonly writes: number
 }
 
 /** A store that outlives its processes. */
 export interface World {
   readonly store: Store
   readonly clock: FakeClock
-  readonly writes: readonly Write[]
-  /** How often processes have paused. */
-  readonly ticks: number
-  /** Starts a process, which may be killed. */
-  start(
-    agent: Agent | ((process: Process) => Agent),
-    options?: Partial<RunnerOptions>,
-    killAt?: KillPoint | undefined,
-  ): Process
+  /** The writes that count, in order. */
+  readonly writes: string[]
+  /** The steps that were stored, in order. */
+  readonly journal: JournalWrite[]
+  /** How many ticks its processes have paused. */
+  ticks: number
+  start(agent: Agent | ((process: Process) => Agent), options?: Partial<RunnerOptions>, killAt?: KillAt): Process
   messages(): Promise<readonly Message[]>
   /** Lets the lease of a killed process expire. */
   expire(): void
 }
 
-const WRITES: readonly string[] = ['threads.commit', 'journal.append']
-
 export function world(): World {
   const clock = fakeClock()
   const store = memoryStore({ clock })
-  const writes: Write[] = []
-  let [started, ticks] = [0, 0]
-  const start: World['start'] = (agent, options, killAt) => {
-    let alive = true
-    const guarded: Through = async (name, args, call) => {
-      if (!alive) return never()
-      const counts = WRITES.includes(name)
-      const at = counts && killAt && 'write' in killAt && killAt.write === writes.length + 1 ? killAt : undefined
-      if (at && !at.done) {
-        alive = false
-        return never()
-      }
-      const result = await call()
-      if (counts) writes.push({ name: name as Write['name'], by: process, ...journalIn(name, args) })
-      if (at) alive = false
-      return alive ? result : never()
-    }
-    const process: Process = {
-      number: ++started,
-      get runner() {
-        return own
-      },
-      get alive() {
-        return alive
-      },
-      kill() {
-        alive = false
-      },
-      async pause(count) {
-        for (let i = 0; i < count; i++) {
-          if (alive) ticks++
-          if (killAt && 'tick' in killAt && killAt.tick === ticks) alive = false
-          await new Promise((resolve) => setImmediate(resolve))
-          if (!alive) await never()
-        }
-      },
-    }
-    const made = typeof agent === 'function' ? agent(process) : agent
-    const ownClock: Clock = {
-      now: () => clock.now(),
-      after: (ms, callback) => clock.after(ms, () => void (alive && callback())),
-    }
-    const own = runner({ agent: made, store: through(store, guarded), clock: ownClock, ...options })
-    return process
-  }
-  return {
+  let started = 0
+  const here: World = {
     store,
     clock,
-    writes,
-    get ticks() {
-      return ticks
-    },
-    start,
+    writes: [],
+    journal: [],
+    ticks: 0,
+    start: (agent, options, killAt) => new KillableProcess(here, ++started, agent, options, killAt),
     messages: async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message),
     expire: () => clock.advance(31_000),
   }
+  return here
 }
 
-type Through = <T>(name: string, args: readonly unknown[], work: () => Promise<T>) => Promise<T>
+class KillableProcess implements Process {
+  readonly number: number
+  readonly runner: FlowRunner
+  readonly store: Store
+  readonly killed: Promise<void>
+  alive = true
+  readonly #world: World
+  readonly #killAt: KillAt | undefined
+  readonly #onKilled: () => void
+
+  constructor(
+    here: World,
+    number: number,
+    agent: Agent | ((process: Process) => Agent),
+    options: Partial<RunnerOptions> | undefined,
+    killAt: KillAt | undefined,
+  ) {
+    this.#world = here
+    this.number = number
+    this.#killAt = killAt
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.killed = promise
+    this.#onKilled = resolve
+    this.store = through(here.store, (name, args, call) => this.#call(name, args, call))
+    const made = typeof agent === 'function' ? agent(this) : agent
+    const clock: Clock = {
+      now: () => here.clock.now(),
+      after: (ms, callback) => here.clock.after(ms, () => void (this.alive && callback())),
+    }
+    this.runner = runner({ agent: made, store: this.store, clock, report: () => {}, ...options })
+  }
+
+  kill(): void {
+    this.alive = false
+    this.#onKilled()
+  }
+
+  async pause(ticks: number): Promise<void> {
+    for (let i = 0; i < ticks; i++) {
+      const at = this.alive ? ++this.#world.ticks : undefined
+      if (this.#killAt && 'tick' in this.#killAt && this.#killAt.tick === at) this.kill()
+      await tick()
+      if (!this.alive) await never()
+    }
+  }
+
+  async #call<T>(name: string, args: readonly unknown[], call: () => Promise<T>): Promise<T> {
+    if (!this.alive) return never()
+    const result = await (this.#counts(name) ? this.#write(name, args, call) : call())
+    return this.alive ? result : never()
+  }
+
+  #counts(name: string): boolean {
+    const counted = this.#killAt && 'write' in this.#killAt && this.#killAt.log === true
+    return name === 'threads.commit' || name === 'journal.append' || (counted === true && name === 'runLog.append')
+  }
+
+  async #write<T>(name: string, args: readonly unknown[], call: () => Promise<T>): Promise<T> {
+    const { writes, journal } = this.#world
+    const here = this.#killAt && 'write' in this.#killAt && this.#killAt.write === writes.length + 1
+    const at = here ? (this.#killAt as Extract<KillAt, { write: number }>) : undefined
+    if (at && !at.done) {
+      this.kill()
+      return never()
+    }
+    writes.push(name)
+    const result = await call()
+    const added = journalIn(name, args)
+    if (added) journal.push({ by: this, ...added, writes: writes.length })
+    if (at) this.kill()
+    return result
+  }
+}
 
 /** What a write adds to a journal. */
-function journalIn(name: string, args: readonly unknown[]): Pick<Write, 'runId' | 'entries'> {
+function journalIn(name: string, args: readonly unknown[]): Pick<JournalWrite, 'runId' | 'entries'> | undefined {
   if (name === 'journal.append') return { runId: args[1] as string, entries: args[2] as readonly Json[] }
-  const { journal } = args[1] as ThreadCommit
-  return { runId: journal?.runId, entries: journal?.entries ?? [] }
+  return name === 'threads.commit' ? ((args[1] as ThreadCommit).journal ?? undefined) : undefined
 }
 
 /** The same store, with every call of a port passed through `call`. */
-function through(store: Store, call: Through): Store {
+function through(
+  store: Store,
+  call: <T>(name: string, args: readonly unknown[], work: () => Promise<T>) => Promise<T>,
+): Store {
   const port = (name: string, target: object) =>
     Object.fromEntries(
       Object.entries(target).map(([method, work]) => [
@@ -135,6 +173,8 @@ function through(store: Store, call: Through): Store {
     threads: port('threads', store.threads),
     leases: port('leases', store.leases),
     journal: port('journal', store.journal),
+    records: port('records', store.records),
+    runLog: { ...store.runLog, ...port('runLog', { append: store.runLog.append }) },
   } as unknown as Store
 }
 
@@ -146,19 +186,10 @@ export async function read(
   lag = 0,
 ): Promise<AgentEvent[]> {
   const iterator = events[Symbol.asyncIterator]()
-  let reading = true
-  const killed = (async () => {
-    while (reading && process.alive) await new Promise((resolve) => setImmediate(resolve))
-    return undefined
-  })()
-  try {
-    for (;;) {
-      const result = await Promise.race([iterator.next(), killed])
-      for (let i = 0; i < lag; i++) await new Promise((resolve) => setImmediate(resolve))
-      if (!result || result.done || !process.alive) return into
-      into.push(result.value)
-    }
-  } finally {
-    reading = false
+  for (;;) {
+    const result = await Promise.race([iterator.next(), process.killed])
+    for (let i = 0; i < lag; i++) await tick()
+    if (!result || result.done || !process.alive) return into
+    into.push(result.value)
   }
 }

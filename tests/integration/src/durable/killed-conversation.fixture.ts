@@ -1,7 +1,7 @@
 import type { AgentEvent, Json, JsonObject, Message, ModelPart, Run, Thread } from '@troupe/kernel'
 import type { JournalEntry } from '@troupe/kernel/journal'
 import { type Composition, compose } from './composition.fixture.ts'
-import { ANN, type KillPoint, type Process, read, type World, world } from './killable.fixture.ts'
+import { ANN, type KillAt, type Process, read, type World, world } from './killable.fixture.ts'
 
 /** What processes that were killed have left unknown: the run left alone gets the same. */
 export interface Gaps {
@@ -46,11 +46,11 @@ export class KilledConversation {
   readonly requests: Request[] = []
   readonly #composition: Composition
   readonly #gaps: Gaps
-  readonly #kills: KillPoint[]
+  readonly #kills: KillAt[]
   readonly #reading: Reading
   #process: Process
 
-  constructor(composition: Composition, kills: readonly KillPoint[] = [], gaps: Gaps = NO_GAPS, reading: Reading = {}) {
+  constructor(composition: Composition, kills: readonly KillAt[] = [], gaps: Gaps = NO_GAPS, reading: Reading = {}) {
     this.#composition = composition
     this.#gaps = gaps
     this.#kills = [...kills]
@@ -91,12 +91,10 @@ export class KilledConversation {
 
   /** The finished steps of all journals, with the number of writes after which each was stored. */
   recorded(): readonly (JournalEntry & { readonly name: string; readonly writes: number; readonly process: number })[] {
-    return this.world.writes.flatMap(({ name, by, runId, entries }, i) =>
-      name === 'threads.commit'
-        ? []
-        : (entries as readonly JournalEntry[]).map((entry) => {
-            return { ...entry, name: `${runId}/${entry.step}`, writes: i + 1, process: by.number }
-          }),
+    return this.world.journal.flatMap(({ by, runId, entries, writes }) =>
+      (entries as readonly JournalEntry[])
+        .filter(({ step }) => step !== undefined)
+        .map((entry) => ({ ...entry, name: `${runId}/${entry.step}`, writes, process: by.number })),
     )
   }
 

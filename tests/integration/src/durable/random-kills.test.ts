@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Composition } from './composition.fixture.ts'
-import type { KillPoint } from './killable.fixture.ts'
+import type { KillAt } from './killable.fixture.ts'
 import { KilledConversation, NO_GAPS, type Reading } from './killed-conversation.fixture.ts'
 import { composition } from './random-composition.fixture.ts'
 import { wrongWith } from './same-as-alone.fixture.ts'
@@ -9,7 +9,7 @@ import { wrongAfterSettling } from './settled.fixture.ts'
 
 const RUNS = Number(process.env.RUNS ?? 20)
 
-async function check(made: Composition, kills: readonly KillPoint[], reading: Reading = {}): Promise<void> {
+async function check(made: Composition, kills: readonly KillAt[], reading: Reading = {}): Promise<void> {
   const killed = await new KilledConversation(made, kills, NO_GAPS, reading).hold()
   expect(await wrongWith(killed, made), JSON.stringify([kills, reading])).toEqual([])
 }
@@ -83,7 +83,7 @@ test('a run that is killed at any write and continued is the run left alone', as
       const alone = await new KilledConversation(made).hold()
       for (let write = 1; write <= alone.world.writes.length; write++) {
         for (const done of [false, true]) {
-          const again = more.map((n, i): KillPoint => ({ write: write + 1 + i * 3 + n, done: n % 2 === 0 }))
+          const again = more.map((n, i): KillAt => ({ write: write + 1 + i * 3 + n, done: n % 2 === 0 }))
           await check(made, [{ write, done }, ...again], { lag: write % 3 })
         }
       }

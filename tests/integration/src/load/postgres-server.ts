@@ -6,6 +6,7 @@ import { loadHandler } from './load-handler.ts'
 const [, , url = '', schema = ''] = process.argv
 process.on('disconnect', () => process.exit(0))
 const store = postgresStore({ url, schema })
-// Short limits, so that other processes notice soon when this one is killed.
-const handler = loadHandler(store, { limits: { lookMs: 300 } }, { leaseMs: 2_000, pollMs: 200 })
+// Short limits, so that other processes notice soon when this one is killed; its model would hang in another process, too.
+const options = { limits: { lookMs: 300 }, lostRuns: 'leave' } as const
+const handler = loadHandler(store, options, { leaseMs: 2_000, pollMs: 200 })
 process.send?.((await agUiServer(handler)).url)

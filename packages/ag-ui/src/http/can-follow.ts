@@ -1,0 +1,23 @@
+import type { ThreadRef } from '@troupe/kernel'
+import { lostRunOf } from '../lost/lost-runs.ts'
+import { continueServedRun } from '../run/continue-served-run.ts'
+import { hasLog } from '../run/has-log.ts'
+import type { RouteContext } from './route.ts'
+import type { HandlerParts } from './serve-run.ts'
+
+/** Whether an owner has a run of this id with a log. Contract: a run that broke off before its first event is continued first, if lost runs are. */
+export async function canFollow(
+  parts: HandlerParts,
+  ref: ThreadRef,
+  runId: string,
+  { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+): Promise<boolean> {
+  const { store, lostRuns, executions } = parts
+  if (await hasLog(parts, ref, runId)) return true
+  if (lostRuns !== 'continue' || executions.stopping) return false
+  if (lostRunOf(await store.threads.get(ref).catch(() => undefined)) !== runId) return false
+  const run = await continueServedRun(parts, ref, runId, requestId)
+  if ('message' in run) return false
+  waitUntil(run.ended)
+  return true
+}

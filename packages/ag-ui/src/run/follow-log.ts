@@ -1,0 +1,92 @@
+import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { abortScope, withinTime } from '@troupe/kernel/kit'
+import { type LostRuns, lostRunOf } from '../lost/lost-runs.ts'
+import type { AgUiEvent } from '../protocol.ts'
+import { runError } from '../translate/run-error.ts'
+import { closeLost } from './close-lost.ts'
+import type { Executions } from './executions.ts'
+import type { Logged } from './tail.ts'
+
+/** The run to follow, and from where. */
+export interface Following {
+  readonly executions: Executions
+  readonly store: Pick<Store, 'threads' | 'runLog'>
+  readonly clock: Clock
+  readonly ref: ThreadRef
+  readonly runId: string
+  /** The last sequence that the follower has. */
+  readonly after: number
+  readonly signal: AbortSignal
+  /** After how long without an event it checks that a run of another process is still alive. */
+  readonly lookMs: number
+  /** What happens to the run if its process is gone. */
+  readonly lostRuns: LostRuns
+  /** State that clients do not see. */
+  readonly hidden: (key: string) => boolean
+  /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
+  readonly proceed: () => Promise<boolean>
+}
+
+/** Follows a run of another process. Contract: if that process is gone, the run is continued, or the follower is told, or the log is closed with a RUN_ERROR. */
+export async function* followLog(options: Following): AsyncGenerator<readonly Logged[], void> {
+  // A run that broke off long ago is looked after at once.
+  const found = options.lostRuns === 'leave' ? 'wait' : await look(options)
+  yield* found === 'tell' ? toTheBreak(options) : followLive(options)
+}
+
+async function* followLive(options: Following): AsyncGenerator<readonly Logged[], void> {
+  const { store, clock, ref, runId, signal, lookMs } = options
+  using scope = abortScope(signal)
+  const batches = store.runLog
+    .follow(ref, runId, { after: options.after, signal: scope.signal })
+    [Symbol.asyncIterator]()
+  let after = options.after
+  let next = batches.next()
+  let suspected = false
+  try {
+    for (;;) {
+      const result = await withinTime(clock, lookMs, next, () => undefined)
+      if (result === undefined) {
+        const found = await look(options)
+        if (found === 'tell') return yield* toTheBreak({ ...options, after })
+        if (found === 'suspect' && suspected) await closeLost({ ...options, after })
+        suspected = found === 'suspect'
+        continue
+      }
+      if (result.done) return
+      suspected = false
+      after = result.value.at(-1)?.seq ?? after
+      yield result.value as unknown as readonly Logged[]
+      next = batches.next()
+    }
+  } finally {
+    next.catch(() => undefined)
+    scope.abort(new KernelError('ABORTED', 'follow: the reader has left'))
+  }
+}
+
+/** Looks after a run that shows nothing. Contract: `suspect` twice in a row means that nobody will write to its log any more. */
+async function look(options: Following): Promise<'wait' | 'tell' | 'suspect'> {
+  const { store, ref, runId, lostRuns, proceed } = options
+  const thread = await store.threads.get(ref)
+  if (thread?.runId === runId) return 'wait'
+  if (lostRuns === 'leave' || lostRunOf(thread) !== runId) return 'suspect'
+  if (lostRuns === 'ask') return 'tell'
+  return (await proceed()) ? 'wait' : 'suspect'
+}
+
+/** Tells a follower that the run can be continued. Contract: not in the log, because the run goes on there. */
+const BROKE_OFF: AgUiEvent = runError(
+  new KernelError('RUN_LOST', 'The server of this run is gone. The run can be continued.'),
+  { retryable: true },
+)
+
+/** The log of a run that nobody carries out, then the reason for its end. */
+async function* toTheBreak({ store, ref, runId, signal, after }: Following): AsyncGenerator<readonly Logged[], void> {
+  let last = after
+  for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
+    last = batch.at(-1)?.seq ?? last
+    yield batch as unknown as readonly Logged[]
+  }
+  if (!signal.aborted) yield [{ seq: last, event: BROKE_OFF }]
+}
