@@ -65,8 +65,8 @@ export function recordedModel(
 
 /** Does again what the call did when it was recorded. */
 async function repeat(journal: Journal, record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
-  for (const part of record.parts) await retell(journal, () => sink.write(part))
   await repeatEffects(journal, ctx, record)
+  for (const part of record.parts) await retell(journal, () => sink.write(part))
   if (!record.error) return
   const error = KernelError.from(record.error)
   throw record.refused ? markHandlerError(error) : markModelError(error)

@@ -70,8 +70,8 @@ async function repeat(
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.saved = saved
-  for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
   await repeatEffects(journal, ctx, record)
+  for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
   if (record.result) return record.result
   throw KernelError.from(record.error)
 }

@@ -39,7 +39,7 @@ export function continueRun<Output>(
           return shown && !again ? { ...work, unseenChanges: (state) => shown.unseenChanges(state) } : work
         },
         shows(event) {
-          const unseen = shown ? shown.unseen(event) : journal?.replaying ? undefined : event
+          const unseen = shown ? shown.unseen(event) : journal?.hasShown(event) ? undefined : event
           return again ? event : unseen
         },
       },

@@ -64,12 +64,12 @@ export class NotedStep {
 export async function repeatEffects(journal: Journal, ctx: RunContext, effects: StepEffects): Promise<void> {
   const { core, fields } = internals(ctx)
   const { events = [], usage } = effects
-  for (const draft of events) await retell(journal, () => fields.agent?.write(draft))
   applyChanges(ctx.state, effects)
   if (usage) {
     core.addUsage(usage)
     ctx.get(STEP)?.addUsage(usage)
   }
+  for (const draft of events) await retell(journal, () => fields.agent?.write(draft))
 }
 
 /** Writes what a step that was done before has shown. */
