@@ -169,7 +169,7 @@ export class CompletionLog implements Journal {
   #mayHaveBegun(name: string): boolean {
     const { attempt, openedBy } = this.#options
     if (!this.#isRepeated) return false
-    const asker = name.replace(/tool:(\d+):\d+$/, 'model:$1')
+    const asker = name.replace(/tool:(\d+):\d+(~\d+)?$/, 'model:$1$2')
     return (this.#recordedBy.get(asker) ?? openedBy) !== attempt
   }
 }
