@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -12,6 +13,7 @@ const FOLDER = fileURLToPath(new URL('../../../packages/kernel', import.meta.url
 interface Settings {
   readonly wordDelayMs?: number
   readonly model?: string
+  readonly lostRuns?: 'continue' | 'ask'
 }
 
 /** The app in its own process, with its own database. */
@@ -38,13 +40,22 @@ export class AssistantProcess implements AsyncDisposable {
     await this.#start(new URL(this.url).port)
   }
 
+  /** Kills the process and starts another one at the same address, half a minute later: when the lease of its run has expired. */
+  async crash(): Promise<void> {
+    await this.end('SIGKILL')
+    const database = new DatabaseSync(join(this.#folder, 'chat.db'))
+    database.exec('update troupe_leases set expires_at = 0')
+    database.close()
+    await this.#start(new URL(this.url).port)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end('SIGTERM')
     await rm(this.#folder, { recursive: true, force: true })
   }
 
   async #start(port: string): Promise<void> {
-    const { wordDelayMs = 8, model } = this.#settings
+    const { wordDelayMs = 8, model, lostRuns } = this.#settings
     const env = {
       PATH: process.env.PATH,
       PORT: port,
@@ -52,6 +63,7 @@ export class AssistantProcess implements AsyncDisposable {
       TROUPE_FOLDER: FOLDER,
       TROUPE_WORD_DELAY_MS: String(wordDelayMs),
       ...(model && { TROUPE_MODEL: model }),
+      ...(lostRuns && { TROUPE_LOST_RUNS: lostRuns }),
     }
     const child = spawn(process.execPath, ['--no-warnings', MAIN], { env })
     this.#child = child

@@ -8,6 +8,7 @@ it('needs nothing', () => {
     database: { type: 'sqlite', path: 'troupe.db' },
     folder: '.',
     wordDelayMs: 35,
+    lostRuns: 'continue',
   })
 })
 
@@ -29,6 +30,7 @@ it.each([
   [{ PORT: '70000' }, 'PORT: expected a whole number of at most 65535, got "70000"'],
   [{ PORT: 'http' }, 'PORT: expected'],
   [{ TROUPE_WORD_DELAY_MS: '-1' }, 'TROUPE_WORD_DELAY_MS: expected'],
+  [{ TROUPE_LOST_RUNS: 'never' }, 'TROUPE_LOST_RUNS: expected continue or ask, got "never"'],
   [{ TROUPE_MODEL: 'openai:gpt-5' }, 'openai needs a key; set OPENAI_API_KEY, or unset TROUPE_MODEL'],
 ])('%o is refused, with what to do', (env, message) => {
   expect(() => readConfig(env)).toThrow(

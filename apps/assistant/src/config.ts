@@ -7,6 +7,8 @@ export interface Config extends Settings {
   readonly port: number
   /** A pause between words of the demo model, so that a person sees it stream. */
   readonly wordDelayMs: number
+  /** Whether a run whose server was killed goes on by itself when its page is back, or when the user asks for it. */
+  readonly lostRuns: 'continue' | 'ask'
 }
 
 /** Reads the environment. Contract: throws `CONFIG_INVALID`, which says what to do. */
@@ -15,7 +17,13 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ...readSettings(env),
     port: readNumber('PORT', env.PORT, 0, 65_535),
     wordDelayMs: readNumber('TROUPE_WORD_DELAY_MS', env.TROUPE_WORD_DELAY_MS, 35, 10_000),
+    lostRuns: readLostRuns(env.TROUPE_LOST_RUNS),
   }
+}
+
+function readLostRuns(text = 'continue'): Config['lostRuns'] {
+  if (text === 'continue' || text === 'ask') return text
+  throw new KernelError('CONFIG_INVALID', `TROUPE_LOST_RUNS: expected continue or ask, got "${text}"`)
 }
 
 function readNumber(name: string, text: string | undefined, otherwise: number, most: number): number {

@@ -11,7 +11,7 @@ export const agUiModule: Registrations<'owner' | 'agUiAgent' | 'sessions' | 'agU
     ({ runner, store, owner }) => new AgUiAgent({ runner, store, appName: owner.app, userId: owner.user }),
   ),
   sessions: singleton(({ agUiAgent }) => agUiAgent.sessions),
-  agUi: singleton(({ agUiAgent, store, owner }) =>
-    agUiHandler({ agent: timedAgent(agUiAgent, systemClock), store, owner, path: '/agent' }),
+  agUi: singleton(({ agUiAgent, store, owner, config: { lostRuns } }) =>
+    agUiHandler({ agent: timedAgent(agUiAgent, systemClock), store, owner, path: '/agent', lostRuns }),
   ),
 }

@@ -66,7 +66,8 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
       const thread = await store.threads.get(ref)
       if (!thread) return Response.json({ runs: [] })
       await messages.flush(ref)
-      return Response.json(await historyOf(store, ref, thread.runId))
+      // A run whose process is gone is joined like one that is active.
+      return Response.json(await historyOf(store, ref, thread.runId ?? thread.unfinished))
     }
     case 'GET threads :id tokens':
       await messages.flush(ref)
@@ -101,7 +102,8 @@ function about({ config, model, agent, subagents }: ApiParts) {
   return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
 }
 
-async function summary({ threads }: Store, { ref, updatedAt, runId, openCalls, checkpoint }: Thread) {
+async function summary({ threads }: Store, thread: Thread) {
+  const { ref, updatedAt, runId, unfinished, openCalls, checkpoint } = thread
   const first = await threads.messages(ref, { limit: 3 })
   const asked = first.find(({ message }) => message.role === 'user')
   return {
@@ -109,6 +111,7 @@ async function summary({ threads }: Store, { ref, updatedAt, runId, openCalls, c
     title: asked ? textOf(asked.message.content).slice(0, 120) : '',
     updatedAt,
     running: runId !== undefined,
+    brokeOff: runId === undefined && unfinished !== undefined,
     waiting: openCalls.length > 0 || checkpoint !== undefined,
   }
 }

@@ -36,6 +36,13 @@ export function ChatLog({ conversation }: { readonly conversation: Conversation 
       <h2 className="sr-only">Conversation</h2>
       <div className="chat-log-page" ref={page}>
         <ItemList items={transcript.items} conversation={conversation} />
+        {status === 'idle' && conversation.lostRunId !== undefined && (
+          <p className="lost-run">
+            <button type="button" className="primary" onClick={() => void conversation.continue()}>
+              Continue
+            </button>
+          </p>
+        )}
         {status === 'running' && transcript.isQuiet && (
           <p className="working">
             <span className="sr-only">Working</span>

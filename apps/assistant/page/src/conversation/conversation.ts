@@ -1,9 +1,16 @@
-import { type BaseEvent, EventType, type Interrupt, type ResumeEntry, type RunFinishedEvent } from '@ag-ui/client'
+import {
+  type BaseEvent,
+  EventType,
+  type Interrupt,
+  type ResumeEntry,
+  type RunErrorEvent,
+  type RunFinishedEvent,
+} from '@ag-ui/client'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { CLIENT_TOOLS, runClientTool } from './client-tools.ts'
 import { failureText } from './failure-text.ts'
 import { type Edit, edited, type Shared } from './packing.ts'
-import { cancelRun, getHistory, getTokens, putState, type Tokens } from './server.ts'
+import { cancelRun, continueRun, getHistory, getTokens, putState, type Tokens } from './server.ts'
 import { Trace } from './trace.ts'
 import { Transcript } from './transcript.ts'
 
@@ -15,6 +22,8 @@ export class Conversation {
   events: BaseEvent[] = []
   tokens: Tokens = {}
   status: 'loading' | 'idle' | 'running' | 'stopping' = 'loading'
+  /** The run that broke off because its server was killed, and that can be continued. */
+  lostRunId: string | undefined
   readonly #agent: ResumableHttpAgent
   readonly #listeners = new Set<() => void>()
   readonly #answers = new Map<string, ResumeEntry>()
@@ -109,6 +118,18 @@ export class Conversation {
     this.transcript.addNote('Stopped.', 'quiet')
   }
 
+  /** Goes on with the run that broke off. */
+  async continue(): Promise<void> {
+    const runId = this.lostRunId
+    if (runId === undefined || this.status !== 'idle') return
+    this.status = 'running'
+    this.lostRunId = undefined
+    this.#changed()
+    // If another page was faster, this one joins.
+    await continueRun(this.threadId, runId).catch(ignore)
+    await this.#reload()
+  }
+
   /** Changes the shared list; during a run the change is applied again to the state that the run leaves. */
   edit(edit: Edit): void {
     this.#edits = [...this.#edits, edit]
@@ -124,6 +145,7 @@ export class Conversation {
     this.transcript = new Transcript()
     this.trace = new Trace()
     this.events = []
+    this.#agent.setMessages([])
     await this.open()
   }
 
@@ -132,6 +154,7 @@ export class Conversation {
     this.#pending = []
     const runId = crypto.randomUUID()
     this.#runId = runId
+    this.lostRunId = undefined
     this.status = 'running'
     this.#changed()
     try {
@@ -180,6 +203,10 @@ export class Conversation {
     if (event.type === EventType.RUN_FINISHED) {
       const { outcome } = event as RunFinishedEvent
       this.#pending = (outcome?.type === 'success' && outcome.pendingToolCallIds) || []
+    }
+    if (event.type === EventType.RUN_ERROR) {
+      const { code, metadata } = event as RunErrorEvent
+      if (code === 'RUN_LOST' && metadata?.retryable === true) this.lostRunId = this.#runId
     }
     this.#addEvent(event)
     this.#changed()

@@ -24,6 +24,8 @@ export interface ThreadSummary {
   readonly title: string
   readonly updatedAt: number
   readonly running: boolean
+  /** Whether the server was killed during its run. */
+  readonly brokeOff: boolean
   readonly waiting: boolean
 }
 
@@ -67,9 +69,17 @@ export async function putState(threadId: string, state: object): Promise<void> {
   }
 }
 
+const runAt = (threadId: string, runId: string, what: string) =>
+  `/agent/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/${what}`
+
+/** Goes on with a run whose server was killed; its events arrive for whoever joins the conversation. */
+export async function continueRun(threadId: string, runId: string): Promise<void> {
+  await fetch(runAt(threadId, runId, 'continue'), { method: 'POST' })
+}
+
 /** Cancels a run, whose end arrives as an event. Contract: waits for a run that was only just requested; false if it cannot be cancelled. */
 export async function cancelRun(threadId: string, runId: string): Promise<boolean> {
-  const url = `/agent/threads/${encodeURIComponent(threadId)}/runs/${encodeURIComponent(runId)}/cancel`
+  const url = runAt(threadId, runId, 'cancel')
   for (const pauseMs of [0, 100, 300, 900]) {
     await pause(pauseMs)
     const response = await fetch(url, { method: 'POST' }).catch(() => undefined)

@@ -117,6 +117,12 @@ describe('a transcript', () => {
     expect(failed.items).toMatchObject([{ kind: 'note', text: 'It broke.', tone: 'bad' }])
   })
 
+  it('says where a run went on after its server was stopped', () => {
+    const transcript = shown(started('r1'), ...text('m1', 'Once'), event(EventType.CUSTOM, { name: 'run-continued' }))
+    expect(transcript.items).toMatchObject([{ text: 'Once' }, { kind: 'note', tone: 'quiet' }])
+    expect(shown(started('r1'), event(EventType.CUSTOM, { name: 'progress' })).items).toEqual([])
+  })
+
   it('is made of messages where a run left no events', () => {
     const transcript = new Transcript()
     transcript.addMessages('r1', [

@@ -107,6 +107,9 @@ export class Transcript {
       case EventType.RUN_ERROR:
         this.#endRun(seen)
         this.addNote(seen.message ?? 'The run failed.', 'bad')
+        break
+      case EventType.CUSTOM:
+        if (seen.name === 'run-continued') this.addNote('The server was stopped here. The run went on.', 'quiet')
     }
   }
 

@@ -39,9 +39,7 @@ export function ThreadList({ isInert, threads, current, title, onChoose }: Threa
               <span className="thread-title" title={thread.title}>
                 {thread.title || (thread.threadId === current && title) || 'Untitled'}
               </span>
-              <span className="thread-about">
-                {thread.running ? 'running' : thread.waiting ? 'waits for you' : when(thread.updatedAt)}
-              </span>
+              <span className="thread-about">{aboutOf(thread)}</span>
             </button>
             <button
               type="button"
@@ -61,6 +59,12 @@ export function ThreadList({ isInert, threads, current, title, onChoose }: Threa
       )}
     </nav>
   )
+}
+
+function aboutOf({ running, brokeOff, waiting, updatedAt }: ThreadSummary): string {
+  if (running) return 'running'
+  if (brokeOff) return 'broke off'
+  return waiting ? 'waits for you' : when(updatedAt)
 }
 
 function when(time: number): string {
