@@ -1,22 +1,48 @@
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 
-const START_RUN = fileURLToPath(new URL('../../packages/kernel/src/run/start-run.ts', import.meta.url))
-const JOURNALLED = fileURLToPath(new URL('journal-every-run.ts', import.meta.url))
-/** Where `startRun` makes the context of a root run, after `prepare`. */
-const PLACE = '=> rootContext(core, agent.name, state, settings)'
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const JOURNALS = pathOf('journal-every-run.ts')
 
-/** Puts a journal under every root run. Contract: fails where `startRun` no longer makes its context in the known place. */
+/** A place in the source where a run gets its journal. */
+interface Place {
+  readonly found: string
+  readonly becomes: string
+  readonly uses: string
+}
+
+const PLACES: ReadonlyMap<string, Place> = new Map([
+  [
+    // The context of a root run, after `prepare`.
+    pathOf('../../packages/kernel/src/run/start-run.ts'),
+    {
+      found: '=> rootContext(core, agent.name, state, settings)',
+      becomes: '=> journalled(rootContext(core, agent.name, state, settings), host.open !== undefined)',
+      uses: 'journalled',
+    },
+  ],
+  [
+    // The context of a run on a thread: the journal of its store is watched, and one that is not stored by step gets one.
+    pathOf('../../packages/flow/src/runner/thread-work.ts'),
+    {
+      found: '? ctx : ctx.with(JOURNAL, journal.steps)',
+      becomes: '? journalled(ctx, false) : ctx.with(JOURNAL, watched(journal.steps, ctx.runId))',
+      uses: 'journalled, watched',
+    },
+  ],
+])
+
+/** Puts a journal under every root run. Contract: fails where a run no longer gets its context in a known place. */
 export function journalEveryRun(): Plugin {
   return {
     name: 'journal-every-run',
     enforce: 'pre',
     transform(code, id) {
-      if (id !== START_RUN) return
-      if (code.split(PLACE).length !== 2)
-        throw new Error(`${START_RUN}: expected once, as the plugin needs it: ${PLACE}`)
-      const wrapped = code.replace(PLACE, '=> journalled(rootContext(core, agent.name, state, settings))')
-      return `import { journalled } from ${JSON.stringify(JOURNALLED)}\n${wrapped}`
+      const place = PLACES.get(id)
+      if (!place) return
+      const { found, becomes, uses } = place
+      if (code.split(found).length !== 2) throw new Error(`${id}: expected once, for the journalled tests: ${found}`)
+      return `import { ${uses} } from ${JSON.stringify(JOURNALS)}\n${code.replace(found, becomes)}`
     },
   }
 }

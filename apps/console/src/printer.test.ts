@@ -58,6 +58,19 @@ it('shows that it tries again, and an error with its code', async () => {
   expect(given).toContain('✗ failed')
 })
 
+it('shows where an answer was cut off, and not the calls that it had begun', async () => {
+  const error = { at: 'mid', error: new Error('no key') } as const
+  const page = await printed([
+    {
+      text: ['Let ', 'me ', 'see.'],
+      toolCalls: [{ name: 'get_weather', arguments: ['{"ci', 'ty":', '"Bei', 'jing', '"}'] }],
+      error,
+    },
+    { error: { at: 'before', error: error.error } },
+  ])
+  expect(page).toContain('  Let me see.\n  … cut off here\n  ✗ MODEL_FAILED: no key\n✗ failed · 1 model call')
+})
+
 it('shows a run inside a call beside a bar, its end not as that of the run, and clips what is long', async () => {
   let page = ''
   const clock = fakeClock()

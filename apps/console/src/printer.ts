@@ -56,14 +56,14 @@ class Transcript {
         this.#text(event)
         break
       case 'message-end':
-        this.#endMessage(event.message.id, event.dropped ?? false)
+        this.#endMessage(event)
         break
       case 'tool-start':
         this.#calls.set(event.callId, { startedAt: this.#clock.now(), depth: this.#depthOf(event) })
         this.#line(event, `  → ${event.name} ${shortened(event.arguments)}`, cyan)
         break
       case 'tool-end':
-        this.#result(event)
+        if (event.status !== 'dropped') this.#result(event)
         break
       case 'error':
         this.#line(event, `  ✗ ${event.error.code}: ${event.error.message}`, red)
@@ -81,10 +81,12 @@ class Transcript {
     this.#open = event.messageId
   }
 
-  #endMessage(id: string, dropped: boolean): void {
+  #endMessage(event: EventOf<'message-end'>): void {
+    const { message, dropped = false } = event
     this.#modelCalls++
     this.#failed = dropped
-    if (this.#open !== id) return
+    if (message.partial) this.#line(event, '  … cut off here', this.#colors.yellow)
+    if (this.#open !== message.id) return
     this.#page.write('\n')
     this.#open = undefined
   }

@@ -12,7 +12,6 @@ const TURNS = 10
 /** Model calls and tool calls of a run. */
 const STEPS = 2 * TURNS + 1
 const ROUNDS = 15
-const RUNS = 20
 const SENTENCE = 'The weather in Beijing is sunny today, and it will stay so until the evening. '
 
 /** Makes a table of what it costs to store each step of a run, in wall time, beside a bare commit of the same rows. */
@@ -21,11 +20,11 @@ export async function durabilityTable(): Promise<string> {
   const entries = await entriesOfRun(stores.memory)
   using bare = bareCommits(entries.map((entry) => JSON.stringify(entry)))
   const works = [
-    runsOf(stores.memory, 'turn'),
-    runsOf(stores.memory, 'step'),
-    runsOf(stores.sqlite, 'turn'),
-    runsOf(stores.sqlite, 'step'),
-    bare.run,
+    { run: runsOf(stores.memory, 'turn'), times: 300 },
+    { run: runsOf(stores.memory, 'step'), times: 300 },
+    { run: runsOf(stores.sqlite, 'turn'), times: 20 },
+    { run: runsOf(stores.sqlite, 'step'), times: 20 },
+    { run: bare.run, times: 20 },
   ]
   const [memoryTurn, memoryStep, sqliteTurn, sqliteStep, commits] = await inTurn(works)
   const more = (step = Number.NaN, turn = Number.NaN) => ((step - turn) / STEPS).toFixed(1)
@@ -113,13 +112,15 @@ function bareCommits(rows: readonly string[]): Disposable & { run(): Promise<voi
 }
 
 /** The median wall time of each work in microseconds; the works take turns, round by round. */
-async function inTurn(works: readonly (() => Promise<void>)[]): Promise<readonly number[]> {
+async function inTurn(
+  works: readonly { readonly run: () => Promise<void>; readonly times: number }[],
+): Promise<readonly number[]> {
   const rounds: number[][] = works.map(() => [])
-  for (let round = -1; round < ROUNDS; round++) {
-    for (const at of round % 2 ? [...works.keys()].reverse() : works.keys()) {
+  for (let round = -2; round < ROUNDS; round++) {
+    for (const [at, { run, times }] of round % 2 ? [...works.entries()].reverse() : works.entries()) {
       const begun = performance.now()
-      for (let run = 0; run < RUNS; run++) await works[at]?.()
-      if (round >= 0) rounds[at]?.push(((performance.now() - begun) * 1_000) / RUNS)
+      for (let i = 0; i < times; i++) await run()
+      if (round >= 0) rounds[at]?.push(((performance.now() - begun) * 1_000) / times)
     }
   }
   return rounds.map((times) => times.sort((a, b) => a - b)[ROUNDS >> 1] as number)

@@ -40,9 +40,11 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly modelOptions?: ModelOptions
   /** Decides when a failed model call is retried; false never retries. @default backoff() */
   readonly retry?: RetryPolicy | false
+  /** Decides when a failed call of a tool with `effect: 'pure'` or `'idempotent'` is made again; false never does. @default backoff() */
+  readonly toolRetry?: RetryPolicy | false
   /** Limit of one attempt of a model call. @default none */
   readonly modelTimeoutMs?: number
-  /** Limit of one tool call. @default none */
+  /** Limit of one attempt of a tool call. @default none */
   readonly toolTimeoutMs?: number
   /** Limit of a whole run of this agent. @default none */
   readonly runTimeoutMs?: number
@@ -66,6 +68,7 @@ const NAMES: OptionNames<ChatModelAgentOptions> = {
   toolConcurrency: true,
   modelOptions: true,
   retry: true,
+  toolRetry: true,
   modelTimeoutMs: true,
   toolTimeoutMs: true,
   runTimeoutMs: true,
@@ -87,7 +90,8 @@ const ALIASES = {
 /** Checks what the options of an agent say. Contract: throws `CONFIG_INVALID`; tools and handlers are checked where they are compiled. */
 export function checkAgentOptions(options: ChatModelAgentOptions): void {
   checkOption(typeof options === 'object' && options !== null, 'chatModelAgent', 'expected options', options)
-  const { name, model, fallbacks = [], modelOptions = {}, output, exit = false, retry = false, validator } = options
+  const { name, model, fallbacks = [], modelOptions = {}, output, exit = false, validator } = options
+  const { retry = false, toolRetry = false } = options
   checkOption(typeof name === 'string' && name !== '', 'agent', 'expected a name', name)
   const who = `agent ${name}`
   checkOptionNames(who, options, NAMES, ALIASES)
@@ -105,7 +109,9 @@ export function checkAgentOptions(options: ChatModelAgentOptions): void {
   const limits = { modelTimeoutMs, toolTimeoutMs, runTimeoutMs }
   checkEach(who, limits, isPositive, 'must be a positive number of milliseconds')
   checkOption(!output || exit === false, who, 'output and exit exclude each other: the exit result has no schema', exit)
-  checkOption(retry === false || isFunction(retry), who, 'retry must be a policy or false', retry)
+  for (const [option, policy] of Object.entries({ retry, toolRetry })) {
+    checkOption(policy === false || isFunction(policy), who, `${option} must be a policy or false`, policy)
+  }
 }
 
 /** Contract: an option that is not set passes. */

@@ -66,6 +66,7 @@ function compile(options: ChatModelAgentOptions): Plan {
     toolConcurrency = 8,
     modelOptions = {},
     retry = backoff(),
+    toolRetry = backoff(),
     modelTimeoutMs,
     toolTimeoutMs,
     validator = validateJsonSchema,
@@ -79,7 +80,7 @@ function compile(options: ChatModelAgentOptions): Plan {
   // Every run adds the tools of the middlewares, so their names are checked here.
   toolMetas([...tools, ...exits, ...middlewares.flatMap(({ additionalTools = [] }) => additionalTools)])
   const structured = output && structuredOutput(output, outputCorrections, validator)
-  const innermost = toolCall(validator, toolTimeoutMs)
+  const innermost = toolCall(validator, { timeoutMs: toolTimeoutMs, retry: toolRetry || noRetry })
   return {
     instruction,
     model,
@@ -96,7 +97,7 @@ function compile(options: ChatModelAgentOptions): Plan {
   }
 }
 
-/** The policy of `retry: false`. */
+/** The policy of `retry: false` and `toolRetry: false`. */
 function noRetry(): undefined {}
 
 /** Runs the loop with the configuration that the input gives it; `beforeAgent` may change it. */

@@ -18,10 +18,11 @@ import {
 import { repairHistory } from '@troupe/kernel/history'
 import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
+import { isHandlerError } from './errors/error-origin.ts'
 import { MessageBuilder } from './model/message-builder.ts'
 import { recordedModel } from './model/recorded-model.ts'
 import type { OutputCheck } from './model/structured-output.ts'
-import { writeMessageEnd } from './model/write-message-end.ts'
+import { writeMessageEnd, writePartialEnd } from './model/write-message-end.ts'
 import type { Plan } from './plan.ts'
 
 /** The model calls of one run: their history and context, the tokens used and the last text. */
@@ -67,7 +68,7 @@ export class Dialogue {
       result = builder.result(model.name)
     } catch (error) {
       span?.fail(error)
-      await this.#drop(builder)
+      await this.#cutOff(builder, error)
       throw error
     }
     span?.end(result)
@@ -159,7 +160,19 @@ export class Dialogue {
     }
   }
 
-  /** Closes the shown message of a failed call, if there is one; it does not enter the history. */
+  /** Closes the shown message of a call that failed for good. Contract: it stays in the history as far as it goes, unless a handler has refused it. */
+  async #cutOff(builder: MessageBuilder, error: unknown): Promise<void> {
+    if (isHandlerError(error) && !this.ctx.signal.aborted) return this.#drop(builder)
+    if (!builder.begun) return
+    try {
+      const partial = await writePartialEnd(this.#sink, this.ctx, builder.message())
+      if (partial) this.text = textOf(partial.content)
+    } catch {
+      // The reader has left; the error of the call matters more.
+    }
+  }
+
+  /** Closes the shown message of an answer that does not count, if there is one; it does not enter the history. */
   async #drop(builder: MessageBuilder, usage?: Usage): Promise<void> {
     if (!builder.begun) return
     try {

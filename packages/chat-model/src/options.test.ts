@@ -27,12 +27,13 @@ const agent: Required<Omit<ChatModelAgentOptions, 'exit'>> = {
   toolConcurrency: 2,
   modelOptions: { temperature: 0 },
   retry: false,
+  toolRetry: false,
   modelTimeoutMs: 1,
   toolTimeoutMs: 1,
   runTimeoutMs: 1,
   validator: validateJsonSchema,
 }
-const pauses: Required<BackoffOptions> = { attempts: 1, firstMs: 1, longestMs: 2, random: () => 0 }
+const pauses: Required<BackoffOptions> = { attempts: 1, when: () => true, firstMs: 1, longestMs: 2, random: () => 0 }
 const middleware: Required<AgentMiddleware> = {
   additionalInstruction: 'Be brief.',
   additionalTools: [tool('t')],

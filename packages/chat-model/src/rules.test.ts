@@ -232,8 +232,9 @@ describe('limits', () => {
     await idle()
     clock.advance(50)
     const { events, end } = await reading
-    expect(events.filter(({ type }) => type === 'message-end')).toMatchObject([{ dropped: true }])
-    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'TIMEOUT' } })
+    const ends = events.filter(({ type }) => type === 'message-end')
+    expect(ends).toMatchObject([{ message: { content: 'Hel', partial: true } }])
+    expect(end).toMatchObject({ outcome: 'failed', text: 'Hel', error: { code: 'TIMEOUT' } })
     expect(seen).toEqual(['failed TIMEOUT'])
     expect(clock.pending).toBe(0)
   })

@@ -1,5 +1,6 @@
 import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
+import { TextAndOutput } from '@troupe/kernel/run'
 
 /** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {
@@ -15,6 +16,8 @@ export interface Session {
 /** Collects the messages and events of a run as they happen. */
 export class ThreadLog implements Session {
   readonly events: AgentEvent[]
+  /** Of a branch: its text and output so far. */
+  readonly textAndOutput: TextAndOutput | undefined
   #before: readonly Message[]
   readonly #added: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
@@ -25,6 +28,7 @@ export class ThreadLog implements Session {
     this.#before = before
     this.events = shared?.events ?? []
     this.#values = shared ? shared.#values : new Map()
+    this.textAndOutput = shared && new TextAndOutput()
   }
 
   /** Sets the earlier history, if it was not known when the log was made. */
@@ -57,6 +61,7 @@ export class ThreadLog implements Session {
 
   record(event: AgentEvent): void {
     this.events.push(event)
+    this.textAndOutput?.update(event)
     const message = messageOf(event)
     if (message) this.add(message)
   }

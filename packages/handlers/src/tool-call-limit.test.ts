@@ -90,6 +90,20 @@ describe('calls beyond the limit', () => {
     expect((await other.call(ctx, callOf())).error).toBeUndefined()
   })
 
+  it('are those that the model asks for last, whichever of its calls are made', async () => {
+    const { handler, call, start, ran } = limited({ perRun: 3, perTool: { look: 1 } })
+    const ctx = await start()
+    const turn = assistant('a1', '', ['c1', 'c2', 'c3', 'c4'])
+    const named = turn.toolCalls?.map((call, i) => ({ ...call, name: i < 2 ? 'look' : 'watch' })) ?? []
+    await handler.afterModelRewriteHistory?.(ctx, [user('u1'), { ...turn, toolCalls: named }])
+    const code = async (callId: string, tool = WATCH) => (await call(ctx, callOf({}, { callId, tool }))).error?.code
+    expect(await code('c4')).toBeUndefined()
+    expect(await code('c2', LOOK)).toBe('TOOL_LIMIT_EXCEEDED')
+    // The calls c1 and c3 were made before the run broke off; they count all the same.
+    expect(await code('later')).toBe('TOOL_LIMIT_EXCEEDED')
+    expect(ran).toEqual(['watch'])
+  })
+
   it('of tools with hostile names have limits of their own', async () => {
     const { call, start } = limited({ perTool: JSON.parse('{"__proto__":1}') })
     const ctx = await start()

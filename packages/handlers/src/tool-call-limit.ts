@@ -15,7 +15,7 @@ const EXCEEDED = 'TOOL_LIMIT_EXCEEDED'
 
 /**
  * Answers tool calls beyond a limit with an error instead of running them, so that the model answers with the results it has.
- * Contract: counts the calls of one agent since the last user message, including those before a resume.
+ * Contract: counts the calls of one agent since the last user message, including those before a resume, in the order in which the model asks for them.
  * @example chatModelAgent({ name: 'guide', model, tools: [search], handlers: [toolCallLimit({ perRun: 20, perTool: { search: 5 } })] })
  */
 export function toolCallLimit(options: ToolCallLimitOptions): AgentHandler {
@@ -34,29 +34,42 @@ export function toolCallLimit(options: ToolCallLimitOptions): AgentHandler {
     checkOption(isWhole(limit, 0), WHO, `perTool.${name} must be a whole number from 0 on`, limit)
   }
   const counted = contextKey<Counts>('toolCallLimit')
+  const refuse = (name: string, counts: Counts): ToolCallResult | undefined => {
+    const limit = limits.get(name)
+    if (limit !== undefined && counts.of(name) >= limit) {
+      return refused(`tool ${name}: may be called ${limit} times`, counts.of(name))
+    }
+    if (perRun !== undefined && counts.all >= perRun) {
+      return refused(`tool ${name}: all tools together may be called ${perRun} times`, counts.all)
+    }
+    counts.add(name)
+    return undefined
+  }
 
   return {
     name: WHO,
     beforeAgent: (ctx, { input }) => ctx.with(counted, countBefore(input.messages, ctx.agentName)),
+    // Decides on all calls of a turn at once, because a run that goes on after a crash does not make those again that were done.
+    afterModelRewriteHistory(ctx, messages) {
+      const counts = ctx.get(counted)
+      const last = messages.at(-1)
+      if (!counts || last?.role !== 'assistant') return
+      for (const { id, name } of last.toolCalls ?? []) counts.decided.set(id, refuse(name, counts))
+    },
     async wrapInvokableToolCall(ctx, input, next) {
       const counts = ctx.get(counted)
       if (!counts) return next(ctx, input)
-      const { name } = input
-      const limit = limits.get(name)
-      if (limit !== undefined && counts.of(name) >= limit) {
-        return refused(`tool ${name}: may be called ${limit} times`, counts.of(name))
-      }
-      if (perRun !== undefined && counts.all >= perRun) {
-        return refused(`tool ${name}: all tools together may be called ${perRun} times`, counts.all)
-      }
-      counts.add(name)
-      return next(ctx, input)
+      const { name, callId } = input
+      const refusal = counts.decided.has(callId) ? counts.decided.get(callId) : refuse(name, counts)
+      return refusal ?? next(ctx, input)
     },
   }
 }
 
 class Counts {
   readonly #byTool = new Map<string, number>()
+  /** The decisions on the calls of this run, by call id: a refusal, or undefined for a call that may run. */
+  readonly decided: Map<string, ToolCallResult | undefined> = new Map()
   all = 0
 
   of(name: string): number {

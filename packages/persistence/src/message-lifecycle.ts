@@ -20,13 +20,14 @@ export const RECORDER: unique symbol = Symbol('troupe.recorder')
 export function messageLifecycle(options: LifecycleOptions): MessageLifecycle {
   const recorder = new Recorder(options)
   const { runs, mode } = recorder
-  const hooks: Pick<Callback, 'run' | 'model'> = {
+  const hooks: Pick<Callback, 'run' | 'agent' | 'model'> = {
     run: {
       onStart: (info, input) => void runs.start(identityOf(info, input)),
       onPart: runs.part,
       onEnd: (info, result) => runs.end(info, result),
       onError: (info, error: KernelError) => runs.fail(info, error),
     },
+    agent: { onStart: (info, input) => runs.agentStart(info, input) },
     model: {
       onStart: (info) => runs.modelStart(info),
       onEnd: (info, result: ModelResult) => runs.modelEnd(info, result),

@@ -119,10 +119,11 @@ export class Recorder implements AsyncDisposable {
     if (run.seq === undefined || cause) this.#reportRefusal(run, `refused ${command.type}`, cause)
   }
 
-  /** Checks a refused finish: the stored end may be its own, from an attempt whose answer was lost. */
+  /** Checks a refused finish: the stored end may be its own, from a write whose answer was lost, or from before the run was continued in this process. */
   async #readBack(run: RecordedRun): Promise<void> {
     const stored = await this.#stored(run)
-    if (stored && stored.status === run.status && stored.endedAt === run.endedAt) {
+    const isOwn = stored?.endedAt === run.endedAt || stored?.text === run.text.whole
+    if (stored && stored.status === run.status && isOwn) {
       this.#notify.publish(endOf(run, stored))
       return this.#finished(run)
     }

@@ -58,6 +58,31 @@ const parallel = (started: readonly string[], ended: readonly (readonly [string,
   })
 
 describe('toolLifecycle', () => {
+  it('records how often a tool was called, if more than once', async () => {
+    const { run, store, messages } = await both()
+    const failed: ToolCallResult = { content: 'no', error: { code: 'BUSY', message: 'no' }, attempts: 3 }
+    await run(
+      parallel(
+        ['once', 'twice', 'failed', 'odd'],
+        [
+          ['once', { content: 'one' }],
+          ['twice', { content: 'two', attempts: 2 }],
+          ['failed', failed],
+          ['odd', { content: 'half', attempts: 1.5 }],
+        ],
+      ),
+    )
+    await messages.flush()
+    const calls = await store.records.toolCalls(ANN, 'run-1')
+    expect(calls.map(({ callId, attempts }) => [callId, attempts])).toEqual([
+      ['once', undefined],
+      ['twice', 2],
+      ['failed', 3],
+      ['odd', undefined],
+    ])
+    expect(calls[2]?.result).toEqual({ content: 'no', error: { code: 'BUSY', message: 'no' } })
+  })
+
   it('keeps a row with name, arguments, result, times and the message that asked', async () => {
     const { run, store, messages, clock } = await both()
     await run(

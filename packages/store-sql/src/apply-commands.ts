@@ -9,6 +9,8 @@ export interface Batch {
   /** The last sequences given. */
   runSeq: number
   callSeq: number
+  /** The run that the thread names as unfinished. */
+  readonly unfinished: string | undefined
   /** By run id: all runs of the owner that the commands are about. */
   readonly runs: Map<string, RunState>
   /** By call id; `call` is there once it was written. */
@@ -30,7 +32,7 @@ export interface RunState {
   changed?: boolean
   /** Of a run that is new. */
   readonly start?: Command<'run-start'>['run']
-  finish?: Command<'run-finish'>
+  finish?: Command<'run-finish'> | undefined
 }
 
 /** Applies commands to a batch in order, and returns the outcome of each. */
@@ -44,9 +46,13 @@ function applyOne(batch: Batch, runId: string, command: RecordCommand): Result {
     run: run && (run.elsewhere ? 'elsewhere' : { status: run.status, text: { length: run.keep + run.tail.length } }),
     call: command.type === 'tool-call' ? batch.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && batch.usage.has(command.spanId),
+    unfinished: batch.unfinished,
   })
   if (effect === 'refuse') return { runId, refused: true }
-  if (command.type === 'run-start') return { runId, seq: run?.seq ?? addRun(batch, command.run) }
+  if (command.type === 'run-start') {
+    if (run && effect === 'write') reopen(run)
+    return { runId, seq: run?.seq ?? addRun(batch, command.run) }
+  }
   if (effect === 'write') write(batch, run as RunState, command)
   return { runId }
 }
@@ -55,6 +61,13 @@ function addRun(batch: Batch, start: Command<'run-start'>['run']): number {
   const seq = ++batch.runSeq
   batch.runs.set(start.runId, { seq, status: 'generating', elsewhere: false, stored: 0, keep: 0, tail: '', start })
   return seq
+}
+
+/** Opens the record of a run that is continued. */
+function reopen(run: RunState): void {
+  run.status = 'generating'
+  run.finish = undefined
+  run.changed = true
 }
 
 function write(batch: Batch, run: RunState, command: Exclude<RecordCommand, Command<'run-start'>>): void {

@@ -25,8 +25,15 @@ export function batchLoader(): Load {
       .where('thread', '=', thread)
       .where('call_id', 'in', ids),
   )
-  return async (tx, { id, owner, run_seq, call_seq }, commands) => {
-    const batch: Batch = { runSeq: run_seq, callSeq: call_seq, runs: new Map(), calls: new Map(), usage: new Map() }
+  return async (tx, { id, owner, run_seq, call_seq, unfinished }, commands) => {
+    const batch: Batch = {
+      runSeq: run_seq,
+      callSeq: call_seq,
+      unfinished: unfinished === null ? undefined : fromColumn(unfinished),
+      runs: new Map(),
+      calls: new Map(),
+      usage: new Map(),
+    }
     for (const ids of statements([...new Set(commands.map((command) => toColumn(runIdOf(command))))])) {
       for (const { thread, run_id, seq, status, text_length } of await findRuns(tx, { owner, ids })) {
         const [elsewhere, stored, keep] = [thread !== id, text_length, text_length]

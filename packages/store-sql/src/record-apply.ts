@@ -11,7 +11,7 @@ import { type ThreadKey, threadKey } from './thread-key.ts'
 /** Writes record commands. */
 export function recordApply({ who, engine, write }: SqlDatabase): RecordStore['apply'] {
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
-    locked(engine, threadOf(db, key).select(['t.id', 't.owner', 't.run_seq', 't.call_seq'])),
+    locked(engine, threadOf(db, key).select(['t.id', 't.owner', 't.run_seq', 't.call_seq', 't.unfinished'])),
   )
   const [load, save] = [batchLoader(), batchSaver(who)]
   return async (ref, commands) => {

@@ -10,7 +10,10 @@ type OwnerKey = Omit<ThreadKey, 'threadId'>
 type Owners = Tables & { o: Tables['troupe_owners'] }
 type Threads = Owners & { t: Tables['troupe_threads'] }
 /** A thread that is locked for its records, with the last sequences given. */
-export type ThreadCounters = Pick<Selectable<Tables['troupe_threads']>, 'id' | 'owner' | 'run_seq' | 'call_seq'>
+export type ThreadCounters = Pick<
+  Selectable<Tables['troupe_threads']>,
+  'id' | 'owner' | 'run_seq' | 'call_seq' | 'unfinished'
+>
 /** A key, with values or with placeholders for them. */
 type Given<Key> = { readonly [Name in keyof Key]: Key[Name] | Expression<Key[Name]> }
 

@@ -69,7 +69,9 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
           if (lease) {
             const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
             if (isLive(former, now())) throw threadBusy(who, former)
-            if (thread && former.runId !== holder.runId) await failRuns(tx, thread.id, former.runId, now())
+            if (thread && former.runId !== holder.runId && !(await hasEnded(tx, thread.id, lease.run_id))) {
+              await failRuns(tx, thread.id, former.runId, now())
+            }
             await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
           }
           const [added] = await add(tx, {
@@ -125,6 +127,19 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
     .where('t.thread_id', '=', key.threadId)
     .where('t.expires_at', '>', now)
     .select(['t.token', 't.run_id', 't.cancel'])
+}
+
+/** Whether the end of a run is in its thread: it has the last message, and its journal is gone. */
+async function hasEnded(tx: Transaction<Tables>, thread: number, run: string): Promise<boolean> {
+  const found = await tx
+    .selectFrom('troupe_threads as t')
+    .innerJoin('troupe_messages as m', 'm.thread', 't.id')
+    .select(['t.unfinished', 'm.run_id'])
+    .where('t.id', '=', thread)
+    .orderBy('m.seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return found?.run_id === run && found.unfinished !== run
 }
 
 /** Ends the records that the former holder left open: its run, nested runs, and their calls. */

@@ -50,7 +50,11 @@ function about(event: AgentEvent): string[] {
       return [`${event.call.name}(${event.call.arguments})`]
     case 'message-end': {
       const calls = (event.message.toolCalls ?? []).map((call) => `${call.name}(${call.arguments})`)
-      return [...(event.dropped ? ['dropped'] : []), JSON.stringify(textOf(event.message.content)), ...calls]
+      return [
+        ...(event.dropped ? ['dropped'] : event.message.partial ? ['partial'] : []),
+        JSON.stringify(textOf(event.message.content)),
+        ...calls,
+      ]
     }
     case 'tool-start':
       return [`${event.name}(${event.arguments})`]

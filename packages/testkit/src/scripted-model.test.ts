@@ -92,6 +92,31 @@ describe('scriptedModel', () => {
     expect(model.requests).toMatchObject([{ instruction: 'Hi' }])
   })
 
+  it('answers by step if its script is an object, in any order and as often as it is asked', async () => {
+    const model = scriptedModel({
+      'model:0': { toolCalls: [{ name: 'look' }, { id: 'own', name: 'look' }] },
+      'agent:1/model:0': ({ messages }) => `${messages.length} messages`,
+    })
+    const { signal } = new AbortController()
+    const ask = (step: string) => Array.fromAsync(model.stream({ ...request, step }, { signal }))
+    const first = await ask('model:0')
+    expect(await ask('agent:1/model:0')).toMatchObject([{ delta: '0 messages' }, { type: 'finish' }])
+    expect(await ask('model:0')).toEqual(first)
+    const ids = first.flatMap((part) => (part.type === 'tool-call-start' ? [part.callId] : []))
+    expect(ids).toEqual(['model:0-call-1', 'own'])
+    await expect(ask('model:1')).rejects.toMatchObject({
+      code: 'MODEL_FAILED',
+      message: 'scripted model: has model:0, agent:1/model:0, got model:1',
+    })
+  })
+
+  it.each([[{ text: 'Hi.' }], ['Hi.'], [null]])(
+    'refuses a script that is neither a list nor by step (%o)',
+    (script) => {
+      expect(() => scriptedModel(script as never)).toThrow(/^scriptedModel: turns is a list, or an object by step/)
+    },
+  )
+
   it('fails when its script is over, unless it repeats', async () => {
     const { signal } = new AbortController()
     const once = scriptedModel(['a'])

@@ -15,31 +15,45 @@ export interface ScriptedModel extends ChatModel {
   readonly requests: readonly ModelRequest[]
 }
 
+type Entry = ScriptedTurn | ((request: ModelRequest) => ScriptedTurn)
+
 /**
  * Makes a chat model of a script: one entry per call, each an answer or a function of the request.
+ * Contract: a list is read from its start; an object has the answer of each step (`model:0`), for runs that begin in the middle.
  * @example scriptedModel([{ toolCalls: [{ name: 'get_weather', arguments: { city: 'Beijing' } }] }, 'Sunny.'])
  */
+export function scriptedModel(turns: { readonly [step: string]: Entry }, options?: ScriptedModelOptions): ScriptedModel
+export function scriptedModel(turns: readonly Entry[], options?: ScriptedModelOptions): ScriptedModel
 export function scriptedModel(
-  turns: readonly (ScriptedTurn | ((request: ModelRequest) => ScriptedTurn))[],
+  turns: readonly Entry[] | { readonly [step: string]: Entry },
   options: ScriptedModelOptions = {},
 ): ScriptedModel {
-  checkOption(Array.isArray(turns), 'scriptedModel', 'turns is a list', turns)
+  checkOption(isScript(turns), 'scriptedModel', 'turns is a list, or an object by step: { "model:0": "Hi." }', turns)
   checkOptionNames('scriptedModel', options, { name: true, repeat: true })
-  turns.forEach((turn, i) => {
-    if (typeof turn !== 'function') checkTurn(turn, i)
-  })
+  for (const [key, turn] of Object.entries(turns)) {
+    if (typeof turn !== 'function') checkTurn(turn, numberOf(key))
+  }
   const { name = 'scripted', repeat = false } = options
   const requests: ModelRequest[] = []
+  const known = Object.keys(turns)
   let calls = 0
+  const keyOf = (index: number, { step }: ModelRequest) =>
+    Array.isArray(turns) ? String(repeat ? index % known.length : index) : step
   const turnAt = (index: number, request: ModelRequest) => {
-    const at = repeat ? index % turns.length : index
-    const entry = turns[at]
+    const key = keyOf(index, request)
+    const entry = Object.hasOwn(turns, key) ? (turns as { readonly [key: string]: Entry })[key] : undefined
     if (entry === undefined) {
-      throw new KernelError('MODEL_FAILED', `scripted model: has ${turns.length} turns, got call ${index + 1}`)
+      const has = Array.isArray(turns)
+        ? `${known.length} turns, got call ${index + 1}`
+        : `${known.join(', ')}, got ${key}`
+      throw new KernelError('MODEL_FAILED', `scripted model: has ${has}`)
     }
-    const turn = typeof entry === 'function' ? checkTurn(entry(request), at) : entry
+    const turn = typeof entry === 'function' ? checkTurn(entry(request), numberOf(key)) : entry
     return typeof turn === 'string' ? { text: turn } : turn
   }
+  // By step, ids must not depend on the calls before.
+  const idOf = ({ step }: ModelRequest, call: number) =>
+    Array.isArray(turns) ? `call-${++calls}` : `${step}-call-${call}`
   return {
     name,
     requests,
@@ -47,7 +61,7 @@ export function scriptedModel(
       const index = requests.push(request) - 1
       signal.throwIfAborted()
       const turn = turnAt(index, request)
-      const parts = turn.parts ?? partsOf(turn, () => `call-${++calls}`)
+      const parts = turn.parts ?? partsOf(turn, (call) => idOf(request, call))
       const stops = { before: 0, mid: Math.floor(parts.length / 2), after: parts.length }
       for (let i = 0; i <= parts.length; i++) {
         if (turn.error && i === stops[turn.error.at]) throw turn.error.error
@@ -60,23 +74,36 @@ export function scriptedModel(
   }
 }
 
-function partsOf(turn: Exclude<ScriptedTurn, string>, nextId: () => string): ModelPart[] {
+function partsOf(turn: Exclude<ScriptedTurn, string>, idOf: (call: number) => string): ModelPart[] {
   const calls = turn.toolCalls ?? []
   return [
     ...list(turn.reasoning).map((delta): ModelPart => ({ type: 'reasoning-delta', delta })),
     ...(turn.reasoning === undefined ? [] : [{ type: 'part-end' as const }]),
     ...list(turn.text).map((delta): ModelPart => ({ type: 'text-delta', delta })),
-    ...calls.flatMap(({ id: callId = nextId(), name, arguments: args = {} }): ModelPart[] => [
-      { type: 'tool-call-start', callId, name },
-      ...pieces(args).map((delta): ModelPart => ({ type: 'tool-call-delta', callId, delta })),
-      { type: 'tool-call-end', callId },
-    ]),
+    ...calls.flatMap(({ id, name, arguments: args = {} }, i): ModelPart[] => {
+      const callId = id ?? idOf(i + 1)
+      return [
+        { type: 'tool-call-start', callId, name },
+        ...pieces(args).map((delta): ModelPart => ({ type: 'tool-call-delta', callId, delta })),
+        { type: 'tool-call-end', callId },
+      ]
+    }),
     {
       type: 'finish',
       reason: turn.finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
       usage: turn.usage ?? { inputTokens: 1, outputTokens: 1 },
     },
   ]
+}
+
+function isScript(turns: unknown): boolean {
+  if (typeof turns !== 'object' || turns === null) return false
+  return Array.isArray(turns) || Object.keys(turns).every((step) => /(^|\/)model:\d+$/.test(step))
+}
+
+/** The name of a turn in errors: its number in a list, or its step. */
+function numberOf(key: string): string {
+  return /^\d+$/.test(key) ? `${Number(key) + 1}` : key
 }
 
 function pieces(args: NonNullable<ScriptedCall['arguments']>): readonly string[] {

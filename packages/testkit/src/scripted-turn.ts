@@ -6,7 +6,7 @@ export type Moment = 'before' | 'mid' | 'after'
 
 /** A tool call as a scripted model makes it. */
 export interface ScriptedCall {
-  /** @default `call-<number>`, unique in the model */
+  /** @default `call-<number>`, unique in the model; in a script by step `<step>-call-<number>` */
   readonly id?: string
   readonly name: string
   /** A value is written as one piece of JSON; a list of strings is written piece by piece, valid JSON or not. @default {} */
@@ -34,11 +34,11 @@ export type ScriptedTurn =
 
 /**
  * Checks a turn of a script, for callers without type checks.
- * Contract: returns it; throws `CONFIG_INVALID` with the number of the turn and the nearest known name.
+ * Contract: returns it; throws `CONFIG_INVALID` with the number or step of the turn and the nearest known name.
  */
-export function checkTurn(turn: ScriptedTurn, index: number): ScriptedTurn {
+export function checkTurn(turn: ScriptedTurn, number: string): ScriptedTurn {
   if (typeof turn === 'string') return turn
-  const who = `scriptedModel: turn ${index + 1}`
+  const who = `scriptedModel: turn ${number}`
   checkOptionNames(who, turn, TURN, TURN_ALIASES)
   const { text, reasoning, toolCalls, error, hang, parts } = turn
   for (const [name, value] of Object.entries({ text, reasoning })) {

@@ -41,7 +41,12 @@ export class ToolLimit implements Disposable {
     const tools = additions?.tools?.map(
       ({ tool, ...meta }): ToolMeta => ({
         ...meta,
-        tool: { ...tool, invoke: (_, { runId }, { callId }) => this.#end(keyOf(runId, callId)) },
+        tool: {
+          ...tool,
+          // Not recorded as a step, so that a run that is continued stops the time of the call again.
+          effect: 'nested',
+          invoke: (_, { runId }, { callId }) => this.#end(keyOf(runId, callId)),
+        },
       }),
     )
     return { ...additions, ...(tools && { tools }) }

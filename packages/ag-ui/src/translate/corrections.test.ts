@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { clientOf } from '../pipeline.fixture.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { call, message, result, shown, wire } from './events.fixture.ts'
+import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const past: AgUiMessage[] = [{ id: 'u1', role: 'user', content: 'Hi' }]
 const start = (messageId: string): EventDraft => ({ type: 'message-start', messageId })
@@ -48,6 +49,38 @@ describe('the text of a failed attempt', () => {
       message('m9', 'Meanwhile'),
     ]
     expect(await screen(other)).toEqual(['user Hi', 'assistant Meanwhile', 'assistant Hello'])
+  })
+})
+
+describe('a message that was cut off', () => {
+  const partial = (id: string, content: string): EventDraft => ({
+    type: 'message-end',
+    message: { id, role: 'assistant', content, agentName: 'root', partial: true },
+  })
+  const gone = { type: 'tool-end', callId: 'c1', messageId: 'r', name: 's', status: 'dropped', content: '' } as const
+  const cut = [
+    start('m1'),
+    text('m1', 'Hel'),
+    ...call('m1', 'c1', 'search', '{}').slice(0, 2),
+    gone,
+    partial('m1', 'Hel'),
+  ]
+  const ends = [{ outcome: 'failed' }, { outcome: 'cancelled' }] as const
+
+  test.each(ends)('stays on the screen, without its calls, when the run has $outcome', async ({ outcome }) => {
+    const error = { code: 'ABORTED', message: 'x' }
+    expect(await screen(cut, { outcome, error })).toEqual(['user Hi', 'assistant Hel'])
+  })
+
+  test('is marked in its end, in a snapshot and in the stored history', async () => {
+    const marked = { id: 'm1', role: 'assistant', name: 'root', content: 'Hel', metadata: { partial: true } }
+    const events = shown(cut, { outcome: 'cancelled' }, { history: past })
+    expect(events).toContainEqual({ type: 'TEXT_MESSAGE_END', messageId: 'm1', metadata: { partial: true } })
+    expect(events).toContainEqual({ type: 'MESSAGES_SNAPSHOT', messages: [...past, marked] })
+    const [end] = [start('m1'), text('m1', 'Hel'), partial('m1', 'Hel')].slice(-1)
+    expect(toAgUiMessages(end?.type === 'message-end' ? [end.message] : [])).toEqual([marked])
+    const live = await clientOf(wire([start('m1'), text('m1', 'Hel'), partial('m1', 'Hel')], { outcome: 'cancelled' }))
+    expect(live.messages).toEqual([marked])
   })
 })
 

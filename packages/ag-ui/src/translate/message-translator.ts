@@ -100,7 +100,7 @@ export class MessageTranslator {
     if (!shown.complete(message.content, out)) this.#stale = true
     const wanted = this.#showCalls(shown, message.toolCalls, view, out)
     for (const { id } of shown.calls.values()) if (!wanted.has(id)) this.#takeBack(id, out)
-    shown.end(out, event.finishReason)
+    shown.end(out, event.finishReason, message.partial)
     for (const [i, file] of filesOf(message.content).entries()) {
       const activity = { messageId: fileId(shown.id, i), activityType: FILE_ACTIVITY, content: fileContent(file) }
       out.push(tagged({ type: EventType.ACTIVITY_SNAPSHOT, ...activity, replace: true }, view.owner))

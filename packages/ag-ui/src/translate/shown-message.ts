@@ -3,7 +3,7 @@ import { type Content, type FinishReason, type ToolCall, textOf } from '@troupe/
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { encryptedValue, ShownReasoning, segmentsOf } from './shown-reasoning.ts'
 import { tagged } from './tagged.ts'
-import { callsOf } from './to-ag-ui-messages.ts'
+import { callsOf, PARTIAL } from './to-ag-ui-messages.ts'
 
 /** Reasons that clients need not know. */
 const USUAL: ReadonlySet<FinishReason | undefined> = new Set([undefined, 'stop', 'tool-calls'])
@@ -19,6 +19,7 @@ export class ShownMessage {
   #text = ''
   #writing = false
   #encrypted: string | undefined
+  #partial = false
   /** Nothing is added any more. */
   ended = false
 
@@ -71,9 +72,10 @@ export class ShownMessage {
     return agrees
   }
 
-  /** Closes its text and reasoning. */
-  end(out: AgUiEvent[], finishReason?: FinishReason): void {
+  /** Closes its text and reasoning; `partial` says that the model was cut off. */
+  end(out: AgUiEvent[], finishReason?: FinishReason, partial = false): void {
     this.ended = true
+    this.#partial = partial
     this.pause(out)
     // The encrypted value belongs to a message that the client has.
     if (this.#encrypted !== undefined && (this.#text !== '' || this.calls.size > 0)) {
@@ -81,7 +83,7 @@ export class ShownMessage {
     }
     if (!this.#writing) return
     this.#writing = false
-    const metadata = !USUAL.has(finishReason) && { metadata: { finishReason } }
+    const metadata = partial ? PARTIAL : !USUAL.has(finishReason) && { metadata: { finishReason } }
     out.push(tagged({ type: EventType.TEXT_MESSAGE_END, messageId: this.id, ...metadata }, this.owner))
   }
 
@@ -95,6 +97,7 @@ export class ShownMessage {
       ...(this.#text !== '' && { content: this.#text }),
       ...(this.calls.size > 0 && { toolCalls: callsOf([...this.calls.values()]) }),
       ...(this.#encrypted !== undefined && { encryptedValue: this.#encrypted }),
+      ...(this.#partial && PARTIAL),
       ...(this.owner !== undefined && { subagentRunId: this.owner }),
     }
     return [

@@ -65,7 +65,11 @@ export function callsOf(calls: readonly ToolCall[]): NonNullable<AssistantMessag
   }))
 }
 
-function assistantMessages({ id, content, agentName, toolCalls = [] }: Message & { role: 'assistant' }): AgUiMessage[] {
+/** Tells a client that the model of a message was cut off. */
+export const PARTIAL: { readonly metadata: { readonly partial: true } } = { metadata: { partial: true } }
+
+function assistantMessages(stored: Message & { role: 'assistant' }): AgUiMessage[] {
+  const { id, content, agentName, toolCalls = [], partial } = stored
   const text = textOf(content)
   const segments = segmentsOf(content)
   const encryptedValue = segments.findLast((segment) => segment.text === '')?.encrypted
@@ -86,6 +90,7 @@ function assistantMessages({ id, content, agentName, toolCalls = [] }: Message &
     ...(text !== '' && { content: text }),
     ...(toolCalls.length > 0 && { toolCalls: callsOf(toolCalls) }),
     ...(encryptedValue !== undefined && { encryptedValue }),
+    ...(partial && PARTIAL),
   }
   const files = filesOf(content).map(
     (file, i): ActivityMessage => ({

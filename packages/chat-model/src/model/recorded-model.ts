@@ -1,6 +1,7 @@
 import {
   type CallModel,
   type ErrorInfo,
+  JOURNAL,
   type Journal,
   KernelError,
   type ModelPart,
@@ -8,17 +9,25 @@ import {
   type PipeStream,
   type RunContext,
   type Sink,
+  type State,
   stream,
 } from '@troupe/kernel'
+import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
-import { markModelError } from '../errors/error-origin.ts'
+import { recordableError } from '@troupe/kernel/run'
+import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
 
-/** The record of a model call: the parts of its answer, and the error that ended it. */
-type ModelRecord = { readonly parts: readonly ModelPart[]; readonly error?: ErrorInfo }
+/** The record of a model call: the parts of its answer, the error that ended it, and what its wraps did to the state. */
+type ModelRecord = StateChanges & {
+  readonly parts: readonly ModelPart[]
+  readonly error?: ErrorInfo
+  /** Set if the error is that of a handler, which has refused the answer. */
+  readonly refused?: true
+}
 
 /**
  * Calls the model under the journal of the run, or gives the answer that it gave before.
- * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped is not recorded.
+ * Contract: what readers have seen of an answer that broke off is taken back with `restart`, as after a retry; a call that was stopped with the whole run is not recorded.
  */
 export function recordedModel(
   journal: Journal,
@@ -28,24 +37,41 @@ export function recordedModel(
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const { parts, error } = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
+    const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
       const recorder = new PartRecorder(sink)
+      const state = new NotedState(ctx.state)
       try {
         const shown = journal.shown?.(ctx)
         if (shown?.length) await takeBack(shown, recorder)
-        await pipe(call(ctx, request), recorder)
+        await pipe(call(contextOf(ctx, request, state), request), recorder)
         made = {}
-        return { parts: recorder.parts }
+        return { parts: recorder.parts, ...state.changes() }
       } catch (thrown) {
-        const error = KernelError.from(thrown)
-        if (ctx.signal.aborted || error.code === 'INTERRUPTED') throw thrown
+        if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        const error = recordableError(ctx, thrown)
         made = { thrown }
-        return { parts: recorder.parts, error: error.toJSON() }
+        const refused = isHandlerError(thrown) && ({ refused: true } as const)
+        return { parts: recorder.parts, error: error.toJSON(), ...refused, ...state.changes() }
       }
     })
-    if (!made) for (const part of parts) await sink.write(part)
-    if (error) throw made ? made.thrown : markModelError(KernelError.from(error))
+    if (!made) await repeat(record, ctx, sink)
+    else if ('thrown' in made) throw made.thrown
   })
+}
+
+/** Does again what the call did when it was recorded. */
+async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
+  applyChanges(ctx.state, record)
+  for (const part of record.parts) await sink.write(part)
+  if (!record.error) return
+  const error = KernelError.from(record.error)
+  throw record.refused ? markHandlerError(error) : markModelError(error)
+}
+
+/** The context of the wraps: a replay does not reach them, so the ids that they make must not count among those of the agent. */
+function contextOf(ctx: RunContext, { step }: ModelRequest, state: State): RunContext {
+  const position = step.slice(step.lastIndexOf('/') + 1)
+  return ctx.derive({ step: position, state }).with(JOURNAL, undefined)
 }
 
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {

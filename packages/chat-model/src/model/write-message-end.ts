@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   type EventDraft,
   type Message,
+  type Part,
   type RunContext,
   type Sink,
   textOf,
@@ -50,6 +51,39 @@ async function writeChangedEnd(
     if (message.role !== 'assistant' || message === dropped || known.has(message.id)) continue
     await writeWholeMessage(sink, ctx, message, message === last ? output : undefined)
   }
+}
+
+/**
+ * Writes the end of an answer that was cut off for good; gives the message that stays.
+ * Contract: its text and files stay in the history, as a partial message; its calls, which never run, are closed as dropped; an answer without text and files is dropped.
+ */
+export async function writePartialEnd(
+  sink: Sink<EventDraft>,
+  ctx: RunContext,
+  streamed: AssistantMessage,
+): Promise<AssistantMessage | undefined> {
+  const partial = partialOf(streamed)
+  if (partial) await writeCallChanges(sink, ctx, partial, streamed)
+  await sink.write(
+    partial ? { type: 'message-end', message: partial } : { type: 'message-end', message: streamed, dropped: true },
+  )
+  return partial
+}
+
+/** The part of an answer that stays. Contract: without metadata, which refers to an answer that the provider has not finished. */
+function partialOf({ toolCalls: _, content, ...message }: AssistantMessage): AssistantMessage | undefined {
+  const parts = typeof content === 'string' ? [] : content.flatMap(bare)
+  if (textOf(content).trim() === '' && !parts.some(({ type }) => type === 'file')) return undefined
+  const isText = parts.every(({ type }) => type === 'text')
+  return { ...message, content: isText ? textOf(content) : parts, partial: true }
+}
+
+function bare(part: Part): Part | readonly Part[] {
+  if (part.type === 'file') {
+    const { metadata: _, ...file } = part
+    return file
+  }
+  return part.text === '' ? [] : { type: part.type, text: part.text }
 }
 
 async function writeCallChanges(

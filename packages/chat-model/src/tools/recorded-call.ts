@@ -1,6 +1,7 @@
 import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { applyChanges, NotedState } from '@troupe/kernel/journal'
+import { recordableError } from '@troupe/kernel/run'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
 
 /** A call that is recorded as one step of its run. */
@@ -13,11 +14,9 @@ export interface RecordableCall {
   show(chunk: string | Part): void | Promise<void>
 }
 
-type Outcome = Pick<CallRecord, 'result' | 'error'>
-
 /**
  * Makes a call under the journal of its run, or does to the run what it did before.
- * Contract: a call that was stopped is not recorded; runs and work inside the call are not steps of their own.
+ * Contract: a call that was stopped with the whole run is not recorded; runs and work inside the call are not steps of their own.
  */
 export async function recordedCall(
   journal: Journal,
@@ -27,12 +26,12 @@ export async function recordedCall(
   const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
     try {
       made = { result: await attempt() }
+      return { ...made, ...recordedEffects(effects) }
     } catch (thrown) {
-      if (ctx.signal.aborted) throw thrown
+      const error = recordableError(ctx, thrown).toJSON()
       made = { thrown }
+      return { error, ...recordedEffects(effects) }
     }
-    const outcome: Outcome = 'result' in made ? made : { error: KernelError.from(made.thrown).toJSON() }
-    return { ...outcome, ...recordedEffects(effects) }
   }
   const work = async (): Promise<CallRecord> => {
     const state = new NotedState(ctx.state)

@@ -22,9 +22,9 @@ import { isHandlerError } from '../errors/error-origin.ts'
 import { approvalRequest, approvedInput, needsApproval, refusal } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import type { CallEffects } from './call-record.ts'
+import { failedResult, isThrown, thrownError, toolError } from './failed-result.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
-import { failedResult, isThrown, thrownError, toolError } from './tool-call.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 import { outcomeOf, outcomeRequest } from './unknown-outcome.ts'
 
@@ -129,7 +129,7 @@ export class RunningCall implements CallScope {
   #needsApproval(tool: Tool): Promise<boolean> {
     const { journal, validator } = this.#turn
     const decide = () => needsApproval(tool, this.#input.arguments, validator, this.#ctx)
-    return journal ? journal.perform(`${this.#ctx.runId}/${this.#ctx.step}/approval`, decide) : decide()
+    return journal ? this.#ctx.perform('approval', decide) : decide()
   }
 
   /** Writes `tool-start`. Contract: the call may start when this has resolved. */
@@ -147,6 +147,8 @@ export class RunningCall implements CallScope {
 
   async run(): Promise<void> {
     if (!this.#settled) {
+      // Before the ids that the call makes itself, which a replay does not make.
+      this.#messageId = this.#ctx.ids.next()
       const span = openSpan(this.#ctx, 'tool', this.#input.name, this.#input)
       try {
         const result = await this.#call()
@@ -172,7 +174,7 @@ export class RunningCall implements CallScope {
     const result = this.#result
     if (!result || this.#ended) return
     this.#ended = true
-    this.#messageId = this.#ctx.ids.next()
+    if (this.#messageId === '') this.#messageId = this.#ctx.ids.next()
     if (keep) this.#kept = this.keptAction
     const { content, error } = result
     const { runId, agentName, runPath } = this.#turn.stamp

@@ -10,6 +10,7 @@ import {
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
 import { type AbortScope, abortScope, sinkTo } from '@troupe/kernel/kit'
+import type { TextAndOutput } from '@troupe/kernel/run'
 import type { ThreadLog } from '../thread-log.ts'
 import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -74,6 +75,13 @@ export class Branch {
     const { cancelling, signal } = this.#stage.ctx
     const stopped = this.#thrown?.code === 'ABORTED' && cancelling !== undefined
     return stopped || this.#outcome?.end?.outcome === 'cancelled' || signal.aborted
+  }
+
+  /** The text and output of the branch; undefined if it has said nothing in this run. */
+  get textAndOutput(): TextAndOutput | undefined {
+    const said = this.#log.textAndOutput
+    const complete = !this.failure && !this.#outcome?.suspended
+    return said && (said.text(complete) !== '' || said.output !== undefined) ? said : undefined
   }
 
   /** Contract: never rejects. */

@@ -1,5 +1,6 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
+import { setTextAndOutput } from '@troupe/kernel/run'
 import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
@@ -18,7 +19,8 @@ const GRACE_MS = 1_000
 
 /**
  * Runs agents at the same time; each sees the shared history and its own messages.
- * Contract: their messages and state changes are joined in the order of the list, also when the workflow fails.
+ * Contract: their messages and state changes are joined in the order of the list, also when the workflow fails. Text and output are those of the last
+ * listed branch that exited; or else of the last that said something and did not fail; or else of the last that said something.
  * @example parallel({ name: 'reviews', agents: [security, style], onError: 'continue' })
  */
 export function parallel(given: ParallelOptions): Agent {
@@ -50,6 +52,7 @@ export function parallel(given: ParallelOptions): Agent {
         for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
+        joinTextAndOutput(stage, branches)
       }
       const states = branches.map((branch) => branch.state())
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
@@ -106,6 +109,19 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   await Promise.race([Promise.all(branches.map(watch)), over.promise])
   signal.removeEventListener('abort', giveGrace)
   cancelTimer?.()
+}
+
+/** Sets the text and output of the workflow in the branch around it, or in the run, so that they do not depend on which branch ends last. */
+function joinTextAndOutput({ ctx, flowContext }: Stage, branches: readonly Branch[]): void {
+  const spoke = branches.filter(({ textAndOutput }) => textAndOutput)
+  const decisive =
+    spoke.findLast(({ textAndOutput }) => textAndOutput?.exited) ??
+    spoke.findLast(({ failure }) => !failure) ??
+    spoke.at(-1)
+  if (!decisive?.textAndOutput) return
+  const around = flowContext.log.textAndOutput
+  if (around) around.set(decisive.textAndOutput)
+  else setTextAndOutput(ctx, decisive.textAndOutput)
 }
 
 /** Picks the action of the workflow: an exit goes before a break, and the last action of a kind counts. */

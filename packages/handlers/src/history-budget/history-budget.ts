@@ -63,7 +63,8 @@ export function historyBudget(options: HistoryBudgetOptions): AgentHandler {
 
   /** Contract: undefined for an empty summary. */
   async function summaryOf(dropped: readonly Message[], ctx: RunContext): Promise<Message | undefined> {
-    const text: unknown = await summarize?.(dropped, ctx)
+    // A run that goes on after a crash has the same summary, and does not pay for it again.
+    const text: unknown = await ctx.perform('summary', async () => summarize?.(dropped, ctx))
     checkOption(typeof text === 'string', WHO, 'summarize must return text', text)
     const content = `Summary of the conversation so far:\n${text}`
     const summary: Message = { id: ctx.ids.next(), role: 'user', content }

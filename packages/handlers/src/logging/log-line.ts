@@ -44,7 +44,10 @@ export type LogFields =
       readonly callId: string
       readonly tool: string
       readonly status: 'complete' | 'failed' | 'cancelled' | 'interrupted'
+      /** Of all attempts, with the pauses between them. */
       readonly durationMs: number
+      /** How often the tool was called, if more than once. */
+      readonly attempts?: number
       readonly error?: LogError
       readonly arguments?: string
       readonly result?: string

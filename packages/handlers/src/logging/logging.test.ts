@@ -161,6 +161,15 @@ describe('a tool call', () => {
   })
 
   it.each([
+    ['complete', {}],
+    ['failed', { error: { code: 'TOOL_FAILED', message: 'broken' } }],
+  ])('that was %s after several attempts is logged with their number', async (status, more) => {
+    const { handler, lines, ctx } = recording()
+    await wrapped(handler, async () => ({ content: '', attempts: 3, ...more }))(ctx, callOf())
+    expect(lines).toMatchObject([{ event: 'tool-call', status, attempts: 3 }])
+  })
+
+  it.each([
     ['ABORTED', 'cancelled', 'info'],
     ['INTERRUPTED', 'interrupted', 'info'],
     ['HANDLER_FAILED', 'failed', 'error'],

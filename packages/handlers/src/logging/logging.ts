@@ -107,10 +107,11 @@ export function logging(options: LoggingOptions): AgentHandler {
       })
       try {
         const result = await next(ctx, input)
-        const { error } = result
+        const { error, attempts } = result
         write(ctx, error ? 'warn' : 'info', {
           ...fields(),
           status: error ? 'failed' : 'complete',
+          ...(attempts !== undefined && { attempts }),
           ...(error && { error: logError(error, content) }),
           ...(content && { result: textOf(result.content) }),
         })

@@ -37,6 +37,15 @@ describe('equal calls at the same time', () => {
     expect(await call(contextOf(), callOf())).toBe(result)
   })
 
+  it('share a result without the attempts of the call that made it, then and later', async () => {
+    const { call, at } = manual()
+    const all = many(call, 2)
+    await settled()
+    at(0).resolve({ content: 'one', attempts: 3 })
+    expect(await Promise.all(all)).toEqual([{ content: 'one', attempts: 3 }, { content: 'one' }])
+    expect(await call(contextOf(), callOf())).toEqual({ content: 'one' })
+  })
+
   it('are one call for each key, 1,000 of ten kinds', async () => {
     let runs = 0
     const call = wrapped(toolCache(), async (_ctx, input) => {

@@ -1,5 +1,6 @@
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { untilAborted } from '@troupe/kernel/kit'
+import { sharedResult } from './shared-result.ts'
 
 type SharedOutcome = { readonly result: ToolCallResult } | { readonly aborted: boolean }
 
@@ -28,7 +29,7 @@ export class MergedCalls {
       // A tool that ignores the abort must not block the others.
       const result = await unlessAborted(ctx.signal, run())
       // Its actions and questions belong to this call alone, so the result is not shared.
-      settle(ctx.acted ? { aborted: false } : { result })
+      settle(ctx.acted ? { aborted: false } : { result: sharedResult(result) })
       return result
     } catch (error) {
       settle({ aborted: KernelError.is(error, 'ABORTED') })

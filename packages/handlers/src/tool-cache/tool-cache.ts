@@ -4,6 +4,7 @@ import { isWhole } from '../is-whole.ts'
 import { canonicalJson } from './canonical-json.ts'
 import { LruMap } from './lru-map.ts'
 import { MergedCalls } from './merged-calls.ts'
+import { sharedResult } from './shared-result.ts'
 
 /** Options of `toolCache`. */
 export interface ToolCacheOptions {
@@ -69,7 +70,9 @@ export function toolCache(options: ToolCacheOptions = {}): AgentHandler {
       if (entry && entry.madeBy !== idempotencyKey) return entry.result
       const run = async () => {
         const result = await next(ctx, input)
-        if (!result.error && !ctx.acted) entries.set(entryKey, { result, at: now, madeBy: idempotencyKey })
+        if (!result.error && !ctx.acted) {
+          entries.set(entryKey, { result: sharedResult(result), at: now, madeBy: idempotencyKey })
+        }
         return result
       }
       // A streamed call runs at the pace of its reader; other calls should not wait for it.

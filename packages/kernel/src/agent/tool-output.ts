@@ -3,8 +3,9 @@ import { isObject, KernelError } from '../data/kernel-error.ts'
 import type { Content, Part } from '../data/message.ts'
 import type { ToolCallResult, ToolOutput } from './tool.ts'
 
+/** The properties of a result that a tool can set. */
 const PROPERTIES = { content: true, display: true, data: true, error: true, direct: true } satisfies Record<
-  keyof ToolCallResult,
+  Exclude<keyof ToolCallResult, 'attempts'>,
   true
 >
 const PARTS: Record<Part['type'], true> = { text: true, reasoning: true, file: true }

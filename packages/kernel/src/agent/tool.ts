@@ -6,7 +6,7 @@ import type { Infer, Schema } from '../data/schema.ts'
 
 /** The kind of effect a tool has on its environment; policy rules use it. */
 export type ToolKind = 'read' | 'write' | 'execute' | 'think'
-/** The effect of a repeated call; caches and durable engines use it. `nested`: its effects are the steps of the runs inside it. */
+/** The effect of a repeated call; caches, retries and durable engines use it. `nested`: its effects are the steps of the runs inside it. */
 export type ToolEffect = 'pure' | 'idempotent' | 'once' | 'nested'
 
 /** A tool that a model can call. Contract: has `invoke`, `stream` or both, unless `longRunning`. */
@@ -47,6 +47,8 @@ export type ToolCallResult = {
   readonly error?: ErrorInfo
   /** Overrides `ToolMeta.returnDirectly` for this call. */
   readonly direct?: boolean
+  /** How often the tool was called, if more than once; the last attempt gave the result. */
+  readonly attempts?: number
 }
 
 /** A tool as one agent uses it. */

@@ -24,9 +24,9 @@ export type Outcome = 'complete' | 'failed' | 'cancelled' | 'interrupted'
 /** The result of a run. */
 export type RunResult<Output = unknown> = {
   readonly outcome: Outcome
-  /** The text of the last assistant message, or of a return-directly result. */
+  /** The text of the last assistant message, which may be partial, or of a return-directly result. */
   readonly text: string
-  /** The structured output, the exit result; JSON. */
+  /** The result of an exit, or else the structured output of the last message; JSON. */
   readonly output?: Output
   /** The messages that the run added to the history, in order: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
   readonly messages: readonly Message[]
@@ -66,7 +66,7 @@ interface EventFields {
   }
   /** The call as the model wrote it. */
   'tool-call-end': { readonly call: ToolCall }
-  /** The whole message. Contract: comes after the after-hooks and carries the message as it is in the history; `dropped` closes the text of a failed attempt, which is in no history. */
+  /** The whole message. Contract: comes after the after-hooks and carries the message as it is in the history; a message that was cut off for good is `partial`; `dropped` closes the text of an attempt that does not count, which is in no history. */
   'message-end': {
     readonly message: AssistantMessage
     readonly usage?: Usage

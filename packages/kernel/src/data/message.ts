@@ -49,6 +49,8 @@ export type UserMessage = MessageBase & { readonly role: 'user'; readonly agentN
 export type AssistantMessage = MessageBase & {
   readonly role: 'assistant'
   readonly toolCalls?: readonly ToolCall[]
+  /** Set if the model was cut off: an abort or an error ended the answer. Contract: such a message has no calls. */
+  readonly partial?: true
   /** The agent that wrote it; read when the history is rewritten for another agent. */
   readonly agentName?: string
 }

@@ -102,7 +102,16 @@ export class KernelContext implements RunContext {
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext {
     checkContextKey(key)
     const { core, fields } = this
-    return new KernelContext(core, { ...fields, values: { key, value, rest: fields.values } })
+    return new KernelContext(core, {
+      agentName: fields.agentName,
+      runPath: fields.runPath,
+      step: fields.step,
+      state: fields.state,
+      signal: fields.signal,
+      values: { key, value, rest: fields.values },
+      progress: fields.progress,
+      agent: fields.agent,
+    })
   }
 
   derive({ agentName, runPath, step, signal, call, state }: ContextPatch): RunContext {
@@ -140,8 +149,8 @@ export class KernelContext implements RunContext {
     }
     const journal = this.get(JOURNAL)
     if (!journal) return work()
-    const { step } = this.fields
-    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this, work)
+    const { step, signal } = this.fields
+    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this.core, signal, work)
   }
 
   sendAction(action: AgentAction): void {

@@ -23,7 +23,7 @@ describe('perform', () => {
     ['text', 'EUR'],
     ['a list', [1, { two: 2 }]],
     ['null', null],
-    ['an object that looks like a record', { error: { code: 'NO', message: 'no' }, value: 1 }],
+    ['an object that looks like a record', { error: { code: 'NO', message: 'no' }, thrown: 'no', value: 1 }],
   ])('keeps %s', async (_, value) => {
     const journal = new MemoryJournal()
     expect(await contextOn(journal).perform('read', async () => value)).toEqual(value)
@@ -47,15 +47,27 @@ describe('perform', () => {
     expect(KernelError.is(await again.catch((thrown: unknown) => thrown))).toBe(true)
   })
 
-  it.each([
-    ['of an application', Object.assign(new Error('declined'), { code: 'PAYMENT_DECLINED' }), 'PAYMENT_DECLINED'],
-    ['without a code', new TypeError('declined'), 'AGENT_FAILED'],
-  ])('passes on an error %s as it is, and keeps its code and message', async (_, error, code) => {
+  it('passes on the error of an application as it is, and keeps its code and message', async () => {
     const journal = new MemoryJournal()
+    const error = Object.assign(new Error('declined'), { code: 'PAYMENT_DECLINED' })
     await expect(contextOn(journal).perform('pay', () => Promise.reject(error))).rejects.toBe(error)
     const again = contextOn(new MemoryJournal(journal.batches), 2).perform('pay', async () => 1)
-    await expect(again).rejects.toMatchObject({ code, message: 'declined' })
+    await expect(again).rejects.toMatchObject({ code: 'PAYMENT_DECLINED', message: 'declined' })
   })
+
+  it.each([[new TypeError('declined')], ['declined']])(
+    'keeps the message of an error without a code, which it then has neither (%#)',
+    async (error) => {
+      const journal = new MemoryJournal()
+      await expect(contextOn(journal).perform('pay', () => Promise.reject(error))).rejects.toBe(error)
+      const again = contextOn(new MemoryJournal(journal.batches), 2).perform('pay', async () => 1)
+      const thrown = await again.catch((caught: unknown) => caught)
+      expect([error, thrown].map((one) => KernelError.from(one, 'HANDLER_FAILED').toJSON())).toEqual([
+        { code: 'HANDLER_FAILED', message: 'declined' },
+        { code: 'HANDLER_FAILED', message: 'declined' },
+      ])
+    },
+  )
 
   it('keeps an error that is thrown before a promise is returned', async () => {
     const journal = new MemoryJournal()
@@ -70,14 +82,37 @@ describe('perform', () => {
   it('keeps nothing of work that failed after its run was stopped', async () => {
     const journal = new MemoryJournal()
     const controller = new AbortController()
-    const ctx = contextOn(journal).derive({ signal: controller.signal })
-    const work = async () => {
-      controller.abort()
-      ctx.throwIfAborted()
+    const agent: Agent = {
+      name: 'a',
+      description: '',
+      recordsSteps: true,
+      async *run(_input, ctx) {
+        const work = async () => {
+          controller.abort()
+          ctx.throwIfAborted()
+        }
+        await ctx.perform('read', work)
+        yield* say(ctx, 'done')
+      },
     }
-    await expect(ctx.perform('read', work)).rejects.toMatchObject({ name: 'AbortError' })
+    const prepare = (ctx: RunContext) => ctx.with(JOURNAL, attempt(journal.once))
+    const run = startRun(agent, 'Hi', { runId: 'r', signal: controller.signal, prepare })
+    await expect(run).rejects.toMatchObject({ code: 'ABORTED' })
     expect(journal.entries).toEqual([])
     expect(await contextOn(new MemoryJournal(journal.batches), 2).perform('read', async () => 1)).toBe(1)
+  })
+
+  it('keeps the reason of an abort that stopped the work and not the run', async () => {
+    const journal = new MemoryJournal()
+    const controller = new AbortController()
+    const ctx = contextOn(journal).derive({ signal: controller.signal })
+    const work = async () => {
+      controller.abort(new KernelError('TIMEOUT', 'agent a: not done within 5 ms'))
+      throw new DOMException('aborted', 'AbortError')
+    }
+    await expect(ctx.perform('read', work)).rejects.toMatchObject({ name: 'AbortError' })
+    const again = contextOn(new MemoryJournal(journal.batches), 2).perform('read', refused)
+    await expect(again).rejects.toMatchObject({ code: 'TIMEOUT', message: 'agent a: not done within 5 ms' })
   })
 
   it('keeps nothing of work that asked a person', async () => {

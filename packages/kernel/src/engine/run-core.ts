@@ -13,6 +13,7 @@ import { OpenEnds } from './open-ends.ts'
 import { RunErrors } from './run-errors.ts'
 import { type ParentCall, RunIds } from './run-ids.ts'
 import { RunSpans } from './run-spans.ts'
+import { TextAndOutput } from './text-and-output.ts'
 
 /** The settings that a core is created with. */
 type CoreSettings = Pick<
@@ -37,6 +38,7 @@ export class RunCore {
   readonly abortState: AbortState
   readonly ids: RunIds
   readonly openEnds: OpenEnds = new OpenEnds()
+  readonly textAndOutput: TextAndOutput = new TextAndOutput()
   /** Undefined if the run has no callbacks. */
   readonly spans: RunSpans | undefined
   #errors: RunErrors | undefined
@@ -80,6 +82,11 @@ export class RunCore {
   get errors(): RunErrors {
     this.#errors ??= new RunErrors()
     return this.#errors
+  }
+
+  /** Whether the root run was aborted, and not only this run or a part of it. */
+  get rootAborted(): boolean {
+    return this.outer ? this.outer.rootAborted : this.abortState.aborted
   }
 
   /** Concludes how this run, or an agent in it with a narrower signal, ended early. */

@@ -14,7 +14,7 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       const { owner, row, lease, live } = findThread(data, ref)
       if (live) throw threadBusy(WHO, live)
       const now = data.now()
-      if (lease && row && lease.runId !== holder.runId) failRuns(row, lease, now)
+      if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token
       data.owners.set(owner.key, owner)
       owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs })
@@ -45,6 +45,11 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       return true
     },
   }
+}
+
+/** Whether the end of a run is in its thread: it has the last message, and its journal is gone. */
+function hasEnded({ messages, journal }: ThreadData, { runId }: Lease): boolean {
+  return messages.at(-1)?.runId === runId && journal?.runId !== runId
 }
 
 /** Finishes the run that the former holder left open, the runs nested in it, and their calls. */

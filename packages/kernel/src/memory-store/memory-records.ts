@@ -78,9 +78,13 @@ function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: Rec
     run: run ?? (owner.runIds.has(runId) ? 'elsewhere' : undefined),
     call: command.type === 'tool-call' ? row.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && row.modelCalls.has(command.spanId),
+    unfinished: row.journal?.runId,
   })
   if (effect === 'refuse') return { runId, refused: true }
-  if (command.type === 'run-start') return { runId, seq: run?.seq ?? addRun(owner, row, command.run) }
+  if (command.type === 'run-start') {
+    if (run && effect === 'write') reopen(row, run)
+    return { runId, seq: run?.seq ?? addRun(owner, row, command.run) }
+  }
   if (effect === 'write') write(row, run as RunRecord, command)
   return { runId }
 }
@@ -95,6 +99,12 @@ function addRun(owner: OwnerData, row: ThreadData, start: Command<'run-start'>['
   const parent = parentRunId !== undefined && { parentRunId }
   row.runs.set(runId, { runId, ...parent, agentName, seq, status: 'generating', text: '', startedAt })
   return seq
+}
+
+/** Opens the record of a run that is continued. */
+function reopen(row: ThreadData, run: RunRecord): void {
+  const { usage: _usage, error: _error, endedAt: _endedAt, ...rest } = run
+  row.runs.set(run.runId, { ...rest, status: 'generating' })
 }
 
 /** Writes the fields that a record has; what else a command has is left out. */

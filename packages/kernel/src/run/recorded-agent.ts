@@ -5,6 +5,7 @@ import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import { applyChanges, NotedState, type StateChanges } from '../journal/noted-state.ts'
 import { sinkTo } from '../stream/sink.ts'
 import { type PipeStream, pipe, stream } from '../stream/stream.ts'
+import { recordableError } from './recordable-error.ts'
 
 /** The record of an agent: its events, what it did to the state, and the error that ended it. */
 type AgentRecord = StateChanges & { readonly events: readonly EventDraft[]; readonly error?: ErrorInfo }
@@ -30,9 +31,10 @@ export function recordedAgent(
         made = {}
         return { events, ...state.changes() }
       } catch (thrown) {
-        if (ctx.signal.aborted || KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
+        const error = recordableError(ctx, thrown).toJSON()
         made = { thrown }
-        return { events, ...state.changes(), error: KernelError.from(thrown).toJSON() }
+        return { events, ...state.changes(), error }
       }
     })
     if (!made) {

@@ -42,6 +42,7 @@ const asking = (...interrupts: readonly Interrupt[]): EventDraft => ({
   action: { type: 'interrupt', interrupts },
 })
 const exit = (output: string): EventDraft => ({ type: 'action', action: { type: 'exit', result: output } })
+const leave: EventDraft = { type: 'action', action: { type: 'exit' } }
 const custom: EventDraft = { type: 'action', action: { type: 'custom', name: 'x' } }
 
 /** The result of a run whose agent yields these events, and then perhaps throws. */
@@ -79,7 +80,15 @@ describe('a run comes to', () => {
     ['the open calls of every message', [called('c'), called('d')], { text: 'calling', openCallIds: ['c', 'd'] }],
     ['the result of its exit, whatever is asked for next', [exit('out'), custom], { output: 'out' }],
     ['the output of its last message', [said('{}', { output: { a: 1 } })], { text: '{}', output: { a: 1 } }],
-    ['no output where a message without one came last', [exit('out'), said('one')], { text: 'one' }],
+    ['no output where a message without one came last', [said('{}', { output: 1 }), said('one')], { text: 'one' }],
+    ['the result of its exit, whatever is said after it', [exit('out'), said('one')], { text: 'one', output: 'out' }],
+    [
+      'the result of its exit, whatever output follows it',
+      [exit('out'), said('{}', { output: 1 })],
+      { text: '{}', output: 'out' },
+    ],
+    ['the result of its last exit', [exit('one'), exit('two')], { output: 'two' }],
+    ['no output where its exit has no result', [said('{}', { output: 1 }), leave], { text: '{}' }],
   ])('%s', async (_, drafts, expected) => {
     expect(await resultOf(drafts)).toStrictEqual(complete(expected))
   })

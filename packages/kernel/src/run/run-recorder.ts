@@ -9,7 +9,7 @@ import {
 } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
 import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
-import { type Message, textOf } from '../data/message.ts'
+import type { Message } from '../data/message.ts'
 import { CLOSING } from '../engine/abort-state.ts'
 import type { RunCore } from '../engine/run-core.ts'
 import { messageOf, unanswered } from '../history.ts'
@@ -26,12 +26,6 @@ export class RunRecorder implements Sink<AgentEvent> {
   readonly #messages: Message[] = []
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
-  #message = ''
-  /** The text of the last tool result, until a message follows it. */
-  #direct: string | undefined
-  /** The text of a result kept from an earlier run; it becomes the run's text once its turn has ended. */
-  #kept: string | undefined
-  #output: Json | undefined
   /** By id, because a flow may pass on the questions of an agent inside it. */
   #interrupts: Map<string, Interrupt> | undefined
 
@@ -44,8 +38,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   /** Reads the open calls and the kept result from the history. */
   expect(messages: readonly Message[]): void {
     for (const { id } of unanswered(messages)) this.#waiting(id)
-    const last = messages.findLast((message) => message.role !== 'tool' || message.kept)
-    if (last?.role === 'tool') this.#kept = textOf(last.content)
+    this.#core.textAndOutput.expect(messages)
   }
 
   write(event: AgentEvent): void | Promise<void> {
@@ -121,14 +114,11 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #result(outcome: Outcome, error: ErrorInfo | undefined): RunResult<Json> {
     const open = outcome === 'complete' || outcome === 'interrupted' ? this.#open() : []
-    const direct = outcome === 'complete' && open.length === 0 ? (this.#kept ?? this.#direct) : undefined
-    const result: Draft<RunResult<Json>> = {
-      outcome,
-      text: direct ?? this.#message,
-      messages: this.#messages,
-      usage: this.#core.usage,
-    }
-    if (this.#output !== undefined) result.output = this.#output
+    const { textAndOutput, usage } = this.#core
+    const { output } = textAndOutput
+    const text = textAndOutput.text(outcome === 'complete' && open.length === 0)
+    const result: Draft<RunResult<Json>> = { outcome, text, messages: this.#messages, usage }
+    if (output !== undefined) result.output = output
     if (error) result.error = error
     if (outcome === 'interrupted') result.interrupts = this.#asked()
     if (open.length > 0) result.openCallIds = open
@@ -150,12 +140,11 @@ export class RunRecorder implements Sink<AgentEvent> {
     return [...(this.#interrupts?.values() ?? [])]
   }
 
-  #updateMessage({ message, usage, output, dropped }: EventOf<'message-end'>): void {
+  #updateMessage(event: EventOf<'message-end'>): void {
+    const { message, usage, dropped } = event
     if (usage) this.#core.addUsage(usage)
+    this.#core.textAndOutput.update(event)
     if (dropped) return
-    this.#message = textOf(message.content)
-    this.#output = output
-    this.#direct = this.#kept = undefined
     for (const { id } of message.toolCalls ?? []) this.#waiting(id)
   }
 
@@ -166,10 +155,10 @@ export class RunRecorder implements Sink<AgentEvent> {
         return
       case 'tool-end':
         this.#unanswered?.delete(event.callId)
-        if (event.status !== 'dropped') this.#direct = textOf(event.content)
+        this.#core.textAndOutput.update(event)
         return
       case 'action':
-        if (event.action.type === 'exit') this.#output = event.action.result
+        this.#core.textAndOutput.update(event)
         if (event.action.type !== 'interrupt') return
         this.#interrupts ??= new Map()
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)

@@ -6,6 +6,8 @@ interface Stored {
   readonly run: (Pick<RunRecord, 'status'> & { readonly text: Pick<string, 'length'> }) | 'elsewhere' | undefined
   /** The call of a `tool-call`. */
   readonly call?: Pick<ToolCallRecord, 'runId' | 'status'> | undefined
+  /** The run that the thread names as unfinished. */
+  readonly unfinished?: string | undefined
   /** Whether the span of a `usage` was written before. */
   readonly hasSpan?: boolean
 }
@@ -14,11 +16,17 @@ interface Stored {
  * Decides what a store does with a record command: it writes it, ignores it because it was written before, or refuses it.
  * @example commandEffect({ type: 'run-text', runId: 'r', offset: 0, text: 'Hi' }, { run: { status: 'complete', text: '' } }) // 'refuse'
  */
-export function commandEffect(command: RecordCommand, { run, call, hasSpan }: Stored): 'write' | 'ignore' | 'refuse' {
+export function commandEffect(command: RecordCommand, stored: Stored): 'write' | 'ignore' | 'refuse' {
+  const { run, call, hasSpan, unfinished } = stored
   if (run === 'elsewhere') return 'refuse'
-  if (command.type === 'run-start') return run ? 'ignore' : 'write'
+  if (command.type === 'run-start') return !run || isReopened(run, command.run.runId, unfinished) ? 'write' : 'ignore'
   if (!run || !isAllowed(command, run, call)) return 'refuse'
   return command.type === 'usage' && hasSpan ? 'ignore' : 'write'
+}
+
+/** Whether a run begins again that ended without its thread: its end could not be stored, and it is continued. */
+function isReopened({ status }: Pick<RunRecord, 'status'>, runId: string, unfinished: string | undefined): boolean {
+  return runId === unfinished && (status === 'failed' || status === 'cancelled')
 }
 
 function isAllowed(

@@ -153,7 +153,7 @@ export type RecordCommand =
 
 /** Runs, tool calls and usage. */
 export interface RecordStore {
-  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. */
+  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. The start of a run that failed and that its thread names as unfinished opens its record again. */
   apply(
     ref: ThreadRef,
     commands: readonly RecordCommand[],
@@ -203,7 +203,7 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction, unless the same run takes it and goes on. */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number },

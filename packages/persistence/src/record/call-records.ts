@@ -92,7 +92,7 @@ export class CallRecords {
     if (!run || callId === undefined || run.calls.isSettled(callId)) return
     if (error?.code === 'INTERRUPTED') this.#write(run, callId, undefined, 'interrupted')
     else if (!error && run.calls.longRunning.has(callId)) this.#write(run, callId, undefined, 'awaiting')
-    else this.#write(run, callId, undefined, error ? 'failed' : 'complete', resultOf(output))
+    else this.#write(run, callId, undefined, error ? 'failed' : 'complete', resultOf(output), output.attempts)
   }
 
   fail(info: RunInfo, error: KernelError): void {
@@ -132,6 +132,7 @@ export class CallRecords {
     name: string | undefined,
     status: ToolCallRecord['status'],
     result?: CallResult,
+    attempts = 1,
   ): void {
     if (run.endedAt !== undefined) return
     const { calls, runId } = run
@@ -144,6 +145,7 @@ export class CallRecords {
       ...(calls.find(callId) ?? { messageId: runId, name: name ?? '', arguments: '' }),
       status,
       ...(result && { result: safe(result), endedAt: now }),
+      ...(Number.isInteger(attempts) && attempts > 1 && { attempts }),
       startedAt,
     })
   }

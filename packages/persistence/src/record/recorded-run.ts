@@ -19,7 +19,7 @@ export class RecordedRun implements RunIdentity {
   readonly runId: string
   readonly agentName: string
   readonly parentRunId?: string
-  readonly requestId?: string
+  requestId?: string
   readonly parent: RecordedRun | undefined
   readonly startedAt: number
   readonly text: RunText = new RunText()

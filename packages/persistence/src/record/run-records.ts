@@ -55,6 +55,14 @@ export class RunRecords {
     return run
   }
 
+  /** Finds the message that a run answers which began without one: a run that is continued or resumed has it in its history. */
+  agentStart(info: RunInfo, { messages }: AgentInput): void {
+    const run = this.find(info)
+    if (!run || run.requestId !== undefined) return
+    const request = messages.findLast((message) => message.role === 'user' && message.agentName === undefined)
+    if (request) run.requestId = request.id
+  }
+
   /** The run of an info, if it has not ended. */
   find(info: RunInfo): RecordedRun | undefined {
     return this.#runs.get(runKey(info.session, info.runId))

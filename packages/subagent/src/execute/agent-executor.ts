@@ -58,6 +58,7 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     const budget = new Budget(this.path, this.#limits, ctx)
     const error = budget.tooDeep()
     const outcome = error ? ({ reason: 'depth', error } as const) : await this.#work(inputs, ctx, budget)
+    if (outcome.reason !== 'aborted') budget.watch.elapsedMs = await elapsedOf(budget, ctx)
     return statusOf(this.definition.name, budget, outcome) as SubagentStatus<Output>
   }
 
@@ -122,7 +123,9 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
         },
       })
     } catch (cause) {
-      return outcomeOf(KernelError.from(cause), ctx, budget)
+      const error = KernelError.from(cause)
+      if (error.code === 'TIMEOUT') budget.repeatTimeout(error)
+      return outcomeOf(error, ctx, budget)
     } finally {
       budget.close()
       scope[Symbol.dispose]()
@@ -164,6 +167,17 @@ function outcomeOf(error: KernelError, ctx: RunContext, { stopped, turns, limits
   if (stopped) return { reason: stopped.reason, error: stopped.error, grace: stopped.own }
   if (error.code === 'MAX_ITERATIONS' && turns >= limits.maxTurns) return { reason: 'max-turns', error, grace: true }
   return { reason: 'error', error }
+}
+
+/** The working time, which is the same when the run goes on after a crash, because the result has it. */
+async function elapsedOf({ watch }: Budget, ctx: RunContext): Promise<number> {
+  const { elapsedMs } = watch
+  try {
+    return await ctx.perform('elapsed', async () => elapsedMs)
+  } catch {
+    // A run that goes no further than its journal still has the result.
+    return elapsedMs
+  }
 }
 
 function statusOf(agent: string, budget: Budget, { reason, error }: AttemptOutcome): SubagentStatus {

@@ -5,6 +5,7 @@ import {
   KernelError,
   type Message,
   type RunContext,
+  type ToolCall,
   type Usage,
 } from '@troupe/kernel'
 import { unanswered } from '@troupe/kernel/history'
@@ -27,6 +28,9 @@ type Spent = {
   /** The counted calls without a result: they run again and count once. */
   readonly waiting: readonly string[]
 }
+
+/** The detail of a timeout that names the run whose time was over. */
+const TIME_OF = 'timeOf'
 
 /** The context key of the budget that applies to a call. */
 export const BUDGET: ReturnType<typeof contextKey<Budget>> = contextKey<Budget>('subagent')
@@ -57,8 +61,8 @@ export class Budget {
   usage: Usage = NO_USAGE
   childrenUsage: Usage = NO_USAGE
   output: { readonly value: Json } | undefined
-  /** Set as soon as a result is accepted in this attempt, before it is in the history. */
-  completed = false
+  /** The tools that the agent has. */
+  toolNames: ReadonlySet<string> = new Set()
   /** The first limit that was reached; `own` is false for the limit of an agent above. */
   stopped: { readonly reason: SubagentReason; readonly error: KernelError; readonly own: boolean } | undefined
   #toolCalls = 0
@@ -66,6 +70,10 @@ export class Budget {
   #refused = false
   #skipped: KernelError | undefined
   readonly #counted: Set<string> = new Set()
+  /** The decisions on calls that were not made yet: an error, or undefined for a call that may run. */
+  readonly #decided: Map<string, KernelError | undefined> = new Map()
+  /** Whether a result was accepted that is not in the history yet. */
+  #accepted = false
   #rerun: Set<string> = new Set()
   #allowedMs = 0
   #usageAtStart: Usage = NO_USAGE
@@ -95,12 +103,20 @@ export class Budget {
     this.runId = runId
     this.history = messages.slice()
     if (resumed) this.#restore(messages, resumed.spent as Spent | undefined)
-    this.completed = this.output !== undefined
+    this.#accepted = false
     this.#usageAtStart = addUsage(this.usage, this.childrenUsage)
     this.watch.start(this.#allowedMs, () => {
       const message = `${this.who}: not done within ${this.#allowedMs} ms`
-      this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true }), this)
+      const details = { [TIME_OF]: this.runId }
+      this.#stop('timeout', new KernelError('TIMEOUT', message, { retryable: true, details }), this)
     })
+  }
+
+  /** Stops the agent whose time was over when the run was here before: the step that it stopped is recorded with this error. */
+  repeatTimeout(error: KernelError): void {
+    for (let one: Budget | undefined = this; one; one = one.parent) {
+      if (error.details[TIME_OF] === one.runId) one.#stop('timeout', error, one)
+    }
   }
 
   get who(): string {
@@ -114,6 +130,16 @@ export class Budget {
 
   get toolCalls(): number {
     return this.#toolCalls
+  }
+
+  /** Whether the agent has handed in its result. */
+  get completed(): boolean {
+    return this.#accepted || this.output !== undefined
+  }
+
+  /** Accepts a result before it is in the history. */
+  accept(): void {
+    this.#accepted = true
   }
 
   /** The use so far, saved while the agent waits for a person. */
@@ -173,9 +199,24 @@ export class Budget {
     }
   }
 
-  /** Counts a tool call, or gives the error if no further one is allowed. Contract: a call that runs again on resume counts once. */
+  /**
+   * Decides on the calls of a turn, in their order.
+   * Contract: called when the model has answered; a run that goes on after a crash decides the same, though it does not make the calls again that were done.
+   */
+  beforeTurn(calls: readonly ToolCall[]): void {
+    for (const { id, name } of calls) {
+      if (name !== COMPLETE_TASK && this.toolNames.has(name)) this.#decided.set(id, this.#decide(id))
+    }
+  }
+
+  /** Gives the error if a call is not allowed. Contract: a call that runs again on resume counts once. */
   beforeTool(callId: string): KernelError | undefined {
     if (this.#rerun.delete(callId)) return undefined
+    return this.#decided.has(callId) ? this.#decided.get(callId) : this.#decide(callId)
+  }
+
+  /** Counts a call, or gives the error if no further one is allowed. */
+  #decide(callId: string): KernelError | undefined {
     for (let one: Budget | undefined = this; one; one = one.parent) {
       if (one.#toolCalls + one.#childrenToolCalls < one.limits.maxToolCalls) continue
       one.#refused = true

@@ -81,7 +81,7 @@ function countUse(draft: EventDraft & { type: 'message-end' | 'tool-end' }, budg
   const message = messageOf({ agentName: ctx.agentName, ...draft } as AgentEvent)
   if (message) budget.addMessage(message)
   if (draft.type !== 'message-end') return
-  if (!draft.dropped) budget.turns++
+  if (!draft.dropped && !draft.message.partial) budget.turns++
   if (draft.usage) budget.use(draft.usage)
 }
 

@@ -55,7 +55,7 @@ function make(name: string, output: Schema): Tool {
       if (budget?.completed) {
         throw new KernelError('TOOL_FAILED', `${COMPLETE_TASK}: a result was already submitted; only the first counts`)
       }
-      if (budget) budget.completed = true
+      budget?.accept()
       return { content: textOfOutput(value as Json), data: { output: value as Json } }
     },
   }) as Tool

@@ -35,8 +35,9 @@ export type SourcedAnswer = ApprovalAnswer & { readonly by: 'listener' | 'answer
  */
 export async function askApproval(question: ApprovalQuestion, ctx: RunContext): Promise<SourcedAnswer | undefined> {
   if (!ctx.canInterrupt) {
-    const answer = await question.askLive()
-    return answer && { ...answer, by: 'listener' }
+    // The call of an agent runs again when the run goes on after a crash, and nobody is asked twice.
+    const answer = await ctx.perform('approval', async () => (await question.askLive()) ?? null)
+    return answer ? { ...answer, by: 'listener' } : undefined
   }
   const messages = [{ id: question.id, role: 'user', content: question.arguments } as const]
   const { output } = await runNested(questionAgent(question, ctx.agentName), { messages }, ctx, { forward: false })

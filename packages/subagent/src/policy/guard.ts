@@ -115,7 +115,7 @@ export class Guard {
     // The tool gets the arguments that were decided on, even if a caller changes its own meanwhile.
     const own = copyOf(args)
     try {
-      if (effect === 'allow' && !(await tool.needsApproval?.(own, ctx))) {
+      if (effect === 'allow' && !(await this.#needsApproval(own, ctx))) {
         audit?.decided({ ...ruled, effect, by })
         return { args: own, call }
       }
@@ -127,6 +127,12 @@ export class Guard {
       audit?.decided({ ...ruled, effect: 'deny', by: 'nobody', message: error.message })
       return { refusal: { content: `Error: ${error.message}`, error: error.toJSON() } }
     }
+  }
+
+  /** Contract: decided once, also if the run goes on after a crash. */
+  #needsApproval(args: unknown, ctx: RunContext): Promise<boolean> {
+    const { tool } = this.#options
+    return ctx.perform('needs-approval', async () => (await tool.needsApproval?.(args, ctx)) ?? false)
   }
 
   #ask(decision: Decision, args: unknown, ctx: RunContext, call: ToolCallInput): Promise<SourcedAnswer | undefined> {

@@ -162,6 +162,23 @@ export const leaseMutants: readonly StoreMutant[] = [
     }),
   },
   {
+    wrong: 'taking over finishes a run whose end is in the thread',
+    caught: ['taking over leaves a run alone whose end is in the thread, so that its record may come late'],
+    ports: ({ records, threads, leases }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const lease = await leases.acquire(ref, holder)
+          const [last] = await threads.messages(ref, { newestFirst: true, limit: 1, after: Number.MAX_SAFE_INTEGER })
+          if (last && last.runId !== holder.runId) {
+            await records.apply(ref, [{ type: 'run-finish', runId: last.runId, status: 'failed', endedAt: 0 }])
+          }
+          return lease
+        },
+      },
+    }),
+  },
+  {
     wrong: 'taking over finishes the run also if it goes on',
     caught: ['a run that takes its own expired lease again goes on: its records stay open, and its old token is lost'],
     ports: ({ records, leases }) => ({

@@ -50,6 +50,32 @@ export const recordClauses: StoreClauses = {
           { ...row, runId: 'run-2', seq: 2, parentRunId: 'run-1' },
         ])
       },
+      'starting a run again that failed, and that its thread names as unfinished, opens its record': async ({
+        store,
+        ref,
+      }) => {
+        const token = await hold(store, ref)
+        await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['asked'] } }, token)
+        const row = { runId: 'run-1', seq: 1, agentName: 'agent', startedAt: 1 }
+        for (const status of ['failed', 'cancelled'] as const) {
+          await store.records.apply(ref, [start('run-1'), textAt(0, 'half'), finish('run-1', status)])
+          expect(await store.records.apply(ref, [start('run-1')])).toEqual([{ runId: 'run-1', seq: 1 }])
+          expect(await store.records.runs(ref)).toEqual([{ ...row, status: 'generating', text: 'half' }])
+        }
+        expect(await refusals(store, ref, [textAt(0, 'whole'), finish('run-1')])).toEqual([false, false])
+        await store.records.apply(ref, [start('run-1')])
+        expect(await runOf(store, ref)).toMatchObject({ status: 'complete', text: 'whole' })
+      },
+      'starting a failed run again that its thread does not name as unfinished changes nothing': async ({
+        store,
+        ref,
+      }) => {
+        const token = await hold(store, ref)
+        await store.records.apply(ref, [start('run-1'), finish('run-1', 'failed')])
+        await store.threads.commit(ref, { journal: { runId: 'run-2', entries: ['asked'] } }, token)
+        await store.records.apply(ref, [start('run-1')])
+        expect((await runOf(store, ref))?.status).toBe('failed')
+      },
       'starting a run again tells its sequence and changes nothing': async ({ store, ref }) => {
         await withRun(store, ref)
         await store.records.apply(ref, [start('run-2'), textAt(0, 'hello'), finish('run-1')])

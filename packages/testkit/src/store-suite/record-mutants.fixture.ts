@@ -1,4 +1,5 @@
 import type { RecordCommand, RunRecord, ToolCallRecord } from '@troupe/kernel'
+import { runIdOf } from '@troupe/kernel/store'
 import { keyOf, type StoreMutant } from './store-mutant.fixture.ts'
 
 /** Stores that are wrong about records. */
@@ -49,6 +50,49 @@ export const recordMutants: readonly StoreMutant[] = [
             }
             return results
           },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'a run that is continued stays failed',
+    caught: ['starting a run again that failed, and that its thread names as unfinished, opens its record'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        async apply(ref, commands) {
+          const known = new Map((await records.runs(ref)).map(({ runId, seq }) => [runId, seq]))
+          const results = []
+          for (const command of commands) {
+            const seq = command?.type === 'run-start' ? known.get(command.run?.runId) : undefined
+            if (seq === undefined) results.push(...(await records.apply(ref, [command])))
+            else results.push({ runId: runIdOf(command), seq })
+          }
+          return results
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'starting any failed run again opens its record',
+    caught: ['starting a failed run again that its thread does not name as unfinished changes nothing'],
+    ports: ({ records }) => {
+      const again = new Set<string>()
+      return {
+        records: {
+          ...records,
+          async apply(ref, commands) {
+            const failed = (await records.runs(ref)).filter(({ status }) => status === 'failed')
+            for (const command of commands) {
+              const runId = command?.type === 'run-start' ? command.run?.runId : undefined
+              if (failed.some((run) => run.runId === runId)) again.add(runId as string)
+            }
+            return records.apply(ref, commands)
+          },
+          runs: async (ref, page) =>
+            (await records.runs(ref, page)).map((run) =>
+              again.has(run.runId) && run.status === 'failed' ? { ...run, status: 'generating' } : run,
+            ),
         },
       }
     },

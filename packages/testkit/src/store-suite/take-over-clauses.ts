@@ -1,12 +1,12 @@
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, call, codeOf, finish, hold, refusals, runOf, start, statuses, TTL } from './store-samples.ts'
+import { anna, call, codeOf, finish, hold, refusals, runOf, said, start, statuses, TTL } from './store-samples.ts'
 
 /** What becomes of the run whose lease another takes over. */
 export const takeOverClauses: StoreClauses = {
   ...advised(
-    'When acquire replaces an expired lease of another run, finish that run and the runs inside it as failed with LEASE_LOST, and their running calls as unknown, in the same transaction, and nothing else. A run that takes its own lease again goes on.',
+    'When acquire replaces an expired lease of another run, finish that run and the runs inside it as failed with LEASE_LOST, and their running calls as unknown, in the same transaction, and nothing else. A run that takes its own lease again goes on, and a run whose end is in the thread (it has the last message, and no journal) has ended: its record may come late.',
     {
       'taking over finishes the former run as failed with LEASE_LOST': async ({ store, clock, ref }) => {
         await hold(store, ref)
@@ -88,6 +88,36 @@ export const takeOverClauses: StoreClauses = {
         clock.advance(TTL)
         await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
         expect((await runOf(store, ref, 'run-1/a'))?.status).toBe('failed')
+      },
+      'taking over leaves a run alone whose end is in the thread, so that its record may come late': async ({
+        store,
+        clock,
+        ref,
+      }) => {
+        const token = await hold(store, ref)
+        await store.threads.commit(
+          ref,
+          { messages: [said('m1')], journal: { runId: 'run-1', entries: ['asked'] } },
+          token,
+        )
+        await store.threads.commit(ref, { messages: [said('m2')], journal: null }, token)
+        await store.records.apply(ref, [start('run-1'), call('c', 'running')])
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect((await runOf(store, ref))?.status).toBe('generating')
+        expect(await refusals(store, ref, [call('c', 'complete'), finish('run-1')])).toEqual([false, false])
+      },
+      'taking over finishes a run as failed that has stored its beginning alone': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        await store.threads.commit(
+          ref,
+          { messages: [said('m1')], journal: { runId: 'run-1', entries: ['asked'] } },
+          token,
+        )
+        await store.records.apply(ref, [start('run-1')])
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect((await runOf(store, ref))?.error?.code).toBe('LEASE_LOST')
       },
       'taking over leaves other runs and finished ones alone': async ({ store, clock, ref }) => {
         await hold(store, ref)

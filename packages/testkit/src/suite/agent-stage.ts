@@ -1,18 +1,13 @@
 import {
   type Agent,
-  type AgentAction,
   type AgentEvent,
   type AgentInput,
-  type Answers,
   type Callback,
-  type Interrupt,
   KernelError,
-  type Message,
   type ResumeInfo,
   type Run,
   type RunContext,
 } from '@troupe/kernel'
-import { messageOf } from '@troupe/kernel/history'
 import { type RunSettings, startRun } from '@troupe/kernel/run'
 import { demand, demandEqual, errorText, Fault, MAKE_A_COPY, tellsOfFrozen } from '../fault.ts'
 
@@ -82,24 +77,6 @@ export class AgentStage {
 
   callIds(type: 'tool-start' | 'tool-end'): string[] {
     return this.events.flatMap((event) => (event.type === type ? [event.callId] : []))
-  }
-
-  /** The input that resumes an interrupted run. */
-  resumption(before: readonly Message[], answer: (interrupts: readonly Interrupt[]) => Answers): ResumeInfo {
-    const messages = [...before]
-    let interrupt: (AgentAction & { type: 'interrupt' }) | undefined
-    for (const event of this.events) {
-      const message = messageOf(event)
-      if (message) messages.push(message)
-      if (event.type === 'action' && event.action.type === 'interrupt') interrupt = event.action
-    }
-    if (!interrupt) {
-      throw new Fault(
-        'The run asked no question, though testAgent was given an `answer`',
-        'Choose an `input` on which the agent asks, or leave `answer` out.',
-      )
-    }
-    return { messages, state: interrupt.state ?? null, answers: answer(interrupt.interrupts) }
   }
 
   kinds(): string[] {

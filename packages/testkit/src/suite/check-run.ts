@@ -17,6 +17,7 @@ export function checkRun(events: readonly AgentEvent[]): void {
 
 /** Each message begins, grows and ends once. */
 export function checkMessages(events: readonly AgentEvent[]): void {
+  checkPartial(events)
   const open = new Set<string>()
   const ended = new Set<string>()
   for (const event of events) {
@@ -39,6 +40,15 @@ export function checkMessages(events: readonly AgentEvent[]): void {
   demand(open.size === 0, `The agent never ends message ${[...open].join(', ')}`)
 }
 
+/** A message that was cut off has no calls: they never run. */
+export function checkPartial(events: readonly AgentEvent[]): void {
+  for (const event of events) {
+    if (event.type !== 'message-end' || event.dropped || !event.message.partial) continue
+    const { id, toolCalls = [] } = event.message
+    demand(toolCalls.length === 0, `The agent ends message ${id}, which is partial, with calls, which never run`)
+  }
+}
+
 /** Each call is asked for, started and answered once, unless it is excused. */
 export function checkToolCalls(events: readonly AgentEvent[]): void {
   const calls = new CheckedCalls()
@@ -48,7 +58,7 @@ export function checkToolCalls(events: readonly AgentEvent[]): void {
 class CheckedCalls {
   /** Calls of messages. */
   readonly #asked = new Set<string>()
-  /** Calls that were written, though their message may be dropped. */
+  /** Calls that the model began to write, though they may be in no message. */
   readonly #written = new Set<string>()
   readonly #started = new Set<string>()
   readonly #answered = new Set<string>()
@@ -58,8 +68,8 @@ class CheckedCalls {
       case 'message-end':
         if (!event.dropped) for (const { id } of event.message.toolCalls ?? []) this.#asked.add(id)
         break
-      case 'tool-call-end':
-        this.#written.add(event.call.id)
+      case 'tool-call-start':
+        this.#written.add(event.callId)
         break
       case 'tool-start':
         this.#start(event.callId)

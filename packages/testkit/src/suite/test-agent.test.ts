@@ -40,6 +40,19 @@ function looking(change: (drafts: EventDraft[]) => EventDraft[] = (drafts) => dr
 
 testAgent('an agent that calls a tool', looking())
 
+testAgent(
+  'an agent that takes a call back which its model had only begun to write',
+  looking((drafts) => {
+    const [start] = drafts
+    const id = start?.type === 'message-start' ? start.messageId : ''
+    return [
+      ...drafts.slice(0, 2),
+      { ...answered, status: 'dropped', content: '' },
+      { type: 'message-end', message: { id, role: 'assistant', content: 'Hm.' } },
+    ]
+  }),
+)
+
 /** An agent whose call asks a person; `again` is what it says of the call when it is resumed. */
 function asking(again: readonly EventDraft[] = []): () => Agent {
   return () => ({
@@ -124,6 +137,26 @@ const mutants: Record<string, { readonly make: () => Agent; readonly caught: str
   'a message never ends': {
     make: looking((drafts) => [{ type: 'message-start', messageId: 'm0' }, ...drafts]),
     caught: 'each message begins, grows and ends once',
+  },
+  'a partial message has calls': {
+    make: looking((drafts) =>
+      drafts.map((draft) =>
+        draft.type === 'message-end' ? { ...draft, message: { ...draft.message, partial: true } } : draft,
+      ),
+    ),
+    caught: 'each message begins, grows and ends once',
+    says: /^The agent ends message \S+, which is partial, with calls, which never run\.\nWhat to do: /,
+  },
+  'a message that an abort cuts off keeps its calls': {
+    make: running(async function* (_input, ctx) {
+      const id = ctx.ids.next()
+      yield { type: 'message-start', messageId: id }
+      const message = { id, role: 'assistant', content: 'Hi' } as const
+      const cut = { ...message, toolCalls: [call], partial: true } as const
+      await new Promise((resolve) => setImmediate(resolve))
+      yield { type: 'message-end', message: ctx.signal.aborted ? cut : message }
+    }),
+    caught: 'ends at once, and once, when it is aborted after any event',
   },
   'a call is answered twice': {
     make: looking((drafts) => [...drafts, answered]),

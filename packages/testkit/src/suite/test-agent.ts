@@ -5,10 +5,11 @@ import { type Clause, register } from '../clause.ts'
 import { demand, demandEqual, shown } from '../fault.ts'
 import { AgentStage } from './agent-stage.ts'
 import { checkAgents, checkTransfers } from './check-agents.ts'
-import { checkMessages, checkRun, checkToolCalls } from './check-run.ts'
+import { checkMessages, checkPartial, checkRun, checkToolCalls } from './check-run.ts'
 import { demandNoListeners } from './listeners.ts'
 import { madeBy } from './made-by.ts'
 import { demandJson, demandName, frozen, promptly } from './patience.ts'
+import { resumption } from './resumption.ts'
 
 /** Options of `testAgent`: the input of the runs, their settings and answers. */
 export interface TestAgentOptions {
@@ -136,7 +137,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
         const agent = make()
         const settings = { canInterrupt: true, ...options.settings }
         const first = await new AgentStage(agent, input, settings).read()
-        const start = first.resumption(input.messages, options.answer)
+        const start = resumption('testAgent', input.messages, first.events, options.answer)
         const second = await new AgentStage(agent, start, settings).read()
         checkRun(second.events)
         const started = new Set(first.callIds('tool-start'))
@@ -183,6 +184,7 @@ export function agentClauses(factory: () => Agent, options: TestAgentOptions = {
           const outcome = await promptly(`The run was aborted after event ${stop} and did not end`, reading)
           if ('error' in outcome) throw outcome.error
           stage.demandEnded(`aborted after event ${stop}`)
+          checkPartial(stage.events)
           await demandNoListeners(controller.signal, 'An aborted run')
         }
       },

@@ -31,6 +31,7 @@ export interface FaultedCase {
 
 /** What the recovery did. */
 export interface RecoveryCounts {
+  readonly continued: number
   readonly resumed: number
   readonly delivered: number
   readonly brokenOff: number
@@ -55,6 +56,16 @@ export async function recover(faulted: FaultedCase): Promise<RecoveryCounts> {
   const callbacks = [messages, toolLifecycle({ messages })]
   const record = (event: CaseEvent) => void later.push(event)
   const caller = new Caller({ store, ref, effects, callbacks, name: 'after', record, limits: LONG_LEASE })
+  const rival = new Caller({
+    store: other,
+    ref,
+    effects,
+    callbacks: [],
+    name: 'rival',
+    record: () => {},
+    limits: LONG_LEASE,
+  })
+  const continued = random.chance(0.5) ? await continueLost(faulted, [caller, rival], later, store) : 0
   const { resumed, delivered, brokenOff } = await answerWhatIsOpen(faulted, caller, later, store)
   const stored = (await store.threads.messages(ref, { limit: 1_000 })).map(({ message }) => message)
   const end = await caller.say('last: look pay')
@@ -70,7 +81,27 @@ export async function recover(faulted: FaultedCase): Promise<RecoveryCounts> {
   findings.check('nothing is open in the end', awaitedIn(shot).size === 0 && !shot.thread?.checkpoint, shot.thread)
   const history = await loadHistory(store, ref)
   findings.check('the history is complete', history.length === shot.messages.length, history.length)
-  return { resumed, delivered, brokenOff, reconciled, unknown: unknownIn(shot) }
+  return { continued, resumed, delivered, brokenOff, reconciled, unknown: unknownIn(shot) }
+}
+
+/** Goes on with the run that the fault has cut off, if there is one, in two processes at once: one of them wins. */
+async function continueLost(
+  { findings, ref }: FaultedCase,
+  callers: readonly Caller[],
+  later: readonly CaseEvent[],
+  store: Store,
+): Promise<number> {
+  await waitUntilFree(store, ref)
+  const { unfinished } = (await store.threads.get(ref)) ?? {}
+  if (unfinished === undefined) return 0
+  const ends = (await Promise.all(callers.map((caller) => caller.continue(unfinished)))).filter((end) => end)
+  findings.check('one of two that continue a run does', ends.length === 1, ends)
+  const [end] = ends
+  const ended = end?.outcome === 'complete' || end?.outcome === 'interrupted'
+  findings.check('a run that broke off goes on to its end', ended, end ?? later.at(-1))
+  const thread = await store.threads.get(ref)
+  findings.check('a run that has ended leaves no journal', thread?.unfinished === undefined, thread)
+  return 1
 }
 
 type AnswerCounts = Pick<RecoveryCounts, 'resumed' | 'delivered' | 'brokenOff'>

@@ -20,6 +20,7 @@ const POINTS = [
   { name: 'records.apply', most: 7 },
   { name: 'runLog.append', most: 14 },
   { name: 'threads.messages', most: 7 },
+  { name: 'journal.append', most: 14 },
 ] as const
 
 /** Stops a worker for longer than its lease, lets another caller take the thread over, and continues the worker. */
@@ -79,10 +80,10 @@ async function stopAt(
   return { findings, hits: [`before ${signalAt.name}`], counts: { ...counts, ...after } }
 }
 
-/** Whether a run holds the thread and has stored nothing yet. */
+/** Whether a run holds the thread and has not stored its end yet. */
 async function isRunning(store: Store, run: string): Promise<boolean> {
   const { thread, messages } = await snapshot(store, REF, [])
-  return thread?.runId === run && messages.every(({ runId }) => runId !== run)
+  return thread?.runId === run && (thread.unfinished === run || messages.every(({ runId }) => runId !== run))
 }
 
 const BLOCKED: { readonly [kind in StoreKind]: string } = { sqlite: 'STORE_BUSY', postgres: 'STORE_UNAVAILABLE' }
@@ -117,8 +118,8 @@ async function continueStale(
     const same = isDeepStrictEqual(before[part], after[part])
     findings.check(`${part}: nothing of a stale writer is in it`, same, same ? undefined : after[part])
   }
-  const end = events.findLast((event) => event.type === 'ended' && event.runId === stale)
-  const code = end?.type === 'ended' ? end.error?.code : undefined
+  const end = events.findLast((event) => (event.type === 'ended' || event.type === 'refused') && event.runId === stale)
+  const code = end?.type === 'ended' ? end.error?.code : end?.type === 'refused' ? end.code : undefined
   findings.check('the run of a stale writer ends with LEASE_LOST', code === 'LEASE_LOST', end)
   checkRecordsOf(findings, stale, before, after)
   const wrote = events.filter((event) => event.type === 'wrote').filter((event) => isOf(event, stale))

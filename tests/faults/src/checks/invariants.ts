@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Message, textOf } from '@troupe/kernel'
+import { type AgentEvent, type Json, type Message, textOf } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { acknowledgedIn, type CaseEvent } from '../conversation/case-event.ts'
 import type { Effect } from '../conversation/effects.ts'
@@ -7,7 +7,11 @@ import type { Findings } from './findings.ts'
 import { awaitedIn, type Snapshot } from './snapshot.ts'
 
 /** Checks that nothing that was acknowledged is lost, doubled, changed or out of order; a stored run is stored completely. */
-export function checkAcknowledged(findings: Findings, { messages }: Snapshot, events: readonly CaseEvent[]): void {
+export function checkAcknowledged(
+  findings: Findings,
+  { messages, thread }: Snapshot,
+  events: readonly CaseEvent[],
+): void {
   findings.gapless('messages are numbered without a gap', numbersOf(messages))
   findings.unique('a message is stored once', idsOf(messages))
   const positions = new Map(messages.map((stored, i) => [stored.message.id, { ...stored, i }]))
@@ -31,9 +35,15 @@ export function checkAcknowledged(findings: Findings, { messages }: Snapshot, ev
     last = Math.max(last, ...order)
   }
   const stored = new Set(messages.map(({ runId }) => runId))
+  const begins = new Set(events.flatMap((event) => (event.type === 'began' && event.gives ? [event.runId] : [])))
   for (const event of events) {
-    if (event.type !== 'said' || !stored.has(event.runId)) continue
+    if (event.type !== 'said') continue
     const { runId, message } = event
+    findings.check(`${runId}: what a run began with is stored`, stored.has(runId) || !begins.has(runId), message)
+    // What a run has said that broke off and can be continued is in its journal.
+    if (!stored.has(runId) || thread?.unfinished === runId) continue
+    // An answer that was cut off is stored with the failure of its run, if the store takes it.
+    if (message.role === 'assistant' && message.partial) continue
     findings.check(`${runId}: a stored run is stored completely`, positions.has(message.id), message.id)
   }
 }
@@ -58,15 +68,19 @@ export function checkCalls(findings: Findings, shot: Snapshot): void {
 
 /** Checks that the records agree with the thread and that none is left open. Contract: for a thread that was reconciled. */
 export function checkRecords(findings: Findings, shot: Snapshot): void {
-  const { runs, calls, messages } = shot
-  findings.gapless('runs are numbered without a gap', numbersOf(runs))
+  const { thread, messages } = shot
+  // A run that broke off keeps its records open until it is continued or settled.
+  const isOpen = (runId: string) => isWithin(runId, thread?.unfinished)
+  const runs = shot.runs.filter(({ runId, status }) => status !== 'generating' || !isOpen(runId))
+  const calls = shot.calls.filter(({ runId, status }) => status !== 'running' || !isOpen(runId))
+  findings.gapless('runs are numbered without a gap', numbersOf(shot.runs))
   findings.unique(
     'a run is recorded once',
-    runs.map(({ runId }) => runId),
+    shot.runs.map(({ runId }) => runId),
   )
   findings.unique(
     'a call is recorded once',
-    calls.map(({ callId }) => callId),
+    shot.calls.map(({ callId }) => callId),
   )
   const byRun = Map.groupBy(messages, ({ runId }) => runId)
   for (const { runId, status, text, parentRunId } of runs) {
@@ -97,7 +111,12 @@ export function checkOutcomes(findings: Findings, { runs }: Snapshot, events: re
   for (const event of events) {
     if (event.type !== 'ended') continue
     const { runId, outcome } = event
-    findings.check(`${runId}: its record says how it ended`, statuses.get(runId) === outcome, statuses.get(runId))
+    const record = statuses.get(runId)
+    findings.check(`${runId}: its record says how it ended`, record === outcome, {
+      record,
+      ended: event,
+      error: runs.find((run) => run.runId === runId)?.error,
+    })
   }
 }
 
@@ -122,6 +141,9 @@ export function checkLogs(findings: Findings, { logs, messages }: Snapshot, even
     findings.gapless(`${runId}: its log has no gap`, numbersOf(logged))
     const types = logged.map(({ event }) => (event as { readonly type: string }).type)
     const end = types.indexOf('run-end')
+    for (const type of ONCE) {
+      findings.unique(`${runId}: ${type} is logged once`, idsIn(logged, type))
+    }
     findings.check(`${runId}: nothing is logged after the end`, end === -1 || end === types.length - 1, types)
     for (const { event } of kept.has(runId) ? logged : []) {
       const { type, message } = event as { readonly type: string; readonly message?: Message }
@@ -159,4 +181,21 @@ function numbersOf(rows: readonly { readonly seq: number }[]): readonly number[]
 
 function idsOf(messages: Snapshot['messages']): readonly string[] {
   return messages.map(({ message }) => message.id)
+}
+
+/** The events that readers see once, whatever happens to the process; each has an id of its own. */
+const ONCE = ['run-start', 'run-end', 'message-start', 'message-end', 'tool-start', 'tool-end'] as const
+
+function idsIn(logged: readonly { readonly event: Json }[], wanted: (typeof ONCE)[number]): readonly string[] {
+  return logged.flatMap(({ event }) => {
+    const shown = event as AgentEvent
+    if (shown.type !== wanted) return []
+    if (shown.type === 'message-end') return [shown.message.id]
+    return 'callId' in shown ? [shown.callId] : 'messageId' in shown ? [shown.messageId] : [shown.runId]
+  })
+}
+
+/** Whether a run is this one, or is nested in it. */
+function isWithin(runId: string, outer: string | undefined): boolean {
+  return outer !== undefined && (runId === outer || runId.startsWith(`${outer}/`))
 }

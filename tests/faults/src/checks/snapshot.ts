@@ -45,7 +45,8 @@ async function allOf<T extends { readonly seq: number }>(read: (page: Page) => P
   }
 }
 
-async function logOf({ runLog }: Store, ref: ThreadRef, runId: string): Promise<{ seq: number; event: Json }[]> {
+/** Reads what the log of a run has so far. */
+export async function logOf({ runLog }: Store, ref: ThreadRef, runId: string): Promise<{ seq: number; event: Json }[]> {
   const events: { seq: number; event: Json }[] = []
   const { signal } = new AbortController()
   try {

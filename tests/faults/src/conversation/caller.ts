@@ -12,6 +12,7 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
+import { logOf } from '../checks/snapshot.ts'
 import { bookkeeper } from './bookkeeper.ts'
 import type { CaseEvent } from './case-event.ts'
 import type { Effects } from './effects.ts'
@@ -89,17 +90,33 @@ export class Caller {
     )
   }
 
+  /** Goes on with the run of the thread whose process died; what is in its log was shown. */
+  async continue(runId: string): Promise<Ended | undefined> {
+    const { store, ref } = this.#options
+    const shown = (await logOf(store, ref, runId)).map(({ event }) => event as AgentEvent)
+    const given = (await store.threads.messages(ref, { limit: 1_000 })).filter((stored) => stored.runId === runId)
+    const said = shown.flatMap((event) => messageOf(event) ?? [])
+    const run = this.#runner.continue(ref, { runId, shown, busy: 'queue' })
+    return this.#follow(run, 'a continuation', [...given.map(({ message }) => message), ...said], [], shown.length)
+  }
+
   #nextId(): string {
     return `${this.#options.name}-${++this.#runs}`
   }
 
-  async #follow(run: Run, what: string, given: readonly Message[], asked: Interrupt[]): Promise<Ended | undefined> {
+  async #follow(
+    run: Run,
+    what: string,
+    given: readonly Message[],
+    asked: Interrupt[],
+    logged = 0,
+  ): Promise<Ended | undefined> {
     const { record, store, ref } = this.#options
     const { runId } = run
     const messages = [...given]
-    const log = new LogWriter(store.runLog, ref, runId)
+    const log = new LogWriter(store.runLog, ref, runId, logged)
     let end: Ended | undefined
-    record({ type: 'began', runId, what })
+    record({ type: 'began', runId, what, gives: given.length > 0 })
     try {
       for await (const event of run.eventsWithoutThrowing()) {
         const message = messageOf(event)
@@ -141,10 +158,11 @@ class LogWriter {
   readonly #ref: ThreadRef
   readonly #runId: string
   #events: Json[] = []
-  #last = 0
+  #last: number
   #failed = false
 
-  constructor(log: RunLogStore, ref: ThreadRef, runId: string) {
+  constructor(log: RunLogStore, ref: ThreadRef, runId: string, last: number) {
+    this.#last = last
     this.#log = log
     this.#ref = ref
     this.#runId = runId

@@ -2,8 +2,8 @@ import type { ErrorInfo, Message, Outcome, RecordCommand } from '@troupe/kernel'
 
 /** One thing that a caller of the runner, or the worker around it, has seen. A worker prints each as a line of JSON. */
 export type CaseEvent =
-  /** A run was requested. */
-  | { readonly type: 'began'; readonly runId: string; readonly what: string }
+  /** A run was requested; `gives` if it brings messages. */
+  | { readonly type: 'began'; readonly runId: string; readonly what: string; readonly gives?: boolean }
   /** A message of a run that still goes on, so that nobody may rely on it yet. */
   | { readonly type: 'said'; readonly runId: string; readonly message: Message }
   /** Acknowledged: a question was shown. */

@@ -1,6 +1,6 @@
 /** A process that talks to an agent until its task sends it a signal: `node worker.ts <task as JSON>`. It prints its events on stdout. */
 import { writeSync } from 'node:fs'
-import { KernelError, type RecordCommand, type RecordStore } from '@troupe/kernel'
+import { KernelError, type RecordCommand, type RecordStore, type ThreadCommit } from '@troupe/kernel'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { scriptsFor } from '../conversation/bookkeeper.ts'
 import { Caller } from '../conversation/caller.ts'
@@ -49,7 +49,9 @@ class Worker {
     if (this.#stopped) printResult(name, result, args)
     await result.catch(() => undefined)
     if (name === 'leases.acquire') this.#holding = true
-    if (name === 'threads.commit' || name === 'leases.release') this.#holding = false
+    // The commit that removes the journal is the end of a run.
+    const ends = name === 'threads.commit' && (args[1] as ThreadCommit).journal === null
+    if (ends || name === 'leases.release') this.#holding = false
     if (here === 'after') this.#signal(name)
     return result
   }

@@ -67,6 +67,24 @@ describe('with the ChatModel agent as factory', () => {
     ])
   })
 
+  test('time: the words of a model that is cut off are known to its grace turn, and are its last words without a result', async () => {
+    const talking = { text: ['I have ', 'found ', 'it.'], hang: 'mid' } as const
+    const run = async (...grace: Parameters<typeof scriptedModel>[0]) => {
+      const { ask, models } = office({
+        agents: [agent('a', { limits: { timeoutMs: 20 } })],
+        scripts: { lead: [calling('a'), 'Done.'], a: [talking, ...grace] },
+      })
+      const { statuses } = await ask()
+      return { statuses, request: models.a?.requests[1] }
+    }
+    const { statuses, request } = await run(completing('Half.'))
+    expect(statuses).toMatchObject([{ reason: 'timeout', recovered: true, turns: 1 }])
+    expect(request?.messages.at(-2)).toMatchObject({ role: 'assistant', content: 'I have found ', partial: true })
+    expect((await run({ error: { at: 'before', error: new Error('no key') } })).statuses).toMatchObject([
+      { reason: 'timeout', recovered: false, turns: 0, lastWords: 'I have found' },
+    ])
+  })
+
   test('a tool that streams counts and is bounded like any other', async () => {
     async function* chunks() {
       yield 'one '

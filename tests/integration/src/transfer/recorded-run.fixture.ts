@@ -48,12 +48,13 @@ export function recordedRun(recording: Recording): RecordedRun {
   }
 }
 
-/** The calls that started or ended twice. */
+/** The calls that started or ended twice. A call that was dropped is in no history, so a later run may use its id. */
 export function twice(events: readonly AgentEvent[]): string[] {
   const seen = new Set<string>()
   return events.flatMap((event) => {
     if (event.type !== 'tool-start' && event.type !== 'tool-end') return []
-    const key = `${event.type} ${event.parentCallId ?? ''} ${event.callId}`
+    const dropped = event.type === 'tool-end' && event.status === 'dropped' ? `dropped in ${event.runId} ` : ''
+    const key = `${event.type} ${dropped}${event.parentCallId ?? ''} ${event.callId}`
     const known = seen.has(key)
     seen.add(key)
     return known ? [`${key} twice`] : []

@@ -99,6 +99,17 @@ describe('a transcript', () => {
     expect(transcript.items).toMatchObject([{ text: 'before' }, { text: 'whole' }])
   })
 
+  it('says of a stored answer that it was cut off', () => {
+    const transcript = new Transcript()
+    const answer = { id: 'm1', role: 'assistant', content: 'Once', metadata: { partial: true } } as const
+    transcript.addMessages('r1', [answer, { id: 'm2', role: 'assistant', content: 'Whole.' }])
+    expect(transcript.items).toMatchObject([
+      { kind: 'text', text: 'Once', done: true },
+      { kind: 'note', text: 'The answer was cut off.', tone: 'quiet' },
+      { kind: 'text', text: 'Whole.' },
+    ])
+  })
+
   it('says when a run was stopped or failed', () => {
     const stopped = shown(started('r1'), ...text('m1', 'Once'), finished({ type: 'cancelled' }))
     expect(stopped.items).toMatchObject([{ done: true }, { kind: 'note', text: 'Stopped.', tone: 'quiet' }])

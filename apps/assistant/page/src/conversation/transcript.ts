@@ -152,11 +152,12 @@ export class Transcript {
     this.#inside.set(scope, call.inside)
   }
 
-  #addAnswer({ id, name, content, toolCalls = [] }: AssistantMessage): void {
+  #addAnswer({ id, name, content, toolCalls = [], metadata }: AssistantMessage): void {
     this.#agents.set('', name ?? 'Agent')
     if (typeof content === 'string' && content !== '') {
       Object.assign(this.#text(id, '', name), { text: content, done: true })
     }
+    if (metadata?.partial) this.addNote('The answer was cut off.', 'quiet')
     for (const { id: callId, function: call } of toolCalls) this.#call(callId, call.name, '').args = call.arguments
   }
 
