@@ -62,7 +62,7 @@ export class Dialogue {
     const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
     let result: ModelResult
     try {
-      await pipe(this.#call(request), builder)
+      await pipe(this.#call(request, builder), builder)
       const wait = builder.end()
       if (wait) await wait
       result = builder.result(model.name)
@@ -86,9 +86,10 @@ export class Dialogue {
     return decisive(last, streamed)
   }
 
-  #call(request: ModelRequest): AsyncIterable<ModelPart> {
+  #call(request: ModelRequest, builder: MessageBuilder): AsyncIterable<ModelPart> {
     const { callModel } = this.#plan
-    return this.journal ? recordedModel(this.journal, this.ctx, request, callModel) : callModel(this.ctx, request)
+    if (!this.journal) return callModel(this.ctx, request)
+    return recordedModel(this.journal, this.ctx, request, callModel, builder)
   }
 
   #countCall(): void {

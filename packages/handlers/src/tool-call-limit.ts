@@ -34,70 +34,84 @@ export function toolCallLimit(options: ToolCallLimitOptions): AgentHandler {
     checkOption(isWhole(limit, 0), WHO, `perTool.${name} must be a whole number from 0 on`, limit)
   }
   const counted = contextKey<Counts>('toolCallLimit')
-  const refuse = (name: string, counts: Counts): ToolCallResult | undefined => {
-    const limit = limits.get(name)
-    if (limit !== undefined && counts.of(name) >= limit) {
-      return refused(`tool ${name}: may be called ${limit} times`, counts.of(name))
-    }
-    if (perRun !== undefined && counts.all >= perRun) {
-      return refused(`tool ${name}: all tools together may be called ${perRun} times`, counts.all)
-    }
-    counts.add(name)
-    return undefined
-  }
 
   return {
     name: WHO,
-    beforeAgent: (ctx, { input }) => ctx.with(counted, countBefore(input.messages, ctx.agentName)),
+    beforeAgent(ctx, { input }) {
+      const counts = new Counts(limits, perRun)
+      counts.addResults(input.messages, ctx.agentName)
+      return ctx.with(counted, counts)
+    },
     // Decides on all calls of a turn at once, because a run that goes on after a crash does not make those again that were done.
     afterModelRewriteHistory(ctx, messages) {
       const counts = ctx.get(counted)
+      counts?.addResults(messages, ctx.agentName)
       const last = messages.at(-1)
-      if (!counts || last?.role !== 'assistant') return
-      for (const { id, name } of last.toolCalls ?? []) counts.decided.set(id, refuse(name, counts))
+      if (last?.role === 'assistant') for (const { id, name } of last.toolCalls ?? []) counts?.add(id, name)
     },
     async wrapInvokableToolCall(ctx, input, next) {
-      const counts = ctx.get(counted)
-      if (!counts) return next(ctx, input)
-      const { name, callId } = input
-      const refusal = counts.decided.has(callId) ? counts.decided.get(callId) : refuse(name, counts)
-      return refusal ?? next(ctx, input)
+      const refused = ctx.get(counted)?.add(input.callId, input.name)
+      return refused ? refusal(refused) : next(ctx, input)
     },
   }
 }
 
+/** The calls of one agent, and whether each is within the limits. */
 class Counts {
+  readonly #limits: ReadonlyMap<string, number>
+  readonly #perRun: number | undefined
   readonly #byTool = new Map<string, number>()
-  /** The decisions on the calls of this run, by call id: a refusal, or undefined for a call that may run. */
-  readonly decided: Map<string, ToolCallResult | undefined> = new Map()
-  all = 0
+  /** Why calls are refused, by call id; undefined for those that may run. */
+  readonly #calls = new Map<string, string | undefined>()
+  #all = 0
 
-  of(name: string): number {
+  constructor(limits: ReadonlyMap<string, number>, perRun: number | undefined) {
+    this.#limits = limits
+    this.#perRun = perRun
+  }
+
+  /** Counts a call, once, and says why it is refused. */
+  add(callId: string, name: string): string | undefined {
+    if (this.#calls.has(callId)) return this.#calls.get(callId)
+    const refused = this.#refused(name)
+    this.#calls.set(callId, refused)
+    if (refused === undefined) this.#count(name)
+    return refused
+  }
+
+  /** Counts the results since the last user message, without those of refused calls. */
+  addResults(messages: readonly Message[], agentName: string): void {
+    for (let i = messages.length - 1; i >= 0; i--) {
+      const message = messages[i]
+      if (message === undefined || (message.role === 'user' && message.agentName === undefined)) break
+      if (message.role !== 'tool' || message.error?.code === EXCEEDED || this.#calls.has(message.callId)) continue
+      if (message.agentName !== undefined && message.agentName !== agentName) continue
+      this.#calls.set(message.callId, undefined)
+      this.#count(message.name)
+    }
+  }
+
+  #count(name: string): void {
+    this.#byTool.set(name, this.#of(name) + 1)
+    this.#all++
+  }
+
+  #refused(name: string): string | undefined {
+    const limit = this.#limits.get(name)
+    const made = this.#of(name)
+    if (limit !== undefined && made >= limit) return `tool ${name}: may be called ${limit} times, got call ${made + 1}`
+    if (this.#perRun === undefined || this.#all < this.#perRun) return undefined
+    return `tool ${name}: all tools together may be called ${this.#perRun} times, got call ${this.#all + 1}`
+  }
+
+  #of(name: string): number {
     return this.#byTool.get(name) ?? 0
   }
-
-  add(name: string): void {
-    this.#byTool.set(name, this.of(name) + 1)
-    this.all++
-  }
 }
 
-function refused(what: string, before: number): ToolCallResult {
-  const error = new KernelError('TOOL_LIMIT_EXCEEDED', `${what}, got call ${before + 1}`)
-  return { content: `Error: ${error.message}. Go on without this call.`, error: error.toJSON() }
-}
-
-/** Counts the calls since the last user message that an interrupted run has answered, without the refused ones. */
-function countBefore(messages: readonly Message[], agentName: string): Counts {
-  const counts = new Counts()
-  for (let i = messages.length - 1; i >= 0; i--) {
-    const message = messages[i]
-    if (message === undefined || (message.role === 'user' && message.agentName === undefined)) break
-    if (message.role !== 'tool' || message.error?.code === EXCEEDED) continue
-    if (message.agentName !== undefined && message.agentName !== agentName) continue
-    counts.add(message.name)
-  }
-  return counts
+function refusal(message: string): ToolCallResult {
+  const error = new KernelError(EXCEEDED, message)
+  return { content: `Error: ${message}. Go on without this call.`, error: error.toJSON() }
 }
 
 function isObject(value: unknown): boolean {

@@ -6,4 +6,5 @@ export {
   type RecordOnce,
 } from './journal/completion-log.ts'
 export { applyChanges, NotedState, type StateChanges } from './journal/noted-state.ts'
+export { NotedStep, repeatEffects, retell, type StepEffects } from './journal/noted-step.ts'
 export { ShownEvents } from './journal/shown-events.ts'

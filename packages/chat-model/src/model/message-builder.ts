@@ -40,7 +40,13 @@ export class MessageBuilder implements Sink<ModelPart> {
     return this.#messageId !== ''
   }
 
-  write(part: ModelPart): void | Promise<void> {
+  /** The id of the call that began last. */
+  get lastCallId(): string | undefined {
+    return this.#calls.at(-1)?.call.id
+  }
+
+  /** Contract: a call that was `renamed` when it was recorded gets a new id again. */
+  write(part: ModelPart & { readonly renamed?: true }): void | Promise<void> {
     switch (part?.type) {
       case 'text-delta':
         return this.#delta('text', part.type, text(part.delta))
@@ -55,7 +61,7 @@ export class MessageBuilder implements Sink<ModelPart> {
         this.#parts.push(part.file)
         return this.begin()
       case 'tool-call-start':
-        return this.#startCall(part.callId, part.name)
+        return this.#startCall(part.callId, part.name, part.renamed ? '' : part.callId)
       case 'tool-call-delta':
         return this.#extendCall(part.callId, part.delta)
       case 'tool-call-end':
@@ -135,11 +141,11 @@ export class MessageBuilder implements Sink<ModelPart> {
     this.#open = undefined
   }
 
-  #startCall(from: string, name: string): void | Promise<void> {
+  #startCall(from: string, name: string, claimed: string): void | Promise<void> {
     if (typeof name !== 'string') throw malformed('a tool call must have a name', name)
     const wait = this.begin()
     this.#close()
-    const id = this.#uniqueId(from)
+    const id = this.#uniqueId(claimed)
     this.#calls.push({ from, call: { id, name, arguments: '' }, ended: false })
     const { runId, agentName, runPath } = this.#stamp
     const messageId = this.#messageId

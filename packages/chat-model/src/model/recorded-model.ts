@@ -9,17 +9,20 @@ import {
   type PipeStream,
   type RunContext,
   type Sink,
-  type State,
   stream,
 } from '@troupe/kernel'
-import { applyChanges, NotedState, type StateChanges } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects, retell, type StepEffects } from '@troupe/kernel/journal'
 import { pipe } from '@troupe/kernel/kit'
 import { recordableError } from '@troupe/kernel/run'
 import { isHandlerError, markHandlerError, markModelError } from '../errors/error-origin.ts'
+import type { MessageBuilder } from './message-builder.ts'
 
-/** The record of a model call: the parts of its answer, the error that ended it, and what its wraps did to the state. */
-type ModelRecord = StateChanges & {
-  readonly parts: readonly ModelPart[]
+/** A part of an answer; a call is `renamed` if its id was taken, which in another attempt depends on timing. */
+type RecordedPart = ModelPart & { readonly renamed?: true }
+
+/** The record of a model call: the parts of its answer, what its wraps did to the run, and the error that ended it. */
+type ModelRecord = StepEffects & {
+  readonly parts: readonly RecordedPart[]
   readonly error?: ErrorInfo
   /** Set if the error is that of a handler, which has refused the answer. */
   readonly refused?: true
@@ -34,44 +37,45 @@ export function recordedModel(
   ctx: RunContext,
   request: ModelRequest,
   call: CallModel,
+  builder: Pick<MessageBuilder, 'lastCallId'>,
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
     const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
-      const recorder = new PartRecorder(sink)
-      const state = new NotedState(ctx.state)
+      const noted = new NotedStep(ctx)
+      const recorder = new PartRecorder(sink, builder)
       try {
         const shown = journal.shown?.(ctx)
         if (shown?.length) await takeBack(shown, recorder)
-        await pipe(call(contextOf(ctx, request, state), request), recorder)
+        await pipe(call(contextOf(noted.ctx, request), request), recorder)
         made = {}
-        return { parts: recorder.parts, ...state.changes() }
+        return { parts: recorder.parts, ...noted.effects() }
       } catch (thrown) {
         if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
         const error = recordableError(ctx, thrown)
         made = { thrown }
         const refused = isHandlerError(thrown) && ({ refused: true } as const)
-        return { parts: recorder.parts, error: error.toJSON(), ...refused, ...state.changes() }
+        return { parts: recorder.parts, error: error.toJSON(), ...refused, ...noted.effects() }
       }
     })
-    if (!made) await repeat(record, ctx, sink)
+    if (!made) await repeat(journal, record, ctx, sink)
     else if ('thrown' in made) throw made.thrown
   })
 }
 
 /** Does again what the call did when it was recorded. */
-async function repeat(record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
-  applyChanges(ctx.state, record)
-  for (const part of record.parts) await sink.write(part)
+async function repeat(journal: Journal, record: ModelRecord, ctx: RunContext, sink: Sink<ModelPart>): Promise<void> {
+  await repeatEffects(journal, ctx, record)
+  for (const part of record.parts) await retell(journal, () => sink.write(part))
   if (!record.error) return
   const error = KernelError.from(record.error)
   throw record.refused ? markHandlerError(error) : markModelError(error)
 }
 
 /** The context of the wraps: a replay does not reach them, so the ids that they make must not count among those of the agent. */
-function contextOf(ctx: RunContext, { step }: ModelRequest, state: State): RunContext {
+function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
   const position = step.slice(step.lastIndexOf('/') + 1)
-  return ctx.derive({ step: position, state }).with(JOURNAL, undefined)
+  return ctx.derive({ step: position }).with(JOURNAL, undefined)
 }
 
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
@@ -81,18 +85,24 @@ async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Pro
 
 /** Passes the parts of an answer on and keeps them, with deltas that follow each other joined. */
 class PartRecorder implements Sink<ModelPart> {
-  readonly parts: ModelPart[] = []
+  readonly parts: RecordedPart[] = []
   readonly #sink: Sink<ModelPart>
+  readonly #builder: Pick<MessageBuilder, 'lastCallId'>
 
-  constructor(sink: Sink<ModelPart>) {
+  constructor(sink: Sink<ModelPart>, builder: Pick<MessageBuilder, 'lastCallId'>) {
     this.#sink = sink
+    this.#builder = builder
   }
 
   write(part: ModelPart): void | Promise<void> {
     const joined = join(this.parts.at(-1), part)
     if (joined) this.parts[this.parts.length - 1] = joined
     else this.parts.push(part)
-    return this.#sink.write(part)
+    const wait = this.#sink.write(part)
+    if (part.type === 'tool-call-start' && part.callId !== '' && this.#builder.lastCallId !== part.callId) {
+      this.parts[this.parts.length - 1] = { ...part, renamed: true }
+    }
+    return wait
   }
 }
 

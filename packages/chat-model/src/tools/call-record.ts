@@ -1,8 +1,8 @@
 import type { AgentAction, ErrorInfo, Interrupt, Json, Part, ToolCallResult } from '@troupe/kernel'
-import type { StateChanges } from '@troupe/kernel/journal'
+import type { StepEffects } from '@troupe/kernel/journal'
 
 /** The record of a tool call: its result or error, and what it did to its run. */
-export type CallRecord = StateChanges & {
+export type CallRecord = StepEffects & {
   readonly result?: ToolCallResult
   /** The error of a question or of a handler; that of the tool is in the result. */
   readonly error?: ErrorInfo

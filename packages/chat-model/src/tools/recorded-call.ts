@@ -1,6 +1,6 @@
 import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { applyChanges, NotedState } from '@troupe/kernel/journal'
+import { NotedStep, repeatEffects, retell } from '@troupe/kernel/journal'
 import { recordableError } from '@troupe/kernel/run'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
 
@@ -34,14 +34,14 @@ export async function recordedCall(
     }
   }
   const work = async (): Promise<CallRecord> => {
-    const state = new NotedState(ctx.state)
+    const noted = new NotedStep(ctx)
     const chunks: (string | Part)[] = []
     const collect = (chunk: string | Part) => {
       chunks.push(chunk)
       return show(chunk)
     }
-    const record = await recordOf(() => call(ctx.derive({ state }).with(JOURNAL, undefined), collect))
-    return { ...record, ...recordedChunks(chunks, record), ...state.changes() }
+    const record = await recordOf(() => call(noted.ctx.with(JOURNAL, undefined), collect))
+    return { ...record, ...recordedChunks(chunks, record), ...noted.effects() }
   }
   let record: CallRecord
   try {
@@ -51,7 +51,7 @@ export async function recordedCall(
     // A run that goes no further than its journal does not know what its last calls did.
     record = { result: { content: UNKNOWN_RESULT } }
   }
-  if (!made) return repeat(record, ctx, effects, show)
+  if (!made) return repeat(journal, record, ctx, effects, show)
   if ('thrown' in made) throw made.thrown
   // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
   return made.result.error ? made.result : (record.result ?? made.result)
@@ -59,6 +59,7 @@ export async function recordedCall(
 
 /** Does to the run what the call did when it was recorded, and gives its result or throws its error. */
 async function repeat(
+  journal: Journal,
   record: CallRecord,
   ctx: RunContext,
   effects: CallEffects,
@@ -69,8 +70,8 @@ async function repeat(
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.saved = saved
-  applyChanges(ctx.state, record)
-  for (const chunk of chunksOf(record)) await show(chunk)
+  await repeatEffects(journal, ctx, record)
+  for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
   if (record.result) return record.result
   throw KernelError.from(record.error)
 }

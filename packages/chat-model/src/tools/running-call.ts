@@ -223,9 +223,11 @@ export class RunningCall implements CallScope {
     }
   }
 
-  /** Whether a person is asked, or was asked before, what became of the call. */
-  get #asksOutcome(): boolean {
-    return this.#parked?.unknown ?? this.interrupts.some(({ id }) => id.includes(`${this.callId}~outcome#`))
+  /** How often a person was asked so far what became of the call. */
+  get #outcomesAsked(): number {
+    const asked = this.interrupts.filter(({ id }) => id.includes(`${this.callId}~outcome#`))
+    const numbers = asked.map(({ id }) => Number(id.slice(id.lastIndexOf('#') + 1)))
+    return Math.max(this.#parked?.outcomesAsked ?? 0, ...numbers)
   }
 
   parked(): ParkedCall {
@@ -233,14 +235,21 @@ export class RunningCall implements CallScope {
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
-      ...(this.#asksOutcome && { unknown: true }),
+      ...(this.#outcomesAsked > 0 && { outcomesAsked: this.#outcomesAsked }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
     }
   }
 
   #call(): Promise<ToolCallResult> {
-    if (!this.#parked?.unknown) return this.#perform()
-    return this.#askOutcome().then((answer) => outcomeOf(answer) ?? this.#perform())
+    const { outcomesAsked = 0 } = this.#parked ?? {}
+    return outcomesAsked === 0 ? this.#perform() : this.#performUnlessDone(outcomesAsked)
+  }
+
+  /** Makes a call that has broken off so many times, unless the last answer says that it was carried out. */
+  async #performUnlessDone(outcomesAsked: number): Promise<ToolCallResult> {
+    let answer: Json = null
+    for (let i = 0; i < outcomesAsked; i++) answer = await this.#askOutcome()
+    return outcomeOf(answer) ?? this.#perform()
   }
 
   /** The result of a call that may have been carried out before the run broke off. */

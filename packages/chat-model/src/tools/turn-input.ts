@@ -19,8 +19,8 @@ export type ParkedCall = {
   /** Whether its first question was for approval. */
   readonly approval: boolean
   readonly key: string
-  /** Whether a person is asked what became of it. */
-  readonly unknown?: true
+  /** How often a person was asked what became of it. */
+  readonly outcomesAsked?: number
   readonly saved?: Json
 }
 

@@ -36,10 +36,10 @@ export function continueRun<Output>(
           })
           restored = work.restored
           journal = work.journal
-          return work
+          return shown && !again ? { ...work, unseenChanges: (state) => shown.unseenChanges(state) } : work
         },
         shows(event) {
-          const unseen = shown ? shown.unseen(event) : journal?.replaying ? undefined : event
+          const unseen = shown ? shown.unseen(event) : journal?.hasShown(event) ? undefined : event
           return again ? event : unseen
         },
       },

@@ -1,4 +1,5 @@
 import {
+  type AgentEvent,
   type Answers,
   type Clock,
   type Journal,
@@ -65,7 +66,7 @@ export class RunJournal {
   readonly #recorded: readonly JournalEntry[]
   readonly #atEnd: (() => never) | undefined
   #given = 0
-  readonly steps: Journal
+  readonly steps: CompletionLog
 
   /** `atEnd` throws instead of letting the run go on where the journal ends. */
   constructor(
@@ -85,9 +86,9 @@ export class RunJournal {
     })
   }
 
-  /** Whether the run is still where an earlier attempt has been. */
-  get replaying(): boolean {
-    return this.#given < this.#recorded.length
+  /** Whether readers have seen an event that the run shows now, as far as the steps tell. Contract: a change of the state at the end of a step may not have been shown. */
+  hasShown({ type }: AgentEvent): boolean {
+    return this.#given < this.#recorded.length || (this.steps.retelling && type !== 'state-delta')
   }
 
   async #once(work: () => Promise<readonly JournalEntry[]>): Promise<readonly JournalEntry[]> {

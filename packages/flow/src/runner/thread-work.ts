@@ -1,5 +1,6 @@
-import type { AgentEvent, RunContext, Sink } from '@troupe/kernel'
+import type { AgentEvent, RunContext, Sink, State } from '@troupe/kernel'
 import { JOURNAL } from '@troupe/kernel'
+import type { StateChanges } from '@troupe/kernel/journal'
 import type { HostedRun } from '@troupe/kernel/run'
 import { withFlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
@@ -14,22 +15,26 @@ export interface ThreadWork {
   readonly update: ThreadUpdate
   readonly log: ThreadLog
   readonly journal: RunJournal | undefined
+  /** How the state differs from what readers know of it, if the run goes on after its process died. */
+  unseenChanges?(state: State): StateChanges
 }
 
 /** Runs the agents of a run on its thread. Contract: `done` is called before the last commit, and says whether the run may still write. */
 export async function runOnThread(
   { flow, limits }: RunnerParts,
-  { update, log, journal }: ThreadWork,
+  work: ThreadWork,
   ctx: RunContext,
   run: HostedRun,
   sink: Sink<AgentEvent>,
   done: () => boolean,
 ): Promise<void> {
+  const { update, log, journal } = work
   const start = update.begin()
   run.begin(start)
   const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers)
   const runAgents = async () => {
     const { suspended } = await runFlow(flow, start, own, sink)
+    await correctState(work, ctx, sink)
     if (suspended) await suspend(suspended, update, ctx, sink)
   }
   try {
@@ -42,6 +47,14 @@ export async function runOnThread(
 /** Contract: a journal that the caller has put into the context stays. */
 function withJournal(ctx: RunContext, journal: RunJournal | undefined): RunContext {
   return !journal || ctx.get(JOURNAL) ? ctx : ctx.with(JOURNAL, journal.steps)
+}
+
+/** Shows readers the state as it is, where they have seen changes that the run has not kept. */
+async function correctState({ unseenChanges }: ThreadWork, ctx: RunContext, sink: Sink<AgentEvent>): Promise<void> {
+  const { set = {}, removed = [] } = unseenChanges?.(ctx.state) ?? {}
+  if (Object.keys(set).length === 0 && removed.length === 0) return
+  const { runId, agentName, runPath } = ctx
+  await sink.write({ type: 'state-delta', runId, agentName, runPath, set, removed })
 }
 
 /** Suspends the run and shows its questions. Contract: the checkpoint is stored first, so that a question can be answered at once; the state of the agents is not shown. */

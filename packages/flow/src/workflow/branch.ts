@@ -89,6 +89,7 @@ export class Branch {
     const { ctx, flowContext } = this.#stage
     if (this.#saved && !this.#canContinue(this.#saved)) return
     this.#hasRun = true
+    if (this.#saved) this.#log.textAndOutput?.expect(this.#log.messages)
     const branchCtx = this.#stage
       .contextAt(`branch:${this.#index}`)
       .derive({ signal: this.#scope.signal, state: this.#state })

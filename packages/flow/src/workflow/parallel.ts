@@ -99,7 +99,8 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   }
   const watch = async (branch: Branch) => {
     await branch.run()
-    if (!stopping || !branch.failure || cancelTimer) return
+    // A branch that goes no further than its journal leaves the others to come as far as they can.
+    if (!stopping || !branch.failure || branch.failure.code === 'OUTCOME_UNKNOWN' || cancelTimer) return
     giveGrace()
     const reason = new KernelError('ABORTED', `parallel ${ctx.agentName}: ${branch.name} has failed`)
     for (const other of branches) other.stop(reason)

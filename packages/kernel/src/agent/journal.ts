@@ -13,6 +13,10 @@ export interface Journal {
    * and may have begun before the run broke off; rejects with `OUTCOME_UNKNOWN` where the run is not to go on.
    */
   perform<T extends Json>(step: string, work: () => Promise<T>, lost?: () => T | Promise<T>): Promise<T>
+  /** Writes once more what a step that was done before has shown. Contract: what `write` writes before it returns was seen by readers. */
+  retell?<T>(write: () => T): T
+  /** Whether steps whose names begin like this were done before and have not been asked for yet. */
+  hasLeft?(prefix: string): boolean
   /** What becomes of a call that may have run and must not run twice: the model is told that its outcome is unknown, or a person is asked. @default 'tell' */
   readonly unknownCalls?: 'tell' | 'ask'
   /** What readers have seen of an answer that broke off: the next model call of this context takes it back. */

@@ -1,5 +1,5 @@
 import type { EventStamp } from '../data/event.ts'
-import type { Message } from '../data/message.ts'
+import type { Message, Usage } from '../data/message.ts'
 import { CallIds } from './call-ids.ts'
 
 /** The tool call around a nested run. */
@@ -8,6 +8,8 @@ export interface ParentCall {
   readonly callId: string
   readonly spanId: string
   readonly origin: string
+  /** Adds the tokens of the nested run to what is around it. */
+  addUsage(usage: Usage): void
 }
 
 /** Generates the ids and stamps of one run. */

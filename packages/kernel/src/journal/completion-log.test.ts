@@ -314,6 +314,14 @@ describe('a call that must not happen twice', () => {
     expect(journal.entries.at(-1)).toEqual({ step: 'tool:1:0', by: 2, value: 'unknown' })
   })
 
+  it('is made if this attempt recorded the model call that asked for it, though another of that name was asked before', async () => {
+    const log = attempt(journalOf({ 'model:0': '', 'tool:0:0': 'recorded' }).once, { attempt: 2, openedBy: 1 })
+    await log.perform('r/model:0', refused)
+    await log.perform('r/tool:0:0', refused, lost)
+    await log.perform('r/model:0', async () => 'asks again')
+    expect(await log.perform('r/tool:0:0', done, lost)).toBe('done')
+  })
+
   it('is made if it cannot be lost', async () => {
     const log = attempt(journalOf({ 'model:0': '' }).once, { attempt: 2 })
     await log.perform('r/model:0', refused)

@@ -45,6 +45,7 @@ export class CompletionLog implements Journal {
   #isRepeated: boolean
   /** Whether the end of what was recorded has been reached. */
   #live = false
+  #retelling = false
   readonly shown?: NonNullable<Journal['shown']>
   readonly unknownCalls?: NonNullable<Journal['unknownCalls']>
 
@@ -72,6 +73,26 @@ export class CompletionLog implements Journal {
     if (this.#live) this.#start(name, waiter)
     if (!this.#pumping) void this.#pump()
     return settled.promise as Promise<T>
+  }
+
+  /** Whether a step that was done before is being told. */
+  get retelling(): boolean {
+    return this.#retelling
+  }
+
+  retell<T>(write: () => T): T {
+    this.#retelling = true
+    try {
+      return write()
+    } finally {
+      this.#retelling = false
+    }
+  }
+
+  hasLeft(prefix: string): boolean {
+    const own = prefix.startsWith(this.#prefix) ? prefix.slice(this.#prefix.length) : prefix
+    for (const name of this.#early.keys()) if (name.startsWith(own)) return true
+    return false
   }
 
   /** The name of a step within its root run; a step that is asked for again gets a number. */
@@ -148,7 +169,7 @@ export class CompletionLog implements Journal {
   #mayHaveBegun(name: string): boolean {
     const { attempt, openedBy } = this.#options
     if (!this.#isRepeated) return false
-    const asker = name.replace(/tool:(\d+):\d+$/, 'model:$1')
+    const asker = name.replace(/tool:(\d+):\d+(~\d+)?$/, 'model:$1$2')
     return (this.#recordedBy.get(asker) ?? openedBy) !== attempt
   }
 }

@@ -1,6 +1,9 @@
 import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
+import type { State } from '../context/state.ts'
 import type { AgentEvent } from '../data/event.ts'
+import type { Json } from '../data/json.ts'
+import type { StateChanges } from './noted-state.ts'
 
 /** An answer that readers have seen the beginning of. */
 interface ShownAnswer {
@@ -20,11 +23,14 @@ export class ShownEvents {
   readonly #now: Map<string, number> = new Map()
   readonly #answers: ShownAnswer[] = []
   readonly #begun: Set<string> = new Set()
+  /** The keys of the state that readers have seen change, with the values that they know. */
+  readonly #state: Map<string, Json | undefined> = new Map()
 
   constructor(events: Iterable<AgentEvent>) {
     for (const event of events) {
       count(this.#seen, keyOf(event), sizeOf(event))
       this.#note(event)
+      this.#follow(event)
     }
   }
 
@@ -35,6 +41,7 @@ export class ShownEvents {
     const size = sizeOf(event)
     const left = (this.#seen.get(key) ?? 0) - (count(this.#now, key, size) - size)
     if (left >= size) return undefined
+    this.#follow(event)
     return left > 0 && 'delta' in event && typeof event.delta === 'string'
       ? ({ ...event, delta: event.delta.slice(left) } as AgentEvent)
       : event
@@ -50,6 +57,24 @@ export class ShownEvents {
       parts.push(...answer.parts)
     }
     return parts
+  }
+
+  /** How a state differs from what readers know of it: they may have seen changes of a call that broke off. */
+  unseenChanges(state: State): StateChanges {
+    const set: Record<string, Json> = {}
+    const removed: string[] = []
+    for (const [key, known] of this.#state) {
+      const value = state.get(key)
+      if (value === undefined && known !== undefined) removed.push(key)
+      else if (value !== undefined && canonical(value) !== canonical(known)) set[key] = value
+    }
+    return { ...(Object.keys(set).length > 0 && { set }), ...(removed.length > 0 && { removed }) }
+  }
+
+  #follow(event: AgentEvent): void {
+    if (event.type !== 'state-delta') return
+    for (const [key, value] of Object.entries(event.set)) this.#state.set(key, value)
+    for (const key of event.removed) this.#state.set(key, undefined)
   }
 
   #note(event: AgentEvent): void {
@@ -92,6 +117,7 @@ function sizeOf(event: AgentEvent): number {
   return 'delta' in event && typeof event.delta === 'string' ? event.delta.length : 1
 }
 
+/** Contract: a call is known by its run too, because a provider may give the same id in several nested runs. */
 function keyOf(event: AgentEvent): string {
   const { type, runId, agentName, runPath } = event
   switch (type) {
@@ -102,14 +128,14 @@ function keyOf(event: AgentEvent): string {
     case 'message-end':
       return `${type} ${event.message.id}`
     case 'tool-call-end':
-      return `${type} ${event.call.id}`
+      return `${type} ${runId} ${event.call.id}`
     case 'tool-call-start':
     case 'tool-call-delta':
     case 'tool-start':
     case 'tool-end':
-      return `${type} ${event.callId}`
+      return `${type} ${runId} ${event.callId}`
     case 'tool-delta':
-      return `${type} ${event.callId} ${typeof event.delta}`
+      return `${type} ${runId} ${event.callId} ${typeof event.delta}`
     case 'run-start':
     case 'run-end':
       return `${type} ${runId}`

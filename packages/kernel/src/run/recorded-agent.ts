@@ -2,13 +2,13 @@ import type { Journal } from '../agent/journal.ts'
 import type { RunContext } from '../context/context.ts'
 import type { EventDraft } from '../data/event.ts'
 import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
-import { applyChanges, NotedState, type StateChanges } from '../journal/noted-state.ts'
+import { NotedStep, repeatEffects, type StepEffects } from '../journal/noted-step.ts'
 import { sinkTo } from '../stream/sink.ts'
 import { type PipeStream, pipe, stream } from '../stream/stream.ts'
 import { recordableError } from './recordable-error.ts'
 
-/** The record of an agent: its events, what it did to the state, and the error that ended it. */
-type AgentRecord = StateChanges & { readonly events: readonly EventDraft[]; readonly error?: ErrorInfo }
+/** The record of an agent: its events, what else it did to the run, and the error that ended it. */
+type AgentRecord = StepEffects & { readonly error?: ErrorInfo }
 
 /** Runs an agent that records no steps as one step, or shows again what it showed. Contract: a run that was stopped, or that asks, is not recorded. */
 export function recordedAgent(
@@ -19,28 +19,37 @@ export function recordedAgent(
 ): PipeStream<EventDraft> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const record = await journal.perform<AgentRecord>(step, async () => {
-      const state = new NotedState(ctx.state)
-      const events: EventDraft[] = []
+    const work = async (): Promise<AgentRecord> => {
+      const noted = new NotedStep(ctx)
       const kept = sinkTo(sink, (draft: EventDraft) => {
-        events.push(draft)
+        noted.note(draft)
         return sink.write(draft)
       })
       try {
-        await pipe(run(ctx.derive({ state })), kept)
+        await pipe(run(noted.ctx), kept)
         made = {}
-        return { events, ...state.changes() }
+        return noted.effects()
       } catch (thrown) {
         if (KernelError.is(thrown, 'INTERRUPTED')) throw thrown
         const error = recordableError(ctx, thrown).toJSON()
         made = { thrown }
-        return { events, ...state.changes(), error }
+        return { ...noted.effects(), error }
       }
-    })
-    if (!made) {
-      applyChanges(ctx.state, record)
-      for (const draft of record.events) await sink.write(draft)
     }
+    let record: AgentRecord
+    try {
+      record = await journal.perform(step, work)
+    } catch (error) {
+      if (!KernelError.is(error, 'OUTCOME_UNKNOWN') || !journal.hasLeft?.(insideOf(ctx))) throw error
+      // The run is not to go on, but steps inside the agent were done: it comes as far as the last of them.
+      return pipe(run(ctx), sink)
+    }
+    if (!made) await repeatEffects(journal, ctx, record)
     if (record.error) throw made ? made.thrown : KernelError.from(record.error)
   })
+}
+
+/** What the names of the steps inside an agent begin with. */
+function insideOf({ runId, step }: RunContext): string {
+  return step === '' ? `${runId}/` : `${runId}/${step}/`
 }

@@ -141,7 +141,7 @@ export class RunExecution {
     core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
-    if (core.outer) core.outer.addUsage(result.usage)
+    if (core.parent) core.parent.addUsage(result.usage)
     else core.listeners?.close()
     return { result, end }
   }

@@ -4,12 +4,13 @@ import type { RunContext } from '../context/context.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
-import type { Message, ToolCall } from '../data/message.ts'
+import type { Message, ToolCall, Usage } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
 import { onlyInCall } from '../engine/call-progress.ts'
 import { internals, KernelContext } from '../engine/kernel-context.ts'
 import { RunCore } from '../engine/run-core.ts'
-import { messageOf, unanswered } from '../history.ts'
+import { messageOf, repairHistory, unanswered } from '../history.ts'
+import { STEP } from '../journal/noted-step.ts'
 import type { Sink } from '../stream/sink.ts'
 import { mapStream, pipe } from '../stream/stream.ts'
 import { kernelRun } from './kernel-run.ts'
@@ -94,7 +95,9 @@ async function attemptRun(
       return { ...event, action }
     })
   const { runPath } = core
-  const ctx = new KernelContext(core, { ...outer.fields, agentName: agent.name, runPath, ...BLANK })
+  // The step around the run counts its tokens as a whole.
+  const values = { key: STEP, value: undefined, rest: outer.fields.values }
+  const ctx = new KernelContext(core, { ...outer.fields, agentName: agent.name, runPath, ...BLANK, values })
   const settings = { signal: outer.signal }
   const run = kernelRun<Json>({ agent, start, core, settings, host: { around }, context: () => ctx })
   const listener = guarded(options.onEvent)
@@ -111,7 +114,12 @@ const BLANK = { step: '', signal: undefined, progress: undefined, agent: undefin
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
   const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
-  const parent = { runId: outer.runId, callId, spanId, origin: outer.core.ids.originOf(callId) + name }
+  const step = outer.get(STEP)
+  const addUsage = (usage: Usage) => {
+    outer.core.addUsage(usage)
+    step?.addUsage(usage)
+  }
+  const parent = { runId: outer.runId, callId, spanId, origin: outer.core.ids.originOf(callId) + name, addUsage }
   return new RunCore({
     runId: spanId + name,
     session,
@@ -171,7 +179,11 @@ function continued(
     const content = typeof answer === 'string' ? answer : JSON.stringify(answer)
     messages.push({ id, role: 'tool', callId, name, content })
   }
-  return saved.state === undefined ? { ...input, messages } : { ...input, messages, state: saved.state, answers }
+  // The messages were noted as they came, and calls beside each other end in any order.
+  const history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
+  return saved.state === undefined
+    ? { ...input, messages: history }
+    : { ...input, messages: history, state: saved.state, answers }
 }
 
 /** A long-running call of a nested run, as an open question of the outer run. */

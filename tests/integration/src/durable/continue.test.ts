@@ -1,8 +1,8 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { type Agent, type AgentEvent, defineTool, type Message, textOf } from '@troupe/kernel'
+import { type Agent, type AgentEvent, defineTool, type Message, type Run, textOf } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ANN, read, type World, world } from './killable.fixture.ts'
+import { ANN, type Process, read, type World, world } from './killable.fixture.ts'
 
 const SCRIPT = [{ toolCalls: [{ name: 'look' }] }, { toolCalls: [{ name: 'save' }] }, 'Done.']
 
@@ -48,38 +48,52 @@ async function killed(write: number, done: boolean, here: World = world()) {
   return { ...here, did, seen, lost, two }
 }
 
-/** Sends a mail once, in a process that is killed while it sends; what the other process does about it depends on `unknownCalls`. */
-async function killedWhileSending(unknownCalls: 'tell' | 'ask') {
+/** An agent that sends a mail once. */
+function mailer(send: () => string | Promise<string>): Agent {
+  const model = scriptedModel(
+    [(request) => (request.messages.length === 1 ? MAIL : `It said ${said(request.messages)}`)],
+    { repeat: true },
+  )
+  const tool = defineTool({ name: 'send', description: 'Sends', parameters: { type: 'object' }, invoke: send })
+  return chatModelAgent({ name: 'mailer', model, tools: [tool] })
+}
+
+/** A conversation in which a mail is sent; what becomes of a mail that may have been sent depends on `unknownCalls`. */
+function mailRoom(unknownCalls: 'tell' | 'ask') {
   const here = world()
   const sent: string[] = []
-  const agent = (send: () => string | Promise<string>) =>
-    chatModelAgent({
-      name: 'mailer',
-      model: scriptedModel(
-        [(request) => (request.messages.length === 1 ? MAIL : `It said ${said(request.messages)}`)],
-        {
-          repeat: true,
-        },
-      ),
-      tools: [defineTool({ name: 'send', description: 'Sends', parameters: { type: 'object' }, invoke: send })],
-    })
-  const one = here.start(
-    agent(() => {
-      sent.push('one')
-      one.kill()
-      return new Promise(() => {})
-    }),
-  )
-  await read(one.runner.query('Mail', { session: ANN, runId: 'R' }).eventsWithoutThrowing(), one)
-  here.expire()
-  const two = here.start(
-    agent(() => {
-      sent.push('two')
-      return 'sent by two'
-    }),
-    { unknownCalls },
-  )
-  return { sent, two: two.runner, result: await two.runner.continue(ANN) }
+  return {
+    sent,
+    /** Sends in a process that is killed while it sends. */
+    async killedWhileSending(name: string, start: (runner: Process['runner']) => Run) {
+      const process = here.start(
+        mailer(() => {
+          sent.push(name)
+          process.kill()
+          return new Promise(() => {})
+        }),
+        { unknownCalls },
+      )
+      await read(start(process.runner).eventsWithoutThrowing(), process)
+      here.expire()
+    },
+    /** Starts a process that sends without being killed. */
+    start(name: string): Process['runner'] {
+      const send = () => {
+        sent.push(name)
+        return `sent by ${name}`
+      }
+      return here.start(mailer(send), { unknownCalls }).runner
+    },
+  }
+}
+
+/** Sends a mail once, in a process that is killed while it sends, and continues in another. */
+async function killedWhileSending(unknownCalls: 'tell' | 'ask') {
+  const { sent, start, killedWhileSending } = mailRoom(unknownCalls)
+  await killedWhileSending('one', (runner) => runner.query('Mail', { session: ANN, runId: 'R' }))
+  const two = start('two')
+  return { sent, two, result: await two.continue(ANN) }
 }
 
 const MAIL = { toolCalls: [{ id: 'c1', name: 'send' }] }
@@ -105,6 +119,20 @@ describe('a call of effect once that may have run', () => {
     const { sent, two } = await killedWhileSending('ask')
     const { text } = await two.resume({ 'c1~outcome#1': { done: false } }, { session: ANN })
     expect([sent, text]).toEqual([['one', 'two'], 'It said sent by two'])
+  })
+
+  test('is asked about each time that it breaks off, and the last answer counts', async () => {
+    const { sent, start, killedWhileSending } = mailRoom('ask')
+    await killedWhileSending('one', (runner) => runner.query('Mail', { session: ANN, runId: 'R' }))
+    await start('unused').continue(ANN)
+    await killedWhileSending('two', (runner) => runner.resume({ 'c1~outcome#1': { done: false } }, { session: ANN }))
+    const { interrupts } = await start('unused').continue(ANN)
+    expect(interrupts).toMatchObject([{ id: 'c1~outcome#2', reason: 'unknown-outcome' }])
+    const { text } = await start('three').resume(
+      { 'c1~outcome#2': { done: true, result: 'It was sent.' } },
+      { session: ANN },
+    )
+    expect([sent, text]).toEqual([['one', 'two'], 'It said It was sent.'])
   })
 })
 

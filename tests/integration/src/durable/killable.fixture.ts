@@ -1,14 +1,18 @@
 import { type FlowRunner, type RunnerOptions, runner } from '@troupe/flow'
-import type { Agent, AgentEvent, Message, Store, ThreadRef } from '@troupe/kernel'
+import type { Agent, AgentEvent, Clock, Json, Message, Store, ThreadCommit, ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type FakeClock, fakeClock } from '@troupe/testkit'
 
 export const ANN: ThreadRef = { app: 'test', user: 'ann', threadId: 't' }
 
-const never: Promise<never> = new Promise(() => {})
+/** Never settles. Contract: a promise of its own, so that nothing keeps what waits for it. */
+const never = () => new Promise<never>(() => {})
+const tick = () => new Promise<void>((resolve) => void setImmediate(resolve))
 
 /** A process that can be killed: from then on its store never answers, and nothing that it does counts. */
 export interface Process {
+  /** Its number in its world, from 1. */
+  readonly number: number
   readonly runner: FlowRunner
   /** The store as this process sees it. */
   readonly store: Store
@@ -16,14 +20,27 @@ export interface Process {
   /** Settles when it has been killed. */
   readonly killed: Promise<void>
   kill(): void
+  /** Lets others go on; in a process that was killed it never returns. */
+  pause(ticks: number): Promise<void>
 }
 
-/** Kills a process right before or after a write, which are numbered from 1. */
-export interface KillAt {
-  readonly write: number
-  readonly done: boolean
-  /** Whether writes to the run log count too. */
-  readonly log?: boolean
+/** Kills a process right before or after a write, or in a pause; writes and the ticks of all pauses are numbered from 1. */
+export type KillAt =
+  | {
+      readonly write: number
+      readonly done: boolean
+      /** Whether writes to the run log count too. */
+      readonly log?: boolean
+    }
+  | { readonly tick: number }
+
+/** What a write has added to the journal of a run. */
+export interface JournalWrite {
+  readonly by: Process
+  readonly runId: string
+  readonly entries: readonly Json[]
+  /** The number of writes up to it. */
+  readonly writes: number
 }
 
 /** A store that outlives its processes. */
@@ -32,7 +49,11 @@ export interface World {
   readonly clock: FakeClock
   /** The writes that count, in order. */
   readonly writes: string[]
-  start(agent: Agent, options?: Partial<RunnerOptions>, killAt?: KillAt): Process
+  /** The steps that were stored, in order. */
+  readonly journal: JournalWrite[]
+  /** How many ticks its processes have paused. */
+  ticks: number
+  start(agent: Agent | ((process: Process) => Agent), options?: Partial<RunnerOptions>, killAt?: KillAt): Process
   messages(): Promise<readonly Message[]>
   /** Lets the lease of a killed process expire. */
   expire(): void
@@ -41,59 +62,110 @@ export interface World {
 export function world(): World {
   const clock = fakeClock()
   const store = memoryStore({ clock })
-  const writes: string[] = []
-  return {
+  let started = 0
+  const here: World = {
     store,
     clock,
-    writes,
-    start(agent, options, killAt) {
-      let alive = true
-      const killed = Promise.withResolvers<void>()
-      const kill = () => {
-        alive = false
-        killed.resolve()
-      }
-      const counts = (name: string) =>
-        name === 'threads.commit' || name === 'journal.append' || (killAt?.log === true && name === 'runLog.append')
-      const write = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
-        const at = killAt?.write === writes.length + 1 ? killAt : undefined
-        if (at && !at.done) {
-          kill()
-          return never
-        }
-        writes.push(name)
-        const result = await call()
-        if (at) kill()
-        return result
-      }
-      const guarded = async <T>(name: string, call: () => Promise<T>): Promise<T> => {
-        if (!alive) return never
-        const result = await (counts(name) ? write(name, call) : call())
-        return alive ? result : never
-      }
-      const own = through(store, guarded)
-      return {
-        runner: runner({ agent, store: own, clock, report: () => {}, ...options }),
-        store: own,
-        get alive() {
-          return alive
-        },
-        killed: killed.promise,
-        kill,
-      }
-    },
+    writes: [],
+    journal: [],
+    ticks: 0,
+    start: (agent, options, killAt) => new KillableProcess(here, ++started, agent, options, killAt),
     messages: async () => (await store.threads.messages(ANN, { limit: 1_000 })).map(({ message }) => message),
     expire: () => clock.advance(31_000),
   }
+  return here
+}
+
+class KillableProcess implements Process {
+  readonly number: number
+  readonly runner: FlowRunner
+  readonly store: Store
+  readonly killed: Promise<void>
+  alive = true
+  readonly #world: World
+  readonly #killAt: KillAt | undefined
+  readonly #onKilled: () => void
+
+  constructor(
+    here: World,
+    number: number,
+    agent: Agent | ((process: Process) => Agent),
+    options: Partial<RunnerOptions> | undefined,
+    killAt: KillAt | undefined,
+  ) {
+    this.#world = here
+    this.number = number
+    this.#killAt = killAt
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.killed = promise
+    this.#onKilled = resolve
+    this.store = through(here.store, (name, args, call) => this.#call(name, args, call))
+    const made = typeof agent === 'function' ? agent(this) : agent
+    const clock: Clock = {
+      now: () => here.clock.now(),
+      after: (ms, callback) => here.clock.after(ms, () => void (this.alive && callback())),
+    }
+    this.runner = runner({ agent: made, store: this.store, clock, report: () => {}, ...options })
+  }
+
+  kill(): void {
+    this.alive = false
+    this.#onKilled()
+  }
+
+  async pause(ticks: number): Promise<void> {
+    for (let i = 0; i < ticks; i++) {
+      const at = this.alive ? ++this.#world.ticks : undefined
+      if (this.#killAt && 'tick' in this.#killAt && this.#killAt.tick === at) this.kill()
+      await tick()
+      if (!this.alive) await never()
+    }
+  }
+
+  async #call<T>(name: string, args: readonly unknown[], call: () => Promise<T>): Promise<T> {
+    if (!this.alive) return never()
+    const result = await (this.#counts(name) ? this.#write(name, args, call) : call())
+    return this.alive ? result : never()
+  }
+
+  #counts(name: string): boolean {
+    const counted = this.#killAt && 'write' in this.#killAt && this.#killAt.log === true
+    return name === 'threads.commit' || name === 'journal.append' || (counted === true && name === 'runLog.append')
+  }
+
+  async #write<T>(name: string, args: readonly unknown[], call: () => Promise<T>): Promise<T> {
+    const { writes, journal } = this.#world
+    const here = this.#killAt && 'write' in this.#killAt && this.#killAt.write === writes.length + 1
+    const at = here ? (this.#killAt as Extract<KillAt, { write: number }>) : undefined
+    if (at && !at.done) {
+      this.kill()
+      return never()
+    }
+    writes.push(name)
+    const result = await call()
+    const added = journalIn(name, args)
+    if (added) journal.push({ by: this, ...added, writes: writes.length })
+    if (at) this.kill()
+    return result
+  }
+}
+
+/** What a write adds to a journal. */
+function journalIn(name: string, args: readonly unknown[]): Pick<JournalWrite, 'runId' | 'entries'> | undefined {
+  if (name === 'journal.append') return { runId: args[1] as string, entries: args[2] as readonly Json[] }
+  return name === 'threads.commit' ? ((args[1] as ThreadCommit).journal ?? undefined) : undefined
 }
 
 /** The same store, with every call of a port passed through `call`. */
-function through(store: Store, call: <T>(name: string, work: () => Promise<T>) => Promise<T>): Store {
+function through(
+  store: Store,
+  call: <T>(name: string, args: readonly unknown[], work: () => Promise<T>) => Promise<T>,
+): Store {
   const port = (name: string, target: object) =>
     Object.fromEntries(
       Object.entries(target).map(([method, work]) => [
         method,
-        (...args: unknown[]) => call(`${name}.${method}`, () => work(...args)),
+        (...args: unknown[]) => call(`${name}.${method}`, args, () => work(...args)),
       ]),
     )
   return {
@@ -106,22 +178,18 @@ function through(store: Store, call: <T>(name: string, work: () => Promise<T>) =
   } as unknown as Store
 }
 
-/** Reads what a run shows until it ends or its process is killed. */
+/** Reads what a run shows until it ends or its process is killed; `lag` is how many ticks an event needs to arrive. */
 export async function read(
   events: AsyncIterable<AgentEvent>,
   process: Process,
   into: AgentEvent[] = [],
+  lag = 0,
 ): Promise<AgentEvent[]> {
   const iterator = events[Symbol.asyncIterator]()
   for (;;) {
-    const next = iterator.next()
-    const idle = (async () => {
-      while (process.alive) await new Promise((resolve) => setImmediate(resolve))
-      return undefined
-    })()
-    const result = await Promise.race([next, idle])
-    if (!result || result.done) return into
-    if (!process.alive) return into
+    const result = await Promise.race([iterator.next(), process.killed])
+    for (let i = 0; i < lag; i++) await tick()
+    if (!result || result.done || !process.alive) return into
     into.push(result.value)
   }
 }

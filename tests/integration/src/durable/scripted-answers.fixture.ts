@@ -1,0 +1,103 @@
+import { type ChatModel, KernelError, type ModelPart, type ModelRequest } from '@troupe/kernel'
+import type { ScriptedHost } from './scripted-host.fixture.ts'
+
+/** A turn of a model. */
+export interface Turn {
+  readonly words: number
+  /** Names of tools; `#n` transfers to the nth agent that can be reached. */
+  readonly calls: readonly string[]
+  /** Whether the model fails after half of its answer, instead of giving the rest. */
+  readonly fails?: boolean
+}
+
+/** How a model answers. */
+export interface Script {
+  readonly turns: readonly Turn[]
+  /** Ticks before each part of an answer. */
+  readonly pace: number
+  /** Ids of its calls: unique ones, none, or the same in every turn and agent. */
+  readonly callIds: 'own' | 'none' | 'same'
+}
+
+/** A model whose answers depend on nothing but the request: each names all that it has seen. */
+export function scriptedAnswers(host: ScriptedHost, name: string, script: Script): ChatModel {
+  return {
+    name,
+    async *stream(request) {
+      const { idempotencyKey: step } = request
+      host.begin(step)
+      yield* host.brokenOff(step)
+      const made = request.messages.filter(({ role }) => role === 'assistant').length
+      const turn = script.turns[made] ?? { words: 1, calls: [] }
+      const parts = partsOf(name, script, turn, made, request)
+      for (const [i, part] of parts.entries()) {
+        await host.pause(script.pace)
+        if (turn.fails && i === parts.length >> 1) throw new KernelError('MODEL_FAILED', `${name}: failed`)
+        yield part
+      }
+    },
+  }
+}
+
+function partsOf(
+  name: string,
+  { callIds }: Script,
+  { words, calls }: Turn,
+  made: number,
+  request: ModelRequest,
+): readonly ModelPart[] {
+  const text = [`${name}`, `at ${request.step}`, `saw ${digestOf(request)}`, ...WORDS].slice(0, words + 2)
+  return [
+    ...(words > 3 ? [{ type: 'reasoning-delta', delta: 'hm ' } as const, { type: 'part-end' } as const] : []),
+    ...text.map((word): ModelPart => ({ type: 'text-delta', delta: `${word} ` })),
+    ...calls.flatMap((call, i): ModelPart[] => {
+      const callId = { own: `${name}.${made}.${i}`, none: '', same: `call-${i}` }[callIds]
+      const { tool, args } = callOf(call, request)
+      return [
+        { type: 'tool-call-start', callId, name: tool },
+        { type: 'tool-call-delta', callId, delta: args.slice(0, 3) },
+        { type: 'tool-call-delta', callId, delta: args.slice(3) },
+        { type: 'tool-call-end', callId },
+      ]
+    }),
+    {
+      type: 'finish',
+      reason: calls.length > 0 ? 'tool-calls' : 'stop',
+      usage: { inputTokens: request.messages.length, outputTokens: words },
+    },
+  ]
+}
+
+const WORDS = ['well', 'so', 'then']
+
+const ARGUMENTS: { readonly [tool: string]: object } = {
+  Inner: { request: 'Help.' },
+  Hidden: { request: 'Help.' },
+  sub: { task: 'Help.' },
+  exit: { final_result: 'Bye.' },
+  respond: { response: 'Enough.' },
+  complete_task: { result: 'Found.' },
+}
+
+/** The tool and the arguments of a call, as far as the model knows its tools. */
+function callOf(call: string, { tools }: ModelRequest): { readonly tool: string; readonly args: string } {
+  if (!call.startsWith('#')) return { tool: call, args: JSON.stringify(ARGUMENTS[call] ?? {}) }
+  const transfer = tools.find(({ name }) => name === 'transfer_to_agent')?.parameters as
+    | { readonly properties: { readonly agent_name: { readonly enum: readonly string[] } } }
+    | undefined
+  if (!transfer) return { tool: 'pure', args: '{}' }
+  const names = transfer.properties.agent_name.enum
+  return {
+    tool: 'transfer_to_agent',
+    args: JSON.stringify({ agent_name: names[Number(call.slice(1)) % names.length] }),
+  }
+}
+
+/** A short name of everything in a request (FNV-1a). */
+function digestOf({ instruction, messages }: ModelRequest): string {
+  let hash = 0x811c9dc5
+  for (const char of JSON.stringify([instruction, messages])) {
+    hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193) >>> 0
+  }
+  return hash.toString(36)
+}
