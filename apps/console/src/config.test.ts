@@ -4,6 +4,7 @@ import { readConfig } from './config.ts'
 it('asks what the arguments say, with the demo model, plain when piped', () => {
   expect(readConfig(['How', 'are you?'], {}, false)).toEqual({
     question: 'How are you?',
+    continues: false,
     vendor: undefined,
     wordDelayMs: 0,
     color: false,
@@ -48,4 +49,10 @@ it('keeps a conversation that has a name', () => {
     database: { type: 'sqlite', path: 'other.db' },
   })
   expect(() => readConfig(['--thread', ''], {}, false)).toThrow(/--thread needs the name/)
+})
+
+it('goes on with a run that broke off, and asks only what it is told to', () => {
+  expect(readConfig(['--thread', 't', '--continue'], {}, false)).toMatchObject({ continues: true, question: undefined })
+  expect(readConfig(['--thread', 't', '--continue', 'And?'], {}, false)).toMatchObject({ question: 'And?' })
+  expect(() => readConfig(['--continue'], {}, false)).toThrow(/--continue needs --thread/)
 })

@@ -4,7 +4,10 @@ import { readSettings, type Settings } from '@troupe-apps/setup'
 
 /** The settings of the app, from arguments and environment. */
 export interface Config extends Settings {
-  readonly question: string
+  /** Undefined if the app is only to go on with a run that broke off. */
+  readonly question: string | undefined
+  /** Whether to go on with the run of the conversation that broke off, without asking. */
+  readonly continues: boolean
   /** A pause between words of the demo model, so that a person sees it stream. */
   readonly wordDelayMs: number
   readonly color: boolean
@@ -19,6 +22,7 @@ export interface Config extends Settings {
 export const USAGE = `Usage: pnpm demo                         opens a chat in the browser
        pnpm demo "What's the weather in Beijing?"
        pnpm demo --thread holiday "…"   continues a conversation, or begins it
+       pnpm demo --thread holiday --continue   goes on with its run that broke off, after a crash
        pnpm demo "Where in the code is defineTool?"   lets a sub-agent search this folder (or TROUPE_FOLDER)
        pnpm demo --agents               shows the agents and their transfers
 
@@ -39,12 +43,13 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv, term
   const color = env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : terminal && !env.NO_COLOR
   return {
     ...readSettings(env),
-    question: positionals.join(' ').trim() || "What's the weather in Beijing?",
+    question: positionals.join(' ').trim() || (values.continue ? undefined : "What's the weather in Beijing?"),
+    continues: values.continue ?? false,
     wordDelayMs: terminal ? 25 : 0,
     color,
     help: values.help ?? false,
     agents: values.agents ?? false,
-    thread: readThread(values.thread),
+    thread: readThread(values.thread, values.continue ?? false),
   }
 }
 
@@ -52,15 +57,17 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   agents: { type: 'boolean' },
   thread: { type: 'string' },
+  continue: { type: 'boolean' },
 } as const
 
-function readThread(thread: string | undefined): string | undefined {
-  if (thread !== '') return thread
-  throw new KernelError('CONFIG_INVALID', 'demo: --thread needs the name of a conversation, got none; try --help')
+function readThread(thread: string | undefined, isNeeded: boolean): string | undefined {
+  if (thread !== '' && (thread !== undefined || !isNeeded)) return thread
+  const what = isNeeded ? '--continue needs --thread with' : '--thread needs'
+  throw new KernelError('CONFIG_INVALID', `demo: ${what} the name of a conversation, got none; try --help`)
 }
 
 function parse(args: readonly string[]): {
-  values: { help?: boolean; agents?: boolean; thread?: string }
+  values: { help?: boolean; agents?: boolean; thread?: string; continue?: boolean }
   positionals: string[]
 } {
   try {

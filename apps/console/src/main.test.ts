@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { expect, it } from 'vitest'
 
@@ -100,6 +101,37 @@ it('leaves a cancelled record when it is stopped', async () => {
     const ref = { app: 'console', user: 'console', threadId: 't' }
     expect(await store.records.runs(ref)).toMatchObject([{ status: 'cancelled' }])
     await store[Symbol.asyncDispose]()
+  } finally {
+    server.closeAllConnections()
+    server.close()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('says that a run broke off, and goes on with it when it is told to', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-console-'))
+  const server = createServer(() => undefined).listen(0, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const database = { TROUPE_DB: join(folder, 'chat.db') }
+    const env = { TROUPE_MODEL: 'ollama:silent', OLLAMA_BASE_URL: `http://127.0.0.1:${port}/v1`, ...database }
+    const { child, ended } = demo(['--thread', 't', "What's the weather in Beijing?"], env)
+    await once(server, 'request')
+    child.kill('SIGKILL')
+    await ended
+    const sqlite = new DatabaseSync(database.TROUPE_DB)
+    sqlite.exec('update troupe_leases set expires_at = 0')
+    sqlite.close()
+    const { code, out, err } = await demo(['--thread', 't', '--continue'], database).ended
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain(
+      'The run for "What\'s the weather in Beijing?" broke off after 0 model calls and 0 tool calls.\n',
+    )
+    expect(out).toContain('→ get_weather {"city":"Beijing"}')
+    expect(out).toMatch(/thread t · 1 run · \d+ tokens in, \d+ out\n$/)
+    const again = await demo(['--thread', 't', '--continue'], database).ended
+    expect([again.code, again.out.split('\n')[0]]).toEqual([0, 'No run of this conversation broke off.'])
   } finally {
     server.closeAllConnections()
     server.close()

@@ -1,10 +1,12 @@
+import { createInterface } from 'node:readline/promises'
 import { describe } from '@troupe/flow'
-import { KernelError, type Outcome, type ThreadRef } from '@troupe/kernel'
+import { KernelError, type Outcome, type Run, type ThreadRef } from '@troupe/kernel'
 import { systemClock } from '@troupe/kernel/kit'
 import { reconcile } from '@troupe/persistence'
 import type { App } from './app.ts'
 import { readConfig, USAGE } from './config.ts'
 import { createApp } from './container.ts'
+import { describeLostRun, lostRunOf } from './lost-run.ts'
 import { printAgents } from './print-agents.ts'
 import { printer } from './printer.ts'
 
@@ -39,15 +41,64 @@ async function main(): Promise<number> {
   }
 }
 
-/** Asks one question and prints the whole run. */
+/** Offers to go on with a run that broke off, asks the question, and prints both. */
 async function ask(app: App, signal: AbortSignal): Promise<Outcome | undefined> {
   const { config, model, runner, store } = app
-  const { thread, question, color } = config
+  const { thread, question } = config
   const session = thread === undefined ? undefined : { app: 'console', user: 'console', threadId: thread }
-  process.stdout.write(`${question}\n(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})\n\n`)
+  const where = `(${model.name} model${thread === undefined ? '' : `, thread ${thread}`})`
+  let outcome: Outcome | undefined = 'complete'
+  if (session) {
+    await reconcile({ store })
+    outcome = await goOn(app, session, signal)
+  }
+  if (question !== undefined && outcome === 'complete') {
+    process.stdout.write(`${question}\n${where}\n\n`)
+    outcome = await show(app, runner.query(question, { signal, ...(session && { session }) }))
+  }
+  if (session) process.stdout.write(await threadSummary(app, session))
+  return outcome
+}
+
+/** Goes on with the run of a conversation whose process died, if the user wants it. Contract: a run that is not continued is settled by the next question. */
+async function goOn(app: App, session: ThreadRef, signal: AbortSignal): Promise<Outcome | undefined> {
+  const { config, runner, store } = app
+  const lost = await lostRunOf(store, session)
+  if (!lost) {
+    if (config.continues) process.stdout.write('No run of this conversation broke off.\n')
+    return 'complete'
+  }
+  process.stdout.write(`${describeLostRun(lost)}\n`)
+  if (!config.continues && !(await confirm('Continue it? (y/n) ', signal))) {
+    return signal.aborted ? 'cancelled' : 'complete'
+  }
+  process.stdout.write('\n')
+  // A process that died a moment ago holds the conversation until its lease has expired.
+  return show(app, runner.continue(session, { busy: 'queue', again: true, signal }))
+}
+
+/** Asks the user. Contract: without a terminal the answer is no, and the text says what to do. */
+async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+    process.stdout.write('To go on with it, use --continue.\n\n')
+    return false
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  // The terminal takes Ctrl-C for itself.
+  terminal.once('SIGINT', () => process.emit('SIGINT'))
+  try {
+    return /^\s*y/i.test(await terminal.question(question, { signal }))
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return false
+  } finally {
+    terminal.close()
+  }
+}
+
+/** Prints a whole run. */
+async function show({ config: { color } }: App, run: Run): Promise<Outcome | undefined> {
   const print = printer(process.stdout, { color, clock: systemClock })
-  if (session) await reconcile({ store })
-  const run = runner.query(question, { signal, ...(session && { session }) })
   let outcome: Outcome | undefined
   for await (const event of run.eventsWithoutThrowing()) {
     print(event)
@@ -55,7 +106,6 @@ async function ask(app: App, signal: AbortSignal): Promise<Outcome | undefined> 
   }
   // A run without an end was refused: awaiting it throws the error, which the transcript does not have.
   if (outcome === undefined) await run
-  if (session) process.stdout.write(await threadSummary(app, session))
   return outcome
 }
 

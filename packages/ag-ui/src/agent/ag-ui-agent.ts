@@ -1,5 +1,4 @@
 import { type PipeStream, stream, type ThreadRef } from '@troupe/kernel'
-import { ContinuedRun } from '../lost/continued-run.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { Executions } from '../run/executions.ts'
 import type { AgUiContinueOptions, AgUiRunOptions } from '../run/served-agent.ts'
@@ -7,6 +6,7 @@ import type { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-holds.ts'
 import { AgentRun } from './agent-run.ts'
 import { type AgentSettings, type AgUiAgentOptions, agentSettings } from './agent-settings.ts'
+import { ContinuedRun } from './continued-run.ts'
 
 /**
  * Runs agents as AG-UI agents, without HTTP: for tests and for embedding.

@@ -1,4 +1,4 @@
-import type { ThreadRef } from '@troupe/kernel'
+import { KernelError, type ThreadRef } from '@troupe/kernel'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { continueServedRun } from '../run/continue-served-run.ts'
 import { hasLog } from '../run/has-log.ts'
@@ -15,9 +15,14 @@ export async function canFollow(
   const { store, lostRuns, executions } = parts
   if (await hasLog(parts, ref, runId)) return true
   if (lostRuns !== 'continue' || executions.stopping) return false
-  if (lostRunOf(await store.threads.get(ref).catch(() => undefined)) !== runId) return false
+  if (lostRunOf(await store.threads.get(ref).catch(refusedId)) !== runId) return false
   const run = await continueServedRun(parts, ref, runId, requestId)
   if ('message' in run) return false
   waitUntil(run.ended)
   return true
+}
+
+/** No thread can have an id that the store refuses. */
+function refusedId(error: unknown): undefined {
+  if (!KernelError.is(error, 'VALIDATION_FAILED')) throw error
 }

@@ -1,7 +1,6 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
 import { sleep, withinTime } from '@troupe/kernel/kit'
-import { lostRunOf } from '../lost/lost-runs.ts'
 import type { RunAgentInput } from '../protocol.ts'
 import { continueServedRun } from '../run/continue-served-run.ts'
 import { hasLog } from '../run/has-log.ts'
@@ -10,6 +9,7 @@ import { runningIn } from '../session/thread-holds.ts'
 import { canFollow } from './can-follow.ts'
 import { rejoin } from './connect.ts'
 import { type Encoding, encodingFor } from './encoding.ts'
+import { isLost, lostRunFor } from './lost-run-for.ts'
 import { acceptedBy, SSE } from './negotiate.ts'
 import { readJson } from './read-json.ts'
 import { json, refuse, statusOf } from './refuse.ts'
@@ -150,24 +150,6 @@ function invalid(path: string, message: string): KernelError {
 const NOTHING_TO_CANCEL = {
   code: 'RUN_LOST',
   message: 'The server of this run is gone, so there is nothing to cancel.',
-}
-
-/** The lost run that a refused request leads to, because it repeats the request that began that run, or brings nothing new. */
-async function lostRunFor(
-  parts: HandlerParts,
-  ref: ThreadRef,
-  input: Partial<RunAgentInput> | null,
-  { code, metadata }: RunErrorEvent,
-  context: RouteContext,
-): Promise<string | undefined> {
-  if (parts.lostRuns !== 'continue') return undefined
-  const runId = code === 'RUN_ID_TAKEN' ? input?.runId : code === 'RUN_LOST' ? runningIn(metadata?.holder) : undefined
-  if (runId === undefined || !(await isLost(parts, ref, runId))) return undefined
-  return (await canFollow(parts, ref, runId, context)) ? runId : undefined
-}
-
-async function isLost({ store }: HandlerParts, ref: ThreadRef, runId: string): Promise<boolean> {
-  return lostRunOf(await store.threads.get(ref)) === runId
 }
 
 function runUnknown(): KernelError {

@@ -44,7 +44,7 @@ describe('the end of a run in its thread', () => {
   test.each([
     ['has no answer', thread, rows(asked)],
     ['has not come to an answer', thread, rows(asked, calling, result)],
-    ['broke off in an answer', thread, rows(asked, { ...answer, partial: true } as Message)],
+    ['broke off in an answer', thread, rows(asked, { ...answer, partial: true })],
     [
       'asked what another run has answered',
       { ...thread, checkpoint },

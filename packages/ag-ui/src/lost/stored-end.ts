@@ -16,7 +16,7 @@ export function storedEnd(thread: Thread, rows: readonly Row[], runId: string): 
   const last = own.at(-1)
   const { checkpoint, openCalls } = thread
   const waits = rows.at(-1)?.runId === runId && (openCalls.length > 0 || checkpoint?.runId === runId)
-  const answered = last?.role === 'assistant' && !last.toolCalls?.length && !('partial' in last)
+  const answered = last?.role === 'assistant' && !last.toolCalls?.length && !last.partial
   if (!waits && !answered) return undefined
   const stamp = { runId, agentName: '', runPath: [] }
   const interrupts = waits && checkpoint?.resumedBy === undefined ? (checkpoint?.interrupts ?? []) : []

@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import type { Json } from '@troupe/kernel'
+import type { Json, RunLogStore, ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { isJsonObject } from '../translate/json-patch.ts'
 
@@ -8,7 +8,23 @@ const NAME = 'run-continued'
 /** Tells readers that another process goes on with the run from here. */
 export const RUN_CONTINUED: AgUiEvent = { type: EventType.CUSTOM, name: NAME, value: {} }
 
-/** Whether an event of a log is the place from where another process went on. */
-export function isContinuation(event: Json): boolean {
+/** Whether another process goes on with a run after a position in its log: then its readers are not told that it ended. */
+export async function isContinued(
+  log: RunLogStore,
+  { ref, runId }: { readonly ref: ThreadRef; readonly runId: string },
+  after: number,
+): Promise<boolean> {
+  const { signal } = new AbortController()
+  try {
+    for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
+      if (batch.some(({ event }) => isMark(event))) return true
+    }
+  } catch {
+    // A log that cannot be read is treated as one that cannot be written.
+  }
+  return false
+}
+
+function isMark(event: Json): boolean {
   return isJsonObject(event) && event.type === EventType.CUSTOM && event.name === NAME
 }

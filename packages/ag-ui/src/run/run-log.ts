@@ -4,7 +4,7 @@ import { nextMacrotask, pipe } from '@troupe/kernel/kit'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
-import { isContinuation, RUN_CONTINUED } from './run-continued.ts'
+import { isContinued, RUN_CONTINUED } from './run-continued.ts'
 import { type Logged, Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */
@@ -247,8 +247,8 @@ export class RunLog implements Sink<AgUiEvent> {
 
   /** Stops the run because another process goes on with it, or because its log is gone or cannot be written. */
   async #fail(cause: unknown): Promise<void> {
-    const { run, report } = this.#options
-    const taken = KernelError.is(cause, 'VERSION_CONFLICT') && (await this.#isTaken())
+    const { store, run, report } = this.#options
+    const taken = KernelError.is(cause, 'VERSION_CONFLICT') && (await isContinued(store, run, this.tail.last))
     const error = taken
       ? new KernelError('LEASE_LOST', `run ${run.runId}: another process goes on with it`, { cause })
       : new KernelError('RUN_LOG_FAILED', 'The run was stopped because its events could not be stored.', { cause })
@@ -259,20 +259,6 @@ export class RunLog implements Sink<AgUiEvent> {
     run.stop(error)
     if (!taken) await this.#closeWith(error)
     this.tail.close()
-  }
-
-  /** Whether another process goes on with the run: its readers are not told that it ended. */
-  async #isTaken(): Promise<boolean> {
-    const { store, run } = this.#options
-    const { signal } = new AbortController()
-    try {
-      for await (const batch of store.follow(run.ref, run.runId, { after: this.tail.last, live: false, signal })) {
-        if (batch.some(({ event }) => isContinuation(event))) return true
-      }
-    } catch {
-      // A log that cannot be read is treated as one that cannot be written.
-    }
-    return false
   }
 
   /** Tries to close the log with an error, so that no follower waits for more; otherwise followers detect the lost run themselves. */

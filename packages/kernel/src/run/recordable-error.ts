@@ -6,7 +6,7 @@ import { internals } from '../engine/kernel-context.ts'
  * Returns the error that a journal keeps of work that failed.
  * Contract: throws what was thrown if the whole run was stopped, because the work is then done again; of work that was stopped while
  * the run goes on, such as that of a sub-agent whose time is over, it is the reason.
- * @example catch (thrown) { return { error: recordableError(ctx, thrown).toJSON() } }
+ * @example const info = recordableError(ctx, new Error('no connection')).toJSON()
  */
 export function recordableError(ctx: RunContext, thrown: unknown): KernelError {
   const { core, signal } = internals(ctx)

@@ -210,6 +210,42 @@ describe("lostRuns: 'continue'", () => {
     expect(textOf(await reading)).toBe('I look. It is red.')
   })
 
+  test('a reader that leaves cancels it, if readers do', async () => {
+    const { here, start } = await lost()
+    const stopped = Promise.withResolvers<void>()
+    const called = Promise.withResolvers<void>()
+    const slow = here.start(
+      desk(async (_, { signal }) => {
+        called.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        stopped.resolve()
+        return 'late'
+      }),
+    )
+    const handler = serve(slow, here, { onDisconnect: 'cancel' })
+    const reader = (await handler(get('/threads/t/runs/R?protocolVersion=1.0'))).body?.getReader()
+    void (async () => {
+      while (!(await reader?.read())?.done);
+    })()
+    await called.promise
+    await calm()
+    await reader?.cancel()
+    await stopped.promise
+    const events = await followed(serve(start(), here), here)
+    expect(events.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } })
+    checkLog(events)
+  })
+
+  test('a worker is kept alive until it has ended', async () => {
+    const { handler } = await lost()
+    const kept: Promise<unknown>[] = []
+    const waitUntil = (work: Promise<unknown>) => void kept.push(work)
+    const response = await handler(get('/threads/t/runs/R?protocolVersion=1.0'), { waitUntil })
+    expect(await response.text()).toContain('RUN_FINISHED')
+    await Promise.all(kept)
+    expect(kept).toHaveLength(1)
+  })
+
   test('a server that is stopping leaves it to another one', async () => {
     const { here, looked, handler, start } = await lost()
     await handler.stop(0)

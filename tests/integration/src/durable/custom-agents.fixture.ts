@@ -1,4 +1,4 @@
-import { type Agent, type EventDraft, say } from '@troupe/kernel'
+import { type Agent, type EventDraft, type RunContext, say } from '@troupe/kernel'
 import { observe } from '@troupe/kernel/run'
 import type { ScriptedHost } from './scripted-host.fixture.ts'
 
@@ -19,16 +19,7 @@ export function customAgent(host: ScriptedHost, name: string, kind: CustomKind, 
       yield* say(ctx, `${name} begins at ${ctx.step}`)
       if (kind === 'talker') ctx.state.set(name, ctx.step)
       await host.pause(2)
-      if (kind === 'performer') {
-        for (const word of ['one', 'two']) {
-          const given = await ctx.perform(word, async () => {
-            host.begin(`${ctx.runId}/${ctx.step === '' ? word : `${ctx.step}/${word}`}#1`)
-            await host.pause(1)
-            return word
-          })
-          yield* say(ctx, `${name} performed ${given}`)
-        }
-      }
+      if (kind === 'performer') yield* performed(host, name, ctx)
       if (kind === 'asker') yield* say(ctx, `${name} heard ${await ctx.interrupt({ reason: 'input' })}`)
       if (kind === 'delegate' && inner) {
         yield* observe(inner, input, ctx.derive({ step: 'inner', runPath: [...ctx.runPath, name] }))
@@ -36,5 +27,17 @@ export function customAgent(host: ScriptedHost, name: string, kind: CustomKind, 
       yield* say(ctx, `${name} ends`)
       if (kind === 'leaver') yield { type: 'action', action: { type: 'exit', result: name } }
     },
+  }
+}
+
+/** Performs two pieces of work, and says what they gave. */
+async function* performed(host: ScriptedHost, name: string, ctx: RunContext): AsyncGenerator<EventDraft> {
+  for (const word of ['one', 'two']) {
+    const given = await ctx.perform(word, async () => {
+      host.begin(`${ctx.runId}/${ctx.step === '' ? word : `${ctx.step}/${word}`}#1`)
+      await host.pause(1)
+      return word
+    })
+    yield* say(ctx, `${name} performed ${given}`)
   }
 }

@@ -30,6 +30,14 @@ describe("lostRuns: 'ask'", () => {
     expect((await handler(post('/threads/t/runs/R/continue'))).status).toBe(404)
   })
 
+  test('a follower that waits is told when the lease of the process has expired', async () => {
+    const { here, looked, handler } = await lost({ lostRuns: 'ask' }, { expired: false })
+    const events = await followed(handler, here)
+    expect(events.at(-1)).toMatchObject({ type: EventType.RUN_ERROR, code: 'RUN_LOST' })
+    expect(events.slice(0, -1)).toEqual(await logOf(here.store))
+    expect([looked, (await here.store.threads.get(ANN))?.unfinished]).toEqual([['one'], 'R'])
+  })
+
   test('a request with nothing new hears that the run broke off', async () => {
     const { handler } = await lost({ lostRuns: 'ask' })
     const body = { threadId: 't', runId: 'again', messages: ASKED, tools: [], context: [], state: {} }

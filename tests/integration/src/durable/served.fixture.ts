@@ -106,25 +106,6 @@ function nameOf(event: AgUiEvent): string[] {
   }
 }
 
-/** The events of a log without the marks of processes and without pieces: each text is in one event. */
-export function wholeOf(events: readonly AgUiEvent[]): AgUiEvent[] {
-  const whole: AgUiEvent[] = []
-  for (const event of events) {
-    const last = whole.at(-1)
-    if (event.type === EventType.CUSTOM && event.name === 'run-continued') continue
-    if (last && 'delta' in last && 'delta' in event && isMore(last, event)) {
-      whole[whole.length - 1] = { ...last, delta: `${last.delta}${event.delta}` } as AgUiEvent
-    } else whole.push(event)
-  }
-  return whole
-}
-
-function isMore(last: AgUiEvent, event: AgUiEvent): boolean {
-  const { delta: _1, ...a } = last as AgUiEvent & { delta: unknown }
-  const { delta: _2, ...b } = event as AgUiEvent & { delta: unknown }
-  return event.type !== EventType.STATE_DELTA && JSON.stringify(a) === JSON.stringify(b)
-}
-
 /** The stored messages as a client keeps them. */
 export async function storedMessages({ messages }: World): Promise<ReturnType<typeof toAgUiMessages>> {
   return toAgUiMessages(await messages())
