@@ -96,11 +96,10 @@ describe('a tree as a tool', () => {
   })
 
   test('after a question, another agent of the tree sees the results in the order of the calls', async () => {
-    const { tree, Back } = nestedTree([calling('asks', 'late', 'plain'), toAgent('Back')], ['From the back.'])
+    const { tree, Back } = nestedTree([calling('late', 'plain'), toAgent('Back')], [calling('slow'), 'From the back.'])
     await tree.ask('Hi')
-    await tree.answerAll('yes')
-    expect(brief(Back.requests[0]?.messages).filter((line) => line.includes('returned result'))).toEqual([
-      'user For context: [Front] `asks` tool returned result: heard yes.',
+    await tree.answerAll('At last.')
+    expect(brief(Back.requests[1]?.messages).filter((line) => line.includes('returned result'))).toEqual([
       'user For context: [Front] `late` tool returned result: late ran.',
       'user For context: [Front] `plain` tool returned result: plain ran.',
       contextOfTransfer('Front', 'Back')[1],
