@@ -1,6 +1,6 @@
 import { type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import { storedHistory } from '../agent/stored-history.ts'
 import { storedEnd } from '../lost/stored-end.ts'
+import { storedHistory } from '../lost/stored-history.ts'
 import { UnseenEvents } from '../lost/unseen-events.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { EventTranslator } from '../translate/event-translator.ts'
