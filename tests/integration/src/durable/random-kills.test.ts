@@ -7,7 +7,9 @@ import { composition } from './random-composition.fixture.ts'
 import { wrongWith } from './same-as-alone.fixture.ts'
 import { wrongAfterSettling } from './settled.fixture.ts'
 
-const RUNS = Number(process.env.RUNS ?? 20)
+/** `SEED=17 RUNS=500` searches elsewhere; without them the same compositions are checked each time. */
+const { SEED = '1', RUNS = '20' } = process.env
+const SEARCH = { seed: Number(SEED), numRuns: Number(RUNS), endOnFailure: process.env.SHRINK !== '1' }
 
 async function check(made: Composition, kills: readonly KillAt[], reading: Reading = {}): Promise<void> {
   const killed = await new KilledConversation(made, kills, NO_GAPS, reading).hold()
@@ -23,11 +25,7 @@ test('whoever continues a run right after a write need not know what was shown',
         await check(made, [{ write, done: true }], { known: false })
       }
     }),
-    {
-      numRuns: RUNS,
-      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-      endOnFailure: process.env.SHRINK !== '1',
-    },
+    SEARCH,
   )
 }, 600_000)
 
@@ -47,11 +45,7 @@ test('a new message settles a run that was killed', async () => {
         expect(await wrongAfterSettling(killed), JSON.stringify([write, done])).toEqual([])
       }
     }),
-    {
-      numRuns: RUNS,
-      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-      endOnFailure: process.env.SHRINK !== '1',
-    },
+    SEARCH,
   )
 }, 600_000)
 
@@ -69,11 +63,7 @@ test('a run that is killed anywhere and continued is the run left alone', async 
         )
       }
     }),
-    {
-      numRuns: RUNS,
-      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-      endOnFailure: process.env.SHRINK !== '1',
-    },
+    SEARCH,
   )
 }, 600_000)
 
@@ -88,10 +78,6 @@ test('a run that is killed at any write and continued is the run left alone', as
         }
       }
     }),
-    {
-      numRuns: RUNS,
-      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-      endOnFailure: process.env.SHRINK !== '1',
-    },
+    SEARCH,
   )
 }, 600_000)
