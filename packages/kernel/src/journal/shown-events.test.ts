@@ -28,6 +28,22 @@ describe('what readers know of the state', () => {
     expect(shown.unseenChanges(state)).toEqual({ set: { changed: 2, back: 3 }, removed: ['gone'] })
   })
 
+  it('is not shown again, whether its changes come together or one by one', () => {
+    const together = new ShownEvents([changed({ a: 1, b: 2 }, 'c')])
+    expect([changed({ a: 1 }), changed({ b: 2 }, 'c')].map((one) => together.unseen(one))).toEqual([
+      undefined,
+      undefined,
+    ])
+    const apart = new ShownEvents([changed({ a: 1 }), changed({ b: 2 })])
+    expect(apart.unseen(changed({ a: 1, b: 2, d: 4 }))).toEqual(changed({ d: 4 }))
+  })
+
+  it('is shown again after an older value that they had not seen', () => {
+    const shown = new ShownEvents([changed({ n: 2 })])
+    const values = [1, 2].map((n) => shown.unseen(changed({ n })))
+    expect(values).toEqual([changed({ n: 1 }), changed({ n: 2 })])
+  })
+
   it('does not differ in what they are shown now, nor in the order of keys', () => {
     const shown = new ShownEvents([changed({ a: { x: 1, y: 2 } })])
     shown.unseen(changed({ b: 1 }))
