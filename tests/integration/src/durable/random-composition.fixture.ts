@@ -87,6 +87,10 @@ export const composition: fc.Arbitrary<Composition> = fc
     const text = JSON.stringify(made)
     if (!text.includes('parallel') && !text.includes('both')) return made
     return JSON.parse(
-      text.replaceAll('"throws"', '"fails"').replaceAll('"fails":true', '"fails":false').replaceAll('"same"', '"none"'),
+      text
+        .replaceAll('"throws"', '"fails"')
+        .replaceAll('"fails":true', '"fails":false')
+        .replaceAll('"same"', '"none"')
+        .replaceAll('"structured":true', '"structured":false'),
     )
   })
