@@ -32,7 +32,7 @@ const LABELS: { readonly [campaign: string]: readonly (readonly [count: string, 
   ],
   continues: [
     ['continues', 'processes killed with SIGKILL'],
-    ['rivals', 'of these while another process waited for the thread'],
+    ['rivals', 'conversations that two processes carried on at once'],
     ['stopped', 'processes stopped past their lease, and continued'],
     ['repeated', 'steps in flight that were done again'],
     ['takenBack', 'answers that broke off and were taken back'],

@@ -12,6 +12,8 @@ type StoredMessage = Awaited<ReturnType<Store['threads']['messages']>>[number]
 export interface LeftBehind {
   readonly events: readonly AgentEvent[]
   readonly steps: readonly StepLine[]
+  /** The processes that were stopped for longer than their lease: they do not know at once that others went on. */
+  readonly stopped: ReadonlySet<number>
   readonly messages: readonly StoredMessage[]
   readonly state: { readonly [key: string]: unknown }
 }
@@ -20,7 +22,7 @@ export interface LeftBehind {
 export async function checkFree(
   findings: Findings,
   store: Store,
-  { events, steps }: Pick<LeftBehind, 'events' | 'steps'>,
+  known: Pick<LeftBehind, 'events' | 'steps' | 'stopped'>,
 ): Promise<LeftBehind> {
   const thread = await store.threads.get(REF)
   findings.check('nothing is left to continue', thread?.unfinished === undefined, thread?.unfinished)
@@ -28,12 +30,13 @@ export async function checkFree(
   findings.check('no run is lost', (await store.journal.lost({ before: Date.now() + 60_000, limit: 10 })).length === 0)
   findings.check('the thread is free', thread?.runId === undefined, thread?.runId)
   findings.check('nothing is open', !thread?.checkpoint && thread?.openCalls.length === 0, thread?.openCalls)
-  return { events, steps, messages: await store.threads.messages(REF, { limit: 1_000 }), state: thread?.state ?? {} }
+  return { ...known, messages: await store.threads.messages(REF, { limit: 1_000 }), state: thread?.state ?? {} }
 }
 
 /** Checks what readers saw, what was stored and what was done, against each other. */
-export function checkConversation(findings: Findings, { events, steps, messages, state }: LeftBehind): Reader {
-  checkSteps(findings, steps)
+export function checkConversation(findings: Findings, left: LeftBehind): Reader {
+  const { events, messages, state } = left
+  checkSteps(findings, left)
   const history = messages.map(({ message }) => message)
   checkHistory(findings, history)
   const reader = new Reader(findings, events)
@@ -47,16 +50,16 @@ export function checkConversation(findings: Findings, { events, steps, messages,
 }
 
 /** Checks that a step that is stored is not done again, and that what must happen once happens once at most. */
-function checkSteps(findings: Findings, steps: readonly StepLine[]): void {
+function checkSteps(findings: Findings, { steps, stopped }: LeftBehind): void {
   const stored = new Set<string>()
   const once: string[] = []
-  for (const { what, step, once: isOnce } of steps) {
+  for (const { what, step, pid, once: isOnce } of steps) {
     if (what === 'stored') {
       findings.check(`${step} is stored once`, !stored.has(step))
       stored.add(step)
       continue
     }
-    findings.check(`${step} is not done again after it was stored`, !stored.has(step))
+    findings.check(`${step} is not done again after it was stored`, !stored.has(step) || stopped.has(pid), pid)
     if (isOnce) once.push(step)
   }
   findings.unique('what must happen once happens once at most', once)
@@ -85,13 +88,18 @@ function checkSeen(findings: Findings, reader: Reader, messages: readonly Stored
     findings.check(`what was seen of ${id} is stored, or was taken back`, isDeepStrictEqual(stored.get(id), kept), end)
   }
   for (const { message, runId } of messages) {
-    if (message.role === 'user' || !reader.sawEnd(runId)) continue
-    const end = message.role === 'tool' ? reader.calls.get(message.callId)?.ends[0] : undefined
-    const seen = message.role === 'tool' ? end?.messageId === message.id : reader.messages.get(message.id)?.end
-    const delivered = message.id.endsWith('/result')
-    findings.check(`${message.id} was seen`, delivered || Boolean(seen), message)
-    if (end) findings.check(`${message.id} was seen as it is`, textOf(end.content) === textOf(message.content), end)
+    if (reader.sawEnd(runId)) checkWasSeen(findings, reader, message)
   }
+}
+
+function checkWasSeen(findings: Findings, reader: Reader, message: Message): void {
+  const { id, role } = message
+  if (role === 'assistant') findings.check(`${id} was seen`, reader.messages.get(id)?.end !== undefined, message)
+  // What was delivered was not shown.
+  if (role !== 'tool' || id.endsWith('/result')) return
+  const [end] = reader.calls.get(message.callId)?.ends ?? []
+  const same = end?.messageId === id && textOf(end.content) === textOf(message.content)
+  findings.check(`${id} was seen as it is stored`, same, [end, message])
 }
 
 /** How many calls have an unknown outcome. */

@@ -69,7 +69,7 @@ export class Reader {
     this.calls.set(id, call)
     if (event.type === 'tool-start') call.started++
     else call.ends.push(event)
-    this.#check(`call ${id} starts and ends once at most`, call.started <= 1 && call.ends.length <= 1, event)
+    this.#check(`call ${id} starts once and ends once at most`, call.started === 1 && call.ends.length <= 1, event)
   }
 
   #readMessage(event: AgentEvent): void {

@@ -9,6 +9,12 @@ export interface CarrierTask {
   readonly name: string
   /** The shape of the agent. */
   readonly shape: string
-  /** The moment at which it sends itself a signal; moments are numbered from 1. */
-  readonly signalAt?: { readonly moment: number; readonly signal: 'SIGKILL' | 'SIGSTOP' }
+  /** The moment at which it sends itself a signal. */
+  readonly signalAt?: CarrierMoment & { readonly signal: 'SIGKILL' | 'SIGSTOP' }
+}
+
+/** A moment of a process: in its work, or when readers see an event; each kind is numbered from 1. */
+export interface CarrierMoment {
+  readonly when: 'works' | 'shows'
+  readonly number: number
 }

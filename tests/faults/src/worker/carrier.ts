@@ -11,7 +11,7 @@ import { LineFile, type StepLine } from '../conversation/line-file.ts'
 import { SHAPES } from '../conversation/shapes.ts'
 import { openStore } from '../store/open-store.ts'
 import { watchedStore } from '../store/watched-store.ts'
-import type { CarrierTask } from './carrier-task.ts'
+import type { CarrierMoment, CarrierTask } from './carrier-task.ts'
 import { REF } from './worker-task.ts'
 
 class Carrier {
@@ -19,7 +19,7 @@ class Carrier {
   readonly #steps: LineFile<StepLine>
   readonly #events: EventFile
   readonly #began = performance.now()
-  #moments = 0
+  readonly #moments = { works: 0, shows: 0 }
 
   constructor(task: CarrierTask) {
     this.#task = task
@@ -43,7 +43,8 @@ class Carrier {
     for (let next = await this.#next(store, talk); next; next = await this.#next(store, talk))
       await this.#show(next.run)
     await bare[Symbol.asyncDispose]()
-    print({ type: 'done', calls: this.#moments, statements: 0, ms: performance.now() - this.#began })
+    const { works, shows } = this.#moments
+    print({ type: 'carried-on', works, shows, ms: performance.now() - this.#began })
   }
 
   /** The next thing to do in the thread, if there is one; a promise of a run itself would wait for its end. */
@@ -83,9 +84,9 @@ class Carrier {
     print({ type: 'began', runId: run.runId, what: 'a run' })
     try {
       for await (const event of run.eventsWithoutThrowing()) {
-        await this.#moment(`before ${event.type} is seen`)
+        await this.#moment('shows', `before ${event.type}`)
         this.#events.add(event)
-        await this.#moment(`after ${event.type} is seen`)
+        await this.#moment('shows', `after ${event.type}`)
       }
       await run
     } catch (error) {
@@ -94,12 +95,12 @@ class Carrier {
   }
 
   async #call(name: string, perform: () => Promise<unknown>, args: readonly unknown[]): Promise<unknown> {
-    await this.#moment(`before ${name}`)
+    await this.#moment('works', `before ${name}`)
     const result = await perform()
     // From now on, readers follow this process.
     if (name === 'leases.acquire') this.#events.take()
     if (name === 'journal.append') this.#noteStored(args[1] as string, args[2] as readonly JournalEntry[])
-    await this.#moment(`after ${name}`)
+    await this.#moment('works', `after ${name}`)
     return result
   }
 
@@ -109,13 +110,13 @@ class Carrier {
 
   async #pause(at: string): Promise<void> {
     await new Promise<void>((resolve) => void setTimeout(resolve, 1))
-    await this.#moment(at)
+    await this.#moment('works', at)
   }
 
-  async #moment(at: string): Promise<void> {
+  async #moment(when: CarrierMoment['when'], at: string): Promise<void> {
     const { signalAt } = this.#task
-    if (++this.#moments !== signalAt?.moment) return
-    print({ type: 'hit', at })
+    if (++this.#moments[when] !== signalAt?.number || signalAt.when !== when) return
+    print({ type: 'hit', at: `${when} ${at}` })
     process.kill(process.pid, signalAt.signal)
     // A signal may arrive a little later.
     await new Promise<void>((resolve) => void setTimeout(resolve, signalAt.signal === 'SIGKILL' ? 60_000 : 5))

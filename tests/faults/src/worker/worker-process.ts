@@ -38,6 +38,10 @@ export class WorkerProcess implements AsyncDisposable {
     this.#closed = once(this.#process, 'close')
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
   get killed(): boolean {
     return this.#process.signalCode === 'SIGKILL'
   }
@@ -64,7 +68,8 @@ export class WorkerProcess implements AsyncDisposable {
   /** Contract: rejects if it neither finished nor was killed. */
   async waitForEnd(): Promise<readonly CaseEvent[]> {
     await this.#closed
-    if (!this.killed && this.events.at(-1)?.type !== 'done') {
+    const last = this.events.at(-1)?.type
+    if (!this.killed && last !== 'done' && last !== 'carried-on') {
       throw new Error(`worker: ended with ${this.#process.exitCode}, ${this.#errors.slice(-2000)}`)
     }
     return this.events
