@@ -37,7 +37,7 @@ export class GuideReader {
 
   /** Types one line and returns its output; `input` are the lines that the reader types afterwards. */
   async type(line: string, input: readonly string[] = []): Promise<string> {
-    const typed = input.length > 0 ? `printf '%s\\n' ${input.join(' ')} | ${line}` : line
+    const typed = input.length > 0 ? `(sleep 2; printf '%s\\n' ${input.join(' ')}; sleep 3) | ${line}` : line
     return await this.#machine.run(this.#folder, 'env', ...this.#env, 'sh', '-c', typed)
   }
 

@@ -110,7 +110,7 @@ class Counts {
 }
 
 function refusal(message: string): ToolCallResult {
-  const error = new KernelError(EXCEEDED, message)
+  const error = new KernelError('TOOL_LIMIT_EXCEEDED', message)
   return { content: `Error: ${message}. Go on without this call.`, error: error.toJSON() }
 }
 

@@ -69,6 +69,9 @@ describe('continue', () => {
     const start = { runId: 'R', agentName: 'Desk', runPath: [] }
     const shown: AgentEvent[] = [{ type: 'run-start', ...start }]
     expect(await types({ shown })).toEqual(['agent-start', ...answer])
+    const usage = { inputTokens: 0, outputTokens: 0 }
+    const failed: AgentEvent = { type: 'run-end', ...start, outcome: 'failed', text: '', usage }
+    expect(await types({ shown: [...shown, failed] })).toEqual(['agent-start', ...answer])
   })
 
   test('reads what was shown when it has the thread, because until then the other process may show more', async () => {

@@ -124,11 +124,14 @@ function keyOf(event: AgentEvent): string {
     case 'tool-delta':
       return `${type} ${runId} ${event.callId} ${typeof event.delta}`
     case 'run-start':
-    case 'run-end':
       return `${type} ${runId}`
+    // A run whose end could not be stored has failed for its readers, and ends again when it is continued.
+    case 'run-end':
+      return `${type} ${runId} ${event.outcome}`
     case 'agent-start':
-    case 'agent-end':
       return JSON.stringify([type, runId, agentName, runPath])
+    case 'agent-end':
+      return JSON.stringify([type, runId, agentName, runPath, event.outcome])
     default:
       return canonical(event)
   }
