@@ -7,7 +7,7 @@ import type { StoreKind } from './store/open-store.ts'
 import { measureBaseline } from './worker/baseline.ts'
 
 /** The number of cases on each store. */
-const COUNTS: { readonly [campaign in Campaign]: number } = { kills: 200, faults: 200, stops: 40, continues: 300 }
+const COUNTS: { readonly [campaign in Campaign]: number } = { kills: 200, faults: 200, stops: 40, continues: 400 }
 /** The number of cases of a store at the same time: those on a faulty store mostly wait. */
 const AT_ONCE: { readonly [campaign in Campaign]: number } = { kills: 2, faults: 6, stops: 2, continues: 2 }
 

@@ -31,7 +31,7 @@ export async function continueCase(databases: Databases, kind: StoreKind, seed: 
 }
 
 /** The ways to carry a conversation on to its end: one process, two at once, or another one while one is stopped. */
-const LAST = ['carryOn', 'carryOn', 'carryOnWithRival', 'carryOnWhileStopped'] as const
+const LAST = ['carryOn', 'carryOnWithRival', 'carryOnWithRival', 'carryOnWhileStopped'] as const
 
 /** How long a conversation is that nobody disturbs, in moments at which it can be killed and in milliseconds. */
 type Length = Extract<CaseEvent, { readonly type: 'carried-on' }>
@@ -127,6 +127,8 @@ class LostProcesses {
     const events = new EventFile(this.#folder, '').all()
     const steps = new LineFile<StepLine>(join(this.#folder, 'steps')).all()
     await using store = await openStore(this.#storage.address)
+    // A process that came too late and was killed may hold the thread for a while.
+    await waitUntilFree(store, REF)
     const left = await checkFree(this.#findings, store, { events, steps, stopped: this.#stopped })
     const reader = checkConversation(this.#findings, left)
     await this.#sayMore(store)
