@@ -1,4 +1,5 @@
 import { CampaignResult, type CaseResult } from './campaign-result.ts'
+import { continueCase } from './cases/continue-case.ts'
 import { killCase } from './cases/kill-case.ts'
 import { stopCase } from './cases/stop-case.ts'
 import { storeFaultCase } from './cases/store-fault-case.ts'
@@ -9,8 +10,8 @@ import type { Baseline } from './worker/baseline.ts'
 /** The stores under test. */
 export const STORES: readonly StoreKind[] = ['sqlite', 'postgres']
 
-/** The kinds of fault: processes that are killed, stores that fail, processes that are stopped. */
-export const CAMPAIGNS = ['kills', 'faults', 'stops'] as const
+/** The kinds of fault: processes that are killed, stores that fail, processes that are stopped, runs that other processes carry on. */
+export const CAMPAIGNS = ['kills', 'faults', 'stops', 'continues'] as const
 
 /** A kind of fault. */
 export type Campaign = (typeof CAMPAIGNS)[number]
@@ -53,4 +54,9 @@ export async function runCampaign(
 
 type Case = (databases: Databases, kind: StoreKind, seed: number, baseline: Baseline) => Promise<CaseResult>
 
-const CASES: { readonly [campaign in Campaign]: Case } = { kills: killCase, faults: storeFaultCase, stops: stopCase }
+const CASES: { readonly [campaign in Campaign]: Case } = {
+  kills: killCase,
+  faults: storeFaultCase,
+  stops: stopCase,
+  continues: continueCase,
+}

@@ -11,6 +11,7 @@ const SHORT: { readonly [campaign in Campaign]: { readonly count: number; readon
   kills: { count: 12, atOnce: 2 },
   faults: { count: 12, atOnce: 12 },
   stops: { count: 3, atOnce: 2 },
+  continues: { count: 12, atOnce: 2 },
 }
 const FIRST_SEED = 1_000
 

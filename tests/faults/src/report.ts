@@ -30,6 +30,15 @@ const LABELS: { readonly [campaign: string]: readonly (readonly [count: string, 
     ['lateRecords', 'late but true records accepted'],
     ['unknown', 'calls marked as unknown'],
   ],
+  continues: [
+    ['continues', 'processes killed with SIGKILL'],
+    ['rivals', 'conversations that two processes carried on at once'],
+    ['stopped', 'processes stopped past their lease, and continued'],
+    ['repeated', 'steps in flight that were done again'],
+    ['takenBack', 'answers that broke off and were taken back'],
+    ['unknown', 'calls told to the model as unknown'],
+    ['unseenEnds', 'runs that ended in the store alone'],
+  ],
 }
 
 /** Makes a table of all counts, followed by the failures. */

@@ -19,8 +19,7 @@ export function continueRun<Output>(
     const { unfinished: runId } = thread ?? {}
     if (runId === undefined || (request.runId ?? runId) !== runId) throw nothingToContinue(session)
     const { busy = 'reject', restore, again } = request
-    const shown = typeof request.shown === 'object' ? new ShownEvents(request.shown) : undefined
-    const takenBack = typeof request.shown === 'function' ? request.shown : shown?.partsOf.bind(shown)
+    let shown: ShownEvents | undefined
     let restored: Restored = {}
     let journal: RunJournal | undefined
     const host = new ThreadRun(
@@ -30,13 +29,17 @@ export function continueRun<Output>(
       { busy },
       {
         async open(leased) {
+          // Until the lease is taken, the process before may show more.
+          const seen = typeof request.shown === 'object' ? new ShownEvents(request.shown) : undefined
+          const takenBack = typeof request.shown === 'function' ? request.shown : seen?.partsOf.bind(seen)
+          shown = seen
           const work = await reopenThread(parts, leased, {
             ...(restore && { restore }),
             ...(takenBack && { shown: takenBack }),
           })
           restored = work.restored
           journal = work.journal
-          return shown && !again ? { ...work, unseenChanges: (state) => shown.unseenChanges(state) } : work
+          return seen && !again ? { ...work, unseenChanges: (state) => seen.unseenChanges(state) } : work
         },
         shows(event) {
           const unseen = shown ? shown.unseen(event) : journal?.hasShown(event) ? undefined : event

@@ -74,6 +74,20 @@ describe('continue', () => {
     expect(await types({ shown: [...shown, failed] })).toEqual(['agent-start', ...answer])
   })
 
+  test('reads what was shown when it has the thread, because until then the other process may show more', async () => {
+    const env = await broken()
+    const shown: AgentEvent[] = []
+    const events: string[] = []
+    const reading = (async () => {
+      for await (const { type } of env.runner().continue(ANN, { shown, busy: 'queue' })) events.push(type)
+    })()
+    await idle()
+    shown.push({ type: 'run-start', runId: 'R', agentName: 'Desk', runPath: [] })
+    env.expire()
+    await reading
+    expect(events[0]).toBe('agent-start')
+  })
+
   test('is refused while the run is under way, and where no run broke off', async () => {
     const env = await broken()
     const desk = env.runner()

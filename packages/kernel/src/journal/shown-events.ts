@@ -1,9 +1,10 @@
 import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
 import type { State } from '../context/state.ts'
+import { canonical } from '../data/canonical.ts'
 import type { AgentEvent } from '../data/event.ts'
-import type { Json } from '../data/json.ts'
 import type { StateChanges } from './noted-state.ts'
+import { ShownState } from './shown-state.ts'
 
 /** An answer that readers have seen the beginning of. */
 interface ShownAnswer {
@@ -23,25 +24,24 @@ export class ShownEvents {
   readonly #now: Map<string, number> = new Map()
   readonly #answers: ShownAnswer[] = []
   readonly #begun: Set<string> = new Set()
-  /** The keys of the state that readers have seen change, with the values that they know. */
-  readonly #state: Map<string, Json | undefined> = new Map()
+  readonly #state: ShownState = new ShownState()
 
   constructor(events: Iterable<AgentEvent>) {
     for (const event of events) {
       count(this.#seen, keyOf(event), sizeOf(event))
       this.#note(event)
-      this.#follow(event)
+      if (event.type === 'state-delta') this.#state.see(event)
     }
   }
 
   /** The part of an event that readers have not seen; undefined if they have seen all of it. */
   unseen(event: AgentEvent): AgentEvent | undefined {
+    if (event.type === 'state-delta') return this.#state.unseen(event)
     if (event.type === 'message-start') this.#begun.add(event.messageId)
     const key = keyOf(event)
     const size = sizeOf(event)
     const left = (this.#seen.get(key) ?? 0) - (count(this.#now, key, size) - size)
     if (left >= size) return undefined
-    this.#follow(event)
     return left > 0 && 'delta' in event && typeof event.delta === 'string'
       ? ({ ...event, delta: event.delta.slice(left) } as AgentEvent)
       : event
@@ -59,22 +59,9 @@ export class ShownEvents {
     return parts
   }
 
-  /** How a state differs from what readers know of it: they may have seen changes of a call that broke off. */
+  /** How a state differs from what readers know of it. */
   unseenChanges(state: State): StateChanges {
-    const set: Record<string, Json> = {}
-    const removed: string[] = []
-    for (const [key, known] of this.#state) {
-      const value = state.get(key)
-      if (value === undefined && known !== undefined) removed.push(key)
-      else if (value !== undefined && canonical(value) !== canonical(known)) set[key] = value
-    }
-    return { ...(Object.keys(set).length > 0 && { set }), ...(removed.length > 0 && { removed }) }
-  }
-
-  #follow(event: AgentEvent): void {
-    if (event.type !== 'state-delta') return
-    for (const [key, value] of Object.entries(event.set)) this.#state.set(key, value)
-    for (const key of event.removed) this.#state.set(key, undefined)
+    return this.#state.changes(state)
   }
 
   #note(event: AgentEvent): void {
@@ -148,13 +135,4 @@ function keyOf(event: AgentEvent): string {
     default:
       return canonical(event)
   }
-}
-
-/** The same text for equal events, whatever the order of their keys. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
 }

@@ -106,7 +106,13 @@ async function attemptRun(
   listener.throwFailure()
   const open = unanswered(messages).filter(({ id }) => result.openCallIds?.includes(id))
   const interrupts = [...(result.interrupts ?? []), ...open.map((call) => awaited(call, agent.name, core))]
-  return interrupts.length === 0 ? { result } : { interrupts, messages, ...(state !== undefined && { state }) }
+  if (interrupts.length === 0) return { result }
+  return { interrupts, messages: inOrder(messages), ...(state !== undefined && { state }) }
+}
+
+/** Puts results into the order of their calls: they are noted as they come, and calls beside each other end in any order. */
+function inOrder(messages: readonly Message[]): readonly Message[] {
+  return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
 }
 
 const BLANK = { step: '', signal: undefined, progress: undefined, agent: undefined }
@@ -179,11 +185,8 @@ function continued(
     const content = typeof answer === 'string' ? answer : JSON.stringify(answer)
     messages.push({ id, role: 'tool', callId, name, content })
   }
-  // The messages were noted as they came, and calls beside each other end in any order.
-  const history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
-  return saved.state === undefined
-    ? { ...input, messages: history }
-    : { ...input, messages: history, state: saved.state, answers }
+  const start = { ...input, messages: inOrder(messages) }
+  return saved.state === undefined ? start : { ...start, state: saved.state, answers }
 }
 
 /** A long-running call of a nested run, as an open question of the outer run. */

@@ -50,7 +50,7 @@ export interface ContinueRequest extends Pick<RunRequest, 'signal' | 'timeoutMs'
   readonly busy?: 'reject' | 'queue'
   /** Gives back what cannot be stored, from what the run has carried: values of its context, and tools that the caller added. */
   readonly restore?: (carried: Json | undefined) => Restored
-  /** The events that readers have seen: they are not shown again, and an answer that broke off is taken back as after a retry. A caller that keeps them in another form says what readers have seen of the answers of a context. @default those of the steps that were done */
+  /** The events that readers have seen: they are not shown again, and an answer that broke off is taken back as after a retry. Contract: read when the run has its thread. A caller that keeps them in another form says what readers have seen of the answers of a context. @default those of the steps that were done */
   readonly shown?: Iterable<AgentEvent> | NonNullable<Journal['shown']>
   /** Shows everything again, for a reader that begins anew. @default false */
   readonly again?: boolean

@@ -22,6 +22,8 @@ export type CaseEvent =
   | WriteEvent
   /** The worker has done everything; the counts say how much that was. */
   | { readonly type: 'done'; readonly calls: number; readonly statements: number; readonly ms: number }
+  /** The worker has carried a conversation on to its end; the counts say how many moments it had. */
+  | { readonly type: 'carried-on'; readonly works: number; readonly shows: number; readonly ms: number }
 
 /** The result of one write of a process that was stopped and continued: a commit, an append, a renewal or one record command. */
 export interface WriteEvent {

@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { CaseEvent } from '../conversation/case-event.ts'
+import type { CarrierTask } from './carrier-task.ts'
 import type { WorkerTask } from './worker-task.ts'
 
-const PROGRAM = fileURLToPath(new URL('./worker.ts', import.meta.url))
+/** The programs that a worker runs: one that talks to an agent, or one that carries a conversation on. */
+const PROGRAMS = { talks: './worker.ts', carriesOn: './carrier.ts' } as const
 
 /** A worker in its own process, which is killed on disposal, even if it is stopped. */
 export class WorkerProcess implements AsyncDisposable {
@@ -17,8 +19,10 @@ export class WorkerProcess implements AsyncDisposable {
   #errors = ''
 
   /** Contract: `cache` is a folder for compiled code, so that only the first worker starts slowly. */
-  constructor(task: WorkerTask, cache: string) {
-    this.#process = spawn(process.execPath, ['--no-warnings', PROGRAM, JSON.stringify(task)], {
+  constructor(task: WorkerTask | CarrierTask, cache: string) {
+    const path = PROGRAMS['shape' in task ? 'carriesOn' : 'talks']
+    const program = fileURLToPath(new URL(path, import.meta.url))
+    this.#process = spawn(process.execPath, ['--no-warnings', program, JSON.stringify(task)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_OPTIONS: '', NODE_COMPILE_CACHE: cache },
     })
@@ -32,6 +36,10 @@ export class WorkerProcess implements AsyncDisposable {
       this.#errors += chunk
     })
     this.#closed = once(this.#process, 'close')
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0
   }
 
   get killed(): boolean {
@@ -60,7 +68,8 @@ export class WorkerProcess implements AsyncDisposable {
   /** Contract: rejects if it neither finished nor was killed. */
   async waitForEnd(): Promise<readonly CaseEvent[]> {
     await this.#closed
-    if (!this.killed && this.events.at(-1)?.type !== 'done') {
+    const last = this.events.at(-1)?.type
+    if (!this.killed && last !== 'done' && last !== 'carried-on') {
       throw new Error(`worker: ended with ${this.#process.exitCode}, ${this.#errors.slice(-2000)}`)
     }
     return this.events

@@ -13,6 +13,8 @@ export interface ChatSpec extends Script {
   readonly kind: 'chat'
   readonly handlers: readonly HandlerName[]
   readonly concurrency: number
+  /** Whether its answer has to fit a schema. */
+  readonly structured?: boolean
   /** Agents that it can transfer to. */
   readonly children: readonly Spec[]
 }
@@ -49,7 +51,13 @@ export function compose({ root, inner, sub }: Composition, host: ScriptedHost): 
     model: scriptedAnswers(host, 'sub', withCompletion(sub)),
     report: () => undefined,
   }
-  return new Builder(host, 'N', true, scriptedTools(host, innerAgent, env)).build(root)
+  const simple = chatModelAgent({
+    name: 'simple',
+    model: scriptedAnswers(host, 'simple', { ...PLAIN, turns: [{ words: 2, calls: ['streams', 'counts', 'shouts'] }] }),
+    tools: scriptedTools(host),
+    retry: false,
+  })
+  return new Builder(host, 'N', true, scriptedTools(host, innerAgent, simple, env)).build(root)
 }
 
 function withCompletion(script: Script): Script {
@@ -99,21 +107,26 @@ class Builder {
     }
   }
 
-  #chat(name: string, { handlers, concurrency, ...script }: Omit<ChatSpec, 'kind' | 'children'> = PLAIN): Agent {
+  #chat(
+    name: string,
+    { handlers, concurrency, structured = false, ...script }: Omit<ChatSpec, 'kind' | 'children'> = PLAIN,
+  ): Agent {
     return chatModelAgent({
       name,
       description: `${name} helps.`,
       model: scriptedAnswers(this.#host, name, script),
+      fallbacks: [scriptedAnswers(this.#host, name, script, true)],
       tools: this.#tools,
       handlers: scriptedHandlers(this.#host, handlers),
       toolConcurrency: concurrency,
-      exit: this.#exit,
+      ...(structured ? { output: ANSWER } : { exit: this.#exit }),
       retry: false,
       maxIterations: 8,
     })
   }
 }
 
+const ANSWER = { type: 'object', properties: { said: { type: 'string' } }, required: ['said'] } as const
 const PLAIN = { turns: [], pace: 1, callIds: 'own', handlers: [], concurrency: 8 } as const
 const LEAD = {
   ...PLAIN,

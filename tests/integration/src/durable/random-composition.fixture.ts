@@ -8,7 +8,7 @@ import { PLAIN_TOOLS } from './scripted-tools.fixture.ts'
 const plainCall = fc.constantFrom(...PLAIN_TOOLS)
 const anyCall = fc.oneof(
   { weight: 8, arbitrary: plainCall },
-  { weight: 3, arbitrary: fc.constantFrom('Inner', 'Hidden', 'both', 'sub') },
+  { weight: 3, arbitrary: fc.constantFrom('Inner', 'Hidden', 'both', 'sub', 'inside') },
   { weight: 3, arbitrary: fc.constantFrom('#0', '#1', '#2') },
   { weight: 1, arbitrary: fc.constantFrom('exit', 'respond', 'unknown') },
 )
@@ -18,6 +18,7 @@ const turnOf = (call: fc.Arbitrary<string>): fc.Arbitrary<Turn> =>
     words: fc.integer({ min: 1, max: 4 }),
     calls: fc.array(call, { maxLength: 3 }),
     fails: fc.nat(30).map((n) => n === 30),
+    flaky: fc.nat(6).map((n) => n === 6),
   })
 
 const scriptOf = (call: fc.Arbitrary<string>, most: number): fc.Arbitrary<Script> =>
@@ -33,6 +34,7 @@ const chatOf = (call: fc.Arbitrary<string>, most: number, children: fc.Arbitrary
       script: scriptOf(call, most),
       handlers: fc.subarray([...HANDLER_NAMES], { maxLength: 2 }),
       concurrency: fc.constantFrom(8, 8, 1, 2),
+      structured: fc.nat(6).map((n) => n === 6),
       children,
     })
     .map(({ script, ...rest }) => ({ kind: 'chat', ...script, ...rest }))
@@ -75,12 +77,20 @@ export const composition: fc.Arbitrary<Composition> = fc
         }),
       },
     ),
-    sub: scriptOf(plainCall, 2),
+    // Its model has none to fall back on.
+    sub: scriptOf(plainCall, 2).map((script) => ({
+      ...script,
+      turns: script.turns.map((turn) => ({ ...turn, flaky: false })),
+    })),
   })
   .map((made) => {
     const text = JSON.stringify(made)
     if (!text.includes('parallel') && !text.includes('both')) return made
     return JSON.parse(
-      text.replaceAll('"throws"', '"fails"').replaceAll('"fails":true', '"fails":false').replaceAll('"same"', '"none"'),
+      text
+        .replaceAll('"throws"', '"fails"')
+        .replaceAll('"fails":true', '"fails":false')
+        .replaceAll('"same"', '"none"')
+        .replaceAll('"structured":true', '"structured":false'),
     )
   })

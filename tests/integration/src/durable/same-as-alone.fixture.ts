@@ -3,6 +3,7 @@ import type { AgentEvent, Interrupt, Json, JsonObject, ModelPart } from '@troupe
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import type { Composition } from './composition.fixture.ts'
 import { type Gaps, KilledConversation, type Request } from './killed-conversation.fixture.ts'
+import { FLAKY } from './scripted-answers.fixture.ts'
 
 /** Lists what is wrong with a conversation whose processes were killed, beside the same one left alone. */
 export async function wrongWith(killed: KilledConversation, composition: Composition): Promise<string[]> {
@@ -19,6 +20,8 @@ export async function wrongWith(killed: KilledConversation, composition: Composi
   ]
   return [
     ...doneAgain(killed),
+    ...lostInVain(killed),
+    ...otherWords(killed),
     ...pairs.flatMap(([what, found, wanted]) =>
       isDeepStrictEqual(found, wanted) ? [] : [`${what}: ${difference(found, wanted)}`],
     ),
@@ -41,17 +44,57 @@ export function doneAgain(killed: KilledConversation): string[] {
   return wrong
 }
 
+/** Calls whose outcome is said to be unknown, although the process that says so has asked for them. */
+function lostInVain(killed: KilledConversation): string[] {
+  const recorded = killed.recorded()
+  const processOf = new Map(recorded.map(({ name, process }) => [name, process]))
+  const isInVain = ({ name, value, process }: (typeof recorded)[number]) =>
+    isUnknownResult(value) && processOf.get(name.replace(/tool:(\d+):\d+$/, 'model:$1')) === process
+  return recorded.filter(isInVain).map(({ name }) => `${name} was not lost`)
+}
+
+/** Answers that were taken back, although they are not the beginning of those that followed. */
+function otherWords(killed: KilledConversation): string[] {
+  return killed.recorded().flatMap(({ name, value }) => {
+    const { parts = [] } = value as { readonly parts?: readonly ModelPart[] }
+    const answers = parts.map(wordOf).join('').split(RESTART)
+    const wrong = answers.some((answer) => ![...answers.slice(-2), FLAKY].some((whole) => whole.startsWith(answer)))
+    return wrong ? [`${name} has other words: ${answers.join(RESTART)}`] : []
+  })
+}
+
+const RESTART = ' | '
+
+function wordOf(part: ModelPart): string {
+  if (part.type === 'restart') return RESTART
+  return 'delta' in part ? part.delta : ''
+}
+
+function isUnknownResult(value: Json): boolean {
+  return (value as { readonly result?: { readonly content?: Json } } | null)?.result?.content === UNKNOWN_RESULT
+}
+
 /** Reads from the journals what is unknown. */
 export function gapsOf(killed: KilledConversation): Gaps {
   const lost = new Set<string>()
   const brokenOff = new Map<string, readonly ModelPart[]>()
   for (const { name, value } of killed.recorded()) {
-    const { result, parts } = value as { result?: { content?: Json }; parts?: readonly ModelPart[] }
-    if (result?.content === UNKNOWN_RESULT) lost.add(name)
-    const restart = parts?.findLastIndex(({ type }) => type === 'restart') ?? -1
-    if (parts && restart >= 0) brokenOff.set(name, parts.slice(0, restart + 1))
+    const { parts } = value as { readonly parts?: readonly ModelPart[] }
+    if (isUnknownResult(value)) lost.add(name)
+    const cut = parts && cutOff(parts)
+    if (cut?.length) brokenOff.set(name, cut)
   }
   return { lost, brokenOff }
+}
+
+/** The parts of an answer that broke off, without what the model takes back itself when it is flaky. */
+function cutOff(parts: readonly ModelPart[]): readonly ModelPart[] {
+  const restarts = parts.flatMap(({ type }, i) => (type === 'restart' ? [i] : []))
+  const last = restarts.at(-1) ?? -1
+  const own = (restarts.at(-2) ?? -1) + 1
+  const first = parts[own]
+  const isFlaky = last > 0 && first?.type === 'text-delta' && first.delta === FLAKY
+  return parts.slice(0, isFlaky ? own : last + 1)
 }
 
 /** Compares what readers have seen. Contract: branches and calls beside each other may come in any order. */

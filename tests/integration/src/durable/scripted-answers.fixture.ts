@@ -8,6 +8,8 @@ export interface Turn {
   readonly calls: readonly string[]
   /** Whether the model fails after half of its answer, instead of giving the rest. */
   readonly fails?: boolean
+  /** Whether the model fails, and the one to fall back on answers. */
+  readonly flaky?: boolean
 }
 
 /** How a model answers. */
@@ -19,24 +21,44 @@ export interface Script {
   readonly callIds: 'own' | 'none' | 'same'
 }
 
-/** A model whose answers depend on nothing but the request: each names all that it has seen. */
-export function scriptedAnswers(host: ScriptedHost, name: string, script: Script): ChatModel {
+/** What a flaky model says before it fails. */
+export const FLAKY = 'flaky '
+
+/** A model whose answers depend on nothing but the request: each names all that it has seen. Contract: an answer that has to fit a schema fits when it is corrected. */
+export function scriptedAnswers(host: ScriptedHost, name: string, script: Script, isFallback = false): ChatModel {
   return {
     name,
     async *stream(request) {
       const { idempotencyKey: step } = request
       host.begin(step)
-      yield* host.brokenOff(step)
+      if (!isFallback) yield* host.brokenOff(step)
       const made = request.messages.filter(({ role }) => role === 'assistant').length
       const turn = script.turns[made] ?? { words: 1, calls: [] }
-      const parts = partsOf(name, script, turn, made, request)
-      for (const [i, part] of parts.entries()) {
+      const { parts, fails } = answerTo(request, name, script, turn, made, isFallback)
+      for (const part of parts) {
         await host.pause(script.pace)
-        if (turn.fails && i === parts.length >> 1) throw new KernelError('MODEL_FAILED', `${name}: failed`)
         yield part
       }
+      if (fails) throw new KernelError('MODEL_FAILED', `${name}: failed`)
     },
   }
+}
+
+/** What a model says, and whether it fails then. */
+function answerTo(
+  request: ModelRequest,
+  name: string,
+  script: Script,
+  turn: Turn,
+  made: number,
+  isFallback: boolean,
+): { readonly parts: readonly ModelPart[]; readonly fails: boolean } {
+  const { flaky = false, fails = false } = turn
+  if (!isFallback && (flaky || fails)) {
+    return { parts: flaky ? [{ type: 'text-delta', delta: FLAKY }] : [], fails: true }
+  }
+  const parts = partsOf(name, script, turn, made, request)
+  return { parts: fails ? parts.slice(0, parts.length >> 1) : parts, fails }
 }
 
 function partsOf(
@@ -46,7 +68,9 @@ function partsOf(
   made: number,
   request: ModelRequest,
 ): readonly ModelPart[] {
-  const text = [`${name}`, `at ${request.step}`, `saw ${digestOf(request)}`, ...WORDS].slice(0, words + 2)
+  const said = [`${name}`, `at ${request.step}`, `saw ${digestOf(request)}`, ...WORDS].slice(0, words + 2)
+  const fits = request.options.responseSchema && request.messages.at(-1)?.id.includes('#')
+  const text = fits ? [JSON.stringify({ said: said.join(' ') })] : said
   return [
     ...(words > 3 ? [{ type: 'reasoning-delta', delta: 'hm ' } as const, { type: 'part-end' } as const] : []),
     ...text.map((word): ModelPart => ({ type: 'text-delta', delta: `${word} ` })),

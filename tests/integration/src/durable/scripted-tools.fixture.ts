@@ -149,10 +149,15 @@ function scriptedTool(host: ScriptedHost, name: string, { act, chunks, ...more }
 /** The names of the tools that do nothing but their own work. */
 export const PLAIN_TOOLS: readonly string[] = Object.keys(toolsOf({} as ScriptedHost))
 
-/** Makes the tools of the agents of a process; `inner` runs inside those that run agents. */
-export function scriptedTools(host: ScriptedHost, inner?: Agent, env?: SubagentEnvironment): readonly Tool[] {
+/** Makes the tools of the agents of a process; `inner` runs inside those that run agents, `simple` inside one that is a step as a whole. */
+export function scriptedTools(
+  host: ScriptedHost,
+  inner?: Agent,
+  simple?: Agent,
+  env?: SubagentEnvironment,
+): readonly Tool[] {
   const plain = Object.entries(toolsOf(host)).map(([name, tool]) => scriptedTool(host, name, tool))
-  if (!inner || !env) return plain
+  if (!inner || !simple || !env) return plain
   const both = defineTool({
     name: 'both',
     description: 'Runs two agents at once.',
@@ -170,6 +175,10 @@ export function scriptedTools(host: ScriptedHost, inner?: Agent, env?: SubagentE
       return `both ${[one, two].map((run) => (run?.status === 'fulfilled' ? run.value.text : '')).join(' ')}`
     },
   })
+  const inside = scriptedTool(host, 'inside', {
+    effect: 'idempotent',
+    act: async (ctx) => (await runNested(simple, 'Help.', ctx)).text,
+  })
   const hidden = agentTool(inner, { name: 'Hidden' })
   const sub = subagentTool(
     defineAgent({
@@ -182,5 +191,13 @@ export function scriptedTools(host: ScriptedHost, inner?: Agent, env?: SubagentE
     }),
     { ...env, tools: plain },
   )
-  return [...plain, both, hidden, agentTool(inner, { name: 'Inner', forward: true }), sub as Tool, breakLoopTool()]
+  return [
+    ...plain,
+    both,
+    inside,
+    hidden,
+    agentTool(inner, { name: 'Inner', forward: true }),
+    sub as Tool,
+    breakLoopTool(),
+  ]
 }

@@ -1,5 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool, parallel, setSubAgents } from '@troupe/flow'
+import { nextMacrotask } from '@troupe/kernel/kit'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { unpaired } from './history-faults.fixture.ts'
@@ -8,7 +9,14 @@ import { asks, guarded, plain, slow, tool } from './tools.fixture.ts'
 
 const team = { id: 'team', name: 'Front', arguments: { request: 'Help.' } }
 const log: string[] = []
-const tools = [asks(), slow(), slow('slower'), plain(log), guarded(log)]
+/** A tool that ends after the calls beside it. */
+const late = tool('late', {
+  async invoke() {
+    await nextMacrotask()
+    return 'late ran'
+  },
+})
+const tools = [asks(), slow(), slow('slower'), plain(log), guarded(log), late]
 
 /** A lead that has a whole tree as its tool: Front, which can transfer to Back. */
 function nestedTree(front: readonly ScriptedTurn[], back: readonly ScriptedTurn[]) {
@@ -84,6 +92,17 @@ describe('a tree as a tool', () => {
       'tool asks: heard yes',
       'tool plain: plain ran',
       'tool guarded: guarded ran',
+    ])
+  })
+
+  test('after a question, another agent of the tree sees the results in the order of the calls', async () => {
+    const { tree, Back } = nestedTree([calling('late', 'plain'), toAgent('Back')], [calling('slow'), 'From the back.'])
+    await tree.ask('Hi')
+    await tree.answerAll('At last.')
+    expect(brief(Back.requests[1]?.messages).filter((line) => line.includes('returned result'))).toEqual([
+      'user For context: [Front] `late` tool returned result: late ran.',
+      'user For context: [Front] `plain` tool returned result: plain ran.',
+      contextOfTransfer('Front', 'Back')[1],
     ])
   })
 

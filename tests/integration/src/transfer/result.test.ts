@@ -1,5 +1,5 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { runner, setSubAgents } from '@troupe/flow'
+import { breakLoopTool, parallel, runner, setSubAgents } from '@troupe/flow'
 import { defineTool, type Message } from '@troupe/kernel'
 import { scriptedModel } from '@troupe/testkit'
 import { expect, test } from 'vitest'
@@ -28,6 +28,23 @@ test('the usage of a resumed run counts from its resume on', async () => {
     ['assistant'],
     ['tool', 'assistant'],
   ])
+})
+
+test('the text of a branch that goes on after a question is that of the result it kept', async () => {
+  const ask = defineTool({
+    name: 'ask',
+    description: 'Asks a person.',
+    parameters: { type: 'object' },
+    invoke: (_, ctx) => ctx.interrupt<string>({ reason: 'input' }),
+  })
+  const toolCalls = [{ name: 'respond', arguments: { response: 'Enough.' } }, { name: 'ask' }]
+  const agent = (name: string, turns: Parameters<typeof scriptedModel>[0]) =>
+    chatModelAgent({ name, model: scriptedModel(turns), tools: [ask, breakLoopTool()] })
+  const both = parallel({ name: 'both', agents: [agent('other', ['Hm.']), agent('a', [{ toolCalls }])] })
+  const desk = runner({ agent: both })
+  const { interrupts = [] } = await desk.run('Hi', { session })
+  const { text } = await desk.resume({ [interrupts[0]?.id ?? '']: 'yes' }, { session })
+  expect(text).toBe('Enough.')
 })
 
 test('the messages of a result carry a conversation on without a thread', async () => {
