@@ -10,7 +10,7 @@ import {
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
 import { type AbortScope, abortScope, sinkTo } from '@troupe/kernel/kit'
-import type { TextAndOutput } from '@troupe/kernel/run'
+import { TEXT_AND_OUTPUT, type TextAndOutput } from '@troupe/kernel/run'
 import type { ThreadLog } from '../thread-log.ts'
 import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -90,9 +90,11 @@ export class Branch {
     if (this.#saved && !this.#canContinue(this.#saved)) return
     this.#hasRun = true
     if (this.#saved) this.#log.textAndOutput?.expect(this.#log.messages)
+    const { textAndOutput } = this.#log
     const branchCtx = this.#stage
       .contextAt(`branch:${this.#index}`)
       .derive({ signal: this.#scope.signal, state: this.#state })
+      .with(TEXT_AND_OUTPUT, textAndOutput && { runId: ctx.runId, textAndOutput })
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner

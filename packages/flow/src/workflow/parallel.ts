@@ -113,16 +113,13 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
 }
 
 /** Sets the text and output of the workflow in the branch around it, or in the run, so that they do not depend on which branch ends last. */
-function joinTextAndOutput({ ctx, flowContext }: Stage, branches: readonly Branch[]): void {
+function joinTextAndOutput({ ctx }: Stage, branches: readonly Branch[]): void {
   const spoke = branches.filter(({ textAndOutput }) => textAndOutput)
   const decisive =
     spoke.findLast(({ textAndOutput }) => textAndOutput?.exited) ??
     spoke.findLast(({ failure }) => !failure) ??
     spoke.at(-1)
-  if (!decisive?.textAndOutput) return
-  const around = flowContext.log.textAndOutput
-  if (around) around.set(decisive.textAndOutput)
-  else setTextAndOutput(ctx, decisive.textAndOutput)
+  if (decisive?.textAndOutput) setTextAndOutput(ctx, decisive.textAndOutput)
 }
 
 /** Picks the action of the workflow: an exit goes before a break, and the last action of a kind counts. */

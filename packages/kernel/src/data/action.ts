@@ -11,9 +11,16 @@ export type InterruptRequest = {
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly metadata?: JsonObject
+  /** Tells apart questions that are otherwise equal. */
+  readonly key?: string
 }
 
-/** An open question. Contract: `id` is `<origin>#<n>`, the origin being the call id or the step outside a call, in a nested run under the calls around it; it is the same when the call runs again on resume. */
+/**
+ * An open question.
+ * Contract: `id` is `<origin>#<fingerprint>`. The origin is the call id, or the step outside a call; in a nested run it stands under the calls around it.
+ * The fingerprint is that of who asks (agent, and hook of a handler) and what is asked (`reason`, `message`, `responseSchema`, `metadata` and `key`); a question
+ * that is asked once more in the same call ends with `.2`, `.3`. So an answer can reach only the question that was shown, whatever else is asked when the call runs again.
+ */
 export type Interrupt = InterruptRequest & {
   readonly id: string
   readonly agentName: string

@@ -107,6 +107,7 @@ function rootContext(
     signal: undefined,
     values: undefined,
     progress: undefined,
+    asker: '',
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx
