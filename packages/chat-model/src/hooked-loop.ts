@@ -11,7 +11,7 @@ import {
   type Sink,
 } from '@troupe/kernel'
 import { messageOf, openCalls } from '@troupe/kernel/history'
-import { NO_USAGE, sinkTo } from '@troupe/kernel/kit'
+import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
 import { abortError } from './errors/abort-error.ts'
 import { isAsking, Loop, type LoopParts } from './loop.ts'

@@ -1,16 +1,15 @@
-import {
-  type AgentAction,
-  type AgentConfig,
-  type Answers,
-  type AssistantMessage,
-  type EventDraft,
-  type EventStamp,
-  type Interrupt,
-  KernelError,
-  type Message,
-  type RunContext,
-  type Sink,
-  type ToolCall,
+import type {
+  AgentAction,
+  AgentConfig,
+  Answers,
+  AssistantMessage,
+  EventDraft,
+  EventStamp,
+  Interrupt,
+  Message,
+  RunContext,
+  Sink,
+  ToolCall,
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
 import { cancelled, Dialogue } from './dialogue.ts'
