@@ -4,6 +4,7 @@ import {
   type AgentInput,
   type EventDraft,
   type Infer,
+  type Json,
   KernelError,
   type ResumeInfo,
   type RunContext,
@@ -20,7 +21,7 @@ import { hasAny, wrapInvoke, wrapModelCall, wrapStream } from './handlers/handle
 import { HookQuestions } from './handlers/hook-questions.ts'
 import { hookedLoop } from './hooked-loop.ts'
 import { isAsking, Loop } from './loop.ts'
-import { BEGIN, readLoopState } from './loop-state.ts'
+import { BEGIN, checkLoopState, readLoopState } from './loop-state.ts'
 import { modelCall } from './model/model-call.ts'
 import { backoff } from './model/retry.ts'
 import { structuredOutput } from './model/structured-output.ts'
@@ -49,7 +50,8 @@ export function chatModelAgent<const S extends Schema = never>(
       const work = (limited: RunContext) => runLoop(plan, input, limited, sink)
       return runTimeoutMs === undefined ? work(ctx) : withinLimit(ctx, runTimeoutMs, `agent ${name}`, work, GRACE_MS)
     })
-  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run }
+  const checkState = (state: Json) => checkLoopState(name, state, plan.toolbox)
+  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run, checkState }
 }
 
 function compile(options: ChatModelAgentOptions): Plan {

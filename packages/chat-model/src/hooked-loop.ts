@@ -13,6 +13,7 @@ import {
 import { messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
+import { cancelled } from './dialogue.ts'
 import { abortError } from './errors/abort-error.ts'
 import { isAsking, Loop, type LoopParts } from './loop.ts'
 import type { RunEnd } from './loop-state.ts'
@@ -52,6 +53,7 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   }
   if (thrown && !KernelError.is(thrown.error, 'INTERRUPTED')) throw thrown.error
   if (loop) return loop.finish(said.end(loop.action))
+  if (ctx.cancelling) throw cancelled(ctx)
   // A hook asks before the first turn: the run begins again where it would have begun now.
   const state = { ...from, answers: parts.answers }
   await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state } })

@@ -82,6 +82,8 @@ export class Loop {
     const { action, asked: interrupts } = this
     const { sink } = this.#parts
     if (interrupts.length > 0) {
+      // A run that was asked to stop does not ask any more.
+      if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
       await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state: this.#state(end) } })
     } else if (action) await sink.write({ type: 'action', action })
   }

@@ -1,4 +1,12 @@
-import { type Answers, type Checkpoint, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import {
+  type Answers,
+  type Checkpoint,
+  type Interrupt,
+  type Json,
+  type JsonObject,
+  KernelError,
+  type Thread,
+} from '@troupe/kernel'
 import { got, notJson, validate } from '@troupe/kernel/kit'
 import { type FlowNode, isComposed, PARTS } from '../tree/flow-node.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
@@ -7,8 +15,19 @@ import { validateJsonSchema } from './validate-json-schema.ts'
 
 const FORMAT = 1
 
-/** The stored state of a suspension: the position, and for each public question id the id that the agent knows. */
-type Stored = { readonly place: Json; readonly questions: { readonly [interruptId: string]: string } }
+/** The stored state of a suspension. */
+type Stored = {
+  readonly place: Json
+  /** For each public question id the id that the agent knows. */
+  readonly questions: { readonly [interruptId: string]: string }
+  /** The state that lives until the questions are answered and the agents have ended: `temp:` keys. */
+  readonly temp?: JsonObject
+  /** How many transfers are left. */
+  readonly transfers?: number
+}
+
+/** What a suspended run keeps besides its position. */
+export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
@@ -20,6 +39,7 @@ export function makeCheckpoint(
   runId: string,
   { interrupts, state }: Suspended,
   former: Checkpoint | undefined,
+  kept: KeptValues,
 ): Checkpoint {
   const known = Object.entries((former?.state as Stored | undefined)?.questions ?? {})
   const questions: Record<string, string> = {}
@@ -31,7 +51,13 @@ export function makeCheckpoint(
     questions[id] = interrupt.id
     return { ...interrupt, id }
   })
-  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions } }
+  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...kept } }
+}
+
+/** What a suspended run has kept besides its position. */
+export function keptValues(checkpoint: Checkpoint | undefined): KeptValues {
+  const { temp, transfers } = (checkpoint?.state ?? {}) as Partial<Stored>
+  return { ...(temp && { temp }), ...(transfers !== undefined && { transfers }) }
 }
 
 /** Makes the resumption of a suspended run, with the question ids that its agents know. */
@@ -62,17 +88,28 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
     new KernelError('CHECKPOINT_INVALID', `checkpoint of ${agent.name}: ${what}; drop it with pending: 'drop'`)
   if (found?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(found?.format)}`)
   if (found.agentName !== agent.name) throw wrong(`it belongs to another agent, ${got(found.agentName)}`)
-  if (!Array.isArray(found.interrupts) || found.interrupts.some((interrupt) => typeof interrupt?.id !== 'string')) {
+  if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
-  }
-  const { place, questions } = (found.state ?? {}) as Partial<Stored>
-  if (typeof questions !== 'object' || questions === null) throw wrong('its questions are malformed')
+  const { place, questions, temp = {}, transfers = 0 } = (found.state ?? {}) as Partial<Stored>
+  const ids = isRecord(questions) ? Object.values(questions) : [undefined]
+  if (!ids.every((id) => typeof id === 'string')) throw wrong('its questions are malformed')
+  if (!isRecord(temp) || !Number.isInteger(transfers)) throw wrong('what it keeps is malformed')
   try {
     checkSavedPosition(agent, place ?? null)
   } catch (error) {
     throw wrong(KernelError.from(error).message)
   }
   return checkpoint
+}
+
+function isInterrupt(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { id, reason, agentName, responseSchema = {} } = value
+  return [id, reason, agentName].every((text) => typeof text === 'string') && isRecord(responseSchema)
+}
+
+function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Checks answers. Contract: throws `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED` or `VALIDATION_FAILED` before anything changes. */
@@ -114,11 +151,15 @@ async function checkAnswer({ id, expiresAt, responseSchema }: Interrupt, answer:
   }
 }
 
-/** Checks that the tree still has the agents of a position. Contract: throws `CHECKPOINT_INVALID` if it does not. */
+/** Checks that the tree still has the agents of a position, and that they can go on from their states. Contract: throws `CHECKPOINT_INVALID` if not. */
 function checkSavedPosition(agent: FlowNode, state: Json): void {
   const saved = readSavedPosition(state)
   const node = agent.at(saved)
-  if (!saved.asked || !isComposed(node.agent)) return
+  if (!saved.asked) return
+  if (!isComposed(node.agent)) {
+    node.agent.checkState?.(saved.inner ?? null)
+    return
+  }
   const { agents, suspendedParts } = node.agent[PARTS]
   for (const { index, state: inner } of suspendedParts(saved.inner ?? null)) {
     const part = agents[index]

@@ -45,9 +45,6 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
-  /** A copy, so that branches do not race for the last transfer. */
-  readonly #budget: { left: number }
-  readonly #before: number
   /** Whether it has run since the workflow was started or resumed. */
   #hasRun = false
   #outcome: FlowOutcome | undefined
@@ -61,8 +58,6 @@ export class Branch {
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
-    this.#budget = { ...stage.flowContext.budget }
-    this.#before = stage.flowContext.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
@@ -98,7 +93,7 @@ export class Branch {
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      const own = { ...flowContext, log: this.#log }
       this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
@@ -113,7 +108,6 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    this.#stage.flowContext.budget.left -= this.#before - this.#budget.left
     if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
     for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
   }
