@@ -5,7 +5,6 @@ import {
   type EventDraft,
   type Infer,
   type Json,
-  KernelError,
   type ResumeInfo,
   type RunContext,
   type Schema,
@@ -131,15 +130,15 @@ function runLoop(
   const questions = plan.hasHandlers ? new HookQuestions(answers) : undefined
   const own = questions ? ctx.derive({ call: questions }) : ctx
   const parts = { config, ctx: own, stamp, sink, questions, from, answers }
-  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx)
+  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx, questions)
 }
 
 /** Runs a loop without hooks around it. */
-async function plainLoop(loop: Loop, ctx: RunContext): Promise<void> {
+async function plainLoop(loop: Loop, ctx: RunContext, questions: HookQuestions | undefined): Promise<void> {
   try {
     await loop.run()
   } catch (error) {
-    if (!KernelError.is(error, 'INTERRUPTED') || !isAsking(ctx, loop.asked)) throw error
+    if (!isAsking(ctx, questions)) throw error
   }
   await loop.finish()
 }

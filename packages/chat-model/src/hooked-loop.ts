@@ -2,7 +2,6 @@ import {
   type AgentAction,
   type AgentEvent,
   type EventDraft,
-  type Interrupt,
   type Json,
   KernelError,
   type Message,
@@ -27,7 +26,7 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   let loop: Loop | undefined
   let reached = 0
   let current = ctx
-  let thrown: { readonly error: unknown } | undefined
+  let failure: Thrown | undefined
   try {
     const prepared = await chain.beforeAgent(ctx, config, (handlers, reachedCtx) => {
       reached = handlers
@@ -38,26 +37,25 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
     loop = new Loop(tools, { ...parts, ctx: prepared, sink: said })
     await loop.run()
   } catch (error) {
-    thrown = { error }
+    if (!isAsking(ctx, questions)) failure = { error }
   }
   if (loop?.action) said.endsWith(loop.action)
+  const before = questions?.asked.length
   try {
-    await chain.afterAgent(loop?.dialogue.ctx ?? current, said.result(loop, thrown), reached)
+    await chain.afterAgent(loop?.dialogue.ctx ?? current, said.result(loop, failure), reached)
   } catch (error) {
-    thrown ??= { error }
+    if (questions?.asked.length === before) failure ??= { error }
   }
-  const asked = loop?.asked ?? questions?.asked ?? []
-  if (!isAsking(ctx, asked)) {
-    if (thrown) throw thrown.error
-    return loop?.finish()
-  }
-  if (thrown && !KernelError.is(thrown.error, 'INTERRUPTED')) throw thrown.error
+  if (failure) throw failure.error
   if (loop) return loop.finish(said.end(loop.action))
+  const asked = questions?.asked ?? []
   if (ctx.cancelling) throw cancelled(ctx)
   // A hook asks before the first turn: the run begins again where it would have begun now.
   const state = { ...from, answers: parts.answers }
   await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state } })
 }
+
+type Thrown = { readonly error: unknown }
 
 /** What a run has said so far, on its way to the sink. */
 class SaidSoFar implements Sink<EventDraft> {
@@ -99,12 +97,12 @@ class SaidSoFar implements Sink<EventDraft> {
   }
 
   /** The result of the run, as its `run-end` shows it. */
-  result(loop: Loop | undefined, thrown: { readonly error: unknown } | undefined): RunResult<Json> {
+  result(loop: Loop | undefined, failure: Thrown | undefined): RunResult<Json> {
     const { ctx, questions } = this.#parts
     const { usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
     const { output } = this.#textAndOutput
     const interrupts = loop?.asked ?? questions?.asked ?? []
-    const error = earlyEnd(ctx, interrupts, thrown)
+    const error = earlyEnd(ctx, failure)
     const open = error ? [] : openCalls(history).map(({ id }) => id)
     const asked = new Set(interrupts.map(({ callId }) => callId))
     const waiting = open.filter((id) => !asked.has(id))
@@ -123,18 +121,13 @@ class SaidSoFar implements Sink<EventDraft> {
 }
 
 /** The error that ends a run; undefined if it is complete or waits for answers. */
-function earlyEnd(
-  ctx: RunContext,
-  asked: readonly Interrupt[],
-  thrown: { readonly error: unknown } | undefined,
-): KernelError | undefined {
+function earlyEnd(ctx: RunContext, failure: Thrown | undefined): KernelError | undefined {
   try {
     ctx.throwIfAborted()
   } catch (reason) {
     return abortError(reason)
   }
-  if (!thrown || (asked.length > 0 && KernelError.is(thrown.error, 'INTERRUPTED'))) return undefined
-  return KernelError.from(thrown.error)
+  return failure && KernelError.from(failure.error)
 }
 
 /** Contract: as the kernel decides it; an error is a cancel only if somebody wanted the run to stop. */

@@ -215,7 +215,7 @@ export class Loop {
   }
 }
 
-/** Whether a run was stopped by its own questions, and by nothing else. */
-export function isAsking(ctx: RunContext, asked: readonly Interrupt[]): boolean {
-  return asked.length > 0 && !ctx.signal.aborted
+/** Whether a run stopped because a hook asks. Contract: a question counts, whatever the hook made of its rejection. */
+export function isAsking(ctx: RunContext, questions: HookQuestions | undefined): boolean {
+  return questions !== undefined && questions.asked.length > 0 && !ctx.signal.aborted
 }
