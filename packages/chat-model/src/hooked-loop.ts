@@ -14,7 +14,7 @@ import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
 import { cancelled } from './dialogue.ts'
 import { abortError } from './errors/abort-error.ts'
-import { isAsking, Loop, type LoopParts } from './loop.ts'
+import { callsBeside, isAsking, Loop, type LoopParts } from './loop.ts'
 import type { RunEnd } from './loop-state.ts'
 import { type Plan, withToolbox } from './plan.ts'
 
@@ -52,7 +52,9 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   if (ctx.cancelling) throw cancelled(ctx)
   // A hook asks before the first turn: the run begins again where it would have begun now.
   const state = { ...from, answers: parts.answers }
-  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state } })
+  const callIds = callsBeside(from.parked, [])
+  const again = callIds.length > 0 && { callIds }
+  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state, ...again } })
 }
 
 type Thrown = { readonly error: unknown }
@@ -98,13 +100,14 @@ class SaidSoFar implements Sink<EventDraft> {
 
   /** The result of the run, as its `run-end` shows it. */
   result(loop: Loop | undefined, failure: Thrown | undefined): RunResult<Json> {
-    const { ctx, questions } = this.#parts
+    const { ctx, questions, from } = this.#parts
     const { usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
     const { output } = this.#textAndOutput
     const interrupts = loop?.asked ?? questions?.asked ?? []
     const error = earlyEnd(ctx, failure)
     const open = error ? [] : openCalls(history).map(({ id }) => id)
-    const asked = new Set(interrupts.map(({ callId }) => callId))
+    const runAgain = loop?.runAgain ?? callsBeside(from.parked, [])
+    const asked = new Set([...interrupts.map(({ callId }) => callId), ...runAgain])
     const waiting = open.filter((id) => !asked.has(id))
     const outcome = error ? outcomeOf(ctx, error) : interrupts.length > 0 ? 'interrupted' : 'complete'
     return {

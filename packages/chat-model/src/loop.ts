@@ -77,6 +77,11 @@ export class Loop {
     return [...this.interrupts, ...(this.#parts.questions?.asked ?? [])]
   }
 
+  /** The calls that run again besides those that ask. */
+  get runAgain(): readonly string[] {
+    return callsBeside(this.#parked, this.interrupts)
+  }
+
   /** Writes what the run ends with: its questions, or its action. */
   async finish(end?: RunEnd): Promise<void> {
     const { action, asked: interrupts } = this
@@ -84,7 +89,10 @@ export class Loop {
     if (interrupts.length > 0) {
       // A run that was asked to stop does not ask any more.
       if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
-      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state: this.#state(end) } })
+      const { runAgain: callIds } = this
+      const again = callIds.length > 0 && { callIds }
+      const state = this.#state(end)
+      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
     } else if (action) await sink.write({ type: 'action', action })
   }
 
@@ -213,6 +221,12 @@ export class Loop {
     }
     throw error
   }
+}
+
+/** The calls that run again besides those that ask. */
+export function callsBeside(parked: LoopState['parked'], interrupts: readonly Interrupt[]): readonly string[] {
+  const asked = new Set(interrupts.map(({ callId }) => callId))
+  return Object.keys(parked ?? {}).filter((callId) => !asked.has(callId))
 }
 
 /** Whether a run stopped because a hook asks. Contract: a question counts, whatever the hook made of its rejection. */

@@ -24,6 +24,8 @@ type Stored = {
   readonly temp?: JsonObject
   /** How many transfers are left. */
   readonly transfers?: number
+  /** Calls that run again with their agents and do not ask themselves. */
+  readonly callIds?: readonly string[]
 }
 
 /** What a suspended run keeps besides its position. */
@@ -37,7 +39,7 @@ export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
 export function makeCheckpoint(
   agentName: string,
   runId: string,
-  { interrupts, state }: Suspended,
+  { interrupts, callIds, state }: Suspended,
   former: Checkpoint | undefined,
   kept: KeptValues,
 ): Checkpoint {
@@ -51,7 +53,14 @@ export function makeCheckpoint(
     questions[id] = interrupt.id
     return { ...interrupt, id }
   })
-  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...kept } }
+  const again = callIds.length > 0 && { callIds }
+  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
+}
+
+/** The calls of a suspended run that await no result from outside: they run again when its questions are answered. */
+export function callsRunAgain({ interrupts, state }: Checkpoint): ReadonlySet<string> {
+  const { callIds = [] } = state as Stored
+  return new Set([...interrupts.flatMap(({ callId }) => callId ?? []), ...callIds])
 }
 
 /** What a suspended run has kept besides its position. */
@@ -90,10 +99,11 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
   if (found.agentName !== agent.name) throw wrong(`it belongs to another agent, ${got(found.agentName)}`)
   if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
-  const { place, questions, temp = {}, transfers = 0 } = (found.state ?? {}) as Partial<Stored>
+  const { place, questions, temp = {}, transfers = 0, callIds = [] } = (found.state ?? {}) as Partial<Stored>
   const ids = isRecord(questions) ? Object.values(questions) : [undefined]
   if (!ids.every((id) => typeof id === 'string')) throw wrong('its questions are malformed')
-  if (!isRecord(temp) || !Number.isInteger(transfers)) throw wrong('what it keeps is malformed')
+  if (!isRecord(temp) || !Number.isInteger(transfers) || !Array.isArray(callIds))
+    throw wrong('what it keeps is malformed')
   try {
     checkSavedPosition(agent, place ?? null)
   } catch (error) {

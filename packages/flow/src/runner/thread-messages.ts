@@ -64,9 +64,8 @@ export class OpenCalls {
   }
 
   /** The calls that wait for a result and not for an answer. */
-  besides(interrupts: readonly Interrupt[]): readonly ThreadOpenCall[] {
-    const asked = new Set(interrupts.map(({ callId }) => callId))
-    return [...this.#open.values()].filter(({ callId }) => !asked.has(callId))
+  besides(runAgain: ReadonlySet<string>): readonly ThreadOpenCall[] {
+    return [...this.#open.values()].filter(({ callId }) => !runAgain.has(callId))
   }
 
   /** Adds a neutral result for every open call, after the results that the calls beside it have. */

@@ -14,7 +14,7 @@ import type {
 import { repairHistory, unanswered } from '@troupe/kernel/history'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
-import { keptValues, makeCheckpoint } from './checkpoint.ts'
+import { callsRunAgain, keptValues, makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
@@ -118,7 +118,7 @@ export class ThreadUpdate {
       set: kept,
       removed,
       messages: this.#given.map((message) => ({ runId, message })),
-      openCalls: checkpoint ? this.#openCalls(this.#given).besides(checkpoint.interrupts) : [],
+      openCalls: checkpoint ? this.#openCalls(this.#given).besides(callsRunAgain(checkpoint)) : [],
       ...this.#taken(),
       ...processedOf(intent),
       journal: { runId, entries: [opened] },
@@ -161,7 +161,7 @@ export class ThreadUpdate {
     await this.#write({
       ...changes(this.#thread.state, state),
       messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
-      openCalls: suspended ? calls.besides(suspended.interrupts) : [],
+      openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
     })

@@ -84,5 +84,7 @@ async function suspend(
   update.suspended = checkpoint
   if (interrupts.length === 0) return
   const { runId, agentName, runPath } = ctx
-  await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+  const { callIds } = suspended
+  const action = { type: 'interrupt', interrupts, ...(callIds.length > 0 && { callIds }) } as const
+  await sink.write({ type: 'action', runId, agentName, runPath, action })
 }

@@ -24,6 +24,7 @@ export type BranchState = {
   readonly calls: readonly string[]
   readonly open: number
   readonly interrupts?: readonly Interrupt[]
+  readonly callIds?: readonly string[]
   readonly inner?: Json
   readonly action?: Steering
   readonly error?: ErrorInfo
@@ -147,6 +148,7 @@ export class Branch {
       calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
+      ...(suspended && suspended.callIds.length > 0 && { callIds: suspended.callIds }),
       ...(action && { action }),
       ...(this.failure && { error: this.failure.toJSON() }),
     }

@@ -131,8 +131,9 @@ export function workflow<State extends Json>(
       const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
       const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
+        const { interrupts, callIds } = suspended
         const state = { format: 1, kind, state: suspended.state }
-        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })
+        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, callIds, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
   return {
