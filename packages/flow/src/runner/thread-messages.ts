@@ -1,11 +1,4 @@
-import {
-  type Interrupt,
-  KernelError,
-  type Message,
-  type Thread,
-  type ThreadRef,
-  type ThreadStore,
-} from '@troupe/kernel'
+import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
 import { pages } from '@troupe/kernel/kit'
 
