@@ -224,7 +224,7 @@ describe('which failures are retried', () => {
     const talk = conversation([calling('ask'), 'Done.'], { tools: [ask], toolRetry: anything })
     const first = await talk.next()
     expect([first.end?.outcome, calls.length]).toEqual(['interrupted', 1])
-    const second = await talk.next({ 'ask#1': 'yes' })
+    const second = await talk.next({ ask: 'yes' })
     expect([calls.length, second.toolEnds[0]?.error?.code]).toEqual([2, 'BUSY'])
   })
 
