@@ -50,6 +50,6 @@ export class AgentRecorder implements Sink<AgentEvent> {
     if (action.type !== 'interrupt') return
     const interrupts = [...(this.asked?.interrupts ?? []), ...action.interrupts]
     const callIds = [...(this.asked?.callIds ?? []), ...(action.callIds ?? [])]
-    this.asked = { ...this.asked, ...action, interrupts, callIds }
+    this.asked = { ...this.asked, ...action, interrupts, ...(callIds.length > 0 && { callIds }) }
   }
 }

@@ -133,7 +133,8 @@ export function workflow<State extends Json>(
       if (suspended) {
         const { interrupts, callIds } = suspended
         const state = { format: 1, kind, state: suspended.state }
-        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, callIds, state } })
+        const again = callIds.length > 0 && { callIds }
+        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, ...again, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
   return {
