@@ -53,7 +53,7 @@ export function makeCheckpoint(
     questions[id] = interrupt.id
     return { ...interrupt, id }
   })
-  const again = callIds.length > 0 && { callIds }
+  const again = callIds && { callIds }
   return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
 }
 

@@ -85,6 +85,6 @@ async function suspend(
   if (interrupts.length === 0) return
   const { runId, agentName, runPath } = ctx
   const { callIds } = suspended
-  const action = { type: 'interrupt', interrupts, ...(callIds.length > 0 && { callIds }) } as const
+  const action = { type: 'interrupt', interrupts, ...(callIds && { callIds }) } as const
   await sink.write({ type: 'action', runId, agentName, runPath, action })
 }

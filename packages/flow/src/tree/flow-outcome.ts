@@ -16,7 +16,7 @@ export interface Suspended {
   /** Empty if it waits for results only. */
   readonly interrupts: readonly Interrupt[]
   /** Calls that run again with the agent and do not ask themselves. */
-  readonly callIds: readonly string[]
+  readonly callIds?: readonly string[]
   readonly state: Json
 }
 

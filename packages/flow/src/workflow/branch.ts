@@ -148,7 +148,7 @@ export class Branch {
       calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
-      ...(suspended && suspended.callIds.length > 0 && { callIds: suspended.callIds }),
+      ...(suspended?.callIds && { callIds: suspended.callIds }),
       ...(action && { action }),
       ...(this.failure && { error: this.failure.toJSON() }),
     }

@@ -58,7 +58,7 @@ export function parallel(given: ParallelOptions): Agent {
       if (states.every(({ done }) => done)) return steering(states)
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
       const callIds = states.flatMap((branch) => branch.callIds ?? [])
-      return { suspended: { interrupts, callIds, state: states } }
+      return { suspended: { interrupts, ...(callIds.length > 0 && { callIds }), state: states } }
     },
     isState: (state, agents): state is readonly BranchState[] =>
       Array.isArray(state) && state.length === agents && state.every(isBranchState),

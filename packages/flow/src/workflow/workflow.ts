@@ -131,10 +131,8 @@ export function workflow<State extends Json>(
       const stage = new Stage(parts, input, ctx, sink as Sink<AgentEvent>)
       const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
-        const { interrupts, callIds } = suspended
         const state = { format: 1, kind, state: suspended.state }
-        const again = callIds.length > 0 && { callIds }
-        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, ...again, state } })
+        await sink.write({ type: 'action', action: { type: 'interrupt', ...suspended, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
   return {
