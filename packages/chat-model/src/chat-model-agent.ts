@@ -7,6 +7,7 @@ import {
   type Json,
   type ResumeInfo,
   type RunContext,
+  type RunOptions,
   type Schema,
   type Sink,
   stream,
@@ -121,7 +122,7 @@ function runLoop(
     instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
     tools: plan.toolbox.metas.slice(),
     input: { messages },
-    runOptions: { ...options },
+    runOptions: optionsFor(ctx.agentName, options),
   }
   // The agent stamps its frequent events itself, because the kernel must copy an event to stamp it: 0.6 of 3.3 µs of a tool step.
   const stamp = { runId: ctx.runId, agentName: ctx.agentName, runPath: ctx.runPath }
@@ -131,6 +132,15 @@ function runLoop(
   const own = questions ? ctx.derive({ call: questions }) : ctx
   const parts = { config, ctx: own, stamp, sink, questions, from, answers }
   return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx, questions)
+}
+
+/** The options of a caller for one agent: those by its name come before those for all. */
+function optionsFor(agentName: string, { agents, ...all }: RunOptions = {}): RunOptions {
+  const own = agents && Object.hasOwn(agents, agentName) ? agents[agentName] : undefined
+  if (!own) return all
+  const model = (all.model ?? own.model) && { ...all.model, ...own.model }
+  const tools = (all.tools ?? own.tools) && { ...all.tools, ...own.tools }
+  return { ...all, ...own, ...(model && { model }), ...(tools && { tools }) }
 }
 
 /** Runs a loop without hooks around it. */

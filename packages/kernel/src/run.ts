@@ -1,3 +1,4 @@
+export { HISTORY } from './agent/agent.ts'
 export { readInput } from './agent/start-input.ts'
 export { checkCallback } from './callback/callback.ts'
 export { TextAndOutput } from './engine/text-and-output.ts'

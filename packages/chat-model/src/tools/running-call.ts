@@ -26,6 +26,7 @@ import type { CallEffects } from './call-record.ts'
 import { failedResult, isThrown, thrownError, toolError } from './failed-result.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
+import { TOOL_NAMES } from './toolbox.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 import { outcomeOf, outcomeRequest } from './unknown-outcome.ts'
 
@@ -73,9 +74,10 @@ export class RunningCall implements CallScope {
     if (interrupted) this.answers = interrupted.answers
     if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
     const key = this.#parked?.key ?? callKey(turn.ctx, id)
-    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
+    const ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
+    this.#ctx = this.tool ? ctx : ctx.with(TOOL_NAMES, turn.toolbox.names)
     const { step } = this.#ctx
-    const callOptions = turn.callOptions?.[name]
+    const callOptions = turn.callOptions && Object.hasOwn(turn.callOptions, name) ? turn.callOptions[name] : undefined
     const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
       name,
       arguments: call.arguments,

@@ -91,6 +91,8 @@ export interface ContextPatch {
   readonly call?: CallScope
   /** Who asks questions here, beyond the agent and the call: `<handler>/<hook>`. An answer reaches only the one who asked. */
   readonly asker?: string
+  /** The iteration of the loop that the agent runs in, from 0: its `agent-start` and `agent-end` have it. */
+  readonly iteration?: number
   /** An overlay for a parallel branch. */
   readonly state?: State
 }

@@ -33,6 +33,7 @@ interface ContextFields {
   readonly progress: CallProgress | undefined
   /** The hook or part of a call that asks questions here; '' for the tool or the agent itself. */
   readonly asker: string
+  readonly iteration: number | undefined
   /** The agent whose events are written here. */
   readonly agent: (Sink<EventDraft> & { readonly spanId: string }) | undefined
 }
@@ -113,11 +114,12 @@ export class KernelContext implements RunContext {
       values: { key, value, rest: fields.values },
       progress: fields.progress,
       asker: fields.asker,
+      iteration: fields.iteration,
       agent: fields.agent,
     })
   }
 
-  derive({ agentName, runPath, step, signal, call, asker, state }: ContextPatch): RunContext {
+  derive({ agentName, runPath, step, signal, call, asker, iteration, state }: ContextPatch): RunContext {
     const { core, fields } = this
     // Written out because contexts are created often and a spread is slower.
     return new KernelContext(core, {
@@ -129,6 +131,7 @@ export class KernelContext implements RunContext {
       values: fields.values,
       progress: call ? new CallProgress(call, core.ids.originOf(call.callId ?? fields.step)) : fields.progress,
       asker: asker ?? (call ? '' : fields.asker),
+      iteration: iteration ?? fields.iteration,
       agent: fields.agent,
     })
   }

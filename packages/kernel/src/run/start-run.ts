@@ -108,6 +108,7 @@ function rootContext(
     values: undefined,
     progress: undefined,
     asker: '',
+    iteration: undefined,
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx
