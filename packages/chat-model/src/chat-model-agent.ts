@@ -4,7 +4,7 @@ import {
   type AgentInput,
   type EventDraft,
   type Infer,
-  KernelError,
+  type Json,
   type ResumeInfo,
   type RunContext,
   type Schema,
@@ -20,7 +20,7 @@ import { hasAny, wrapInvoke, wrapModelCall, wrapStream } from './handlers/handle
 import { HookQuestions } from './handlers/hook-questions.ts'
 import { hookedLoop } from './hooked-loop.ts'
 import { isAsking, Loop } from './loop.ts'
-import { BEGIN, readLoopState } from './loop-state.ts'
+import { BEGIN, checkLoopState, readLoopState } from './loop-state.ts'
 import { modelCall } from './model/model-call.ts'
 import { backoff } from './model/retry.ts'
 import { structuredOutput } from './model/structured-output.ts'
@@ -49,7 +49,8 @@ export function chatModelAgent<const S extends Schema = never>(
       const work = (limited: RunContext) => runLoop(plan, input, limited, sink)
       return runTimeoutMs === undefined ? work(ctx) : withinLimit(ctx, runTimeoutMs, `agent ${name}`, work, GRACE_MS)
     })
-  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run }
+  const checkState = (state: Json) => checkLoopState(name, state, plan.toolbox)
+  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run, checkState }
 }
 
 function compile(options: ChatModelAgentOptions): Plan {
@@ -129,15 +130,15 @@ function runLoop(
   const questions = plan.hasHandlers ? new HookQuestions(answers) : undefined
   const own = questions ? ctx.derive({ call: questions }) : ctx
   const parts = { config, ctx: own, stamp, sink, questions, from, answers }
-  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx)
+  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx, questions)
 }
 
 /** Runs a loop without hooks around it. */
-async function plainLoop(loop: Loop, ctx: RunContext): Promise<void> {
+async function plainLoop(loop: Loop, ctx: RunContext, questions: HookQuestions | undefined): Promise<void> {
   try {
     await loop.run()
   } catch (error) {
-    if (!KernelError.is(error, 'INTERRUPTED') || !isAsking(ctx, loop.asked)) throw error
+    if (!isAsking(ctx, questions)) throw error
   }
   await loop.finish()
 }

@@ -23,7 +23,7 @@ import { isStop } from './errors/is-stop.ts'
 import type { HookQuestions } from './handlers/hook-questions.ts'
 import type { LoopState } from './loop-state.ts'
 import { MessageBuilder } from './model/message-builder.ts'
-import { MODEL_ANSWERS, ModelAnswers } from './model/model-answers.ts'
+import { keepingAnswers, MODEL_ANSWERS, ModelAnswers } from './model/model-answers.ts'
 import { partsOf } from './model/parts-of.ts'
 import { recordedModel } from './model/recorded-model.ts'
 import type { OutputCheck } from './model/structured-output.ts'
@@ -87,15 +87,14 @@ export class Dialogue {
     const { chain, output } = this.#plan
     if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
+    this.#answers = again?.made ? new ModelAnswers(again.made) : undefined
     if (!again?.answer && chain.rewrites('beforeModelRewriteHistory')) {
       await this.#rewrite('beforeModelRewriteHistory', turn)
     }
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
     const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
-    const result = again?.answer
-      ? await this.#showAgain(again.answer, builder)
-      : await this.#callModel(turn, again?.made, builder)
+    const result = again?.answer ? await this.#showAgain(again.answer, builder) : await this.#callModel(turn, builder)
     const { message: streamed } = result
     this.usage = addUsage(this.usage, result.usage)
     this.messages = before.concat([streamed])
@@ -109,11 +108,11 @@ export class Dialogue {
     return decisive(last, streamed)
   }
 
-  async #callModel(turn: number, made: LoopState['made'], builder: MessageBuilder): Promise<ModelResult> {
+  async #callModel(turn: number, builder: MessageBuilder): Promise<ModelResult> {
     const { model, wrapsModel } = this.#plan
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
-    if (wrapsModel) this.#answers = new ModelAnswers(made)
+    if (wrapsModel) this.#answers ??= new ModelAnswers()
     let result: ModelResult
     try {
       await pipe(this.#call(request, builder), builder)
@@ -132,7 +131,9 @@ export class Dialogue {
   }
 
   #call(request: ModelRequest, builder: MessageBuilder): AsyncIterable<ModelPart> {
-    const { callModel } = this.#plan
+    const { wrapsModel } = this.#plan
+    // The wrap that asked may be gone by now.
+    const callModel = this.#answers && !wrapsModel ? keepingAnswers(this.#plan.callModel) : this.#plan.callModel
     const ctx = this.#answers ? this.ctx.with(MODEL_ANSWERS, this.#answers) : this.ctx
     if (!this.journal) return callModel(ctx, request)
     return recordedModel(this.journal, ctx, request, callModel, builder)

@@ -2,7 +2,6 @@ import {
   type AgentAction,
   type AgentEvent,
   type EventDraft,
-  type Interrupt,
   type Json,
   KernelError,
   type Message,
@@ -13,8 +12,9 @@ import {
 import { messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
+import { cancelled } from './dialogue.ts'
 import { abortError } from './errors/abort-error.ts'
-import { isAsking, Loop, type LoopParts } from './loop.ts'
+import { callsBeside, isAsking, Loop, type LoopParts } from './loop.ts'
 import type { RunEnd } from './loop-state.ts'
 import { type Plan, withToolbox } from './plan.ts'
 
@@ -26,7 +26,7 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   let loop: Loop | undefined
   let reached = 0
   let current = ctx
-  let thrown: { readonly error: unknown } | undefined
+  let failure: Thrown | undefined
   try {
     const prepared = await chain.beforeAgent(ctx, config, (handlers, reachedCtx) => {
       reached = handlers
@@ -37,25 +37,27 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
     loop = new Loop(tools, { ...parts, ctx: prepared, sink: said })
     await loop.run()
   } catch (error) {
-    thrown = { error }
+    if (!isAsking(ctx, questions)) failure = { error }
   }
   if (loop?.action) said.endsWith(loop.action)
+  const before = questions?.asked.length
   try {
-    await chain.afterAgent(loop?.dialogue.ctx ?? current, said.result(loop, thrown), reached)
+    await chain.afterAgent(loop?.dialogue.ctx ?? current, said.result(loop, failure), reached)
   } catch (error) {
-    thrown ??= { error }
+    if (questions?.asked.length === before) failure ??= { error }
   }
-  const asked = loop?.asked ?? questions?.asked ?? []
-  if (!isAsking(ctx, asked)) {
-    if (thrown) throw thrown.error
-    return loop?.finish()
-  }
-  if (thrown && !KernelError.is(thrown.error, 'INTERRUPTED')) throw thrown.error
+  if (failure) throw failure.error
   if (loop) return loop.finish(said.end(loop.action))
+  const asked = questions?.asked ?? []
+  if (ctx.cancelling) throw cancelled(ctx)
   // A hook asks before the first turn: the run begins again where it would have begun now.
   const state = { ...from, answers: parts.answers }
-  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state } })
+  const callIds = callsBeside(from.parked, [])
+  const again = callIds.length > 0 && { callIds }
+  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state, ...again } })
 }
+
+type Thrown = { readonly error: unknown }
 
 /** What a run has said so far, on its way to the sink. */
 class SaidSoFar implements Sink<EventDraft> {
@@ -97,14 +99,15 @@ class SaidSoFar implements Sink<EventDraft> {
   }
 
   /** The result of the run, as its `run-end` shows it. */
-  result(loop: Loop | undefined, thrown: { readonly error: unknown } | undefined): RunResult<Json> {
-    const { ctx, questions } = this.#parts
+  result(loop: Loop | undefined, failure: Thrown | undefined): RunResult<Json> {
+    const { ctx, questions, from } = this.#parts
     const { usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
     const { output } = this.#textAndOutput
     const interrupts = loop?.asked ?? questions?.asked ?? []
-    const error = earlyEnd(ctx, interrupts, thrown)
+    const error = earlyEnd(ctx, failure)
     const open = error ? [] : openCalls(history).map(({ id }) => id)
-    const asked = new Set(interrupts.map(({ callId }) => callId))
+    const runAgain = loop?.runAgain ?? callsBeside(from.parked, [])
+    const asked = new Set([...interrupts.map(({ callId }) => callId), ...runAgain])
     const waiting = open.filter((id) => !asked.has(id))
     const outcome = error ? outcomeOf(ctx, error) : interrupts.length > 0 ? 'interrupted' : 'complete'
     return {
@@ -121,18 +124,13 @@ class SaidSoFar implements Sink<EventDraft> {
 }
 
 /** The error that ends a run; undefined if it is complete or waits for answers. */
-function earlyEnd(
-  ctx: RunContext,
-  asked: readonly Interrupt[],
-  thrown: { readonly error: unknown } | undefined,
-): KernelError | undefined {
+function earlyEnd(ctx: RunContext, failure: Thrown | undefined): KernelError | undefined {
   try {
     ctx.throwIfAborted()
   } catch (reason) {
     return abortError(reason)
   }
-  if (!thrown || (asked.length > 0 && KernelError.is(thrown.error, 'INTERRUPTED'))) return undefined
-  return KernelError.from(thrown.error)
+  return failure && KernelError.from(failure.error)
 }
 
 /** Contract: as the kernel decides it; an error is a cancel only if somebody wanted the run to stop. */

@@ -1,6 +1,7 @@
 import type { AgentAction, Answers, FinishReason, Json, ModelPart } from '@troupe/kernel'
 import { type AssistantMessage, KernelError } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
+import type { Toolbox } from './tools/toolbox.ts'
 import type { ParkedCall } from './tools/turn-input.ts'
 
 /** A model's answer that a hook asks about. */
@@ -45,6 +46,14 @@ export function readLoopState(agentName: string, state: Json): LoopState {
   throw new KernelError('CHECKPOINT_INVALID', `agent ${agentName}: ${wrong}`)
 }
 
+/** Checks the state of an interrupted run, and those of the runs inside its calls. Contract: throws `CHECKPOINT_INVALID`. */
+export function checkLoopState(agentName: string, state: Json, toolbox: Toolbox): void {
+  const { parked = {} } = readLoopState(agentName, state)
+  for (const { name, saved } of Object.values(parked)) {
+    if (saved !== undefined) toolbox.get(name)?.tool.checkState?.(saved)
+  }
+}
+
 function problemOf(state: Partial<LoopState>): string | undefined {
   if (typeof state !== 'object' || state.format !== BEGIN.format) {
     return `expected a state of format ${BEGIN.format}, ${got(state?.format ?? state)}`
@@ -80,5 +89,6 @@ function isAnswer(answer: unknown): boolean {
 
 function isParked(call: unknown): boolean {
   if (!isRecord(call)) return false
-  return typeof call.started === 'boolean' && typeof call.approval === 'boolean' && typeof call.key === 'string'
+  const { name, key, started, approval } = call
+  return [name, key].every((text) => typeof text === 'string') && [started, approval].every((is) => is === !!is)
 }

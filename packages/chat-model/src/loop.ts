@@ -77,12 +77,22 @@ export class Loop {
     return [...this.interrupts, ...(this.#parts.questions?.asked ?? [])]
   }
 
+  /** The calls that run again besides those that ask. */
+  get runAgain(): readonly string[] {
+    return callsBeside(this.#parked, this.interrupts)
+  }
+
   /** Writes what the run ends with: its questions, or its action. */
   async finish(end?: RunEnd): Promise<void> {
     const { action, asked: interrupts } = this
     const { sink } = this.#parts
     if (interrupts.length > 0) {
-      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state: this.#state(end) } })
+      // A run that was asked to stop does not ask any more.
+      if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
+      const { runAgain: callIds } = this
+      const again = callIds.length > 0 && { callIds }
+      const state = this.#state(end)
+      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
     } else if (action) await sink.write({ type: 'action', action })
   }
 
@@ -213,7 +223,13 @@ export class Loop {
   }
 }
 
-/** Whether a run was stopped by its own questions, and by nothing else. */
-export function isAsking(ctx: RunContext, asked: readonly Interrupt[]): boolean {
-  return asked.length > 0 && !ctx.signal.aborted
+/** The calls that run again besides those that ask. */
+export function callsBeside(parked: LoopState['parked'], interrupts: readonly Interrupt[]): readonly string[] {
+  const asked = new Set(interrupts.map(({ callId }) => callId))
+  return Object.keys(parked ?? {}).filter((callId) => !asked.has(callId))
+}
+
+/** Whether a run stopped because a hook asks. Contract: a question counts, whatever the hook made of its rejection. */
+export function isAsking(ctx: RunContext, questions: HookQuestions | undefined): boolean {
+  return questions !== undefined && questions.asked.length > 0 && !ctx.signal.aborted
 }

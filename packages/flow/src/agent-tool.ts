@@ -1,6 +1,6 @@
 import { type Agent, defineTool, type Schema, type Tool, type ToolCallInput } from '@troupe/kernel'
 import { checkOptionNames, toJsonSchema } from '@troupe/kernel/kit'
-import { checkAgent, runNested } from '@troupe/kernel/run'
+import { checkAgent, checkSavedRuns, runNested } from '@troupe/kernel/run'
 
 /** Options of `agentTool`. */
 export interface AgentToolOptions {
@@ -41,6 +41,7 @@ export function agentTool(agent: Agent, options: AgentToolOptions = {}): Tool {
     parameters,
     kind: 'execute',
     effect: 'nested',
+    checkState: (saved) => checkSavedRuns(agent, saved),
     async invoke(args: unknown, ctx, { callId, arguments: text }: ToolCallInput) {
       const content = parameters === REQUEST ? (args as { request: string }).request : text
       const messages = [{ id: `${callId}#request`, role: 'user', content } as const]

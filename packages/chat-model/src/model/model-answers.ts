@@ -25,8 +25,9 @@ export class ModelAnswers {
     this.#before = before
   }
 
+  /** All answers so far, also those that have not been asked for again yet. */
   get made(): readonly (readonly ModelPart[] | null)[] {
-    return this.#made
+    return [...this.#made, ...this.#before.slice(this.#made.length)]
   }
 
   /** Calls the model, or gives the answer that it gave before. Contract: the n-th call of the turn gets the n-th answer. */

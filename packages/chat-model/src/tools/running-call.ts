@@ -236,6 +236,7 @@ export class RunningCall implements CallScope {
 
   parked(): ParkedCall {
     return {
+      name: this.#input.name,
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,

@@ -24,6 +24,7 @@ export type BranchState = {
   readonly calls: readonly string[]
   readonly open: number
   readonly interrupts?: readonly Interrupt[]
+  readonly callIds?: readonly string[]
   readonly inner?: Json
   readonly action?: Steering
   readonly error?: ErrorInfo
@@ -45,9 +46,6 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
-  /** A copy, so that branches do not race for the last transfer. */
-  readonly #budget: { left: number }
-  readonly #before: number
   /** Whether it has run since the workflow was started or resumed. */
   #hasRun = false
   #outcome: FlowOutcome | undefined
@@ -61,8 +59,6 @@ export class Branch {
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
-    this.#budget = { ...stage.flowContext.budget }
-    this.#before = stage.flowContext.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
@@ -98,7 +94,7 @@ export class Branch {
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      const own = { ...flowContext, log: this.#log }
       this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
@@ -113,7 +109,6 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    this.#stage.flowContext.budget.left -= this.#before - this.#budget.left
     if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
     for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
   }
@@ -153,6 +148,7 @@ export class Branch {
       calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
+      ...(suspended?.callIds && { callIds: suspended.callIds }),
       ...(action && { action }),
       ...(this.failure && { error: this.failure.toJSON() }),
     }

@@ -55,8 +55,10 @@ export function parallel(given: ParallelOptions): Agent {
         joinTextAndOutput(stage, branches)
       }
       const states = branches.map((branch) => branch.state())
+      if (states.every(({ done }) => done)) return steering(states)
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
-      return states.every(({ done }) => done) ? steering(states) : { suspended: { interrupts, state: states } }
+      const callIds = states.flatMap((branch) => branch.callIds ?? [])
+      return { suspended: { interrupts, ...(callIds.length > 0 && { callIds }), state: states } }
     },
     isState: (state, agents): state is readonly BranchState[] =>
       Array.isArray(state) && state.length === agents && state.every(isBranchState),

@@ -132,7 +132,7 @@ export function workflow<State extends Json>(
       const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
         const state = { format: 1, kind, state: suspended.state }
-        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })
+        await sink.write({ type: 'action', action: { type: 'interrupt', ...suspended, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
   return {

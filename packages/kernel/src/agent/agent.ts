@@ -21,6 +21,8 @@ export interface Agent<Output = unknown> {
   run(input: AgentInput, ctx: RunContext): AsyncIterable<EventDraft>
   /** Continues after an `interrupt` action of this agent. Contract: emits no second `tool-start` and repeats no finished call. */
   resume?(info: ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft>
+  /** Checks a state before answers are taken for it. Contract: throws `CHECKPOINT_INVALID` for a state that `resume` cannot go on from. */
+  checkState?(state: Json): void
 }
 
 /** The input of an agent. */

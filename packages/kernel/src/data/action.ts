@@ -43,6 +43,12 @@ export type AgentAction =
   | { readonly type: 'transfer-to-agent'; readonly agentName: string }
   | { readonly type: 'exit'; readonly result?: Json }
   /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. Without interrupts it marks an agent that awaits the results of open calls. */
-  | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[]; readonly state?: Json }
+  | {
+      readonly type: 'interrupt'
+      readonly interrupts: readonly Interrupt[]
+      readonly state?: Json
+      /** Calls that run again with the agent, besides those that ask: they await no result from outside. */
+      readonly callIds?: readonly string[]
+    }
   | { readonly type: 'break-loop' }
   | { readonly type: 'custom'; readonly name: string; readonly data?: Json }

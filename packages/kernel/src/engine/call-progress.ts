@@ -72,7 +72,9 @@ export class CallProgress {
       this.#idle ??= Promise.withResolvers<void>()
       await this.#idle.promise
     }
-    this.#scope.onInterrupt(interrupts, this.#nested > 0 ? { ...this.#runs } : undefined)
+    // Runs that this attempt has not reached keep what they had.
+    const saved = { ...this.#saved, ...this.#runs }
+    this.#scope.onInterrupt(interrupts, Object.keys(saved).length > 0 || this.#nested > 0 ? saved : undefined)
     const interruptIds = interrupts.map(({ id }) => id)
     return new KernelError('INTERRUPTED', `interrupt: waiting for an answer to ${interruptIds.join(', ')}`, {
       details: { interruptIds },

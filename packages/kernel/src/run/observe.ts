@@ -152,6 +152,7 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   async #ask(thrown: { readonly error: unknown } | undefined): Promise<void> {
     const { core, fields } = this.#ctx
     if (core.abortState.aborted || fields.signal?.aborted) return this.#end(thrown)
+    if (core.cancelling?.()) return this.#end({ error: cancelledQuestion(this.#agent.name) })
     const action = { type: 'interrupt', interrupts: this.#asked ?? [] } as const
     try {
       const wait = this.#show({ type: 'action', ...this.#stamp, action })
@@ -196,6 +197,11 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     if (before) handled(before)
     return wait ?? before
   }
+}
+
+/** The error of a run that was asked to stop and has a question: it does not ask it any more. */
+function cancelledQuestion(agentName: string): KernelError {
+  return new KernelError('ABORTED', `agent ${agentName}: asked to stop, so it does not ask its question`)
 }
 
 /**
