@@ -1,6 +1,6 @@
 import type { AgentAction, Answers, FinishReason, Json, ModelPart } from '@troupe/kernel'
 import { type AssistantMessage, KernelError } from '@troupe/kernel'
-import { got } from '@troupe/kernel/kit'
+import { got, isContent } from '@troupe/kernel/kit'
 import type { Toolbox } from './tools/toolbox.ts'
 import type { ParkedCall } from './tools/turn-input.ts'
 
@@ -59,36 +59,76 @@ function problemOf(state: Partial<LoopState>): string | undefined {
     return `expected a state of format ${BEGIN.format}, ${got(state?.format ?? state)}`
   }
   const { at, turn, modelCalls, corrections, answers, parked, made, answer, end } = state
-  if (!isCount(turn) || !isCount(modelCalls) || !isCount(corrections)) return 'its state has malformed counts'
+  if (![turn, modelCalls, corrections].every(isCount)) return 'its state has malformed counts'
   if (!isRecord(answers)) return `its state has malformed answers, ${got(answers)}`
   const fits: { readonly [at in LoopState['at']]: boolean } = {
     begin: true,
-    model: made === undefined || (Array.isArray(made) && made.every((parts) => parts === null || Array.isArray(parts))),
+    model: made === undefined || (Array.isArray(made) && made.every((parts) => parts === null || areParts(parts))),
     answer: isAnswer(answer),
     tools: isRecord(parked) && Object.values(parked).every(isParked),
-    end: isRecord(end) && typeof end.text === 'string',
+    end: isEnd(end),
   }
   if (at === undefined || !Object.hasOwn(fits, at)) return `its state is at an unknown place, ${got(at)}`
   return fits[at] ? undefined : `its state is malformed at ${at}`
 }
 
+type Fields = { readonly [key: string]: unknown }
+
 function isCount(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0
 }
 
-function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === 'string')
+}
+
 function isAnswer(answer: unknown): boolean {
-  if (!isRecord(answer) || !isRecord(answer.message)) return false
+  if (!isRecord(answer) || !areTexts(answer.finishReason, answer.model) || !isRecord(answer.message)) return false
   const { role, content, toolCalls = [] } = answer.message
-  const calls = Array.isArray(toolCalls) && toolCalls.every((call) => isRecord(call) && typeof call.id === 'string')
-  return role === 'assistant' && (typeof content === 'string' || Array.isArray(content)) && calls
+  const isCall = (call: unknown) => isRecord(call) && areTexts(call.id, call.name, call.arguments)
+  return role === 'assistant' && isContent(content) && Array.isArray(toolCalls) && toolCalls.every(isCall)
 }
 
 function isParked(call: unknown): boolean {
   if (!isRecord(call)) return false
-  const { name, key, started, approval } = call
-  return [name, key].every((text) => typeof text === 'string') && [started, approval].every((is) => is === !!is)
+  const { name, key, started, approval, outcomesAsked = 0 } = call
+  return areTexts(name, key) && typeof started === 'boolean' && typeof approval === 'boolean' && isCount(outcomesAsked)
+}
+
+function isEnd(end: unknown): boolean {
+  if (!isRecord(end) || !areTexts(end.text)) return false
+  const { action } = end
+  return action === undefined || (isRecord(action) && typeof action.type === 'string' && isSteering(action))
+}
+
+function isSteering({ type, agentName }: Fields): boolean {
+  return type === 'exit' || type === 'break-loop' || (type === 'transfer-to-agent' && areTexts(agentName))
+}
+
+function areParts(parts: unknown): boolean {
+  return Array.isArray(parts) && parts.every((part) => isRecord(part) && isPart(part))
+}
+
+function isPart({ type, delta, callId, name, file, usage, reason }: Fields): boolean {
+  switch (type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+      return areTexts(delta)
+    case 'tool-call-start':
+      return areTexts(callId, name)
+    case 'tool-call-delta':
+      return areTexts(callId, delta)
+    case 'tool-call-end':
+      return areTexts(callId)
+    case 'file':
+      return isRecord(file) && file.type === 'file'
+    case 'finish':
+      return areTexts(reason) && isRecord(usage) && isCount(usage.inputTokens) && isCount(usage.outputTokens)
+    default:
+      return type === 'part-end' || type === 'restart'
+  }
 }

@@ -31,9 +31,12 @@ export type BranchState = {
 }
 
 export function isBranchState(state: Json): state is BranchState {
-  const { done, said, calls, open, inner } = (state ?? {}) as Partial<BranchState>
-  const lists = Array.isArray(said) && Array.isArray(calls)
-  return typeof done === 'boolean' && lists && Number.isInteger(open) && (done || inner !== undefined)
+  const { done, said, calls, open, inner, interrupts = [], callIds = [] } = (state ?? {}) as Partial<BranchState>
+  const lists = [said, calls, callIds].every(
+    (list) => Array.isArray(list) && list.every((id) => typeof id === 'string'),
+  )
+  const asked = Array.isArray(interrupts) && interrupts.every((interrupt) => typeof interrupt?.id === 'string')
+  return typeof done === 'boolean' && lists && asked && Number.isInteger(open) && (done || inner !== undefined)
 }
 
 /** One branch of a parallel workflow. */
