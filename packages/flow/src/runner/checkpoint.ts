@@ -33,7 +33,7 @@ export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
- * Contract: a question outside a call is numbered from one in each run, so its id is prefixed with the id of the run that first asked it; a late
+ * Contract: a question outside a call has the same id in every run that asks it, so its id is prefixed with the id of the run that first asked it; a late
  * answer can therefore never match a later question.
  */
 export function makeCheckpoint(
