@@ -230,3 +230,9 @@ describe('a failed run is a failed call', () => {
     expect((await runToEnd(outer(tree))).errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
 })
+
+test('the conversation of a caller that does not give it to its tools cannot be passed on: the call fails and says why', async () => {
+  const { end } = await runToEnd(outer(talker('inner'), { history: true }))
+  const message = expect.stringContaining('history: works in tools of an agent that gives them its messages')
+  expect(end?.error).toMatchObject({ code: 'CONFIG_INVALID', message })
+})

@@ -102,11 +102,7 @@ describe('a tool that fails with a retryable error', () => {
   test('gives its last failure to the model when the attempts are used up', async () => {
     const { t, calls } = failing(9)
     const { end, results, run } = await once(t)
-    expect([calls.length, end?.status, end?.content]).toEqual([
-      3,
-      'failed',
-      'Error: gave up after 3 attempts, t: busy',
-    ])
+    expect([calls.length, end?.status, end?.content]).toEqual([3, 'failed', 'Error: gave up after 3 attempts, t: busy'])
     expect(results).toMatchObject([{ error: { code: 'BUSY' }, attempts: 3 }])
     expect(run.end?.text).toBe('Done.')
   })

@@ -26,11 +26,7 @@ export function isSequenceState(state: Json | undefined, agents: number): state 
 }
 
 /** Runs the agents of a workflow once, in order, from the agent that was suspended. */
-export async function inOrder(
-  stage: Stage,
-  from: SequenceState | undefined,
-  iteration?: number,
-): Promise<FlowOutcome> {
+export async function inOrder(stage: Stage, from: SequenceState | undefined, iteration?: number): Promise<FlowOutcome> {
   const prefix = iteration === undefined ? '' : `loop:${iteration}/`
 
   for (let index = from?.index ?? 0; index < stage.agents.length; index++) {

@@ -60,7 +60,12 @@ function checkRunOptions(options: RunOptions, who: string): void {
   if (options.model !== undefined) checkModelOptions(`${who}: options.model`, options.model)
   if (options.agents === undefined) return
   if (!isObject(options.agents)) {
-    checkOption(false, `${who}: options`, "agents has options by agent name: { Writer: { maxIterations: 3 } }", options.agents)
+    checkOption(
+      false,
+      `${who}: options`,
+      'agents has options by agent name: { Writer: { maxIterations: 3 } }',
+      options.agents,
+    )
   }
   for (const [name, own] of Object.entries(options.agents)) {
     checkRunOptions(own, `${who}: options.agents.${name}`)

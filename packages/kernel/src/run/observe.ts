@@ -104,7 +104,14 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     const { core, fields } = this.#ctx
     core.openEnds.track(this)
     const position = fields.step || 'agent'
-    this.#span = core.spans?.open('agent', this.#agent.name, this.#agent.name, position, this.#start, `${core.runId}/run`)
+    this.#span = core.spans?.open(
+      'agent',
+      this.#agent.name,
+      this.#agent.name,
+      position,
+      this.#start,
+      `${core.runId}/run`,
+    )
     let thrown: { readonly error: unknown } | undefined
     try {
       const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp, ...this.#iteration })

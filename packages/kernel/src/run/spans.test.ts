@@ -174,8 +174,25 @@ test('a span says what it is of, where it stands and whose thread it is in', asy
   expect(infos).toStrictEqual([
     outer,
     { component: 'agent', name: 'a', agentName: 'a', runId: 'R', spanId: 'R/agent', parentSpanId: 'R/run', session },
-    { component: 'model', name: 'm', agentName: 'a', runId: 'R', spanId: 'R/model:0', parentSpanId: 'R/agent', session },
-    { component: 'tool', name: 't', agentName: 'a', runId: 'R', spanId: 'R/tool:0:0', parentSpanId: 'R/agent', callId: 'c', session },
+    {
+      component: 'model',
+      name: 'm',
+      agentName: 'a',
+      runId: 'R',
+      spanId: 'R/model:0',
+      parentSpanId: 'R/agent',
+      session,
+    },
+    {
+      component: 'tool',
+      name: 't',
+      agentName: 'a',
+      runId: 'R',
+      spanId: 'R/tool:0:0',
+      parentSpanId: 'R/agent',
+      callId: 'c',
+      session,
+    },
     inner,
     { component: 'agent', ...nested, spanId: 'R/tool:0:0/agent', parentSpanId: 'R/tool:0:0/run' },
   ])
