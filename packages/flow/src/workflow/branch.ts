@@ -84,6 +84,11 @@ export class Branch {
     return said && (said.text(complete) !== '' || said.output !== undefined) ? said : undefined
   }
 
+  /** The messages of the branch in this run. */
+  get messageIds(): readonly string[] {
+    return this.#log.newMessages.map(({ id }) => id)
+  }
+
   /** Contract: never rejects. */
   async run(): Promise<void> {
     const { ctx, flowContext } = this.#stage
@@ -96,7 +101,7 @@ export class Branch {
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      const own = { ...flowContext, log: this.#log, budget: this.#budget, around: [] }
       this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)

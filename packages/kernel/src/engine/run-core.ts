@@ -46,7 +46,7 @@ export class RunCore {
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
   /** The sink at the end of the run, once it has begun. */
-  recorder: Sink<AgentEvent> | undefined
+  recorder: (Sink<AgentEvent> & { order(ids: readonly string[]): void }) | undefined
   /** Whether the consumer has left: no more events are shown, and no new effect may begin. */
   consumerLeft = false
   /** Whether the run has ended and refuses further events and spans. */
