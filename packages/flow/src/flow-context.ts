@@ -9,8 +9,6 @@ export interface FlowContext {
   /** How many transfers a run may make; `budget` counts those that are left. */
   readonly limit: number
   readonly budget: { left: number }
-  /** The logs of agents of this run that are not flows and run this one: they record its messages as they come. */
-  readonly around?: readonly ThreadLog[]
   /** The agent or workflow this context was made for; any other one makes its own. */
   readonly owner?: object
 }
@@ -40,6 +38,5 @@ export function flowContextFor(owner: object, messages: readonly Message[], ctx:
   const flowContext = ctx.get(FLOW_CONTEXT)
   if (flowContext?.owner === owner && flowContext.runId === ctx.runId) return flowContext
   const { limit = TRANSFERS } = flowContext ?? {}
-  const around = flowContext?.runId === ctx.runId ? [flowContext.log, ...(flowContext.around ?? [])] : []
-  return { runId: ctx.runId, log: new ThreadLog(messages), limit, budget: { left: limit }, around }
+  return { runId: ctx.runId, log: new ThreadLog(messages), limit, budget: { left: limit } }
 }

@@ -52,7 +52,10 @@ export function parallel(given: ParallelOptions): Agent {
         for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
-        joinMessages(stage, branches)
+        orderMessages(
+          stage.ctx,
+          branches.flatMap(({ messageIds }) => messageIds),
+        )
         joinTextAndOutput(stage, branches)
       }
       const states = branches.map((branch) => branch.state())
@@ -111,13 +114,6 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
   await Promise.race([Promise.all(branches.map(watch)), over.promise])
   signal.removeEventListener('abort', giveGrace)
   cancelTimer?.()
-}
-
-/** Puts the messages of the branches into the order of the list, wherever they were noted as they came. */
-function joinMessages({ ctx, flowContext }: Stage, branches: readonly Branch[]): void {
-  const ids = branches.flatMap(({ messageIds }) => messageIds)
-  for (const log of flowContext.around ?? []) log.order(ids)
-  orderMessages(ctx, ids)
 }
 
 /** Sets the text and output of the workflow in the branch around it, or in the run, so that they do not depend on which branch ends last. */
