@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Flavour, Tables } from './schema.ts'
 
 /** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
-export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first, second]
+export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first, second, third]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
   /** A table whose rows get a key that no earlier row ever had. */
@@ -172,4 +172,9 @@ async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<voi
   }
 
   await schema.alterTable('troupe_tool_calls').addColumn('attempts', 'double precision').execute()
+}
+
+/** The cancel of a run outlives its process. */
+async function third({ schema }: Kysely<Tables>): Promise<void> {
+  await schema.alterTable('troupe_threads').addColumn('unfinished_cancel', 'text').execute()
 }

@@ -43,7 +43,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
   )
   const add = compiled((db, row: Slots<{ owner: number; thread_id: string; seq: number; updated_at: number }>) => {
     const counters = { version: 0, message_seq: 0, run_seq: 0, call_seq: 0 }
-    const empty = { state: '{}', open_calls: '[]', checkpoint: null, unfinished: null }
+    const empty = { state: '{}', open_calls: '[]', checkpoint: null, unfinished: null, unfinished_cancel: null }
     return db.insertInto('troupe_threads').values({ ...row, ...counters, ...empty })
   })
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {

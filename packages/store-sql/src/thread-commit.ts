@@ -14,7 +14,7 @@ import { viewOf } from './thread-view.ts'
 type MessageRow = Omit<Tables['troupe_messages'], 'thread' | 'seq'>
 type Changed = Pick<
   Tables['troupe_threads'],
-  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'message_seq' | 'updated_at'
+  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'unfinished_cancel' | 'message_seq' | 'updated_at'
 >
 
 /** Writes commits to threads. */
@@ -30,6 +30,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         't.open_calls',
         't.checkpoint',
         't.unfinished',
+        't.unfinished_cancel',
         't.message_seq',
       ]),
     ),
@@ -40,7 +41,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       ownerOf(db, key)
         .innerJoin('troupe_leases as t', 't.owner', 'o.id')
         .where('t.thread_id', '=', key.threadId)
-        .select(['t.token', 't.run_id', 't.expires_at']),
+        .select(['t.token', 't.run_id', 't.expires_at', 't.cancel']),
       'share',
     ),
   )
@@ -66,6 +67,10 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       const changed: Changed = {
         ...kept,
         ...written,
+        // The cancel may have come before the journal.
+        ...('unfinished' in written && {
+          unfinished_cancel: written.unfinished === lease.run_id ? lease.cancel : null,
+        }),
         version: kept.version + 1,
         state: stateAfter(kept.state, commit),
         message_seq: await addMessages(tx, id, kept.message_seq, messages),

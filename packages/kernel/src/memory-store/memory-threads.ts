@@ -56,7 +56,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       const now = data.now()
       row.thread = committed(row.thread, commit, now)
       addMessages(row, commit)
-      replaceJournal(row, commit, now)
+      replaceJournal(row, commit, now, lease)
       return view(row.thread, live)
     },
 
@@ -139,7 +139,9 @@ function addMessages(row: ThreadData, { messages = [], processed = [] }: ThreadC
 }
 
 /** Begins or removes the journal of a thread, if a commit does. */
-function replaceJournal(row: ThreadData, { journal }: ThreadCommit, at: number): void {
+function replaceJournal(row: ThreadData, { journal }: ThreadCommit, at: number, lease: Lease): void {
   if (journal === undefined) return
   row.journal = journal === null ? undefined : { runId: journal.runId, entries: [...journal.entries], at }
+  // The cancel may have come before the journal.
+  if (row.journal?.runId === lease.runId && lease.cancel) row.journal.cancel = lease.cancel
 }
