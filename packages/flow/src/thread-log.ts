@@ -1,6 +1,6 @@
 import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
-import { messageOf, reorder, repairHistory, unanswered } from '@troupe/kernel/history'
-import { TextAndOutput } from '@troupe/kernel/run'
+import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
+import { reorder, TextAndOutput } from '@troupe/kernel/run'
 
 /** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {

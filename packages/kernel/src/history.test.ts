@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message } from './data/message.ts'
-import { inCallOrder, messageOf, openCalls, reorder, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
+import { inCallOrder, messageOf, openCalls, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
 
 const user: Message = { id: 'u', role: 'user', content: 'Hi' }
 const calling = (...ids: string[]): Message => ({
@@ -28,11 +28,6 @@ describe('the order of messages', () => {
   it('of a list without results beside each other stays, and so does the list', () => {
     const messages = [calling('a'), result('a'), calling('b'), result('b')]
     expect(inCallOrder(messages)).toBe(messages)
-  })
-  it('of some messages changes, and the others stay in their places', () => {
-    const messages = ['a', 'b', 'c', 'd'].map((id) => ({ ...user, id }))
-    reorder(messages, ['d', 'unknown', 'b'])
-    expect(ids(messages)).toEqual(['a', 'd', 'c', 'b'])
   })
 })
 

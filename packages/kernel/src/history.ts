@@ -130,34 +130,17 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
  * @example const ordered = inCallOrder(result.messages, history)
  */
 export function inCallOrder(messages: readonly Message[], before: readonly Message[] = []): readonly Message[] {
-  if (!messages.some(({ role }, i) => role === 'tool' && messages[i + 1]?.role === 'tool')) return messages
-  const places = new Map<string, number>()
-  for (const list of [before, messages]) {
-    for (const message of list) for (const { id } of callsOf(message)) places.set(id, places.size)
-  }
-  const placeOf = (message: Message) => (message.role === 'tool' ? (places.get(message.callId) ?? -1) : -1)
-  const ordered = messages.slice()
-  for (let start = 0; start < ordered.length; start++) {
-    let end = start
-    while (ordered[end]?.role === 'tool') end++
-    if (end - start < 2) continue
-    ordered.splice(start, end - start, ...ordered.slice(start, end).sort((a, b) => placeOf(a) - placeOf(b)))
-    start = end
+  const isResult = (i: number) => messages[i]?.role === 'tool'
+  if (!messages.some((_, i) => isResult(i) && isResult(i + 1))) return messages
+  const ids = [...before, ...messages].flatMap(callsOf).map(({ id }) => id)
+  const placeOf = (message?: Message) => (message?.role === 'tool' ? ids.lastIndexOf(message.callId) : -1)
+  const ordered: Message[] = []
+  for (const message of messages) {
+    let at = ordered.length
+    if (message.role === 'tool') while (placeOf(ordered[at - 1]) > placeOf(message)) at--
+    ordered.splice(at, 0, message)
   }
   return ordered
-}
-
-/**
- * Puts the messages of these ids into the order of the ids; all others stay where they are.
- * @example reorder(messages, ['m2', 'm1'])
- */
-export function reorder(messages: Message[], ids: readonly string[]): void {
-  const ordered = new Set(ids)
-  const places = messages.flatMap(({ id }, i) => (ordered.has(id) ? [i] : []))
-  const byId = new Map(places.map((i) => [messages[i]?.id, messages[i]]))
-  const found = [...ordered].flatMap((id) => byId.get(id) ?? [])
-  if (found.length !== places.length) return
-  for (const [n, i] of places.entries()) messages[i] = found[n] as Message
 }
 
 function firstResults(messages: readonly Message[]): ReadonlyMap<string, ToolMessage> {

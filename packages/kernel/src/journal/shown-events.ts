@@ -1,8 +1,9 @@
 import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
 import type { State } from '../context/state.ts'
+import type { Interrupt } from '../data/action.ts'
 import { canonical } from '../data/canonical.ts'
-import type { AgentEvent, EventOf } from '../data/event.ts'
+import type { AgentEvent } from '../data/event.ts'
 import type { StateChanges } from './noted-state.ts'
 import { ShownState } from './shown-state.ts'
 
@@ -48,8 +49,8 @@ export class ShownEvents {
   }
 
   /** What readers have seen of the answers that an agent has begun and this attempt has not, with `restart` between them. */
-  partsOf({ runId, agentName, runPath }: RunContext): readonly ModelPart[] {
-    const by = JSON.stringify([runId, agentName, runPath])
+  partsOf(ctx: RunContext): readonly ModelPart[] {
+    const by = authorOf(ctx)
     const parts: ModelPart[] = []
     for (const answer of this.#answers) {
       if (answer.by !== by || this.#begun.has(answer.messageId) || answer.parts.length === 0) continue
@@ -65,11 +66,12 @@ export class ShownEvents {
   }
 
   #note(event: AgentEvent): void {
-    const { runId, agentName, runPath } = event
-    const last = () => this.#answers.findLast(({ by }) => by === JSON.stringify([runId, agentName, runPath]))
+    const { runId } = event
+    const author = authorOf(event)
+    const last = () => this.#answers.findLast(({ by }) => by === author)
     switch (event.type) {
       case 'message-start':
-        this.#answers.push({ messageId: event.messageId, by: JSON.stringify([runId, agentName, runPath]), parts: [] })
+        this.#answers.push({ messageId: event.messageId, by: author, parts: [] })
         return
       case 'text-delta':
       case 'reasoning-delta':
@@ -86,6 +88,10 @@ export class ShownEvents {
         return
     }
   }
+}
+
+function authorOf({ runId, agentName, runPath }: Pick<AgentEvent, 'runId' | 'agentName' | 'runPath'>): string {
+  return JSON.stringify([runId, agentName, runPath])
 }
 
 /** An id that the kernel made is left empty, so that the kernel makes the same one again. */
@@ -106,7 +112,7 @@ function sizeOf(event: AgentEvent): number {
 
 /** Contract: a call is known by its run too, because a provider may give the same id in several nested runs. */
 function keyOf(event: AgentEvent): string {
-  const { type, runId, agentName, runPath } = event
+  const { type, runId } = event
   switch (type) {
     case 'message-start':
     case 'text-delta':
@@ -129,20 +135,18 @@ function keyOf(event: AgentEvent): string {
     case 'run-end':
       return `${type} ${runId} ${event.outcome}`
     case 'agent-start':
-      return JSON.stringify([type, runId, agentName, runPath])
+      return `${type} ${authorOf(event)}`
     case 'agent-end':
-      return JSON.stringify([type, runId, agentName, runPath, event.outcome])
+      return `${type} ${authorOf(event)} ${event.outcome}`
     case 'action':
-      return actionKey(event)
+      // Runs beside each other ask in any order.
+      if (event.action.type === 'interrupt') return `${authorOf(event)} ${idsOf(event.action.interrupts)}`
+      return canonical(event)
     default:
       return canonical(event)
   }
 }
 
-/** Contract: runs beside each other ask in any order. */
-function actionKey(event: EventOf<'action'>): string {
-  const { type, runId, agentName, runPath, action } = event
-  if (action.type !== 'interrupt') return canonical(event)
-  const ids = action.interrupts.map(({ id }) => id).toSorted()
-  return JSON.stringify([type, runId, agentName, runPath, ids])
+function idsOf(interrupts: readonly Interrupt[]): string {
+  return JSON.stringify(interrupts.map(({ id }) => id).toSorted())
 }

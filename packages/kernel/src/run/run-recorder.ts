@@ -12,9 +12,10 @@ import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
 import { CLOSING } from '../engine/abort-state.ts'
 import type { RunCore } from '../engine/run-core.ts'
-import { inCallOrder, messageOf, reorder, unanswered } from '../history.ts'
+import { inCallOrder, messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
+import { reorder } from './order-messages.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
