@@ -1,7 +1,6 @@
 import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
 import type { State } from '../context/state.ts'
-import type { Interrupt } from '../data/action.ts'
 import { canonical } from '../data/canonical.ts'
 import type { AgentEvent } from '../data/event.ts'
 import type { StateChanges } from './noted-state.ts'
@@ -31,7 +30,6 @@ export class ShownEvents {
     for (const event of events) {
       count(this.#seen, keyOf(event), sizeOf(event))
       this.#note(event)
-      if (event.type === 'state-delta') this.#state.see(event)
     }
   }
 
@@ -67,11 +65,14 @@ export class ShownEvents {
 
   #note(event: AgentEvent): void {
     const { runId } = event
-    const author = authorOf(event)
-    const last = () => this.#answers.findLast(({ by }) => by === author)
+    const by = authorOf(event)
+    const last = () => this.#answers.findLast((answer) => answer.by === by)
     switch (event.type) {
+      case 'state-delta':
+        this.#state.see(event)
+        return
       case 'message-start':
-        this.#answers.push({ messageId: event.messageId, by: author, parts: [] })
+        this.#answers.push({ messageId: event.messageId, by, parts: [] })
         return
       case 'text-delta':
       case 'reasoning-delta':
@@ -134,19 +135,12 @@ function keyOf(event: AgentEvent): string {
     // A run whose end could not be stored has failed for its readers, and ends again when it is continued.
     case 'run-end':
       return `${type} ${runId} ${event.outcome}`
-    case 'agent-start':
-      return `${type} ${authorOf(event)}`
     case 'agent-end':
       return `${type} ${authorOf(event)} ${event.outcome}`
     case 'action':
+      if (event.action.type !== 'interrupt') break
       // Runs beside each other ask in any order.
-      if (event.action.type === 'interrupt') return `${authorOf(event)} ${idsOf(event.action.interrupts)}`
-      return canonical(event)
-    default:
-      return canonical(event)
+      return `${type} ${authorOf(event)} ${event.action.interrupts.map(({ id }) => id).sort()}`
   }
-}
-
-function idsOf(interrupts: readonly Interrupt[]): string {
-  return JSON.stringify(interrupts.map(({ id }) => id).toSorted())
+  return canonical(event)
 }
