@@ -11,7 +11,7 @@ import {
   type RunResult,
   type Sink,
 } from '@troupe/kernel'
-import { messageOf, openCalls } from '@troupe/kernel/history'
+import { inCallOrder, messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE, sinkTo } from '@troupe/kernel/kit'
 import { abortError } from './errors/abort-error.ts'
 import { Loop } from './loop.ts'
@@ -44,7 +44,7 @@ export async function hookedLoop(
     thrown = { error }
   }
   try {
-    await chain.afterAgent(loop?.dialogue.ctx ?? current, resultOf(ctx, loop, added, thrown?.error), reached)
+    await chain.afterAgent(loop?.dialogue.ctx ?? current, resultOf(ctx, loop, start, added, thrown?.error), reached)
   } catch (error) {
     thrown ??= { error }
   }
@@ -63,11 +63,12 @@ function collectMessages(sink: Sink<EventDraft>, stamp: EventStamp, messages: Me
 function resultOf(
   ctx: RunContext,
   loop: Loop | undefined,
+  start: AgentInput | ResumeInfo,
   messages: readonly Message[],
   thrown: unknown,
 ): RunResult<Json> {
   const { text = '', usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
-  const result = { text, usage, messages }
+  const result = { text, usage, messages: inCallOrder(messages, start.messages) }
   if (thrown !== undefined) {
     const error = ctx.signal.aborted ? abortError(ctx.signal.reason) : KernelError.from(thrown)
     return { ...result, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }
