@@ -9,7 +9,7 @@ import {
   type RunResult,
   type Sink,
 } from '@troupe/kernel'
-import { messageOf, openCalls } from '@troupe/kernel/history'
+import { inCallOrder, messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
 import { cancelled } from './dialogue.ts'
@@ -62,15 +62,18 @@ type Thrown = { readonly error: unknown }
 /** What a run has said so far, on its way to the sink. */
 class SaidSoFar implements Sink<EventDraft> {
   readonly #parts: LoopParts
+  /** The history that the run began with. */
+  readonly #before: readonly Message[]
   readonly #messages: Message[] = []
   readonly #textAndOutput: TextAndOutput
 
   constructor(parts: LoopParts) {
     const { from, config, ctx } = parts
     this.#parts = parts
+    this.#before = config.input.messages
     this.#textAndOutput = from.end ? TextAndOutput.of(from.end) : new TextAndOutput()
     if (from.end) setTextAndOutput(ctx, this.#textAndOutput)
-    else this.#textAndOutput.expect(config.input.messages)
+    else this.#textAndOutput.expect(this.#before)
   }
 
   get closed(): boolean {
@@ -113,7 +116,7 @@ class SaidSoFar implements Sink<EventDraft> {
     return {
       outcome,
       text: this.#textAndOutput.text(outcome === 'complete' && waiting.length === 0),
-      messages: this.#messages,
+      messages: inCallOrder(this.#messages, this.#before),
       usage,
       ...(output !== undefined && { output }),
       ...(error && { error: error.toJSON() }),

@@ -1,6 +1,6 @@
 import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
-import { TextAndOutput } from '@troupe/kernel/run'
+import { reorder, TextAndOutput } from '@troupe/kernel/run'
 
 /** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {
@@ -94,6 +94,12 @@ export class ThreadLog implements Session {
       i = end - 1
     }
     this.#settled = added.length
+    this.#messages = undefined
+  }
+
+  /** Puts messages of this run into another order. */
+  order(ids: readonly string[]): void {
+    reorder(this.#added, ids)
     this.#messages = undefined
   }
 

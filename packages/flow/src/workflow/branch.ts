@@ -83,6 +83,11 @@ export class Branch {
     return said && (said.text(complete) !== '' || said.output !== undefined) ? said : undefined
   }
 
+  /** The messages of the branch in this run. */
+  get messageIds(): readonly string[] {
+    return this.#log.newMessages.map(({ id }) => id)
+  }
+
   /** Contract: never rejects. */
   async run(): Promise<void> {
     const { ctx, flowContext } = this.#stage

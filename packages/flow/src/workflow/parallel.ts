@@ -1,6 +1,6 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
-import { setTextAndOutput } from '@troupe/kernel/run'
+import { orderMessages, setTextAndOutput } from '@troupe/kernel/run'
 import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
@@ -52,6 +52,10 @@ export function parallel(given: ParallelOptions): Agent {
         for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
+        orderMessages(
+          stage.ctx,
+          branches.flatMap(({ messageIds }) => messageIds),
+        )
         joinTextAndOutput(stage, branches)
       }
       const states = branches.map((branch) => branch.state())

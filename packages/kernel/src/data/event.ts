@@ -28,7 +28,7 @@ export type RunResult<Output = unknown> = {
   readonly text: string
   /** The result of an exit, or else the structured output of the last message; JSON. */
   readonly output?: Output
-  /** The messages that the run added to the history, in order: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
+  /** The messages that the run added to the history, in the order of the history, whatever came first: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
   readonly messages: readonly Message[]
   /** The tokens of this run and of the runs nested in it. A resumed run counts from its resume on; what was used before the question is in the result of the run that asked. */
   readonly usage: Usage

@@ -21,6 +21,12 @@ type CoreSettings = Pick<
   'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
 >
 
+/** A list of messages. */
+export interface MessageList {
+  /** Puts messages into the order of these ids. */
+  order(ids: readonly string[]): void
+}
+
 /** The parts of one run that all its contexts share. */
 export class RunCore {
   readonly runId: string
@@ -46,7 +52,9 @@ export class RunCore {
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
   /** The sink at the end of the run, once it has begun. */
-  recorder: Sink<AgentEvent> | undefined
+  recorder: (Sink<AgentEvent> & MessageList) | undefined
+  /** Further lists of the messages of the run, in the order in which they came. */
+  messageLists: Set<MessageList> | undefined
   /** Whether the consumer has left: no more events are shown, and no new effect may begin. */
   consumerLeft = false
   /** Whether the run has ended and refuses further events and spans. */
