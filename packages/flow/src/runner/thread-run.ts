@@ -1,7 +1,6 @@
 import {
   type AgentEvent,
   type CancelMode,
-  type JsonObject,
   KernelError,
   type RunContext,
   type Sink,
@@ -66,7 +65,7 @@ export class ThreadRun implements RunHost {
     return this.#watch.cancelling
   }
 
-  async open(run: RunControl): Promise<{ readonly state: JsonObject; close(): Promise<void> }> {
+  async open(run: RunControl): ReturnType<NonNullable<RunHost['open']>> {
     const ref = this.#session
     try {
       this.#watch.begin(run)
@@ -81,7 +80,7 @@ export class ThreadRun implements RunHost {
       const work = await this.#opener.open({ ref, runId: this.#runId, token, ...(cancel && { atEnd }) })
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
-      return { state: this.#work.update.state, close: () => this.#close() }
+      return { state: this.#work.update.state, attempt: token, close: () => this.#close() }
     } catch (error) {
       // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
