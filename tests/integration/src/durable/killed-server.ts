@@ -7,8 +7,8 @@ import { type ChatModel, defineTool, type ModelPart, textOf } from '@troupe/kern
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 
-/** A server process to be killed. It sends its address to its parent, notes what its tools do in a file, stops when it gets a message, and ends with its parent. */
-const [, , path = '', notes = ''] = process.argv
+/** A server process to be killed. It sends its address to its parent, notes what its tools do in a file, stops when it gets a message, and ends with its parent. It kills itself before it records the end of the run `unrecorded`. */
+const [, , path = '', notes = '', unrecorded = ''] = process.argv
 process.on('disconnect', () => process.exit(0))
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -78,7 +78,15 @@ const agent = chatModelAgent({
 })
 
 const store = sqliteStore({ path })
-const messages = messageLifecycle({ store })
+const records: typeof store.records = {
+  ...store.records,
+  apply(ref, commands) {
+    const ends = commands.some((command) => command.type === 'run-finish' && command.runId === unrecorded)
+    if (ends) process.kill(process.pid, 'SIGKILL')
+    return store.records.apply(ref, commands)
+  },
+}
+const messages = messageLifecycle({ store: { records } })
 const handler = agUiHandler({
   runner: runner({
     agent,

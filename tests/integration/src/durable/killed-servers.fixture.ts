@@ -29,6 +29,8 @@ export interface Servers {
   client(seen?: AgUiEvent[]): ResumableHttpAgent
   /** Kills the server that is alive, and starts another. */
   kill(): Promise<void>
+  /** Waits until the server that is alive has killed itself, and starts another. */
+  died(): Promise<void>
   /** Freezes the server that is alive, and starts another; gives the function that lets the frozen one go on and stop by itself. */
   freeze(): Promise<() => Promise<void>>
   /** What models and tools have noted. */
@@ -39,25 +41,26 @@ export interface Servers {
   cancel(): Promise<Response>
 }
 
-/** Starts a server, and makes the ways to end it. */
-export async function servers(): Promise<Servers> {
+/** Starts a server, and makes the ways to end it; the first one kills itself before it records the end of the run `unrecorded`. */
+export async function servers(unrecorded = ''): Promise<Servers> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-killed-'))
   folders.push(folder)
   const [path, notes] = [join(folder, 'chat.db'), join(folder, 'notes.txt')]
   let url = ''
   let child: ChildProcess | undefined
-  const start = async () => {
-    const next = fork(new URL('./killed-server.ts', import.meta.url), [path, notes], { execArgv: ['--no-warnings'] })
+  const start = async (...more: readonly string[]) => {
+    const program = new URL('./killed-server.ts', import.meta.url)
+    const next = fork(program, [path, notes, ...more], { execArgv: ['--no-warnings'] })
     children.push(next)
     const [address] = (await once(next, 'message')) as [string]
     return { next, address }
   }
-  const restart = async () => {
-    const { next, address } = await start()
+  const restart = async (...more: readonly string[]) => {
+    const { next, address } = await start(...more)
     child = next
     url = address
   }
-  await restart()
+  await restart(unrecorded)
   const kill = async () => {
     const dying = child
     child = undefined
@@ -91,8 +94,9 @@ export async function servers(): Promise<Servers> {
     return agent
   }
   const noted = () => (existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : [])
+  const died = () => once(child as ChildProcess, 'exit').then(() => restart())
   const cancel = () => fetch(`${url}/threads/${ANN.threadId}/runs/R/cancel`, { method: 'POST' })
-  return { path, client, kill, freeze, noted, start, cancel }
+  return { path, client, kill, died, freeze, noted, start, cancel }
 }
 
 /** Whether no process is in the middle of a write. */
