@@ -12,7 +12,7 @@ import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
 import type { LeasedRun } from './reopen-thread.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
-import { runOnThread, type ThreadWork } from './thread-work.ts'
+import { runOnThread, settleOf, type ThreadWork } from './thread-work.ts'
 import { Watch } from './watch.ts'
 
 /** How a run begins on its thread. */
@@ -91,10 +91,16 @@ export class ThreadRun implements RunHost {
   async #close(): Promise<void> {
     this.#watch.end()
     try {
-      if (!this.#done && !this.#watch.lost) await this.#work?.update.abandon()
+      if (!this.#done && !this.#watch.lost) await this.#abandon()
     } finally {
       await this.#release()
     }
+  }
+
+  /** Ends a run whose agents never ran. */
+  async #abandon(): Promise<void> {
+    const work = this.#work
+    if (work) await (settleOf(work, true)?.() ?? work.update.abandon())
   }
 
   async #release(): Promise<void> {
