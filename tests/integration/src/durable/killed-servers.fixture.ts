@@ -37,8 +37,6 @@ export interface Servers {
   noted(): readonly string[]
   /** Starts one more server, which the clients do not use. */
   start(): Promise<{ readonly next: ChildProcess; readonly address: string }>
-  /** Asks the server that is alive to cancel the run. */
-  cancel(): Promise<Response>
 }
 
 /** Starts a server, and makes the ways to end it; the first one kills itself before it records the end of the run `unrecorded`. */
@@ -95,8 +93,7 @@ export async function servers(unrecorded = ''): Promise<Servers> {
   }
   const noted = () => (existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : [])
   const died = () => once(child as ChildProcess, 'exit').then(() => restart())
-  const cancel = () => fetch(`${url}/threads/${ANN.threadId}/runs/R/cancel`, { method: 'POST' })
-  return { path, client, kill, died, freeze, noted, start, cancel }
+  return { path, client, kill, died, freeze, noted, start }
 }
 
 /** Whether no process is in the middle of a write. */
