@@ -73,6 +73,7 @@ export type {
   Page,
   RecordCommand,
   RecordStore,
+  RunAttempt,
   RunLogStore,
   RunRecord,
   Store,

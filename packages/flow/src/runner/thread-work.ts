@@ -17,6 +17,8 @@ export interface ThreadWork {
   readonly journal: RunJournal | undefined
   /** How the state differs from what readers know of it, if the run goes on after its process died. */
   unseenChanges?(state: State): StateChanges
+  /** Stores what a lost run has done, for a run that is stopped before all of it was done again. */
+  settle?(): Promise<unknown>
   /** Called when the agents have ended. Contract: throws if the run was stopped before that. */
   agentsEnded?(): void
 }
@@ -43,8 +45,13 @@ export async function runOnThread(
   try {
     await run.settle(runAgents())
   } finally {
-    if (done()) await update.commit(ctx.state)
+    if (done()) await (settleOf(work, ctx.signal.aborted)?.() ?? update.commit(ctx.state))
   }
+}
+
+/** The way to end a run that was stopped before all that it did was done again; undefined for any other run. */
+export function settleOf({ journal, settle }: ThreadWork, aborted: boolean): ThreadWork['settle'] {
+  return journal?.isCutShort(aborted) ? settle : undefined
 }
 
 /** Contract: a journal that the caller has put into the context stays. */

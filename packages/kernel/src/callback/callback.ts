@@ -22,6 +22,8 @@ export interface RunInfo {
   readonly parentSpanId?: string
   readonly callId?: string
   readonly session: ThreadRef
+  /** The number of this attempt to carry out the root run, if it can be continued: a later attempt has a higher one. */
+  readonly attempt?: number
 }
 
 /** Input and output of each kind of span. */

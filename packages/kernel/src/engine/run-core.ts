@@ -49,6 +49,8 @@ export class RunCore {
   readonly spans: RunSpans | undefined
   #errors: RunErrors | undefined
   usage: Usage = NO_USAGE
+  /** The number of this attempt to carry out the root run, once its host has opened it. */
+  attempt: number | undefined
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
   /** The sink at the end of the run, once it has begun. */
@@ -82,6 +84,7 @@ export class RunCore {
     this.runPath = runPath
     this.parent = parent
     this.outer = outer
+    this.attempt = outer?.attempt
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
     this.spans = listeners && new RunSpans(listeners, this.openEnds, this)

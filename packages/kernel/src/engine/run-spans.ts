@@ -9,6 +9,8 @@ interface SpannedRun {
   readonly runId: string
   readonly session: ThreadRef
   readonly parent: { readonly runId: string; readonly spanId: string } | undefined
+  /** Known when the first span opens. */
+  readonly attempt: number | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
@@ -63,7 +65,7 @@ export class RunSpans {
     parentSpanId: string | undefined = this.#run.parent?.spanId,
     callId?: string,
   ): RunInfo & { readonly component: C } {
-    const { runId, session, parent } = this.#run
+    const { runId, session, parent, attempt } = this.#run
     return {
       component,
       name,
@@ -74,6 +76,7 @@ export class RunSpans {
       ...(parentSpanId !== undefined && { parentSpanId }),
       ...(callId !== undefined && { callId }),
       session,
+      ...(attempt !== undefined && { attempt }),
     }
   }
 }

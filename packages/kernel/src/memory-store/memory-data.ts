@@ -38,6 +38,8 @@ export interface ThreadData {
   readonly messageIds: Set<string>
   readonly processed: Set<string>
   readonly runs: Map<string, RunRecord>
+  /** By root run: the highest attempt that has begun it. */
+  readonly attempts: Map<string, number>
   readonly calls: Map<string, ToolCallRecord>
   /** By span id. */
   readonly modelCalls: Map<string, ModelCallRecord>

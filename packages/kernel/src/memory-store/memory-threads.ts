@@ -40,6 +40,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
         messageIds: new Set(),
         processed: new Set(),
         runs: new Map(),
+        attempts: new Map(),
         calls: new Map(),
         modelCalls: new Map(),
         logs: new Map(),

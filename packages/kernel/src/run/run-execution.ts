@@ -58,6 +58,7 @@ export class RunExecution {
       unfollow = settings.signal && core.abortState.follow(settings.signal)
       this.#limit(host.queueMs)
       const opened = host.open && (await this.#open())
+      core.attempt = opened?.attempt ?? core.attempt
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
       release()

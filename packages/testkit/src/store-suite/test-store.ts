@@ -2,6 +2,7 @@ import type { Awaitable, Clock, Store } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
+import { attemptClauses } from './attempt-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
@@ -57,6 +58,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       journalClauses,
       leaseClauses,
       takeOverClauses,
+      attemptClauses,
       deleteClauses,
       ownerClauses,
       malformedClauses,
