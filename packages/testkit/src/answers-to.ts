@@ -4,7 +4,7 @@ import { type Answers, type Interrupt, type Json, KernelError } from '@troupe/ke
  * Answers to the open questions of a run, whose ids are not known in advance.
  * Contract: a key is the id of a call, the name of an agent that asks outside its calls, or the id of a question. Every question of the same call gets the same answer;
  * a key without an open question is INTERRUPT_UNKNOWN.
- * @example await runner.resume(answersTo(result.interrupts, { 'call-1': { approved: true } }), { session })
+ * @example answersTo((await run).interrupts, { 'call-1': { approved: true } })
  */
 export function answersTo(
   interrupts: readonly Interrupt[] | undefined,
