@@ -213,7 +213,7 @@ describe('reconcile', () => {
   it('marks parked calls that their thread waits for no more, in the threads it is given, once the thread is at rest', async () => {
     const { store, clock } = await recordsHarness()
     const { token } = await store.leases.acquire(ANN, { runId: 'asks', ttlMs: 1_000 })
-    const interrupts = [{ id: 'c2#1', callId: 'c2', agentName: 'agent', reason: 'approval' }]
+    const interrupts = [{ id: 'c2#x', callId: 'c2', agentName: 'agent', reason: 'approval' }]
     const checkpoint = { format: 1, runId: 'asks', agentName: 'agent', interrupts, state: null }
     const openCalls = [{ callId: 'c1', name: 'look', agentName: 'agent' }]
     await store.threads.commit(ANN, { openCalls, checkpoint }, token)

@@ -14,7 +14,7 @@ import type {
 import { repairHistory, unanswered } from '@troupe/kernel/history'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
-import { makeCheckpoint } from './checkpoint.ts'
+import { callsRunAgain, keptValues, makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
@@ -68,8 +68,9 @@ export class ThreadUpdate {
   /** The state at the start of the run. */
   get state(): JsonObject {
     const { set, removed = [] } = this.#parts.intent.input.state ?? {}
-    if (!set && removed.length === 0) return this.#thread.state
-    const state = { ...this.#thread.state, ...set }
+    const { temp } = keptValues(this.#parts.opening.checkpoint)
+    if (!set && !temp && removed.length === 0) return this.#thread.state
+    const state = { ...this.#thread.state, ...temp, ...set }
     for (const key of removed) delete state[key]
     return state
   }
@@ -117,7 +118,7 @@ export class ThreadUpdate {
       set: kept,
       removed,
       messages: this.#given.map((message) => ({ runId, message })),
-      openCalls: checkpoint ? this.#openCalls(this.#given).besides(checkpoint.interrupts) : [],
+      openCalls: checkpoint ? this.#openCalls(this.#given).besides(callsRunAgain(checkpoint)) : [],
       ...this.#taken(),
       ...processedOf(intent),
       journal: { runId, entries: [opened] },
@@ -136,10 +137,16 @@ export class ThreadUpdate {
     this.#stored = { suspended: undefined, ids: new Set(given.map(({ id }) => id)), unfinished: true }
   }
 
+  /** How many transfers are left to a run that goes on after a question. */
+  get transfersLeft(): number | undefined {
+    return keptValues(this.#parts.opening.checkpoint).transfers
+  }
+
   /** Makes the checkpoint of a run that stops here. */
-  checkpoint(suspended: Suspended): Checkpoint {
+  checkpoint(suspended: Suspended, state: State, transfers: number | undefined): Checkpoint {
     const { runner, runId, opening } = this.#parts
-    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint)
+    const kept = { ...temporary(state), ...(transfers !== undefined && { transfers }) }
+    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
   }
 
   /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. */
@@ -154,7 +161,7 @@ export class ThreadUpdate {
     await this.#write({
       ...changes(this.#thread.state, state),
       messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
-      openCalls: suspended ? calls.besides(suspended.interrupts) : [],
+      openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
     })
@@ -190,6 +197,13 @@ function byLifetime(set: JsonObject): { readonly temp: JsonObject | undefined; r
   const temp = entries.filter(([key]) => isTemporary(key))
   if (temp.length === 0) return { temp: undefined, kept: set }
   return { temp: Object.fromEntries(temp), kept: Object.fromEntries(entries.filter(([key]) => !isTemporary(key))) }
+}
+
+/** The state that lives for one run; a run that was resumed goes on with it. */
+function temporary(state: State): { readonly temp?: JsonObject } {
+  const entries = [...state.keys()].filter(isTemporary).map((key) => [key, state.get(key)] as const)
+  const temp = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject
+  return entries.length > 0 ? { temp } : {}
 }
 
 function isTemporary(key: string): boolean {

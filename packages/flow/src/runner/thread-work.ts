@@ -1,8 +1,8 @@
 import type { AgentEvent, RunContext, Sink, State } from '@troupe/kernel'
-import { JOURNAL } from '@troupe/kernel'
+import { JOURNAL, KernelError } from '@troupe/kernel'
 import type { StateChanges } from '@troupe/kernel/journal'
 import type { HostedRun } from '@troupe/kernel/run'
-import { withFlowContext } from '../flow-context.ts'
+import { transfersLeft, withFlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { runFlow } from '../tree/run-flow.ts'
@@ -35,12 +35,12 @@ export async function runOnThread(
   const { update, log, journal } = work
   const start = update.begin()
   run.begin(start)
-  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers)
+  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers, update.transfersLeft)
   const runAgents = async () => {
     const { suspended } = await runFlow(flow, start, own, sink)
     work.agentsEnded?.()
     await correctState(work, ctx, sink)
-    if (suspended) await suspend(suspended, update, ctx, sink)
+    if (suspended) await suspend(suspended, update, own, sink)
   }
   try {
     await run.settle(runAgents())
@@ -74,16 +74,24 @@ async function suspend(
   ctx: RunContext,
   sink: Sink<AgentEvent>,
 ): Promise<void> {
-  const checkpoint = update.checkpoint(suspended)
+  const checkpoint = update.checkpoint(suspended, ctx.state, transfersLeft(ctx))
   const { interrupts } = checkpoint
   if (interrupts.length > 0) {
-    // A run that was stopped must not ask.
+    // A run that was stopped, or asked to stop, must not ask.
     ctx.throwIfAborted()
+    if (ctx.cancelling) {
+      throw new KernelError(
+        'ABORTED',
+        `run ${ctx.runId}: asked to stop ${ctx.cancelling}, so it does not ask its question`,
+      )
+    }
     await update.commit(ctx.state, checkpoint)
     ctx.throwIfAborted()
   }
   update.suspended = checkpoint
   if (interrupts.length === 0) return
   const { runId, agentName, runPath } = ctx
-  await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+  const { callIds } = suspended
+  const action = { type: 'interrupt', interrupts, ...(callIds && { callIds }) } as const
+  await sink.write({ type: 'action', runId, agentName, runPath, action })
 }

@@ -140,7 +140,7 @@ function suspendedAt(
 ): Suspended {
   const { format, agent, path, hop } = saved
   // If a hook asks while calls are waiting to run again, they keep waiting.
-  const { interrupts = [], state: inner = saved.inner } = asked ?? {}
+  const { interrupts = [], callIds, state: inner = saved.inner } = asked ?? {}
   // An agent that runs again from the start asks the same questions again; one that continues from its messages asks new ones.
   const again = answers && (!node.agent.resume || !hasNewMessages)
   const state: SavedPosition = {
@@ -152,7 +152,7 @@ function suspendedAt(
     ...(inner !== undefined && { inner }),
     ...(again && { answers }),
   }
-  return { interrupts, state }
+  return { interrupts, ...(callIds && { callIds }), state }
 }
 
 function spendTransfer({ budget }: FlowContext, from: string, to: string): void {

@@ -43,7 +43,7 @@ interface EventFields {
   /** The run has begun: its lease is held, its row may be written. */
   'run-start': object
   /** An agent starts. */
-  'agent-start': object
+  'agent-start': { readonly iteration?: number }
   /** An assistant message begins; nothing of it is in history yet. */
   'message-start': { readonly messageId: string }
   /** A piece of its text. */
@@ -112,6 +112,8 @@ interface EventFields {
   /** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
   'agent-end': {
     readonly outcome: Outcome
+    /** The iteration of the loop that it runs in, from 0. */
+    readonly iteration?: number
     readonly error?: ErrorInfo
   }
   /** The run has ended. Contract: exactly one, last, even if the consumer has left. */

@@ -29,7 +29,7 @@ export class RunSpans {
 
   part(event: AgentEvent): void {
     if (this.#listeners.parts.length === 0) return
-    this.#runInfo ??= this.#info('run', event.agentName, 'run')
+    this.#runInfo ??= this.#info('run', event.agentName, event.agentName, 'run')
     this.#listeners.part(this.#runInfo, event)
   }
 
@@ -37,13 +37,14 @@ export class RunSpans {
   open<C extends keyof Spans>(
     component: C,
     name: string,
+    agentName: string,
     position: string,
     input: Spans[C]['input'],
     parentSpanId?: string,
     callId?: string,
   ): Span<C> | undefined {
     if (this.#closed) return undefined
-    const span = this.#listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
+    const span = this.#listeners.open(this.#info(component, name, agentName, position, parentSpanId, callId), input)
     if (!span || component === 'run' || component === 'agent') return span
     const openEnd: OpenEnd = { close: (error) => span.fail(error) }
     this.#openEnds.track(openEnd)
@@ -59,6 +60,7 @@ export class RunSpans {
   #info<C extends keyof Spans>(
     component: C,
     name: string,
+    agentName: string,
     position: string,
     parentSpanId: string | undefined = this.#run.parent?.spanId,
     callId?: string,
@@ -67,6 +69,7 @@ export class RunSpans {
     return {
       component,
       name,
+      agentName,
       runId,
       ...(parent && { parentRunId: parent.runId }),
       spanId: `${runId}/${position}`,

@@ -121,7 +121,7 @@ export class RunExecution {
   ): Promise<{ result: RunResult<Json>; end: EventOf<'run-end'> }> {
     const { core, agent, start, context } = this.#parts
     const recorder = new RunRecorder(core, out)
-    const span = core.spans?.open('run', agent.name, 'run', start)
+    const span = core.spans?.open('run', agent.name, agent.name, 'run', start)
     let thrown: { readonly error: unknown } | undefined
     try {
       const wait = recorder.begin(this.#stamp)

@@ -31,6 +31,8 @@ export class RunRecorder implements Sink<AgentEvent> {
   #error: ErrorInfo | undefined
   /** By id, because a flow may pass on the questions of an agent inside it. */
   #interrupts: Map<string, Interrupt> | undefined
+  /** Calls that run again when the questions are answered. */
+  #runAgain: readonly string[] = []
 
   constructor(core: RunCore, out: Sink<AgentEvent>) {
     this.#core = core
@@ -141,7 +143,7 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #open(): readonly string[] {
     if (!this.#unanswered?.size) return []
-    const asked = new Set(this.#asked().map(({ callId }) => callId))
+    const asked = new Set([...this.#asked().map(({ callId }) => callId), ...this.#runAgain])
     return [...this.#unanswered].filter((callId) => !asked.has(callId))
   }
 
@@ -171,6 +173,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.action.type !== 'interrupt') return
         this.#interrupts ??= new Map()
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
+        if (event.action.callIds) this.#runAgain = [...this.#runAgain, ...event.action.callIds]
         return
       case 'error':
         this.#core.errors.markReported(event.error)
