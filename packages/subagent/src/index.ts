@@ -21,6 +21,7 @@ export type {
   DecidedBy,
 } from './policy/audit-event.ts'
 export type {
+  AlwaysAnswer,
   ApprovalListener,
   ApprovalRequest,
   Bus,
@@ -33,6 +34,8 @@ export type {
 export { createBus } from './policy/create-bus.ts'
 export type { Decision, PolicyCall } from './policy/decide.ts'
 export { decide } from './policy/decide.ts'
+export type { Grant, GrantStore, MemoryGrantsOptions } from './policy/grant-store.ts'
+export { memoryGrants } from './policy/grant-store.ts'
 export type { Policy, PolicyOptions } from './policy/policy.ts'
 export { createPolicy } from './policy/policy.ts'
 export type { PolicyEffect, PolicyRule } from './policy/rule.ts'

@@ -7,6 +7,7 @@ import { checkPath, identityOf } from './agent-path.ts'
 import type { Bus, BusMessages } from './bus.ts'
 import { checkBus } from './create-bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
+import type { GrantStore } from './grant-store.ts'
 import { Guard } from './guard.ts'
 import { type CompiledRule, compileRules, type PolicyRule } from './rule.ts'
 
@@ -18,6 +19,8 @@ export interface PolicyOptions<M extends BusMessages = BusMessages> {
   readonly bus?: Bus<M>
   /** Time for live listeners to answer, before the question becomes an interrupt or the call is denied. @default 300_000 */
   readonly askTimeoutMs?: number
+  /** Keeps answers with `always`, for each owner; `grants.revoke` takes one back. @default none: an answer holds for one call */
+  readonly grants?: GrantStore
 }
 
 /** Decides which calls may run. */
@@ -47,10 +50,12 @@ interface Guarded {
  * const tool = policy.guard(writeFile, { path: ['coder'] })
  */
 export function createPolicy<M extends BusMessages = BusMessages>(options: PolicyOptions<M> = {}): Policy {
-  checkOptionNames('policy', options, { rules: true, bus: true, askTimeoutMs: true })
-  const { rules = [], askTimeoutMs = 300_000 } = options
+  checkOptionNames('policy', options, { rules: true, bus: true, askTimeoutMs: true, grants: true })
+  const { rules = [], askTimeoutMs = 300_000, grants } = options
   const compiled = compileRules(rules)
   const bus = checkBus(options.bus)
+  checkOption(grants === undefined || isGrantStore(grants), 'policy', 'grants must have list, add and revoke', grants)
+  const textOf = (rule: number) => compiled[rule]?.text
   checkOption(
     typeof askTimeoutMs === 'number' && askTimeoutMs > 0,
     'policy',
@@ -69,7 +74,11 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
     const definition = definitionOf(tool)
     const decide = decider(compiled, { path, tool: name, kind, ...(definition && { calls: definition.name }) })
     const enter = (ctx: RunContext) => (path.length === 0 ? withGuard(ctx, guard) : ctx)
-    const guarded = guardedTool(tool, new Guard({ tool, callerTool, path, bus, askTimeoutMs, decide }), enter)
+    const guarded = guardedTool(
+      tool,
+      new Guard({ tool, callerTool, path, bus, askTimeoutMs, grants, decide, textOf }),
+      enter,
+    )
     known.set(guarded, { tool, path })
     ofMainAgent?.set(name, kind)
     return guarded
@@ -94,6 +103,11 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
     },
   )
   return { decide: (call) => decider(compiled, call)(call.args), guard }
+}
+
+function isGrantStore(given: unknown): boolean {
+  const { list, add, revoke } = Object(given) as Record<string, unknown>
+  return [list, add, revoke].every((method) => typeof method === 'function')
 }
 
 function unmatchedRules(rules: readonly CompiledRule[], known: GuardedNames): readonly KernelError[] {

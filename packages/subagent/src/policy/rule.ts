@@ -32,6 +32,8 @@ export interface CompiledRule {
   readonly reason: string | undefined
   matchesAgent(path: readonly string[]): boolean
   matchesTool(name: string, kind: ToolKind): boolean
+  /** The rule as JSON. */
+  readonly text: string
   /** Whether the rule has no condition but the agent. */
   readonly isForAgent: boolean
   /** Gives a problem for each pattern of tools or agents that matches none of these. */
@@ -75,6 +77,7 @@ function compileRule(rule: unknown, index: number): CompiledRule {
     reason,
     matchesAgent: (path) => agents?.some((matches) => matches(path)) ?? true,
     matchesTool: (name, of) => (tools?.some((matches) => matches(name)) ?? true) && (kinds?.includes(of) ?? true),
+    text: JSON.stringify(rule),
     isForAgent: agent !== undefined && tool === undefined && kind === undefined && args === undefined,
     unmatched: (known) => unmatchedPatterns(texts(agent, makeError), texts(tool, makeError), kinds, known),
     matchesArgs: args === undefined ? undefined : compileArgs(args, LOOSENS[effect as PolicyEffect], errorAt),
