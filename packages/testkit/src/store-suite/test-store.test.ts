@@ -2,6 +2,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
+import { forkMutants } from './fork-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
@@ -76,6 +77,7 @@ describe('testStore', () => {
 
   const mutants = [
     ...threadMutants,
+    ...forkMutants,
     ...recordMutants,
     ...runLogMutants,
     ...journalMutants,

@@ -3,6 +3,8 @@ import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { deleteClauses } from './delete-clauses.ts'
+import { forkClauses } from './fork-clauses.ts'
+import { forkStateClauses } from './fork-state-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
@@ -58,6 +60,8 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       leaseClauses,
       takeOverClauses,
       deleteClauses,
+      forkClauses,
+      forkStateClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),
