@@ -46,7 +46,7 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly modelTimeoutMs?: number
   /** Limit of one attempt of a tool call. @default none */
   readonly toolTimeoutMs?: number
-  /** Limit of a whole run of this agent. @default none */
+  /** Limit of a whole run of this agent; one that goes on after a question or a crash has the whole time again. @default none */
   readonly runTimeoutMs?: number
   /** Validates arguments against plain JSON Schema. @default `@cfworker/json-schema` */
   readonly validator?: JsonSchemaValidator

@@ -3,7 +3,12 @@ import type { Flavour, Tables } from './schema.ts'
 import { OPEN_END } from './thread-path.ts'
 
 /** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
-export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first, second, third]
+export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [
+  first,
+  second,
+  third,
+  fourth,
+]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
   /** A table whose rows get a key that no earlier row ever had. */
@@ -175,8 +180,13 @@ async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<voi
   await schema.alterTable('troupe_tool_calls').addColumn('attempts', 'double precision').execute()
 }
 
+/** The cancel of a run outlives its process. */
+async function third({ schema }: Kysely<Tables>): Promise<void> {
+  await schema.alterTable('troupe_threads').addColumn('unfinished_cancel', 'text').execute()
+}
+
 /** Branches: the parts that threads share, and how the state came about. The state that a thread has counts from its beginning on. */
-async function third(db: Kysely<Tables>): Promise<void> {
+async function fourth(db: Kysely<Tables>): Promise<void> {
   const { schema } = db
   for (const column of ['base', 'forked_from', 'forked_at']) {
     await schema.alterTable('troupe_threads').addColumn(column, 'text').execute()

@@ -18,8 +18,9 @@ export interface Tables {
     state: string
     open_calls: string
     checkpoint: string | null
-    /** The run whose steps are in the journal. */
+    /** The run whose steps are in the journal, and the cancel that was asked of it. */
     unfinished: string | null
+    unfinished_cancel: string | null
     /** The last sequences given to messages, runs and tool calls. */
     message_seq: number
     run_seq: number

@@ -24,7 +24,9 @@ import { wholeToken } from './whole-token.ts'
 /** Leases in SQL. */
 export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): LeaseStore {
   const ownerId = ownerKeys()
-  const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
+  const lockThread = compiled((db, key: Slots<ThreadKey>) =>
+    locked(engine, threadOf(db, key).select(['t.id', 't.unfinished', 't.unfinished_cancel'])),
+  )
   const lockLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
     locked(
       engine,
@@ -64,29 +66,31 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
         const owner = await ownerId(tx, key)
         // Lock the thread before the lease, as everywhere.
         const [thread] = await lockThread(tx, key)
+        const run_id = toColumn(holder.runId)
+        const cancel = thread?.unfinished === run_id ? thread.unfinished_cancel : null
         const take = async () => {
           const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
           if (lease) {
             const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
             if (isLive(former, now())) throw threadBusy(who, former)
             if (thread && former.runId !== holder.runId && !(await hasEnded(tx, thread.id, lease.run_id))) {
-              await failRuns(tx, thread.id, former.runId, now())
+              await failRuns(tx, thread.id, lease, now())
             }
             await tx.deleteFrom('troupe_leases').where('token', '=', lease.token).execute()
           }
           const [added] = await add(tx, {
             owner,
             thread_id: key.threadId,
-            run_id: toColumn(holder.runId),
+            run_id,
             expires_at: now() + holder.ttlMs,
-            cancel: null,
+            cancel,
           })
           return added
         }
         // If another process was faster, the next attempt finds its lease.
         for (;;) {
           const lease = await take()
-          if (lease) return lease
+          if (lease) return { ...lease, ...asked(cancel) }
         }
       })
     },
@@ -96,7 +100,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
       checkTtl(who, ttlMs)
       const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: now() + ttlMs }))
       if (!lease) throw leaseLost(who, token)
-      return lease.cancel === null ? {} : { cancel: lease.cancel as CancelMode }
+      return asked(lease.cancel)
     },
 
     async release(ref, token) {
@@ -109,16 +113,25 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
       const mode = checkCancel(who, request)
       const { runId } = request
       return write(async (tx) => {
+        const [thread] = await lockThread(tx, key)
         const lease = await locked(engine, liveLease(tx, key, now())).executeTakeFirst()
         if (!lease || (runId !== undefined && toColumn(runId) !== lease.run_id)) return false
-        const cancel = harderCancel((lease.cancel ?? undefined) as CancelMode | undefined, mode)
-        if (cancel !== lease.cancel) {
-          await tx.updateTable('troupe_leases').set({ cancel }).where('token', '=', lease.token).execute()
+        const cancel = harderCancel(asked(lease.cancel).cancel, mode)
+        if (cancel === lease.cancel) return true
+        await tx.updateTable('troupe_leases').set({ cancel }).where('token', '=', lease.token).execute()
+        if (thread?.unfinished === lease.run_id) {
+          const kept = { unfinished_cancel: cancel }
+          await tx.updateTable('troupe_threads').set(kept).where('id', '=', thread.id).execute()
         }
         return true
       })
     },
   }
+}
+
+/** The cancel of a lease as callers get it. */
+function asked(cancel: string | null): { readonly cancel?: CancelMode } {
+  return cancel === null ? {} : { cancel: cancel as CancelMode }
 }
 
 function liveLease(tx: Queries, key: ThreadKey, now: number) {
@@ -146,9 +159,14 @@ async function hasEnded(tx: Transaction<Tables>, thread: number, run: string): P
 }
 
 /** Ends the records that the former holder left open: its run, nested runs, and their calls. */
-async function failRuns(tx: Transaction<Tables>, thread: number, holder: string, endedAt: number): Promise<void> {
-  const [run, call] = [lostRun(holder, endedAt), lostCall(endedAt)]
-  for (const some of statements([...(await nestedRuns(tx, thread, toColumn(holder)))])) {
+async function failRuns(
+  tx: Transaction<Tables>,
+  thread: number,
+  { run_id, cancel }: Pick<Tables['troupe_leases'], 'run_id' | 'cancel'>,
+  endedAt: number,
+): Promise<void> {
+  const [run, call] = [lostRun(fromColumn(run_id), endedAt, asked(cancel).cancel), lostCall(endedAt)]
+  for (const some of statements([...(await nestedRuns(tx, thread, run_id))])) {
     await tx
       .updateTable('troupe_runs')
       .set({ status: run.status, error: JSON.stringify(run.error), ended_at: run.endedAt })

@@ -67,6 +67,7 @@ const EMPTY = {
   open_calls: '[]',
   checkpoint: null,
   unfinished: null,
+  unfinished_cancel: null,
   message_seq: 0,
   run_seq: 0,
   call_seq: 0,

@@ -26,7 +26,7 @@ import { viewOf } from './thread-view.ts'
 
 type Changed = Pick<
   Tables['troupe_threads'],
-  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'message_seq' | 'updated_at'
+  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'unfinished_cancel' | 'message_seq' | 'updated_at'
 >
 
 /** Writes commits to threads. */
@@ -42,6 +42,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         't.open_calls',
         't.checkpoint',
         't.unfinished',
+        't.unfinished_cancel',
         't.message_seq',
         't.forked_from',
         't.forked_at',
@@ -54,7 +55,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       ownerOf(db, key)
         .innerJoin('troupe_leases as t', 't.owner', 'o.id')
         .where('t.thread_id', '=', key.threadId)
-        .select(['t.token', 't.run_id', 't.expires_at']),
+        .select(['t.token', 't.run_id', 't.expires_at', 't.cancel']),
       'share',
     ),
   )
@@ -82,6 +83,10 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       const changed: Changed = {
         ...kept,
         ...written,
+        // The cancel may have come before the journal.
+        ...('unfinished' in written && {
+          unfinished_cancel: written.unfinished === lease.run_id ? lease.cancel : null,
+        }),
         version: kept.version + 1,
         state: stateText(kept.state, effect),
         message_seq: effect.last,

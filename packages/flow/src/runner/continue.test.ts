@@ -1,45 +1,10 @@
-import { type Agent, type AgentEvent, contextKey, type Json, type RunContext, say } from '@troupe/kernel'
+import { type Agent, type AgentEvent, contextKey, type RunContext, say } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
-import { type RunnerOptions, runner } from '../index.ts'
+import { runner } from '../index.ts'
+import { broken, noting, steps } from './broken-run.fixture.ts'
 import { ANN, idle, session, settled, setup, user } from './runner.fixture.ts'
-
-type Work = (ctx: RunContext, name: string) => Promise<Json>
-
-/** An agent with three steps, which says what they gave. */
-const steps = (work: Work): Agent => ({
-  name: 'Desk',
-  description: '',
-  recordsSteps: true,
-  async *run({ messages }, ctx) {
-    const done: Json[] = []
-    for (const name of ['a', 'b', 'c']) done.push(await ctx.perform(name, () => work(ctx, name)))
-    yield* say(ctx, `${messages.filter(({ role }) => role === 'user').length}: ${done.join(' ')}`)
-  },
-})
-
-/** A run `R` that has done its first step when its process stops for ever; its clock stands still, so that it neither renews nor releases its lease. */
-async function broken(options: Partial<RunnerOptions> = {}, request: object = {}) {
-  const env = setup({ agent: steps(async (_, name) => `${name}1`), ...options })
-  const done: string[] = []
-  const stuck = steps(async (ctx, name) => {
-    done.push(name)
-    ctx.state.set(name, true)
-    return name === 'b' ? new Promise<never>(() => {}) : `${name}1`
-  })
-  const dead = env.runner({ agent: stuck, clock: fakeClock() }).query('hi', { ...session, runId: 'R', ...request })
-  dead.then(undefined, () => undefined)
-  await idle()
-  expect(done).toEqual(['a', 'b'])
-  return { ...env, expire: () => env.clock.advance(30_001) }
-}
-
-/** Steps that note what they do. */
-function noting(): { readonly done: string[]; readonly agent: Agent } {
-  const done: string[] = []
-  return { done, agent: steps(async (_, name) => `${name}${done.push(name)}`) }
-}
 
 describe('continue', () => {
   test('goes on with a run whose process is gone, from the step that was not done', async () => {

@@ -11,19 +11,18 @@ export interface LeasedRun {
   readonly ref: ThreadRef
   readonly runId: string
   readonly token: number
+  /** Called where the journal of a lost run ends, before anything more is done. Contract: throws if the run must not go on. */
+  readonly atEnd?: () => void
 }
 
 /** How a lost run is opened again. */
-interface ReopenOptions extends Pick<ContinueRequest, 'restore'>, Pick<Journal, 'shown'> {
-  /** Throws where the journal ends, for a run that must not go on. */
-  readonly atEnd?: () => never
-}
+interface ReopenOptions extends Pick<ContinueRequest, 'restore'>, Pick<Journal, 'shown'> {}
 
 /** Opens the thread of a run again whose process died. Contract: throws `NOT_FOUND` if the thread has no such run. */
 export async function reopenThread(
   parts: RunnerParts,
-  { ref, runId, token }: LeasedRun,
-  { restore, ...options }: ReopenOptions,
+  { ref, runId, token, atEnd }: LeasedRun,
+  { restore, ...options }: ReopenOptions = {},
 ): Promise<ThreadWork & { readonly restored: Restored }> {
   const { store, flow, clock } = parts
   const { journal } = store
@@ -54,7 +53,7 @@ export async function reopenThread(
     journal: new RunJournal(
       { journal, clock, ref, runId, token },
       { by, recorded },
-      { ...options, unknownCalls: parts.unknownCalls },
+      { ...options, unknownCalls: parts.unknownCalls, ...(atEnd && { atEnd }) },
     ),
     restored,
   }

@@ -64,15 +64,15 @@ export interface JournalPlace {
 export class RunJournal {
   readonly #place: JournalPlace
   readonly #recorded: readonly JournalEntry[]
-  readonly #atEnd: (() => never) | undefined
+  readonly #atEnd: (() => void) | undefined
   #given = 0
   readonly steps: CompletionLog
 
-  /** `atEnd` throws instead of letting the run go on where the journal ends. */
+  /** `atEnd` is called where the recorded steps end, and throws if the run must not go on. */
   constructor(
     place: JournalPlace,
     { by, recorded = [] }: { readonly by: number; readonly recorded?: readonly JournalEntry[] },
-    { atEnd, ...options }: Pick<Journal, 'shown' | 'unknownCalls'> & { readonly atEnd?: () => never } = {},
+    { atEnd, ...options }: Pick<Journal, 'shown' | 'unknownCalls'> & { readonly atEnd?: () => void } = {},
   ) {
     this.#place = place
     this.#recorded = recorded

@@ -52,7 +52,7 @@ class SettlingRun implements RunHost {
       throw new KernelError('OUTCOME_UNKNOWN', `run ${runId}: its process has died`)
     }
     try {
-      this.#work = await reopenThread(this.#parts, this.#run, { atEnd })
+      this.#work = await reopenThread(this.#parts, { ...this.#run, atEnd })
     } catch (error) {
       if (KernelError.is(error, 'CHECKPOINT_INVALID')) this.unreadable = error
       throw error

@@ -22,14 +22,17 @@ export interface LeaseOptions {
 /** The lease of one run on its thread. */
 export class ThreadLease {
   readonly token: number
+  /** The cancel that was asked of the run before its process died. */
+  readonly cancel: CancelMode | undefined
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewedAt: number
   #renewing = false
 
-  private constructor(ref: ThreadRef, token: number, options: LeaseOptions) {
+  private constructor(ref: ThreadRef, taken: { token: number; cancel?: CancelMode }, options: LeaseOptions) {
     this.#ref = ref
-    this.token = token
+    this.token = taken.token
+    this.cancel = taken.cancel
     this.#options = options
     this.#renewedAt = options.clock.now()
   }
@@ -37,7 +40,7 @@ export class ThreadLease {
   /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
   static async acquire(ref: ThreadRef, runId: string, options: LeaseOptions, run: RunControl): Promise<ThreadLease> {
     const { leases, leaseMs, busy, local, clock, queueMs } = options
-    const take = async () => new ThreadLease(ref, (await leases.acquire(ref, { runId, ttlMs: leaseMs })).token, options)
+    const take = async () => new ThreadLease(ref, await leases.acquire(ref, { runId, ttlMs: leaseMs }), options)
     if (busy === 'reject') return take()
     const { signal } = run
     const deadline = clock.now() + queueMs

@@ -75,7 +75,11 @@ export class ThreadRun implements RunHost {
       this.#unregister = this.#leaseOptions.local.register(ref, this)
       // A run that was stopped while it waited for its thread stores nothing.
       if (run.aborted) run.signal.throwIfAborted()
-      this.#work = await this.#opener.open({ ref, runId: this.#runId, token: this.#lease.token })
+      const { token, cancel } = this.#lease
+      this.#watch.early = cancel
+      const atEnd = () => this.#watch.cancelEarly()
+      const work = await this.#opener.open({ ref, runId: this.#runId, token, ...(cancel && { atEnd }) })
+      this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
       return { state: this.#work.update.state, close: () => this.#close() }
     } catch (error) {

@@ -17,6 +17,8 @@ export interface ThreadWork {
   readonly journal: RunJournal | undefined
   /** How the state differs from what readers know of it, if the run goes on after its process died. */
   unseenChanges?(state: State): StateChanges
+  /** Called when the agents have ended. Contract: throws if the run was stopped before that. */
+  agentsEnded?(): void
 }
 
 /** Runs the agents of a run on its thread. Contract: `done` is called before the last commit, and says whether the run may still write. */
@@ -34,6 +36,7 @@ export async function runOnThread(
   const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers)
   const runAgents = async () => {
     const { suspended } = await runFlow(flow, start, own, sink)
+    work.agentsEnded?.()
     await correctState(work, ctx, sink)
     if (suspended) await suspend(suspended, update, ctx, sink)
   }

@@ -24,6 +24,8 @@ export class Watch {
   /** Renewed until the run has ended completely. */
   lease: ThreadLease | undefined
   cancelling: CancelMode | undefined
+  /** The cancel that was asked of a run before its process died: it waits until everything that was done has been done again. */
+  early: CancelMode | undefined
   /** Whether another run may hold the thread by now. */
   lost = false
 
@@ -52,6 +54,15 @@ export class Watch {
       this.#escalation = this.#clock.now() + this.#limits.cancelMs
       this.#schedule()
     }
+  }
+
+  /** Carries out the cancel that came before the process died. Contract: throws if the run stops here. */
+  cancelEarly(): void {
+    const mode = this.early
+    if (!mode) return
+    this.early = undefined
+    this.cancel(mode)
+    if (this.#run?.aborted) this.#run.signal.throwIfAborted()
   }
 
   /** Notes a write that waits. Contract: called for every such write, so it must be cheap. */
@@ -88,7 +99,7 @@ export class Watch {
     }
     this.#schedule()
     const mode = await this.lease?.renew()
-    if (mode) this.cancel(mode)
+    if (mode && mode !== this.early) this.cancel(mode)
   }
 
   /** How long the current write has been waiting; a write counts only from the check that first finds it. */

@@ -21,6 +21,24 @@ describe('what readers have seen of calls', () => {
   })
 })
 
+describe('questions that readers have seen', () => {
+  const asked = (state: string, ...ids: readonly string[]) => {
+    const interrupts = ids.map((id) => ({ id, reason: 'input', agentName: 'a' }))
+    return by('r', { type: 'action', action: { type: 'interrupt', interrupts, state } })
+  }
+
+  it('are not shown again in another order, or with another state', () => {
+    const shown = new ShownEvents([asked('before', 'q1', 'q2')])
+    expect(shown.unseen(asked('now', 'q2', 'q1'))).toBeUndefined()
+  })
+
+  it('are shown with one that they have not seen', () => {
+    const shown = new ShownEvents([asked('before', 'q1')])
+    const more = asked('now', 'q1', 'q2')
+    expect(shown.unseen(more)).toEqual(more)
+  })
+})
+
 describe('what readers know of the state', () => {
   it('differs from it where a change was not kept', () => {
     const shown = new ShownEvents([changed({ kept: 1, changed: 1, gone: 1 }), changed({}, 'back')])

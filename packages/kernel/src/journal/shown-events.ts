@@ -2,7 +2,7 @@ import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
 import type { State } from '../context/state.ts'
 import { canonical } from '../data/canonical.ts'
-import type { AgentEvent } from '../data/event.ts'
+import type { AgentEvent, EventOf } from '../data/event.ts'
 import type { StateChanges } from './noted-state.ts'
 import { ShownState } from './shown-state.ts'
 
@@ -16,7 +16,7 @@ interface ShownAnswer {
 
 /**
  * What readers have seen of a run that broke off.
- * Contract: deltas are known by their length, messages, calls and runs by their id, everything else by its content and count,
+ * Contract: deltas are known by their length, messages, calls, runs and questions by their id, everything else by its content and count,
  * so that the order between parallel branches may differ.
  */
 export class ShownEvents {
@@ -132,7 +132,17 @@ function keyOf(event: AgentEvent): string {
       return JSON.stringify([type, runId, agentName, runPath])
     case 'agent-end':
       return JSON.stringify([type, runId, agentName, runPath, event.outcome])
+    case 'action':
+      return actionKey(event)
     default:
       return canonical(event)
   }
+}
+
+/** Contract: runs beside each other ask in any order. */
+function actionKey(event: EventOf<'action'>): string {
+  const { type, runId, agentName, runPath, action } = event
+  if (action.type !== 'interrupt') return canonical(event)
+  const ids = action.interrupts.map(({ id }) => id).toSorted()
+  return JSON.stringify([type, runId, agentName, runPath, ids])
 }

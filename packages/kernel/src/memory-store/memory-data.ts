@@ -72,6 +72,8 @@ export interface Journal {
   readonly entries: Json[]
   /** When it was last written. */
   at: number
+  /** The cancel that was asked of the run. */
+  cancel?: CancelMode
 }
 
 /** Finds the data of an owner; an unknown owner gets an empty record that is not stored yet. */

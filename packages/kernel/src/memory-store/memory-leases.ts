@@ -17,8 +17,9 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token
       data.owners.set(owner.key, owner)
-      owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs })
-      return { token }
+      const cancel = row?.journal?.runId === holder.runId && row.journal.cancel ? { cancel: row.journal.cancel } : {}
+      owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs, ...cancel })
+      return { token, ...cancel }
     },
 
     async renew(ref, token, ttlMs) {
@@ -39,9 +40,10 @@ export function memoryLeases(data: MemoryData): LeaseStore {
     async requestCancel(ref, request) {
       checkRef(WHO, ref)
       const mode = checkCancel(WHO, request)
-      const { live } = findThread(data, ref)
+      const { live, row } = findThread(data, ref)
       if (!live || (request.runId !== undefined && request.runId !== live.runId)) return false
       live.cancel = harderCancel(live.cancel, mode)
+      if (row?.journal?.runId === live.runId) row.journal.cancel = live.cancel
       return true
     },
   }
@@ -53,12 +55,14 @@ function hasEnded({ messages, journal }: ThreadData, { runId }: Lease): boolean 
 }
 
 /** Finishes the run that the former holder left open, the runs nested in it, and their calls. */
-function failRuns({ runs, calls }: ThreadData, { runId }: Lease, endedAt: number): void {
+function failRuns({ runs, calls }: ThreadData, { runId, cancel }: Lease, endedAt: number): void {
   const lost = new Set([runId])
   // The set grows while it is iterated, which reaches runs at every depth and ends on a cycle.
   for (const id of lost) for (const run of runs.values()) if (run.parentRunId === id) lost.add(run.runId)
   for (const run of runs.values()) {
-    if (lost.has(run.runId) && run.status === 'generating') runs.set(run.runId, { ...run, ...lostRun(runId, endedAt) })
+    if (lost.has(run.runId) && run.status === 'generating') {
+      runs.set(run.runId, { ...run, ...lostRun(runId, endedAt, cancel) })
+    }
   }
   for (const call of calls.values()) {
     if (lost.has(call.runId) && call.status === 'running') calls.set(call.callId, { ...call, ...lostCall(endedAt) })

@@ -49,7 +49,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       const effect = commitEffect(commit, messages.length, (id) => row.messageIds.has(id))
       row.thread = committed(row.thread, commit, effect, now)
       addMessages(row, effect)
-      replaceJournal(row, commit, now)
+      replaceJournal(row, commit, now, lease)
       return view(row.thread, live)
     },
 
@@ -172,7 +172,9 @@ function share(source: ThreadData, branch: ThreadData, cut: number): void {
 }
 
 /** Begins or removes the journal of a thread, if a commit does. */
-function replaceJournal(row: ThreadData, { journal }: ThreadCommit, at: number): void {
+function replaceJournal(row: ThreadData, { journal }: ThreadCommit, at: number, lease: Lease): void {
   if (journal === undefined) return
   row.journal = journal === null ? undefined : { runId: journal.runId, entries: [...journal.entries], at }
+  // The cancel may have come before the journal.
+  if (row.journal?.runId === lease.runId && lease.cancel) row.journal.cancel = lease.cancel
 }

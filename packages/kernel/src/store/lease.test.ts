@@ -18,12 +18,13 @@ it('the harder cancel is kept, whichever came first', () => {
   expect([harderCancel(middle, hard), harderCancel(hard, middle)]).toEqual([hard, hard])
 })
 
-it('a take-over fails the run with LEASE_LOST and leaves the outcome of its calls unknown', () => {
+it('a take-over fails the run with LEASE_LOST, or cancels it if that was asked, and leaves the outcome of its calls unknown', () => {
   expect(lostRun('run-1', 5)).toEqual({
     status: 'failed',
     error: { code: 'LEASE_LOST', message: 'lease: expired and taken over, got "run-1"' },
     endedAt: 5,
   })
+  expect(lostRun('run-1', 5, 'now')).toMatchObject({ status: 'cancelled', error: { code: 'ABORTED' }, endedAt: 5 })
   expect(lostCall(5)).toEqual({
     status: 'unknown',
     result: { content: 'The outcome of this call is not known.' },

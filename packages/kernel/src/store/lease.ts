@@ -26,7 +26,15 @@ export function harderCancel(before: CancelMode | undefined, asked: CancelMode):
 }
 
 /** How a take-over ends a run that is still `generating`: that of the former holder and those nested in it. */
-export function lostRun(holder: string, endedAt: number): Required<Pick<RunRecord, 'status' | 'error' | 'endedAt'>> {
+export function lostRun(
+  holder: string,
+  endedAt: number,
+  cancel?: CancelMode,
+): Required<Pick<RunRecord, 'status' | 'error' | 'endedAt'>> {
+  if (cancel) {
+    const message = `lease: the run was cancelled, and its lease expired, ${got(holder)}`
+    return { status: 'cancelled', error: { code: 'ABORTED', message }, endedAt }
+  }
   const error = { code: 'LEASE_LOST', message: `lease: expired and taken over, ${got(holder)}` }
   return { status: 'failed', error, endedAt }
 }

@@ -226,15 +226,15 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`) and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number },
-  ): Promise<{ readonly token: number }>
+  ): Promise<{ readonly token: number; readonly cancel?: CancelMode }>
   /** Contract: throws `LEASE_LOST`; returns the cancel request, if there is one. */
   renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
   release(ref: ThreadRef, token: number): Promise<void>
-  /** Contract: false if nothing runs there, or another run than the one meant. */
+  /** Contract: false if nothing runs there, or another run than the one meant; the cancel of a run with a journal is kept as long as that. */
   requestCancel(ref: ThreadRef, request: CancelRequest): Promise<boolean>
 }
 

@@ -23,8 +23,8 @@ export class RecordedRun implements RunIdentity {
   readonly parent: RecordedRun | undefined
   readonly startedAt: number
   readonly text: RunText = new RunText()
-  /** Includes the usage of nested runs. */
-  usage: Usage = NO_USAGE
+  /** The total that its end reports, which includes the runs inside steps that were done before its process died. */
+  total: Usage = NO_USAGE
   status: RunRecord['status'] = 'generating'
   error: ErrorInfo | undefined
   endedAt: number | undefined
@@ -41,6 +41,8 @@ export class RecordedRun implements RunIdentity {
   /** Called with every event except text, if a tool lifecycle records the calls. */
   onPart: ((run: RecordedRun, event: AgentEvent) => void) | undefined
 
+  /** The usage that was seen in this process. */
+  #seen: Usage = NO_USAGE
   seq: number | undefined
   /** Its text is queued. */
   queued = false
@@ -61,7 +63,24 @@ export class RecordedRun implements RunIdentity {
     this.startedAt = startedAt
   }
 
+  /** Includes the usage of nested runs. */
+  get usage(): Usage {
+    return larger(this.#seen, this.total)
+  }
+
   addUsage(usage: Usage): void {
-    this.usage = addUsage(this.usage, usage)
+    this.#seen = addUsage(this.#seen, usage)
+  }
+}
+
+/** The larger count of each kind. */
+function larger(one: Usage, other: Usage): Usage {
+  const reasoningTokens = Math.max(one.reasoningTokens ?? 0, other.reasoningTokens ?? 0)
+  const cachedInputTokens = Math.max(one.cachedInputTokens ?? 0, other.cachedInputTokens ?? 0)
+  return {
+    inputTokens: Math.max(one.inputTokens, other.inputTokens),
+    outputTokens: Math.max(one.outputTokens, other.outputTokens),
+    ...((one.reasoningTokens ?? other.reasoningTokens) !== undefined && { reasoningTokens }),
+    ...((one.cachedInputTokens ?? other.cachedInputTokens) !== undefined && { cachedInputTokens }),
   }
 }

@@ -136,7 +136,8 @@ export class RunRecords {
   end(info: RunInfo, result: RunResult): void {
     const run = this.find(info)
     if (!run) return
-    const { outcome, error, text } = run.lastEvent ?? result
+    const { outcome, error, text, usage } = run.lastEvent ?? result
+    run.total = countable(usage)
     this.finish(run, outcome, error, text)
   }
 
@@ -144,6 +145,7 @@ export class RunRecords {
     const run = this.find(info)
     if (!run) return
     const { lastEvent: end } = run
+    if (end) run.total = countable(end.usage)
     if (end) this.finish(run, end.outcome, end.error, end.text)
     else this.finish(run, 'failed', error.toJSON())
   }

@@ -4,7 +4,7 @@ import { checkKeys, configError } from './config-error.ts'
 export type AgentLimits = {
   /** Model calls of the agent itself. @default 20 */
   readonly maxTurns?: number
-  /** Working time, without the time spent waiting for a person. @default 300_000 */
+  /** Working time, without the time spent waiting for a person; after a crash it is counted anew. @default 300_000 */
   readonly timeoutMs?: number
   /** Input and output tokens of the agent and of all agents below it. @default Infinity */
   readonly maxTokens?: number

@@ -55,10 +55,10 @@ export class Guard {
       const permission = await this.#permit(args, ctx, call, audit)
       const output =
         'refusal' in permission ? permission.refusal : await tool.invoke?.(permission.args, ctx, permission.call)
-      audit?.returned(output, 'refusal' in permission)
+      await audit?.returned(output, 'refusal' in permission)
       return output
     } catch (error) {
-      audit?.threw(error)
+      await audit?.threw(error)
       throw error
     }
   }
@@ -76,13 +76,13 @@ export class Guard {
         'refusal' in permission
           ? permission.refusal
           : yield* tool.stream?.(permission.args, ctx, permission.call) ?? nothing()
-      audit?.returned(output, 'refusal' in permission)
+      await audit?.returned(output, 'refusal' in permission)
       return output
     } catch (error) {
-      audit?.threw(error)
+      await audit?.threw(error)
       throw error
     } finally {
-      audit?.readerLeft()
+      await audit?.readerLeft()
     }
   }
 

@@ -1,7 +1,7 @@
 import { KernelError } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, codeOf, hold, TTL, upTo } from './store-samples.ts'
+import { anna, begin, codeOf, hold, TTL, upTo } from './store-samples.ts'
 
 /** Who may write to a thread. */
 export const leaseClauses: StoreClauses = {
@@ -112,7 +112,7 @@ export const leaseClauses: StoreClauses = {
     },
   ),
   ...advised(
-    'Keep the hardest cancel with the lease, give it out with each renewal, and let it go with the lease; without a holder, or for another runId, it is false.',
+    'Keep the hardest cancel with the lease, give it out with each renewal, and keep it from the next holder; without a holder, or for another runId, it is false.',
     {
       'a cancel reaches the holder with each renewal, now by default': async ({ store, ref }) => {
         const token = await hold(store, ref)
@@ -159,6 +159,68 @@ export const leaseClauses: StoreClauses = {
         clock.advance(TTL)
         const third = await hold(store, ref, 'run-3')
         expect(await store.leases.renew(ref, third, TTL)).toEqual({})
+      },
+    },
+  ),
+  ...advised(
+    'Keep the cancel of a run with a journal as long as the journal: acquire returns it to that run, and renew gives it out again.',
+    {
+      'a run that takes its own expired lease again gets the cancel that was asked of it': async ({
+        store,
+        clock,
+        ref,
+      }) => {
+        const former = await hold(store, ref)
+        await begin(store, ref, former, ['asked'])
+        await store.leases.requestCancel(ref, { mode: 'after-model' })
+        clock.advance(TTL)
+        const { token, cancel } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })
+        expect(cancel).toBe('after-model')
+        expect(await store.leases.renew(ref, token, TTL)).toEqual({ cancel: 'after-model' })
+        expect(await store.leases.requestCancel(ref, {})).toBe(true)
+        clock.advance(TTL)
+        expect(await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })).toMatchObject({ cancel: 'now' })
+      },
+      'a cancel that came before the journal counts too': async ({ store, clock, ref }) => {
+        const former = await hold(store, ref)
+        await store.leases.requestCancel(ref, {})
+        await begin(store, ref, former, ['asked'])
+        clock.advance(TTL)
+        expect(await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })).toMatchObject({ cancel: 'now' })
+      },
+      'a cancel is kept while others hold the thread, and does not reach them': async ({ store, clock, ref }) => {
+        const former = await hold(store, ref)
+        await begin(store, ref, former, ['asked'])
+        await store.leases.requestCancel(ref, {})
+        clock.advance(TTL)
+        const other = await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        expect(other).toEqual({ token: other.token })
+        expect(await store.leases.renew(ref, other.token, TTL)).toEqual({})
+        await store.leases.release(ref, other.token)
+        const again = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })
+        expect(again).toEqual({ token: again.token, cancel: 'now' })
+        await store.leases.release(ref, again.token)
+        expect(await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL })).toMatchObject({ cancel: 'now' })
+      },
+      'a cancel goes with the journal': async ({ store, ref }) => {
+        const acquire = async (runId: string) => {
+          const lease = await store.leases.acquire(ref, { runId, ttlMs: TTL })
+          expect(lease).toEqual({ token: lease.token })
+          return lease.token
+        }
+        const former = await hold(store, ref)
+        await begin(store, ref, former, ['asked'])
+        await store.leases.requestCancel(ref, {})
+        await store.threads.commit(ref, { journal: null }, former)
+        await store.leases.release(ref, former)
+        const token = await acquire('run-1')
+        await begin(store, ref, token, ['asked'])
+        await store.leases.release(ref, token)
+        await store.leases.release(ref, await acquire('run-1'))
+        const next = await acquire('run-2')
+        await begin(store, ref, next, ['asked'], 'run-2')
+        await store.leases.release(ref, next)
+        await acquire('run-2')
       },
     },
   ),

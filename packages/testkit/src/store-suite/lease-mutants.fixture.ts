@@ -302,4 +302,57 @@ export const leaseMutants: readonly StoreMutant[] = [
       leases: { ...leases, requestCancel: (ref, { runId: _, ...request }) => leases.requestCancel(ref, request) },
     }),
   },
+  {
+    wrong: 'a cancel is forgotten when the process of its run is gone',
+    caught: [
+      'a run that takes its own expired lease again gets the cancel that was asked of it',
+      'a cancel that came before the journal counts too',
+      'a cancel is kept while others hold the thread, and does not reach them',
+    ],
+    ports: ({ leases }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const { token } = await leases.acquire(ref, holder)
+          return { token }
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a cancel stays with the id of its run',
+    caught: ['a cancel goes with the journal'],
+    ports: ({ leases }) => {
+      const asked = new Map<string, CancelMode>()
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const { token, cancel = asked.get(holder.runId) } = await leases.acquire(ref, holder)
+            return { token, ...(cancel && { cancel }) }
+          },
+          async requestCancel(ref, request) {
+            const taken = await leases.requestCancel(ref, request)
+            if (taken) asked.set('run-1', request.mode ?? 'now')
+            return taken
+          },
+        },
+      }
+    },
+  },
+  {
+    wrong: 'taking over calls a run failed that was asked to stop',
+    caught: ['taking over finishes a former run that was asked to stop as cancelled'],
+    ports: ({ records }) => ({
+      records: {
+        ...records,
+        runs: async (ref, page) =>
+          (await records.runs(ref, page)).map((run) =>
+            run.error?.code === 'ABORTED'
+              ? { ...run, status: 'failed', error: { ...run.error, code: 'LEASE_LOST' } }
+              : run,
+          ),
+      },
+    }),
+  },
 ]

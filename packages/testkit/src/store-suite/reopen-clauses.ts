@@ -100,7 +100,7 @@ export const reopenClauses: StoreClauses = {
         clock.advance(TTL)
         const { token: next } = await again.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
         expect(next).toBeGreaterThan(token)
-        expect(await runOf(again, ref)).toMatchObject({ status: 'failed', error: { code: 'LEASE_LOST' } })
+        expect(await runOf(again, ref)).toMatchObject({ status: 'cancelled', error: { code: 'ABORTED' } })
         expect(await codeOf(again.threads.commit(ref, {}, token))).toBe('LEASE_LOST')
       },
       'closed and opened again, what was deleted, finished or released is still so': async ({ store, ref, reopen }) => {

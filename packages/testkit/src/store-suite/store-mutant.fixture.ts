@@ -25,9 +25,9 @@ export function remembering({ leases }: Store, clock: Clock): Remembering {
   const remembered = {
     ...leases,
     async acquire(ref: ThreadRef, holder: { readonly runId: string; readonly ttlMs: number }) {
-      const { token } = await leases.acquire(ref, holder)
-      given.set(keyOf(ref), { token, runId: holder.runId, expiresAt: clock.now() + holder.ttlMs })
-      return { token }
+      const lease = await leases.acquire(ref, holder)
+      given.set(keyOf(ref), { token: lease.token, runId: holder.runId, expiresAt: clock.now() + holder.ttlMs })
+      return lease
     },
   }
   return { given, leases: remembered }

@@ -6,7 +6,7 @@ import { anna, call, codeOf, finish, hold, refusals, runOf, said, start, statuse
 /** What becomes of the run whose lease another takes over. */
 export const takeOverClauses: StoreClauses = {
   ...advised(
-    'When acquire replaces an expired lease of another run, finish that run and the runs inside it as failed with LEASE_LOST, and their running calls as unknown, in the same transaction, and nothing else. A run that takes its own lease again goes on, and a run whose end is in the thread (it has the last message, and no journal) has ended: its record may come late.',
+    'When acquire replaces an expired lease of another run, finish that run and the runs inside it as failed with LEASE_LOST, or as cancelled with ABORTED if a cancel was asked, and their running calls as unknown, in the same transaction, and nothing else. A run that takes its own lease again goes on, and a run whose end is in the thread (it has the last message, and no journal) has ended: its record may come late.',
     {
       'taking over finishes the former run as failed with LEASE_LOST': async ({ store, clock, ref }) => {
         await hold(store, ref)
@@ -20,6 +20,15 @@ export const takeOverClauses: StoreClauses = {
           endedAt: clock.now(),
         })
         expect(await refusals(store, ref, [finish('run-1')])).toEqual([true])
+      },
+      'taking over finishes a former run that was asked to stop as cancelled': async ({ store, clock, ref }) => {
+        await hold(store, ref)
+        await store.records.apply(ref, [start('run-1'), start('run-1/a', { parentRunId: 'run-1' })])
+        await store.leases.requestCancel(ref, { runId: 'run-1' })
+        clock.advance(TTL)
+        await store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL })
+        const ended = { status: 'cancelled', error: { code: 'ABORTED' }, endedAt: clock.now() }
+        expect(await store.records.runs(ref)).toMatchObject([ended, ended])
       },
       'taking over finishes nested runs at every depth': async ({ store, clock, ref }) => {
         await hold(store, ref)

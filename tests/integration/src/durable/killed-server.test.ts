@@ -59,7 +59,8 @@ async function servers() {
     return agent
   }
   const noted = () => (existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : [])
-  return { path, client, kill, noted, start }
+  const cancel = () => fetch(`${url}/threads/${ANN.threadId}/runs/R/cancel`, { method: 'POST' })
+  return { path, client, kill, noted, start, cancel }
 }
 
 type Servers = Awaited<ReturnType<typeof servers>>
@@ -183,6 +184,25 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
     await using store = sqliteStore({ path: here.path })
     expect((await store.threads.get(ANN))?.unfinished).toBeUndefined()
     expect(here.noted().filter((line) => line === 'tool pay')).toHaveLength(2)
+  })
+
+  test('before it is told to cancel: the run ends as cancelled, and no further step is done', async () => {
+    const here = await servers()
+    const seen: AgUiEvent[] = []
+    const client = here.client(seen)
+    client.addMessage({ id: 'u1', role: 'user', content: 'look' })
+    const running = client.runAgent({ runId: 'R' })
+    while (!here.noted().includes('tool look')) await new Promise((resolve) => setTimeout(resolve, 5))
+    const before = here.noted().length
+    await here.kill()
+    const response = await here.cancel()
+    expect([response.ok, await response.json()]).toMatchObject([true, { cancelled: true }])
+    await running
+    expect(here.noted().slice(before)).toEqual(['end'])
+    expect(seen.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } })
+    const { log, runs, thread } = await stored(here.path)
+    expect(seen).toEqual(log)
+    expect([runs, thread?.unfinished]).toEqual([[['R', 'cancelled']], undefined])
   })
 
   test('while two others are there: one goes on, and the readers of both get all of it', async () => {

@@ -53,6 +53,15 @@ describe('a run that is killed and continued', () => {
       composed(chat([turn('asks', 'pure', 'pure'), turn('pure')], { handlers: ['limits'] })),
       [after(8)],
     ],
+    [
+      'does not ask again what runs beside each other have asked in another order',
+      composed(
+        { kind: 'delegate', children: [chat([turn('both')], { pace: 0 })] },
+        { kind: 'parallel', children: [chat([turn('asks')]), chat([turn('pure')], { pace: 0 })] },
+      ),
+      [before(14)],
+      { lag: 2 },
+    ],
   ]
 
   test.each(rules)('%s', async (_, made, kills, reading = {}) => {

@@ -1,6 +1,7 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { agentTool } from '@troupe/flow'
 import { type Agent, type AgentEvent, defineTool, type Store } from '@troupe/kernel'
+import { runNested } from '@troupe/kernel/run'
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { scriptedModel } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -15,24 +16,42 @@ const tool = (name: string) =>
     invoke: () => (name === 'fail' ? Promise.reject(new Error('no')) : `${name} is done`),
   })
 
-/** An agent with tools and another agent below it, made anew for each process. */
+/** A tool that runs an agent, and is one step as a whole. */
+const consult = (adviser: Agent) =>
+  defineTool({
+    name: 'consult',
+    description: 'Consults.',
+    parameters: { type: 'object' },
+    effect: 'idempotent',
+    invoke: async (_, ctx) => (await runNested(adviser, 'Help.', ctx)).text,
+  })
+
+/** An agent with tools and two other agents below it, made anew for each process. */
 function clerk(): Agent {
   const usage = (inputTokens: number) => ({ usage: { inputTokens, outputTokens: 1 } })
+  const adviser = chatModelAgent({
+    name: 'adviser',
+    tools: [tool('look')],
+    model: scriptedModel({
+      'model:0': { toolCalls: [{ name: 'look' }], ...usage(100_000) },
+      'model:1': { text: 'Advised.', ...usage(1_000_000) },
+    }),
+  })
   const helper = chatModelAgent({
     name: 'helper',
     description: 'Helps.',
-    tools: [tool('look')],
+    tools: [tool('look'), consult(adviser)],
     model: scriptedModel({
-      'model:0': { toolCalls: [{ name: 'look' }], ...usage(10) },
+      'model:0': { toolCalls: [{ name: 'look' }, { name: 'consult' }], ...usage(10) },
       'model:1': { text: 'Helped.' },
     }),
   })
   return chatModelAgent({
     name: 'clerk',
-    tools: [tool('look'), tool('fail'), agentTool(helper, { parameters: { type: 'object' } })],
+    tools: [tool('look'), tool('fail'), agentTool(helper, { parameters: { type: 'object' } }), consult(adviser)],
     model: scriptedModel({
       'model:0': { toolCalls: [{ name: 'look' }, { name: 'fail' }], ...usage(100) },
-      'model:1': { toolCalls: [{ name: 'helper' }], ...usage(1_000) },
+      'model:1': { toolCalls: [{ name: 'helper' }, { name: 'consult' }], ...usage(1_000) },
       'model:2': { text: 'Done.', ...usage(10_000) },
     }),
   })
@@ -80,7 +99,7 @@ async function killed(write: number, done: boolean) {
     await read(two.process.runner.continue(ANN).eventsWithoutThrowing(), two.process, again)
   }
   await two.messages.flush(ANN)
-  return { here, ended: again.length > 0 }
+  return { here, end: again.at(-1) }
 }
 
 describe('the records of a run whose process was killed and that was continued', () => {
@@ -94,8 +113,8 @@ describe('the records of a run whose process was killed and that was continued',
     alone = await recordsOf(here)
     writes = here.writes.length
     expect(alone).toMatchObject({
-      usage: { inputTokens: 11_111 },
-      runs: [{ status: 'complete' }, { status: 'complete' }],
+      usage: { inputTokens: 2_211_111 },
+      runs: [{ status: 'complete' }, { status: 'complete' }, { status: 'complete' }, { status: 'complete' }],
     })
   })
 
@@ -103,8 +122,9 @@ describe('the records of a run whose process was killed and that was continued',
     expect(writes).toBeGreaterThan(5)
     for (let write = 2; write < writes; write++) {
       for (const done of [false, true]) {
-        const { here, ended } = await killed(write, done)
-        expect(ended, `killed at write ${write}`).toBe(true)
+        const { here, end } = await killed(write, done)
+        const usage = { inputTokens: 2_211_111 }
+        expect(end, `killed at write ${write}`).toMatchObject({ type: 'run-end', runId: 'R', usage })
         expect(await recordsOf(here), `killed ${done ? 'after' : 'before'} write ${write}`).toEqual(alone)
       }
     }
