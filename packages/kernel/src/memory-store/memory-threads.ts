@@ -141,8 +141,9 @@ function addMessages(row: ThreadData, { messages, changes, processed }: CommitEf
   for (const { id, seq } of processed) if (!row.processed.has(id)) row.processed.set(id, seq)
 }
 
-/** Contract: a key has one change for each message, so that commits without messages do not pile up. */
-function addChange(changes: StateChange[], change: StateChange): void {
+/** Contract: a key has one change for each message, so that commits without messages do not pile up; a value is copied, so that the past stays as it was. */
+function addChange(changes: StateChange[], given: StateChange): void {
+  const change = copyOf(given)
   for (let i = changes.length - 1; changes[i]?.seq === change.seq; i--) {
     if (changes[i]?.key !== change.key) continue
     changes[i] = change
@@ -168,7 +169,12 @@ function share(source: ThreadData, branch: ThreadData, cut: number): void {
   addMessages(branch, { messages, last: cut, changes, processed })
   const messageId = messages.at(-1)?.message.id
   const forkedFrom = { threadId: source.thread.ref.threadId, ...(messageId !== undefined && { messageId }) }
-  branch.thread = { ...branch.thread, state: stateAfter({}, changes), forkedFrom }
+  branch.thread = { ...branch.thread, state: stateAfter({}, changes.map(copyOf)), forkedFrom }
+}
+
+function copyOf(change: StateChange): StateChange {
+  const { value } = change
+  return typeof value === 'object' ? { ...change, value: structuredClone(value) } : change
 }
 
 /** Begins or removes the journal of a thread, if a commit does. */
