@@ -1,9 +1,11 @@
 import type { CommitEffect } from '@troupe/kernel/store'
+import { sql } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
+import { unindexed } from './thread-path.ts'
 
 /** Finds those of some foreign ids that a thread has processed; all of them are columns. */
 export function processedFinder(): (
@@ -17,8 +19,8 @@ export function processedFinder(): (
       .where('s.thread', '=', thread)
       .where('p.foreign_id', 'in', ids)
       // What counts for the last message of a part belongs to the part that follows.
-      .whereRef('p.seq', '>=', 's.after')
-      .whereRef('p.seq', '<', 's.upto')
+      .where(unindexed('p.seq'), '>=', sql.ref<number>('s.after'))
+      .where(unindexed('p.seq'), '<', sql.ref<number>('s.upto'))
       .select('p.foreign_id'),
   )
 }

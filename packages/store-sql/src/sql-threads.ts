@@ -1,6 +1,6 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
 import { checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
-import type { Expression } from 'kysely'
+import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
@@ -12,7 +12,7 @@ import { threadCommit } from './thread-commit.ts'
 import { threadDelete } from './thread-delete.ts'
 import { threadFork } from './thread-fork.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
-import { messagePages } from './thread-path.ts'
+import { messagePages, unindexed } from './thread-path.ts'
 import { viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
@@ -83,8 +83,8 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
             .innerJoin('troupe_segments as s', 's.thread', 't.id')
             .innerJoin('troupe_processed as p', 'p.thread', 's.source')
             .where('p.foreign_id', 'in', some)
-            .whereRef('p.seq', '>=', 's.after')
-            .whereRef('p.seq', '<', 's.upto')
+            .where(unindexed('p.seq'), '>=', sql.ref<number>('s.after'))
+            .where(unindexed('p.seq'), '<', sql.ref<number>('s.upto'))
             .select('p.foreign_id')
             .execute()
           for (const { foreign_id } of rows) done.add(foreign_id)
