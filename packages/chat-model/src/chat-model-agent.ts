@@ -4,8 +4,10 @@ import {
   type AgentInput,
   type EventDraft,
   type Infer,
+  type Json,
   type ResumeInfo,
   type RunContext,
+  type RunOptions,
   type Schema,
   type Sink,
   stream,
@@ -15,9 +17,11 @@ import { type ChatModelAgentOptions, checkAgentOptions } from './chat-model-agen
 import { withinLimit } from './errors/within-limit.ts'
 import { isMiddleware, middlewareHandler } from './handlers/agent-middleware.ts'
 import { HandlerChain } from './handlers/handler-chain.ts'
-import { wrapInvoke, wrapModelCall, wrapStream } from './handlers/handler-wraps.ts'
+import { hasAny, wrapInvoke, wrapModelCall, wrapStream } from './handlers/handler-wraps.ts'
+import { HookQuestions } from './handlers/hook-questions.ts'
 import { hookedLoop } from './hooked-loop.ts'
-import { Loop } from './loop.ts'
+import { isAsking, Loop } from './loop.ts'
+import { BEGIN, checkLoopState, readLoopState } from './loop-state.ts'
 import { modelCall } from './model/model-call.ts'
 import { backoff } from './model/retry.ts'
 import { structuredOutput } from './model/structured-output.ts'
@@ -46,7 +50,8 @@ export function chatModelAgent<const S extends Schema = never>(
       const work = (limited: RunContext) => runLoop(plan, input, limited, sink)
       return runTimeoutMs === undefined ? work(ctx) : withinLimit(ctx, runTimeoutMs, `agent ${name}`, work, GRACE_MS)
     })
-  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run }
+  const checkState = (state: Json) => checkLoopState(name, state, plan.toolbox)
+  return { name, description, acceptsAdditions: true, recordsSteps: true, run, resume: run, checkState }
 }
 
 function compile(options: ChatModelAgentOptions): Plan {
@@ -87,6 +92,8 @@ function compile(options: ChatModelAgentOptions): Plan {
     modelOptions: structured ? { ...modelOptions, responseSchema: structured.schema } : modelOptions,
     toolbox: new Toolbox(toolMetas([...tools, ...exits])),
     chain: new HandlerChain(list),
+    hasHandlers: list.length > 0,
+    wrapsModel: hasAny(list, 'wrapModelCall'),
     callModel: wrapModelCall(list, modelCall([model, ...fallbacks], retry || noRetry, modelTimeoutMs)),
     invokeTool: wrapInvoke(list, innermost.invoke),
     streamTool: wrapStream(list, innermost.stream),
@@ -115,10 +122,33 @@ function runLoop(
     instruction: instruction !== '' && added !== '' ? `${instruction}\n\n${added}` : instruction + added,
     tools: plan.toolbox.metas.slice(),
     input: { messages },
-    runOptions: { ...options },
+    runOptions: optionsFor(ctx.agentName, options),
   }
   // The agent stamps its frequent events itself, because the kernel must copy an event to stamp it: 0.6 of 3.3 µs of a tool step.
   const stamp = { runId: ctx.runId, agentName: ctx.agentName, runPath: ctx.runPath }
-  if (plan.chain.hasAgentHooks) return hookedLoop(plan, config, ctx, stamp, sink, input)
-  return new Loop(plan, config, ctx, stamp, sink).run(input)
+  const from = 'answers' in input ? readLoopState(ctx.agentName, input.state) : BEGIN
+  const answers = 'answers' in input ? { ...from.answers, ...input.answers } : from.answers
+  const questions = plan.hasHandlers ? new HookQuestions(answers) : undefined
+  const own = questions ? ctx.derive({ call: questions }) : ctx
+  const parts = { config, ctx: own, stamp, sink, questions, from, answers }
+  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx, questions)
+}
+
+/** The options of a caller for one agent: those by its name come before those for all. */
+function optionsFor(agentName: string, { agents, ...all }: RunOptions = {}): RunOptions {
+  const own = agents && Object.hasOwn(agents, agentName) ? agents[agentName] : undefined
+  if (!own) return all
+  const model = (all.model ?? own.model) && { ...all.model, ...own.model }
+  const tools = (all.tools ?? own.tools) && { ...all.tools, ...own.tools }
+  return { ...all, ...own, ...(model && { model }), ...(tools && { tools }) }
+}
+
+/** Runs a loop without hooks around it. */
+async function plainLoop(loop: Loop, ctx: RunContext, questions: HookQuestions | undefined): Promise<void> {
+  try {
+    await loop.run()
+  } catch (error) {
+    if (!isAsking(ctx, questions)) throw error
+  }
+  await loop.finish()
 }

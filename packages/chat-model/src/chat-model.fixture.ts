@@ -15,6 +15,7 @@ import {
 import { toolMessage } from '@troupe/kernel/history'
 import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
 import {
+  answersTo,
   type FakeClock,
   fakeClock,
   type Recording,
@@ -74,7 +75,7 @@ export interface FinishedRun extends Recording {
   /** Ids of calls by `tool-start`. */
   readonly started: readonly string[]
   readonly errors: readonly ErrorInfo[]
-  /** The input with which `startRun` resumes the run. */
+  /** The input with which `startRun` resumes the run; its answers are by the call that asks. */
   resume(answers?: Answers): ResumeInfo
   /** The history after the run. */
   readonly history: readonly Message[]
@@ -109,7 +110,11 @@ export function finishedRun(
     started: own.flatMap((event) => (event.type === 'tool-start' ? [event.callId] : [])),
     errors: recording.events.flatMap((event) => (event.type === 'error' ? [event.error] : [])),
     history,
-    resume: (answers = {}) => ({ messages: history, state: JSON.parse(JSON.stringify(stateOf(own))), answers }),
+    resume: (answers = {}) => ({
+      messages: history,
+      state: JSON.parse(JSON.stringify(stateOf(own))),
+      answers: answersTo(recording.end?.interrupts, answers),
+    }),
   }
 }
 
@@ -206,7 +211,7 @@ function partsOf(event: AgentEvent): string[] {
 export interface Conversation {
   readonly model: ScriptedModel
   readonly runs: readonly FinishedRun[]
-  /** Starts, or resumes with these answers. */
+  /** Starts, or resumes with these answers, each by the call that asks. */
   next(answers?: Answers): Promise<FinishedRun>
   /** Ids of calls by `tool-start`, over all runs. */
   started(): readonly string[]

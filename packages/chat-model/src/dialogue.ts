@@ -17,9 +17,14 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
-import { openSpan } from '@troupe/kernel/run'
+import { HISTORY, openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from './errors/error-origin.ts'
+import { isStop } from './errors/is-stop.ts'
+import type { HookQuestions } from './handlers/hook-questions.ts'
+import type { LoopState } from './loop-state.ts'
 import { MessageBuilder } from './model/message-builder.ts'
+import { keepingAnswers, MODEL_ANSWERS, ModelAnswers } from './model/model-answers.ts'
+import { partsOf } from './model/parts-of.ts'
 import { recordedModel } from './model/recorded-model.ts'
 import type { OutputCheck } from './model/structured-output.ts'
 import { writeMessageEnd, writePartialEnd } from './model/write-message-end.ts'
@@ -35,34 +40,83 @@ export class Dialogue {
   ctx: RunContext
   messages: readonly Message[]
   usage: Usage = NO_USAGE
-  text = ''
-  #calls = 0
-  #corrections = 0
+  readonly #questions: HookQuestions | undefined
+  #calls: number
+  #corrections: number
+  /** The answers that the model has given inside the wraps of this turn. */
+  #answers: ModelAnswers | undefined
+  /** The answer that the after-hooks look at. */
+  #reviewed: ModelResult | undefined
 
-  constructor(plan: Plan, config: AgentConfig, ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>) {
+  constructor(
+    plan: Plan,
+    config: AgentConfig,
+    ctx: RunContext,
+    stamp: EventStamp,
+    sink: Sink<EventDraft>,
+    questions: HookQuestions | undefined,
+    { modelCalls, corrections }: LoopState,
+  ) {
     this.#plan = plan
     this.#config = config
     this.#stamp = stamp
     this.#sink = sink
     this.journal = ctx.get(JOURNAL)
-    this.ctx = ctx
+    this.ctx = ctx.with(HISTORY, () => this.messages)
     this.messages = config.input.messages
+    this.#questions = questions
+    this.#calls = modelCalls
+    this.#corrections = corrections
   }
 
-  /** Calls the model once. Contract: resolves to the message that decides what happens next, or to undefined if the model must be asked again. */
-  async ask(turn: number): Promise<AssistantMessage | undefined> {
-    const { chain, output, model } = this.#plan
+  /** The state of a turn in which a hook has asked. Contract: the turn runs again, so its model call does not count yet. */
+  get state(): Pick<LoopState, 'at' | 'made' | 'answer' | 'modelCalls' | 'corrections'> {
+    const counts = { modelCalls: this.#calls - 1, corrections: this.#corrections }
+    if (!this.#reviewed) return { at: 'model', ...counts, ...(this.#answers && { made: this.#answers.made }) }
+    const { message, finishReason, model } = this.#reviewed
+    return { at: 'answer', ...counts, answer: { message, finishReason, model } }
+  }
+
+  /** What a run keeps of its counts between turns. */
+  get counts(): Pick<LoopState, 'modelCalls' | 'corrections'> {
+    return { modelCalls: this.#calls, corrections: this.#corrections }
+  }
+
+  /** Calls the model once; a turn that runs again goes on with the answers it has. Contract: resolves to the message that decides what happens next, or to undefined if the model must be asked again. */
+  async ask(turn: number, again?: LoopState): Promise<AssistantMessage | undefined> {
+    const { chain, output } = this.#plan
     if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
-    if (chain.rewrites('beforeModelRewriteHistory')) await this.#rewrite('beforeModelRewriteHistory')
+    this.#answers = again?.made ? new ModelAnswers(again.made) : undefined
+    if (!again?.answer && chain.rewrites('beforeModelRewriteHistory')) {
+      await this.#rewrite('beforeModelRewriteHistory', turn)
+    }
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
+    const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
+    const result = again?.answer ? await this.#showAgain(again.answer, builder) : await this.#callModel(turn, builder)
+    const { message: streamed } = result
+    this.usage = addUsage(this.usage, result.usage)
+    this.messages = before.concat([streamed])
+    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(builder, result, turn)
+    const last = this.messages.at(-1)
+    const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
+    const checked = final && output ? await output.check(textOf(final.content)) : undefined
+    const wait = writeMessageEnd(this.#sink, this.ctx, before, this.messages, this.#endOf(result, checked))
+    if (wait) await wait
+    if (checked && 'problem' in checked) return this.#correct(checked.problem)
+    return decisive(last, streamed)
+  }
+
+  async #callModel(turn: number, builder: MessageBuilder): Promise<ModelResult> {
+    const { model, wrapsModel } = this.#plan
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
-    const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
+    if (wrapsModel) this.#answers ??= new ModelAnswers()
     let result: ModelResult
     try {
       await pipe(this.#call(request, builder), builder)
+      this.#questions?.throwIfAsked()
       const wait = builder.end()
       if (wait) await wait
       result = builder.result(model.name)
@@ -72,24 +126,28 @@ export class Dialogue {
       throw error
     }
     span?.end(result)
-    const { message: streamed, usage } = result
-    this.usage = addUsage(this.usage, usage)
-    this.messages = before.concat([streamed])
-    if (chain.rewrites('afterModelRewriteHistory')) await this.#review(builder, streamed, usage)
-    const last = this.messages.at(-1)
-    const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
-    const checked = final && output ? await output.check(textOf(final.content)) : undefined
-    const wait = writeMessageEnd(this.#sink, this.ctx, before, this.messages, this.#endOf(result, checked))
-    if (wait) await wait
-    if (checked && 'problem' in checked) return this.#correct(checked.problem)
-    if (final) this.text = textOf(final.content)
-    return decisive(last, streamed)
+    this.#answers = undefined
+    return result
   }
 
   #call(request: ModelRequest, builder: MessageBuilder): AsyncIterable<ModelPart> {
-    const { callModel } = this.#plan
-    if (!this.journal) return callModel(this.ctx, request)
-    return recordedModel(this.journal, this.ctx, request, callModel, builder)
+    const { wrapsModel } = this.#plan
+    // The wrap that asked may be gone by now.
+    const callModel = this.#answers && !wrapsModel ? keepingAnswers(this.#plan.callModel) : this.#plan.callModel
+    const ctx = this.#answers ? this.ctx.with(MODEL_ANSWERS, this.#answers) : this.ctx
+    if (!this.journal) return callModel(ctx, request)
+    return recordedModel(this.journal, ctx, request, callModel, builder)
+  }
+
+  /** Shows the answer that the model gave before a hook asked about it; its tokens were counted then. */
+  async #showAgain(
+    { message, finishReason: reason, model }: NonNullable<LoopState['answer']>,
+    builder: MessageBuilder,
+  ): Promise<ModelResult> {
+    for (const part of partsOf(message)) await builder.write(part)
+    await builder.write({ type: 'finish', reason, usage: NO_USAGE, model })
+    await builder.end()
+    return builder.result(model)
   }
 
   #countCall(): void {
@@ -132,18 +190,21 @@ export class Dialogue {
   }
 
   /** Runs the after-hooks on the answer. */
-  async #review(builder: MessageBuilder, streamed: AssistantMessage, usage: Usage): Promise<void> {
+  async #review(builder: MessageBuilder, result: ModelResult, turn: number): Promise<void> {
+    this.#reviewed = result
     try {
-      await this.#rewrite('afterModelRewriteHistory')
+      await this.#rewrite('afterModelRewriteHistory', turn)
     } catch (error) {
-      await this.#drop(builder, usage)
+      await this.#drop(builder, result.usage)
       throw error
     }
-    this.#renameCalls(streamed)
+    this.#reviewed = undefined
+    this.#renameCalls(result.message)
   }
 
-  async #rewrite(hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'): Promise<void> {
-    const { ctx, messages } = await this.#plan.chain.rewrite(hook, { ctx: this.ctx, messages: this.messages })
+  async #rewrite(hook: 'beforeModelRewriteHistory' | 'afterModelRewriteHistory', turn: number): Promise<void> {
+    const { ctx, messages } = await this.#plan.chain.rewrite(hook, { ctx: this.ctx, messages: this.messages }, turn)
+    this.#questions?.throwIfAsked()
     this.ctx = ctx
     this.messages = messages
   }
@@ -163,14 +224,22 @@ export class Dialogue {
 
   /** Closes the shown message of a call that failed for good. Contract: it stays in the history as far as it goes, unless a handler has refused it. */
   async #cutOff(builder: MessageBuilder, error: unknown): Promise<void> {
+    if (KernelError.is(error, 'INTERRUPTED') && isStop(error, this.ctx)) return this.#dropAsked(builder)
     if (isHandlerError(error) && !this.ctx.signal.aborted) return this.#drop(builder)
     if (!builder.begun) return
     try {
-      const partial = await writePartialEnd(this.#sink, this.ctx, builder.message())
-      if (partial) this.text = textOf(partial.content)
+      await writePartialEnd(this.#sink, this.ctx, builder.message())
     } catch {
       // The reader has left; the error of the call matters more.
     }
+  }
+
+  /** Takes back what was shown of an answer when a wrap asks; the tokens of the model count now, because it is not asked again. */
+  async #dropAsked(builder: MessageBuilder): Promise<void> {
+    const { usage = NO_USAGE } = this.#answers ?? {}
+    this.usage = addUsage(this.usage, usage)
+    if (usage !== NO_USAGE) await builder.begin()
+    await this.#drop(builder, usage)
   }
 
   /** Closes the shown message of an answer that does not count, if there is one; it does not enter the history. */

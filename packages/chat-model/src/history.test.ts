@@ -91,7 +91,7 @@ describe('incoming history', () => {
     const options = { tools: [ask, tool('t')] }
     const settings = { canInterrupt: true }
     const first = await runAgent([calling('ask', 't')], options, undefined, settings)
-    const resume = first.resume({ 'ask#1': 'yes' })
+    const resume = first.resume({ ask: 'yes' })
     const messages = resume.messages.filter(({ role }) => role !== 'tool')
     const second = await runAgent(['Done.'], options, { ...resume, messages }, { ...settings, runId: 'R2' })
     expect(brief(second.requests[0]?.messages).slice(2)).toEqual(['tool yes', `tool ${UNKNOWN_RESULT}`])
@@ -200,7 +200,7 @@ describe('additions', () => {
     const additions = { tools: [added('x')] }
     const settings = { canInterrupt: true }
     const first = await runAgent([calling('ask')], { tools }, { messages: [user()], additions }, settings)
-    const resume = first.resume({ 'ask#1': 'yes' })
+    const resume = first.resume({ ask: 'yes' })
     const second = await runAgent(['Done.'], { tools }, { ...resume, additions }, { ...settings, runId: 'R2' })
     expect(second.requests[0]?.tools.map(({ name }) => name)).toEqual(['ask', 'x'])
     const third = await runAgent(['Done.'], { tools }, resume, { ...settings, runId: 'R3' })

@@ -1,79 +1,142 @@
 import {
-  type AgentConfig,
-  type AgentInput,
+  type AgentAction,
+  type AgentEvent,
   type EventDraft,
-  type EventStamp,
   type Json,
   KernelError,
   type Message,
-  type ResumeInfo,
   type RunContext,
   type RunResult,
   type Sink,
 } from '@troupe/kernel'
-import { messageOf, openCalls } from '@troupe/kernel/history'
-import { NO_USAGE, sinkTo } from '@troupe/kernel/kit'
+import { inCallOrder, messageOf, openCalls } from '@troupe/kernel/history'
+import { NO_USAGE } from '@troupe/kernel/kit'
+import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
+import { cancelled } from './dialogue.ts'
 import { abortError } from './errors/abort-error.ts'
-import { Loop } from './loop.ts'
+import { callsBeside, isAsking, Loop, type LoopParts } from './loop.ts'
+import type { RunEnd } from './loop-state.ts'
 import { type Plan, withToolbox } from './plan.ts'
 
 /** Runs a loop between the `beforeAgent` and the `afterAgent` hooks of its agent. Contract: `afterAgent` gets the result however the run ends. */
-export async function hookedLoop(
-  plan: Plan,
-  config: AgentConfig,
-  ctx: RunContext,
-  stamp: EventStamp,
-  sink: Sink<EventDraft>,
-  start: AgentInput | ResumeInfo,
-): Promise<void> {
+export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   const { chain } = plan
-  const added: Message[] = []
+  const { ctx, config, questions, from } = parts
+  const said = new SaidSoFar(parts)
   let loop: Loop | undefined
   let reached = 0
   let current = ctx
-  let thrown: { readonly error: unknown } | undefined
+  let failure: Thrown | undefined
   try {
     const prepared = await chain.beforeAgent(ctx, config, (handlers, reachedCtx) => {
       reached = handlers
       current = reachedCtx
     })
-    const collecting = collectMessages(sink, stamp, added)
-    loop = new Loop(withToolbox(plan, plan.toolbox.holding(config.tools)), config, prepared, stamp, collecting)
-    await loop.run(start)
+    questions?.throwIfAsked()
+    const tools = withToolbox(plan, plan.toolbox.holding(config.tools))
+    loop = new Loop(tools, { ...parts, ctx: prepared, sink: said })
+    await loop.run()
   } catch (error) {
-    thrown = { error }
+    if (!isAsking(ctx, questions)) failure = { error }
   }
+  if (loop?.action) said.endsWith(loop.action)
+  const before = questions?.asked.length
   try {
-    await chain.afterAgent(loop?.dialogue.ctx ?? current, resultOf(ctx, loop, added, thrown?.error), reached)
+    await chain.afterAgent(loop?.dialogue.ctx ?? current, said.result(loop, failure), reached)
   } catch (error) {
-    thrown ??= { error }
+    if (questions?.asked.length === before) failure ??= { error }
   }
-  if (thrown) throw thrown.error
+  if (failure) throw failure.error
+  if (loop) return loop.finish(said.end(loop.action))
+  const asked = questions?.asked ?? []
+  if (ctx.cancelling) throw cancelled(ctx)
+  // A hook asks before the first turn: the run begins again where it would have begun now.
+  const state = { ...from, answers: parts.answers }
+  const callIds = callsBeside(from.parked, [])
+  const again = callIds.length > 0 && { callIds }
+  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state, ...again } })
 }
 
-/** Adds the messages of a run to a list on their way to the sink. */
-function collectMessages(sink: Sink<EventDraft>, stamp: EventStamp, messages: Message[]): Sink<EventDraft> {
-  return sinkTo(sink, (draft: EventDraft) => {
-    const message = messageOf({ ...stamp, ...draft })
-    if (message) messages.push(message)
+type Thrown = { readonly error: unknown }
+
+/** What a run has said so far, on its way to the sink. */
+class SaidSoFar implements Sink<EventDraft> {
+  readonly #parts: LoopParts
+  /** The history that the run began with. */
+  readonly #before: readonly Message[]
+  readonly #messages: Message[] = []
+  readonly #textAndOutput: TextAndOutput
+
+  constructor(parts: LoopParts) {
+    const { from, config, ctx } = parts
+    this.#parts = parts
+    this.#before = config.input.messages
+    this.#textAndOutput = from.end ? TextAndOutput.of(from.end) : new TextAndOutput()
+    if (from.end) setTextAndOutput(ctx, this.#textAndOutput)
+    else this.#textAndOutput.expect(this.#before)
+  }
+
+  get closed(): boolean {
+    return this.#parts.sink.closed ?? false
+  }
+
+  write(draft: EventDraft): void | Promise<void> {
+    const { stamp, sink } = this.#parts
+    const event = { ...stamp, ...draft } as AgentEvent
+    const message = messageOf(event)
+    if (message) this.#messages.push(message)
+    this.#textAndOutput.update(event)
     return sink.write(draft)
-  })
+  }
+
+  /** Notes the action that the run ends with, which is written after the hooks. */
+  endsWith(action: AgentAction): void {
+    this.#textAndOutput.update({ type: 'action', ...this.#parts.stamp, action })
+  }
+
+  /** How the run ends, if a hook after it asks. */
+  end(action: AgentAction | undefined): RunEnd {
+    const { output } = this.#textAndOutput
+    const text = this.#textAndOutput.text(true)
+    return { text, ...(output !== undefined && { output }), ...(action && { action }) }
+  }
+
+  /** The result of the run, as its `run-end` shows it. */
+  result(loop: Loop | undefined, failure: Thrown | undefined): RunResult<Json> {
+    const { ctx, questions, from } = this.#parts
+    const { usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
+    const { output } = this.#textAndOutput
+    const interrupts = loop?.asked ?? questions?.asked ?? []
+    const error = earlyEnd(ctx, failure)
+    const open = error ? [] : openCalls(history).map(({ id }) => id)
+    const runAgain = loop?.runAgain ?? callsBeside(from.parked, [])
+    const asked = new Set([...interrupts.map(({ callId }) => callId), ...runAgain])
+    const waiting = open.filter((id) => !asked.has(id))
+    const outcome = error ? outcomeOf(ctx, error) : interrupts.length > 0 ? 'interrupted' : 'complete'
+    return {
+      outcome,
+      text: this.#textAndOutput.text(outcome === 'complete' && waiting.length === 0),
+      messages: inCallOrder(this.#messages, this.#before),
+      usage,
+      ...(output !== undefined && { output }),
+      ...(error && { error: error.toJSON() }),
+      ...(outcome === 'interrupted' && { interrupts }),
+      ...(waiting.length > 0 && { openCallIds: waiting }),
+    }
+  }
 }
 
-function resultOf(
-  ctx: RunContext,
-  loop: Loop | undefined,
-  messages: readonly Message[],
-  thrown: unknown,
-): RunResult<Json> {
-  const { text = '', usage = NO_USAGE, messages: history = [] } = loop?.dialogue ?? {}
-  const result = { text, usage, messages }
-  if (thrown !== undefined) {
-    const error = ctx.signal.aborted ? abortError(ctx.signal.reason) : KernelError.from(thrown)
-    return { ...result, outcome: error.code === 'ABORTED' ? 'cancelled' : 'failed', error: error.toJSON() }
+/** The error that ends a run; undefined if it is complete or waits for answers. */
+function earlyEnd(ctx: RunContext, failure: Thrown | undefined): KernelError | undefined {
+  try {
+    ctx.throwIfAborted()
+  } catch (reason) {
+    return abortError(reason)
   }
-  const interrupts = loop?.interrupts ?? []
-  if (interrupts.length > 0) return { ...result, outcome: 'interrupted', interrupts }
-  const open = openCalls(history).map(({ id }) => id)
-  return { ...result, outcome: 'complete', ...(open.length > 0 && { openCallIds: open }) }
+  return failure && KernelError.from(failure.error)
+}
+
+/** Contract: as the kernel decides it; an error is a cancel only if somebody wanted the run to stop. */
+function outcomeOf(ctx: RunContext, { code }: KernelError): 'cancelled' | 'failed' {
+  return code === 'ABORTED' && (ctx.signal.aborted || ctx.cancelling) ? 'cancelled' : 'failed'
 }

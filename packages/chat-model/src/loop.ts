@@ -1,63 +1,116 @@
-import {
-  type AgentConfig,
-  type AgentInput,
-  type Answers,
-  type AssistantMessage,
-  type EventDraft,
-  type EventStamp,
-  type Interrupt,
-  type Json,
-  type Message,
-  type ResumeInfo,
-  type RunContext,
-  type Sink,
-  type ToolCall,
-  textOf,
+import type {
+  AgentAction,
+  AgentConfig,
+  Answers,
+  AssistantMessage,
+  EventDraft,
+  EventStamp,
+  Interrupt,
+  Message,
+  RunContext,
+  Sink,
+  ToolCall,
 } from '@troupe/kernel'
 import { openCalls, repairHistory } from '@troupe/kernel/history'
 import { cancelled, Dialogue } from './dialogue.ts'
+import type { HookQuestions } from './handlers/hook-questions.ts'
+import type { LoopState, RunEnd } from './loop-state.ts'
 import type { Plan } from './plan.ts'
 import { decideTurn, type KeptAction } from './tools/kept-action.ts'
 import { runTurn } from './tools/run-turn.ts'
 import type { InterruptedTurn } from './tools/turn-input.ts'
 
-/** The state of an interrupted loop, beyond its history. */
-type InterruptedLoop = Pick<InterruptedTurn, 'parked' | 'answers'> & {
-  readonly format: 1
-  readonly turn: number
+/** The parts of a `Loop`. */
+export interface LoopParts {
+  readonly config: AgentConfig
+  readonly ctx: RunContext
+  /** Contract: the agent's own, whatever its hooks made of the context. */
+  readonly stamp: EventStamp
+  readonly sink: Sink<EventDraft>
+  /** Undefined if the agent has no handlers. */
+  readonly questions: HookQuestions | undefined
+  /** Where the run begins. */
+  readonly from: LoopState
+  /** All answers so far. */
+  readonly answers: Answers
 }
 
 /** One run of a ChatModel agent: calls the model and its tools in turns until the run ends. */
 export class Loop {
   readonly #plan: Plan
-  readonly #config: AgentConfig
-  readonly #stamp: EventStamp
-  readonly #sink: Sink<EventDraft>
+  readonly #parts: LoopParts
   readonly dialogue: Dialogue
-  #turn = 0
-  /** The questions that ended the run. */
+  #turn: number
+  /** The calls that asked, with the state in which they run again. */
+  #parked: InterruptedTurn['parked'] | undefined
+  #inTurn = false
+  /** The questions of its calls. */
   interrupts: readonly Interrupt[] = []
+  /** The action that the run ends with. */
+  action: AgentAction | undefined
 
-  /** Contract: `stamp` is the agent's own, whatever its hooks made of the context. */
-  constructor(plan: Plan, config: AgentConfig, ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>) {
+  constructor(plan: Plan, parts: LoopParts) {
+    const { config, ctx, stamp, sink, questions, from } = parts
     this.#plan = plan
-    this.#config = config
-    this.#stamp = stamp
-    this.#sink = sink
-    this.dialogue = new Dialogue(plan, config, ctx, stamp, sink)
+    this.#parts = parts
+    this.#turn = from.turn
+    this.dialogue = new Dialogue(plan, config, ctx, stamp, sink, questions, from)
   }
 
-  run(start: AgentInput | ResumeInfo): Promise<void> {
+  async run(): Promise<void> {
+    const { at, end } = this.#parts.from
+    if (at === 'end') {
+      this.action = end?.action
+      return
+    }
     const { messages } = this.dialogue
     const before = openCalls(messages)
-    if (before.length > 0 || messages.at(-1)?.role === 'tool') return this.#continueTurn(start, before)
+    if (at !== 'model' && at !== 'answer' && (before.length > 0 || messages.at(-1)?.role === 'tool')) {
+      return this.#continueTurn(before)
+    }
     this.dialogue.messages = repairHistory(messages)
     return this.#turns()
   }
 
+  /** All questions of the run, of its calls and of its hooks. */
+  get asked(): readonly Interrupt[] {
+    return [...this.interrupts, ...(this.#parts.questions?.asked ?? [])]
+  }
+
+  /** The calls that run again besides those that ask. */
+  get runAgain(): readonly string[] {
+    return callsBeside(this.#parked, this.interrupts)
+  }
+
+  /** Writes what the run ends with: its questions, or its action. */
+  async finish(end?: RunEnd): Promise<void> {
+    const { action, asked: interrupts } = this
+    const { sink } = this.#parts
+    if (interrupts.length > 0) {
+      // A run that was asked to stop does not ask any more.
+      if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
+      const { runAgain: callIds } = this
+      const again = callIds.length > 0 && { callIds }
+      const state = this.#state(end)
+      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
+    } else if (action) await sink.write({ type: 'action', action })
+  }
+
+  #state(end: RunEnd | undefined): LoopState {
+    const { answers } = this.#parts
+    const turn = this.#turn
+    if (this.#parked) return { format: 2, at: 'tools', turn, ...this.dialogue.counts, answers, parked: this.#parked }
+    if (this.#inTurn) return { format: 2, turn, ...this.dialogue.state, answers }
+    const counts = this.dialogue.counts
+    return { format: 2, at: 'end', turn, ...counts, answers, end: { text: '', ...end } }
+  }
+
   async #turns(): Promise<void> {
-    for (;;) {
-      const message = await this.dialogue.ask(this.#turn)
+    const { from } = this.#parts
+    for (let again: LoopState | undefined = from; ; again = undefined) {
+      this.#inTurn = true
+      const message = await this.dialogue.ask(this.#turn, again)
+      this.#inTurn = false
       if (message && !message.toolCalls?.length) return
       if (message?.toolCalls && (await this.#answerCalls(message.toolCalls))) return
       this.#turn++
@@ -65,17 +118,20 @@ export class Loop {
   }
 
   /** Continues a history that ends within a turn. */
-  async #continueTurn(start: AgentInput | ResumeInfo, before: readonly ToolCall[]): Promise<void> {
+  async #continueTurn(before: readonly ToolCall[]): Promise<void> {
     const { dialogue } = this
-    const state = 'answers' in start ? interruptedLoop(start.state) : undefined
+    const { at, parked } = this.#parts.from
     const { toolbox } = this.#plan
-    const open = before.filter(({ id, name }) => state?.parked[id] ?? toolbox.get(name)?.tool.longRunning)
+    const open = before.filter(({ id, name }) => parked?.[id] ?? toolbox.get(name)?.tool.longRunning)
     const awaiting = open.length > 0 ? { awaiting: open.map(({ id }) => id) } : undefined
     dialogue.messages = repairHistory(dialogue.messages, awaiting)
     if (before.length > open.length) await this.#writeLostResults(dialogue.messages, before)
-    if (state && 'answers' in start && before.length > 0) return this.#resumeTurn(state, start.answers, open)
-    if (open.length > 0) return
-    if (await this.#applyKeptActions()) return
+    if (at === 'tools' && before.length > 0) return this.#resumeTurn(parked ?? {}, open)
+    if (open.length > 0) {
+      this.#parked = {}
+      return
+    }
+    if (this.#applyKeptActions()) return
     await this.#turns()
   }
 
@@ -85,27 +141,25 @@ export class Loop {
       const lost = messages.findLast((message) => message.role === 'tool' && message.callId === callId)
       if (!lost) continue
       const { id: messageId, content } = lost
-      await this.#sink.write({ type: 'tool-end', callId, messageId, name, status: 'failed', content })
+      await this.#parts.sink.write({ type: 'tool-end', callId, messageId, name, status: 'failed', content })
     }
   }
 
   /** Carries out the actions that were kept until the calls beside them had results. */
-  async #applyKeptActions(): Promise<boolean> {
+  #applyKeptActions(): boolean {
     const { messages } = this.dialogue
     if (messages.at(-1)?.role !== 'tool') return false
     const last = messages.findLast(({ role }) => role === 'assistant') as AssistantMessage | undefined
     return this.#decide(last?.toolCalls ?? [])
   }
 
-  async #resumeTurn(state: InterruptedLoop, answers: Answers, open: readonly ToolCall[]): Promise<void> {
-    this.#turn = state.turn
+  async #resumeTurn(parked: InterruptedTurn['parked'], open: readonly ToolCall[]): Promise<void> {
     const last = this.dialogue.messages.findLast(({ role }) => role === 'assistant') as AssistantMessage
-    const again = new Set(open.map(({ id }) => id).filter((id) => id in state.parked))
+    const again = new Set(open.map(({ id }) => id).filter((id) => id in parked))
     const skip = new Set((last.toolCalls ?? []).map(({ id }) => id).filter((id) => !again.has(id)))
     const besideOpen = open.length > again.size
-    // All answers so far: a call that asks twice runs again and gets its first answer again.
-    const interrupted = { ...state, skip, besideOpen, answers: { ...state.answers, ...answers } }
-    if (await this.#answerCalls(last.toolCalls ?? [], interrupted)) return
+    const { answers } = this.#parts
+    if (await this.#answerCalls(last.toolCalls ?? [], { parked, skip, besideOpen, answers })) return
     this.#turn++
     await this.#turns()
   }
@@ -114,12 +168,13 @@ export class Loop {
   async #answerCalls(calls: readonly ToolCall[], interrupted?: InterruptedTurn): Promise<boolean> {
     const { dialogue } = this
     const { ctx } = dialogue
+    const { config, stamp, sink } = this.#parts
     const { toolbox, invokeTool, streamTool, validator, concurrency } = this.#plan
     if (ctx.cancelling === 'after-model') await this.#cancelCalls(ctx, calls, interrupted?.skip)
     const outcome = await runTurn({
       ctx,
-      stamp: this.#stamp,
-      sink: this.#sink,
+      stamp,
+      sink,
       turn: this.#turn,
       calls,
       toolbox,
@@ -128,7 +183,7 @@ export class Loop {
       validator,
       journal: dialogue.journal,
       concurrency,
-      callOptions: this.#config.runOptions.tools,
+      callOptions: config.runOptions.tools,
       interrupted,
     })
     const { results, interrupts, parked, keptActions } = outcome
@@ -139,22 +194,19 @@ export class Loop {
       dialogue.messages = repairHistory(dialogue.messages, { awaiting })
     }
     if (outcome.failure) throw outcome.failure
-    for (const action of outcome.customActions) await this.#sink.write({ type: 'action', action })
-    if (interrupts.length > 0) {
+    for (const action of outcome.customActions) await sink.write({ type: 'action', action })
+    if (interrupts.length > 0 || outcome.open) {
       this.interrupts = interrupts
-      const state: InterruptedLoop = { format: 1, turn: this.#turn, parked, answers: interrupted?.answers ?? {} }
-      await this.#sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state } })
+      this.#parked = parked
       return true
     }
-    if (outcome.open) return true
     return interrupted || keptActions ? this.#decide(calls, keptActions) : false
   }
 
-  /** Carries out what the calls of a turn ask for. Contract: resolves to whether the run ends with it. */
-  async #decide(calls: readonly ToolCall[], keptActions?: ReadonlyMap<string, KeptAction>): Promise<boolean> {
-    const { action, direct } = decideTurn(calls, this.dialogue.messages, this.#stamp.agentName, keptActions)
-    if (action) await this.#sink.write({ type: 'action', action })
-    else if (direct) this.dialogue.text = textOf(direct.content)
+  /** Decides what the calls of a turn ask for. Contract: whether the run ends with it. */
+  #decide(calls: readonly ToolCall[], keptActions?: ReadonlyMap<string, KeptAction>): boolean {
+    const { action, direct } = decideTurn(calls, this.dialogue.messages, this.#parts.stamp.agentName, keptActions)
+    this.action = action
     return action !== undefined || direct !== undefined
   }
 
@@ -165,14 +217,19 @@ export class Loop {
     for (const { id: callId, name } of calls) {
       if (skip?.has(callId)) continue
       const end = { callId, messageId: ctx.ids.next(), name, status: 'failed', content, error: error.toJSON() } as const
-      await this.#sink.write({ type: 'tool-end', ...end })
+      await this.#parts.sink.write({ type: 'tool-end', ...end })
     }
     throw error
   }
 }
 
-/** Reads the state of a loop. Contract: undefined for any other state (a hook may interrupt the run): the run begins anew. */
-function interruptedLoop(state: Json): InterruptedLoop | undefined {
-  const found = state as Partial<InterruptedLoop> | null
-  return typeof found === 'object' && found?.format === 1 ? (found as InterruptedLoop) : undefined
+/** The calls that run again besides those that ask. */
+export function callsBeside(parked: LoopState['parked'], interrupts: readonly Interrupt[]): readonly string[] {
+  const asked = new Set(interrupts.map(({ callId }) => callId))
+  return Object.keys(parked ?? {}).filter((callId) => !asked.has(callId))
+}
+
+/** Whether a run stopped because a hook asks. Contract: a question counts, whatever the hook made of its rejection. */
+export function isAsking(ctx: RunContext, questions: HookQuestions | undefined): boolean {
+  return questions !== undefined && questions.asked.length > 0 && !ctx.signal.aborted
 }

@@ -12,8 +12,12 @@ export interface Plan {
   /** The tools of the agent, or those of one run. */
   readonly toolbox: Toolbox
   readonly chain: HandlerChain
+  /** Whether there are handlers, which may ask questions. */
+  readonly hasHandlers: boolean
   /** Calls the model, inside the wraps of all handlers. */
   readonly callModel: CallModel
+  /** Whether any handler wraps the model call. */
+  readonly wrapsModel: boolean
   /** Calls a tool, inside the wraps of all handlers. */
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool

@@ -144,7 +144,7 @@ describe('13: approval', () => {
     const tools = [guarded(() => asks, ran)]
     const first = await runAgent([calling('pay')], { tools }, undefined, can)
     asks = false
-    const second = await runAgent(['Done.'], { tools }, first.resume({ 'pay#1': { approved: false } }), {
+    const second = await runAgent(['Done.'], { tools }, first.resume({ pay: { approved: false } }), {
       ...can,
       runId: 'R2',
     })
@@ -155,7 +155,7 @@ describe('13: approval', () => {
     const ran: string[] = []
     const tools = [guarded(() => true, ran)]
     const first = await runAgent([calling('pay')], { tools }, undefined, can)
-    const answers = { 'pay#1': { approved: true, arguments: { n: 2 } } }
+    const answers = { pay: { approved: true, arguments: { n: 2 } } }
     await runAgent(['Done.'], { tools }, first.resume(answers), { ...can, runId: 'R2' })
     expect(ran).toEqual(['{"n":2}'])
   })
@@ -174,13 +174,13 @@ describe('13: approval', () => {
     const tools = [delegate('toA', a), delegate('toB', b)]
     const first = await runAgent([calling('toA', 'toB')], { tools }, undefined, can)
     const ids = first.end?.interrupts?.map(({ id }) => id)
-    expect(ids).toEqual(['toA/c1#1', 'toB/c1#1'])
-    const second = await runAgent(['Done.'], { tools }, first.resume({ 'toA/c1#1': { approved: true } }), {
+    expect(ids).toEqual([expect.stringMatching(/^toA\/c1#/), expect.stringMatching(/^toB\/c1#/)])
+    const second = await runAgent(['Done.'], { tools }, first.resume({ toA: { approved: true } }), {
       ...can,
       runId: 'R2',
     })
     expect(ran).toEqual(['A'])
-    expect(second.end?.interrupts?.map(({ id }) => id)).toEqual(['toB/c1#1'])
+    expect(second.end?.interrupts?.map(({ id }) => id)).toEqual([ids?.[1]])
   })
 
   test('a soft cancel of a resumed run answers no finished call again', async () => {
@@ -188,7 +188,7 @@ describe('13: approval', () => {
     const tools = [tool('t'), asking]
     const first = await runAgent([calling('t', 'ask')], { tools }, undefined, can)
     const cancelling = () => 'after-model' as const
-    const second = await runAgent([], { tools }, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2', cancelling })
+    const second = await runAgent([], { tools }, first.resume({ ask: 'x' }), { ...can, runId: 'R2', cancelling })
     expect(second.toolEnds.map(({ callId }) => callId)).toEqual(['ask'])
     expect(second.end?.outcome).toBe('cancelled')
   })
@@ -299,7 +299,7 @@ describe('Replayable: a step is a position', () => {
     const first = await runAgent([calling('t'), calling('ask')], options, undefined, can)
     expect(steps).toEqual(['model:0', 'tool:0:0', 'model:1', 'tool:1:0'])
     steps.length = 0
-    await runAgent(['Done.'], options, first.resume({ 'ask#1': 'x' }), { ...can, runId: 'R2' })
+    await runAgent(['Done.'], options, first.resume({ ask: 'x' }), { ...can, runId: 'R2' })
     expect(steps).toEqual(['tool:1:0', 'model:2'])
   })
 })

@@ -183,8 +183,11 @@ describe('its questions come out', () => {
   test('and its answer goes in: it goes on where it stopped', async () => {
     const inner = asker()
     const first = await runToEnd(outer(inner))
-    expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'inner/ask#1', callId: 'inner' }] })
-    const second = await runToEnd(outer(inner), first.resume({ 'inner/ask#1': 'yes' }), { runId: 'R2' })
+    expect(first.end).toMatchObject({
+      outcome: 'interrupted',
+      interrupts: [{ id: expect.stringMatching(/^inner\/ask#/), callId: 'inner' }],
+    })
+    const second = await runToEnd(outer(inner), first.resume({ inner: 'yes' }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: Heard.', 'outer: Done.'])
     expect(textsOf(inner.inputs[1]?.messages ?? [])).toEqual(['user: Go.', 'inner: ask({})'])
   })
@@ -193,8 +196,8 @@ describe('its questions come out', () => {
     const mid = () =>
       scriptedAgent('mid', [[{ name: 'inner', args: { request: 'Deep.' } }], 'Mid.'], agentTool(asker()))
     const first = await runToEnd(outer(mid()))
-    expect(first.end?.interrupts).toMatchObject([{ id: 'mid/inner/ask#1' }])
-    const second = await runToEnd(outer(mid()), first.resume({ 'mid/inner/ask#1': 1 }), { runId: 'R2' })
+    expect(first.end?.interrupts).toMatchObject([{ id: expect.stringMatching(/^mid\/inner\/ask#/), callId: 'mid' }])
+    const second = await runToEnd(outer(mid()), first.resume({ mid: 1 }), { runId: 'R2' })
     expect(second.said).toEqual(['outer: Mid.', 'outer: Done.'])
   })
 
@@ -211,7 +214,7 @@ describe('its questions come out', () => {
     const inner = () => sequential({ name: 'inner', agents: [x, asker2(), talker('y')] })
     const asker2 = () => scriptedAgent('a', [['ask'], 'Heard.'], asking())
     const first = await runToEnd(outer(inner()))
-    const second = await runToEnd(outer(inner()), first.resume({ 'inner/ask#1': 1 }), { runId: 'R2' })
+    const second = await runToEnd(outer(inner()), first.resume({ inner: 1 }), { runId: 'R2' })
     expect([second.said, x.inputs.length]).toEqual([['outer: I am y.', 'outer: Done.'], 1])
   })
 })
@@ -226,4 +229,10 @@ describe('a failed run is a failed call', () => {
     const tree = setSubAgents(transferring('inner', 'stranger'), [talker('leaf')])
     expect((await runToEnd(outer(tree))).errors).toMatchObject([{ code: 'TRANSFER_TARGET_UNKNOWN' }])
   })
+})
+
+test('the conversation of a caller that does not give it to its tools cannot be passed on: the call fails and says why', async () => {
+  const { end } = await runToEnd(outer(talker('inner'), { history: true }))
+  const message = expect.stringContaining('history: works in tools of an agent that gives them its messages')
+  expect(end?.error).toMatchObject({ code: 'CONFIG_INVALID', message })
 })

@@ -6,7 +6,7 @@ import { type Session, ThreadLog } from './thread-log.ts'
 export interface FlowContext {
   readonly runId: string
   readonly log: ThreadLog
-  /** How many transfers a run may make; `budget` counts those that are left. */
+  /** How many transfers a run may make; `budget` counts those that are left, for all agents and branches of the run. */
   readonly limit: number
   readonly budget: { left: number }
   /** The agent or workflow this context was made for; any other one makes its own. */
@@ -29,8 +29,13 @@ export function sessionOf(ctx: RunContext): Session | undefined {
 }
 
 /** Makes the context of a run of a runner. */
-export function withFlowContext(ctx: RunContext, log: ThreadLog, transfers: number): RunContext {
-  return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, log, limit: transfers, budget: { left: transfers } })
+export function withFlowContext(ctx: RunContext, log: ThreadLog, limit: number, left: number = limit): RunContext {
+  return ctx.with(FLOW_CONTEXT, { runId: ctx.runId, log, limit, budget: { left } })
+}
+
+/** How many transfers a run may still make. */
+export function transfersLeft(ctx: RunContext): number | undefined {
+  return ctx.get(FLOW_CONTEXT)?.budget.left
 }
 
 /** Gives the context that was made for this owner in this run, or a new one. */

@@ -18,7 +18,7 @@ import {
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
 import { type RunHost, type RunSettings, startRun } from '@troupe/kernel/run'
-import { type Recording, record } from '@troupe/testkit'
+import { answersTo, type Recording, record } from '@troupe/testkit'
 
 /** Makes an agent from one function. */
 export const agentOf = (
@@ -97,7 +97,7 @@ export interface RecordedRun extends Recording {
   readonly turns: readonly string[]
   /** The history after the run. */
   readonly history: readonly Message[]
-  /** Makes the input that resumes the run. Contract: its state has been through JSON. */
+  /** Makes the input that resumes the run; its answers are by the call that asks. Contract: its state has been through JSON. */
   resume(answers?: Answers, ...results: readonly ToolMessage[]): ResumeInfo
 }
 
@@ -125,7 +125,7 @@ export async function runToEnd(
     resume: (answers = {}, ...results) => ({
       messages: [...history, ...results],
       state: JSON.parse(JSON.stringify(asked?.state ?? null)),
-      answers,
+      answers: answersTo(recording.end?.interrupts, answers),
     }),
   }
 }

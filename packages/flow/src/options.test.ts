@@ -68,6 +68,7 @@ const asTool: Required<AgentToolOptions> = {
   description: 'd',
   parameters: { type: 'object' },
   forward: true,
+  history: true,
 }
 const inTree: Required<FlowOptions> = {
   disallowTransferToParent: true,

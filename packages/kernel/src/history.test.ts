@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Message } from './data/message.ts'
-import { messageOf, openCalls, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
+import { inCallOrder, messageOf, openCalls, repairHistory, toolMessage, UNKNOWN_RESULT } from './history.ts'
 
 const user: Message = { id: 'u', role: 'user', content: 'Hi' }
 const calling = (...ids: string[]): Message => ({
@@ -18,6 +18,18 @@ const result = (callId: string): Message => ({
   content: 'A cat.',
 })
 const ids = (messages: readonly Message[]) => messages.map(({ id }) => id)
+
+describe('the order of messages', () => {
+  it('of results is that of their calls, which may be in the history before them', () => {
+    const messages = [result('b'), result('a'), calling('c', 'd', 'e'), result('e'), result('c'), result('d')]
+    const ordered = inCallOrder(messages, [user, calling('a', 'b')])
+    expect(ids(ordered)).toEqual(['t-a', 't-b', 'a-c,d,e', 't-c', 't-d', 't-e'])
+  })
+  it('of a list without results beside each other stays, and so does the list', () => {
+    const messages = [calling('a'), result('a'), calling('b'), result('b')]
+    expect(inCallOrder(messages)).toBe(messages)
+  })
+})
 
 describe('openCalls', () => {
   it('are the calls of the last assistant message without a result', () => {

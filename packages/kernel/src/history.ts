@@ -125,6 +125,24 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
   return same(repaired, messages) ? messages : repaired
 }
 
+/**
+ * Puts results that follow each other into the order of their calls, which are in the same list or in the history before it.
+ * @example const ordered = inCallOrder(result.messages, history)
+ */
+export function inCallOrder(messages: readonly Message[], before: readonly Message[] = []): readonly Message[] {
+  const isResult = (i: number) => messages[i]?.role === 'tool'
+  if (!messages.some((_, i) => isResult(i) && isResult(i + 1))) return messages
+  const ids = [...before, ...messages].flatMap(callsOf).map(({ id }) => id)
+  const placeOf = (message?: Message) => (message?.role === 'tool' ? ids.lastIndexOf(message.callId) : -1)
+  const ordered: Message[] = []
+  for (const message of messages) {
+    let at = ordered.length
+    if (message.role === 'tool') while (placeOf(ordered[at - 1]) > placeOf(message)) at--
+    ordered.splice(at, 0, message)
+  }
+  return ordered
+}
+
 function firstResults(messages: readonly Message[]): ReadonlyMap<string, ToolMessage> {
   const results = new Map<string, ToolMessage>()
   for (const message of messages) {

@@ -75,6 +75,7 @@ export type {
   Page,
   RecordCommand,
   RecordStore,
+  RunAttempt,
   RunLogStore,
   RunRecord,
   Store,

@@ -33,6 +33,7 @@ const definition: Required<ToolDefinition<{ type: 'object' }>> = {
   needsApproval: () => false,
   invoke: () => 'x',
   async *stream() {},
+  checkState: () => {},
 }
 const store: Required<MemoryStoreOptions> = { clock: systemClock }
 const nested: Required<NestedOptions> = { forward: true, onEvent: () => {} }

@@ -1,4 +1,4 @@
-import type { RecordCommand, ToolCallRecord } from '@troupe/kernel'
+import type { Message, RecordCommand, Store, ThreadCommit, ToolCallRecord } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
 import { ANN, recordsHarness } from './persistence.fixture.ts'
 import { reconcile } from './reconcile.ts'
@@ -29,6 +29,14 @@ async function crashed() {
   return harness
 }
 
+/** Stores the end of the run in its thread. */
+async function ended(store: Store, messages: readonly Message[], more: ThreadCommit = {}): Promise<void> {
+  const { token } = await store.leases.acquire(ANN, { runId: 'lost', ttlMs: 1 })
+  const rows = messages.map((message) => ({ runId: 'lost', message }))
+  await store.threads.commit(ANN, { messages: rows, ...more }, token)
+  await store.leases.release(ANN, token)
+}
+
 describe('reconcile', () => {
   it('ends what a crash left open in neutral words, keeps its text, and marks running calls as unknown', async () => {
     const { store, clock } = await crashed()
@@ -45,6 +53,51 @@ describe('reconcile', () => {
     expect(await store.records.toolCalls(ANN, 'lost/tool:0:0')).toMatchObject([
       { status: 'unknown', result: { content: 'The outcome of this call is not known.' } },
     ])
+  })
+
+  it('ends a run as its thread has it, if its process died before it recorded its end', async () => {
+    const { store, clock } = await crashed()
+    const usage = { inputTokens: 3, outputTokens: 2 }
+    await store.records.apply(ANN, [
+      { type: 'usage', runId: 'lost', spanId: 's', model: 'm', usage },
+      { type: 'run-finish', runId: 'lost/tool:0:0', status: 'complete', usage, endedAt: 2 },
+    ])
+    await ended(store, [
+      { id: 'u', role: 'user', content: 'Hi' },
+      { id: 'a', role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { id: 't', role: 'tool', callId: 'c1', name: 'look', content: 'seen' },
+      { id: 'b', role: 'assistant', content: 'All of it.' },
+    ])
+    expect(await reconcile({ store, clock })).toEqual({ runs: 1, calls: 0, alive: 0, lost: 0 })
+    const [run] = await store.records.runs(ANN)
+    expect(run).toMatchObject({ status: 'complete', text: 'All of it.', endedAt: 101_000 })
+    expect([run?.error, run?.usage]).toEqual([undefined, { inputTokens: 6, outputTokens: 4 }])
+    expect(await store.records.toolCalls(ANN, 'lost')).toMatchObject([
+      { callId: 'c1', status: 'complete', result: { content: 'seen' } },
+      { status: 'awaiting' },
+      { status: 'complete' },
+    ])
+  })
+
+  it('ends a run as interrupted whose question is in its thread', async () => {
+    const { store, clock } = await crashed()
+    const interrupts = [{ id: 'c2#1', reason: 'approval', agentName: 'agent', callId: 'c2' }]
+    const checkpoint = { format: 1, runId: 'lost', agentName: 'agent', interrupts, state: null }
+    const toolCalls = [{ id: 'c2', name: 'pay', arguments: '{}' }]
+    await ended(store, [{ id: 'a', role: 'assistant', content: 'May I?', toolCalls }], { checkpoint })
+    await reconcile({ store, clock })
+    expect((await store.records.runs(ANN))[0]).toMatchObject({ status: 'interrupted', text: 'May I?' })
+  })
+
+  it.each<[string, Message[]]>([
+    ['it has only its question', [{ id: 'u', role: 'user', content: 'Hi' }]],
+    ['its answer was cut off', [{ id: 'a', role: 'assistant', content: 'All', partial: true }]],
+    ['its last message is a result', [{ id: 't', role: 'tool', callId: 'c1', name: 'look', content: 'seen' }]],
+  ])('ends a run as failed if the thread does not tell how it ended: %s', async (_, messages) => {
+    const { store, clock } = await crashed()
+    await ended(store, messages)
+    await reconcile({ store, clock })
+    expect((await store.records.runs(ANN))[0]).toMatchObject({ status: 'failed', error: { code: 'OUTCOME_UNKNOWN' } })
   })
 
   it('run twice, and by several at once, changes everything once', async () => {
@@ -160,7 +213,7 @@ describe('reconcile', () => {
   it('marks parked calls that their thread waits for no more, in the threads it is given, once the thread is at rest', async () => {
     const { store, clock } = await recordsHarness()
     const { token } = await store.leases.acquire(ANN, { runId: 'asks', ttlMs: 1_000 })
-    const interrupts = [{ id: 'c2#1', callId: 'c2', agentName: 'agent', reason: 'approval' }]
+    const interrupts = [{ id: 'c2#x', callId: 'c2', agentName: 'agent', reason: 'approval' }]
     const checkpoint = { format: 1, runId: 'asks', agentName: 'agent', interrupts, state: null }
     const openCalls = [{ callId: 'c1', name: 'look', agentName: 'agent' }]
     await store.threads.commit(ANN, { openCalls, checkpoint }, token)

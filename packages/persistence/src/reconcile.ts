@@ -7,10 +7,13 @@ import {
   type Thread,
   type ThreadRef,
   type ToolCallRecord,
+  type Usage,
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
-import { checkOption, checkOptionNames, pages, systemClock } from '@troupe/kernel/kit'
+import { addUsage, checkOption, checkOptionNames, NO_USAGE, pages, systemClock } from '@troupe/kernel/kit'
 import { awaitedCalls } from './awaited-calls.ts'
+import { type EndInThread, endInThread } from './end-in-thread.ts'
+import { resultOf, safe } from './record/call-records.ts'
 import { runKey } from './record/thread-key.ts'
 
 /** The options of `reconcile`. */
@@ -44,7 +47,7 @@ const LARGEST_PAGE = 1_000
 const PARKED: readonly string[] = ['awaiting', 'interrupted'] satisfies ToolCallRecord['status'][]
 
 /**
- * Ends the records that a crash left open: runs as failed with `OUTCOME_UNKNOWN`, their running calls as unknown.
+ * Ends the records that a crash left open: as the thread has the end of the run, else runs as failed with `OUTCOME_UNKNOWN` and their running calls as unknown.
  * Contract: safe to run twice, and by several processes at once; runs whose lease is alive, and lost runs that can be continued, are left alone.
  * @example await reconcile({ store }) // when a server starts, and now and then
  */
@@ -97,14 +100,47 @@ async function endIfGone(
   run: OpenRun,
   clock: Pick<Clock, 'now'>,
 ): Promise<Reconciled> {
-  const { runId: holder, unfinished } = (await store.threads.get(run.ref)) ?? {}
+  const thread = await store.threads.get(run.ref)
+  const { runId: holder, unfinished } = thread ?? {}
   if (await isWithin(store, run, holder)) return { runs: 0, calls: 0, alive: 1, lost: 0 }
   if (await isWithin(store, run, unfinished)) return { runs: 0, calls: 0, alive: 0, lost: 1 }
-  const commands = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
-  const results = await store.records.apply(run.ref, [...commands, finish(run, clock.now())])
-  const calls = results.slice(0, -1).filter(({ refused }) => !refused).length
+  const end = await endInThread(store.threads, thread, run.runId)
+  const lost = await unknownCalls(store, run.ref, run.runId, isRunning, clock.now())
+  const commands = end ? lost.map((command) => answered(command, end)) : lost
+  const ends = end ? await finishAs(store, run, end, clock.now()) : [finish(run, clock.now())]
+  const results = await store.records.apply(run.ref, [...commands, ...ends])
+  const calls = commands.filter(({ call }, i) => call.status === 'unknown' && !results[i]?.refused).length
   return { runs: results.at(-1)?.refused ? 0 : 1, calls, alive: 0, lost: 0 }
 }
+
+/** A call with the result that the thread has. */
+function answered(command: CallCommand, { results }: EndInThread): CallCommand {
+  const { call } = command
+  const message = results.get(call.callId)
+  if (!message || message.content === UNKNOWN_RESULT) return command
+  const status = message.error ? 'failed' : 'complete'
+  return { ...command, call: { ...call, status, result: safe(resultOf(message)) } }
+}
+
+/** Ends a run whose end is in its thread. */
+async function finishAs(
+  { records }: Pick<Store, 'records'>,
+  { ref, runId, seq }: OpenRun,
+  { outcome, text }: EndInThread,
+  endedAt: number,
+): Promise<readonly RecordCommand[]> {
+  let usage: Usage = NO_USAGE
+  for (const call of await records.modelCalls(ref, runId)) usage = addUsage(usage, call.usage)
+  for await (const page of pages(100, (query) => records.runs(ref, { after: seq, ...query }))) {
+    for (const run of page) if (run.parentRunId === runId && run.usage) usage = addUsage(usage, run.usage)
+  }
+  return [
+    { type: 'run-text', runId, offset: 0, text },
+    { type: 'run-finish', runId, status: outcome, usage, endedAt },
+  ]
+}
+
+type CallCommand = Extract<RecordCommand, { readonly type: 'tool-call' }>
 
 /** Returns whether a run, or a run around it, has this id. */
 async function isWithin({ records }: Pick<Store, 'records'>, run: OpenRun, id: string | undefined): Promise<boolean> {
@@ -140,7 +176,7 @@ async function unknownCalls(
   runId: string,
   isLost: (call: ToolCallRecord) => boolean,
   endedAt: number,
-): Promise<readonly RecordCommand[]> {
+): Promise<readonly CallCommand[]> {
   const lost = (await records.toolCalls(ref, runId)).filter(isLost)
   return lost.map((call) => ({
     type: 'tool-call',

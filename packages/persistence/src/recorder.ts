@@ -128,7 +128,8 @@ export class Recorder implements AsyncDisposable {
       return this.#finished(run)
     }
     const error = this.#reportRefusal(run, `already has it as ${stored?.status ?? 'unknown'}`)
-    if (!stored) return this.#lost(run, error)
+    // A run that goes on elsewhere has not ended, but this attempt has.
+    if (!stored || stored.status === 'generating') return this.#lost(run, error)
     this.#notify.publish(endOf(run, stored))
     this.#done({ ...stored, ref: run.ref }, error)
   }

@@ -23,6 +23,8 @@ export interface Batch {
 export interface RunState {
   readonly seq: number
   status: RunRecord['status']
+  /** The highest attempt that has begun it, if it is a root run. */
+  attempt: number | null
   /** Whether another thread has it. */
   readonly elsewhere: boolean
   /** Units of text that were stored before, how many of them stay, and what follows. */
@@ -47,11 +49,14 @@ function applyOne(batch: Batch, runId: string, command: RecordCommand): Result {
     call: command.type === 'tool-call' ? batch.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && batch.usage.has(command.spanId),
     unfinished: batch.unfinished,
+    attempt: (command.by && batch.runs.get(command.by.runId)?.attempt) ?? undefined,
   })
   if (effect === 'refuse') return { runId, refused: true }
   if (command.type === 'run-start') {
     if (run && effect === 'write') reopen(run)
-    return { runId, seq: run?.seq ?? addRun(batch, command.run) }
+    const seq = run?.seq ?? addRun(batch, command.run)
+    if (command.by?.runId === runId) beginAttempt(batch.runs.get(runId) as RunState, command.by.attempt)
+    return { runId, seq }
   }
   if (effect === 'write') write(batch, run as RunState, command)
   return { runId }
@@ -59,8 +64,16 @@ function applyOne(batch: Batch, runId: string, command: RecordCommand): Result {
 
 function addRun(batch: Batch, start: Command<'run-start'>['run']): number {
   const seq = ++batch.runSeq
-  batch.runs.set(start.runId, { seq, status: 'generating', elsewhere: false, stored: 0, keep: 0, tail: '', start })
+  const fresh = { attempt: null, elsewhere: false, stored: 0, keep: 0, tail: '' }
+  batch.runs.set(start.runId, { seq, status: 'generating', ...fresh, start })
   return seq
+}
+
+/** Notes the attempt that begins a run. */
+function beginAttempt(run: RunState, attempt: number): void {
+  if (run.attempt === attempt) return
+  run.attempt = attempt
+  run.changed = true
 }
 
 /** Opens the record of a run that is continued. */

@@ -14,7 +14,7 @@ export function batchLoader(): Load {
   const findRuns = compiled((db, { owner, ids }: Slots<{ owner: number; ids: readonly string[] }>) =>
     db
       .selectFrom('troupe_runs')
-      .select(['thread', 'run_id', 'seq', 'status', 'text_length'])
+      .select(['thread', 'run_id', 'seq', 'status', 'attempt', 'text_length'])
       .where('owner', '=', owner)
       .where('run_id', 'in', ids),
   )
@@ -34,10 +34,10 @@ export function batchLoader(): Load {
       calls: new Map(),
       usage: new Map(),
     }
-    for (const ids of statements([...new Set(commands.map((command) => toColumn(runIdOf(command))))])) {
-      for (const { thread, run_id, seq, status, text_length } of await findRuns(tx, { owner, ids })) {
+    for (const ids of statements([...new Set(commands.flatMap(runsOf).map(toColumn))])) {
+      for (const { thread, run_id, seq, status, attempt, text_length } of await findRuns(tx, { owner, ids })) {
         const [elsewhere, stored, keep] = [thread !== id, text_length, text_length]
-        batch.runs.set(fromColumn(run_id), { seq, status, elsewhere, stored, keep, tail: '' })
+        batch.runs.set(fromColumn(run_id), { seq, status, attempt, elsewhere, stored, keep, tail: '' })
       }
     }
     const callIds = commands.flatMap((command) => (command.type === 'tool-call' ? [toColumn(command.call.callId)] : []))
@@ -48,4 +48,10 @@ export function batchLoader(): Load {
     }
     return batch
   }
+}
+
+/** The run of a command, and its root run. */
+function runsOf(command: RecordCommand): readonly string[] {
+  const runId = runIdOf(command)
+  return command.by === undefined || command.by.runId === runId ? [runId] : [runId, command.by.runId]
 }

@@ -10,7 +10,7 @@ import { statements } from './statements.ts'
 
 type Save = (tx: Queries, thread: ThreadCounters, batch: Batch) => Promise<void>
 type RunEntry = readonly [runId: string, run: RunState]
-type RunColumns = Pick<Tables['troupe_runs'], 'status' | 'text_length' | 'usage' | 'error' | 'ended_at'>
+type RunColumns = Pick<Tables['troupe_runs'], 'status' | 'attempt' | 'text_length' | 'usage' | 'error' | 'ended_at'>
 type ModelCallRow = Omit<Tables['troupe_usage'], 'id'>
 
 /** Makes the function that writes what commands have changed, in few statements. */
@@ -97,9 +97,10 @@ function newRunRow(
 }
 
 /** The columns of a run that change. */
-function runColumns(who: string, { status, keep, tail, finish }: RunState): RunColumns {
+function runColumns(who: string, { status, attempt, keep, tail, finish }: RunState): RunColumns {
   return {
     status,
+    attempt,
     text_length: keep + tail.length,
     usage: finish?.usage ? JSON.stringify(usageOf(finish.usage)) : null,
     error: finish?.error ? jsonText(who, 'an error', finish.error) : null,

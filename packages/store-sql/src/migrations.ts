@@ -180,9 +180,10 @@ async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<voi
   await schema.alterTable('troupe_tool_calls').addColumn('attempts', 'double precision').execute()
 }
 
-/** The cancel of a run outlives its process. */
+/** The cancel of a run outlives its process, and an attempt to carry it out that was replaced cannot write its records. */
 async function third({ schema }: Kysely<Tables>): Promise<void> {
   await schema.alterTable('troupe_threads').addColumn('unfinished_cancel', 'text').execute()
+  await schema.alterTable('troupe_runs').addColumn('attempt', 'bigint').execute()
 }
 
 /** Branches: the parts that threads share, and how the state came about. The state that a thread has counts from its beginning on. */

@@ -50,6 +50,8 @@ export interface Tables {
     parent_run_id: string | null
     agent_name: string
     status: RunRecord['status']
+    /** The highest attempt that has begun it, if it is a root run. */
+    attempt: number | null
     /** In UTF-16 units. */
     text_length: number
     usage: string | null

@@ -1,3 +1,4 @@
+export { answersTo } from './answers-to.ts'
 export type { FakeClock } from './fake-clock.ts'
 export { fakeClock } from './fake-clock.ts'
 export { jsonSchemaValidator } from './json-schema-validator.ts'

@@ -79,7 +79,7 @@ function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAg
   })
   const answered = new Set<string>()
   resume.forEach(({ interruptId }, i) => {
-    // The server makes interrupt ids from the ids of a run, a call and an agent.
+    // The server makes interrupt ids from the ids of a run and of calls, and a fingerprint.
     checkId(`resume[${i}].interruptId`, interruptId, longest * 3)
     if (answered.has(interruptId)) {
       throw invalidInput(`resume[${i}].interruptId`, `expected one answer per interrupt, ${got(interruptId)} twice`)

@@ -20,7 +20,7 @@ const calling: Message = {
 const result: Message = { id: 't1', role: 'tool', callId: 'c1', name: 'look', content: 'found' }
 const answer: Message = { id: 'm2', role: 'assistant', content: 'It is red.' }
 const rows = (...messages: Message[]) => messages.map((message) => ({ runId: 'R', message }))
-const interrupt = { id: 'c1#1', reason: 'approval', agentName: 'clerk', callId: 'c1' }
+const interrupt = { id: 'c1#x', reason: 'approval', agentName: 'clerk', callId: 'c1' }
 const checkpoint = { format: 1, runId: 'R', agentName: 'clerk', interrupts: [interrupt], state: null }
 
 describe('the end of a run in its thread', () => {

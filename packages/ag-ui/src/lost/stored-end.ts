@@ -9,7 +9,7 @@ interface Row {
 
 /**
  * The events of a run that has ended in its thread, as far as the thread tells.
- * Contract: undefined if it is not certain how the run ended: it asked, it waits for results, or its last message is an answer.
+ * Contract: undefined if it is not certain how the run ended: only a question, a call that waits for its result, or an answer at its end tells that.
  */
 export function storedEnd(thread: Thread, rows: readonly Row[], runId: string): readonly AgentEvent[] | undefined {
   const own = rows.filter((row) => row.runId === runId).map(({ message }) => message)

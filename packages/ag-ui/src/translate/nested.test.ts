@@ -86,7 +86,7 @@ describe('a nested run is a sub-agent', () => {
   })
 
   test('that asks is suspended with its questions', async () => {
-    const interrupts = [{ id: 'c1/call-1#1', reason: 'approval', agentName: 'helper', callId: 'c1' }]
+    const interrupts = [{ id: 'c1/call-1#x', reason: 'approval', agentName: 'helper', callId: 'c1' }]
     const events = await around(nested([], ended('interrupted', { interrupts })), [], {
       outcome: 'interrupted',
       interrupts,
@@ -94,7 +94,7 @@ describe('a nested run is a sub-agent', () => {
     expect(events).toContainEqual({
       type: 'SUBAGENT_FINISHED',
       subagentRunId: 'R/tool:0:0',
-      outcome: { type: 'suspended', interruptIds: ['c1/call-1#1'] },
+      outcome: { type: 'suspended', interruptIds: ['c1/call-1#x'] },
     })
   })
 

@@ -40,7 +40,7 @@ export function usageOf({
 
 /**
  * A question as a client asks it.
- * @example interruptOf({ id: 'c1#1', reason: 'approval', agentName: 'clerk', callId: 'c1' }).toolCallId // 'c1'
+ * @example interruptOf({ id: 'c1#…', reason: 'approval', agentName: 'clerk', callId: 'c1' }).toolCallId // 'c1'
  */
 export function interruptOf(interrupt: Interrupt): AgUiInterrupt {
   const { id, reason, agentName, callId, message, responseSchema, expiresAt, metadata } = interrupt

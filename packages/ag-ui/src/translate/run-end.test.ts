@@ -26,7 +26,7 @@ describe('a run that is complete', () => {
 describe('a run that asks', () => {
   const interrupts: Interrupt[] = [
     {
-      id: 'c1#1',
+      id: 'c1#x',
       reason: 'approval',
       message: 'Delete it?',
       responseSchema: { type: 'object' },
@@ -64,7 +64,7 @@ describe('a run that asks', () => {
           type: 'interrupt',
           interrupts: [
             {
-              id: 'c1#1',
+              id: 'c1#x',
               reason: 'approval',
               message: 'Delete it?',
               toolCallId: 'c1',

@@ -9,7 +9,7 @@ import {
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise } from '@troupe/kernel/kit'
 import { checkTools } from '../tools/toolbox.ts'
-import { callHook, invalidReturn } from './call-hook.ts'
+import { askingContext, callHook, invalidReturn } from './call-hook.ts'
 
 /** A history and the context that goes with it. */
 interface Rewritten {
@@ -49,7 +49,8 @@ export class HandlerChain {
     for (const [index, { before }] of this.#agentHooks.entries()) {
       reached(index + 1, current)
       if (!before) continue
-      const returned = await callHook(current, before.name, 'beforeAgent', () => before.hook(current, config))
+      const asking = askingContext(current, before.name, 'beforeAgent')
+      const returned = await callHook(current, before.name, 'beforeAgent', () => before.hook(asking, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
       checkConfig(before.name, config)
     }
@@ -61,7 +62,8 @@ export class HandlerChain {
     let failed: { readonly error: unknown } | undefined
     for (const { after } of this.#agentHooks.slice(0, reached)) {
       try {
-        if (after) await callHook(ctx, after.name, 'afterAgent', () => after.hook(ctx, result))
+        const asking = after && askingContext(ctx, after.name, 'afterAgent')
+        if (asking) await callHook(ctx, after.name, 'afterAgent', () => after.hook(asking, result))
       } catch (error) {
         failed ??= { error }
       }
@@ -80,10 +82,11 @@ export class HandlerChain {
   }
 
   /** Contract: runs forward; each hook gets the history of the one before; a hook that returns no promise is not awaited. */
-  async rewrite(hook: RewriteHook, start: Rewritten): Promise<Rewritten> {
+  async rewrite(hook: RewriteHook, start: Rewritten, turn: number): Promise<Rewritten> {
     let current = start
     for (const { name, hook: rewrite } of this.#rewrites[hook]) {
-      let returned = callHook(current.ctx, name, hook, () => rewrite(current.ctx, current.messages))
+      const asking = askingContext(current.ctx, name, hook, `/${turn}`)
+      let returned = callHook(current.ctx, name, hook, () => rewrite(asking, current.messages))
       if (isPromise(returned)) returned = await returned
       current = rewritten(name, hook, returned, current)
     }

@@ -250,7 +250,7 @@ describe('afterAgent', () => {
     expect(seen).toHaveLength(1)
     expect(seen[0]?.outcome).toBe(outcome)
     if (outcome === 'failed') expect(seen[0]?.error).toMatchObject({ code: 'MODEL_FAILED' })
-    if (outcome === 'interrupted') expect(seen[0]?.interrupts).toMatchObject([{ id: 'ask#1' }])
+    if (outcome === 'interrupted') expect(seen[0]?.interrupts).toMatchObject([{ callId: 'ask', reason: 'input' }])
   })
 
   test('knows the open calls of a run that awaits them', async () => {

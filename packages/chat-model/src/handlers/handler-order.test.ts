@@ -103,7 +103,7 @@ describe('6.1 order', () => {
     const handlers = [withInstructionFunc(() => `run ${++runs}`)]
     const tools = [tool('t', async (_args, ctx) => `got ${await ctx.interrupt({ reason: 'input' })}`)]
     const first = await runAgent([calling('t')], { tools, handlers }, hello, { canInterrupt: true })
-    const second = await runAgent(['Done.'], { tools, handlers }, first.resume({ 't#1': 1 }), {
+    const second = await runAgent(['Done.'], { tools, handlers }, first.resume({ t: 1 }), {
       canInterrupt: true,
       runId: 'R2',
     })

@@ -10,31 +10,48 @@ import {
   type ToolCallResult,
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise, pipe, sinkTo } from '@troupe/kernel/kit'
+import { keepingAnswers } from '../model/model-answers.ts'
 import { resultProblem } from '../tools/result-problem.ts'
-import { callHook, handlerError, invalidReturn } from './call-hook.ts'
+import { askingContext, callHook, handlerError, invalidReturn } from './call-hook.ts'
 import { drainScope, withDrainedStream } from './drained-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** Puts the `wrapModelCall` of each handler around a model call; the first handler is outermost. */
 export function wrapModelCall(handlers: readonly AgentHandler[], innermost: CallModel): CallModel {
-  return handlers.reduceRight(wrapModel, innermost)
+  if (!hasAny(handlers, 'wrapModelCall')) return innermost
+  return handlers.reduceRight(wrapModel, keepingAnswers(innermost))
 }
 
 /** Puts the tool wraps of each handler around the call of a tool without a stream; the first handler is outermost. */
 export function wrapInvoke(handlers: readonly AgentHandler[], innermost: InvokeTool): InvokeTool {
-  return handlers.reduceRight(wrapInvokeOnce, innermost)
+  if (!hasAny(handlers, 'wrapInvokableToolCall', 'wrapStreamableToolCall')) return innermost
+  return handlers.reduceRight<InvokeTool>(wrapInvokeOnce, (ctx, input) => innermost(toolContext(ctx), input))
 }
 
 /** Puts the tool wraps of each handler around the call of a streaming tool; the first handler is outermost. */
 export function wrapStream(handlers: readonly AgentHandler[], innermost: StreamTool): StreamTool {
-  return handlers.reduceRight(wrapStreamOnce, innermost)
+  if (!hasAny(handlers, 'wrapInvokableToolCall', 'wrapStreamableToolCall')) return innermost
+  return handlers.reduceRight<StreamTool>(wrapStreamOnce, (ctx, input) => innermost(toolContext(ctx), input))
+}
+
+/** Whether any handler has one of these hooks. */
+export function hasAny(handlers: readonly AgentHandler[], ...hooks: readonly HookName[]): boolean {
+  return handlers.some((handler) => hooks.some((hook) => hookOf(handler, hook)))
+}
+
+/** The context of a tool inside the wraps: it asks for itself. */
+function toolContext(ctx: RunContext): RunContext {
+  return ctx.derive({ asker: '' })
 }
 
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
-  return (ctx, request) =>
-    handlerStream(ctx, handler.name, 'wrapModelCall', () => wrap(ctx, request, next), untilFinish(handler.name))
+  return (ctx, request) => {
+    const { name } = handler
+    const asking = askingContext(ctx, name, 'wrapModelCall', `/${request.step}`)
+    return handlerStream(ctx, name, 'wrapModelCall', () => wrap(asking, request, next), untilFinish(name))
+  }
 }
 
 function wrapInvokeOnce(next: InvokeTool, handler: AgentHandler): InvokeTool {
@@ -43,8 +60,10 @@ function wrapInvokeOnce(next: InvokeTool, handler: AgentHandler): InvokeTool {
   const wrap = invokable ?? (streamable && asInvokableWrap(streamable))
   if (!wrap) return next
   const hook = invokable ? 'wrapInvokableToolCall' : 'wrapStreamableToolCall'
-  return async (ctx, input) =>
-    checkResult(handler.name, hook, await callHook(ctx, handler.name, hook, () => wrap(ctx, input, next)))
+  return async (ctx, input) => {
+    const asking = askingContext(ctx, handler.name, hook)
+    return checkResult(handler.name, hook, await callHook(ctx, handler.name, hook, () => wrap(asking, input, next)))
+  }
 }
 
 function wrapStreamOnce(next: StreamTool, handler: AgentHandler): StreamTool {
@@ -56,7 +75,8 @@ function wrapStreamOnce(next: StreamTool, handler: AgentHandler): StreamTool {
   const rest = withDrainedStream(next)
   return async (ctx, input) => {
     const scope = drainScope(ctx)
-    const call = await callHook(ctx, handler.name, hook, () => wrap(scope.ctx, input, rest))
+    const asking = askingContext(scope.ctx, handler.name, hook)
+    const call = await callHook(ctx, handler.name, hook, () => wrap(asking, input, rest))
     if (!call?.stream || !isPromise(call.result)) throw invalidReturn(handler.name, hook, '{ stream, result }')
     const result = callHook(ctx, handler.name, hook, () => call.result).then((value) =>
       checkResult(handler.name, hook, value),

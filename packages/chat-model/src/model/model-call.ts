@@ -30,8 +30,10 @@ async function callInOrder(
   sink: Sink<ModelPart>,
 ): Promise<void> {
   let failure: KernelError | undefined
+  let attempts = 0
   for (const model of models) {
     for (let made = 1; ; made++) {
+      attempts++
       const attempt = new ModelAttempt(model, sink, failure !== undefined)
       try {
         await attempt.run(ctx, request, timeoutMs)
@@ -45,7 +47,9 @@ async function callInOrder(
       await sleep(ctx.clock, pause, ctx.signal)
     }
   }
-  throw failure
+  if (attempts === 1) throw failure
+  const prefix = `gave up after ${attempts} attempts, `
+  throw markModelError(KernelError.within(prefix, failure, 'MODEL_FAILED', { attempts }))
 }
 
 /** One attempt with one model. */

@@ -147,6 +147,24 @@ describe('the loop', () => {
     expect(requests[0]?.options).toMatchObject({ temperature: 0.9, maxOutputTokens: 9 })
   })
 
+  test('options for an agent of this name come before those for all', async () => {
+    const options = {
+      model: { temperature: 1, maxOutputTokens: 9 },
+      tools: { t: 'all', u: 'all' },
+      maxIterations: 5,
+      agents: {
+        a: { model: { temperature: 0 }, tools: { t: 'own' }, maxIterations: 1 },
+        other: { model: { temperature: 2 } },
+      },
+    }
+    const seen: unknown[] = []
+    const t = tool('t', (_, __, { callOptions }) => void seen.push(callOptions))
+    const u = tool('u', (_, __, { callOptions }) => void seen.push(callOptions))
+    const run = await runAgent([calling('t', 'u')], { tools: [t, u] }, { ...hello, options })
+    expect(run.requests[0]?.options).toEqual({ temperature: 0, maxOutputTokens: 9 })
+    expect([seen, run.end?.error?.code]).toEqual([['own', 'all'], 'MAX_ITERATIONS'])
+  })
+
   test('a model that spreads its options for another model passes the signal on', async () => {
     const inner = scriptedModel([{ text: 'Half', hang: 'mid' }])
     const model: ChatModel = { name: 'outer', stream: (request, options) => inner.stream(request, { ...options }) }

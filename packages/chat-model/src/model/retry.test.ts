@@ -72,6 +72,14 @@ describe('retry', () => {
     expect([(await running).end?.text, clock.pending]).toEqual(['Hi.', 0])
   })
 
+  test('a call that fails for good says how often it was tried', async () => {
+    const { errors } = await runAgent([failing(), failing()], { retry: (_, attempt) => (attempt < 2 ? 0 : undefined) })
+    const message = expect.stringMatching(/^gave up after 2 attempts, /)
+    expect(errors).toMatchObject([{ message, details: { attempts: 2 } }])
+    const { errors: once } = await runAgent([failing()], { retry: false })
+    expect(once[0]?.message).not.toContain('gave up')
+  })
+
   test('a policy that throws is CONFIG_INVALID, says so and keeps both errors', async () => {
     const cause = new Error('no idea')
     const retry = () => {

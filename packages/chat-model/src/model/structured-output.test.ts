@@ -74,7 +74,7 @@ describe('structured output', () => {
     const ask = tool('ask', async (_, ctx) => `${await ctx.interrupt({ reason: 'input' })}`)
     const talk = conversation(['draft', calling('ask'), good], { output: schema, tools: [ask] })
     await talk.next()
-    const { end } = await talk.next({ 'ask#1': 'yes' })
+    const { end } = await talk.next({ ask: 'yes' })
     expect(end?.output).toEqual(value)
     expect(brief(talk.model.requests[2]?.messages)).toEqual(['user Hello', 'assistant ask', 'tool yes'])
   })

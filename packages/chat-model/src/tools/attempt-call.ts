@@ -1,4 +1,4 @@
-import type { Awaitable, KernelError, RunContext, ToolCallInput, ToolCallResult } from '@troupe/kernel'
+import { type Awaitable, KernelError, type RunContext, type ToolCallInput, type ToolCallResult } from '@troupe/kernel'
 import { isPromise, sleep } from '@troupe/kernel/kit'
 import { abortError } from '../errors/abort-error.ts'
 import { withinLimit } from '../errors/within-limit.ts'
@@ -29,7 +29,7 @@ export async function attemptCall(
     } catch (cause) {
       const error = failureOf(ctx, input, cause)
       const pause = mayRepeat(ctx, input, error) && !hasShown() ? pauseOf(retry, error, made) : undefined
-      if (pause === undefined) return counted(resultOf(input, error), made)
+      if (pause === undefined) return counted(resultOf(input, afterAttempts(error, made)), made)
       await pauseFor(ctx, pause)
     }
   }
@@ -45,6 +45,12 @@ function failureOf(ctx: RunContext, { name }: ToolCallInput, cause: unknown): Ke
   const error = toolError(ctx, name, cause)
   if (error.code === 'INTERRUPTED') throw error
   return error
+}
+
+/** Says how often a call was made that failed for good. */
+function afterAttempts(error: KernelError, attempts: number): KernelError {
+  if (attempts === 1) return error
+  return KernelError.within(`gave up after ${attempts} attempts, `, error, 'TOOL_FAILED', { attempts })
 }
 
 function resultOf({ tool }: ToolCallInput, error: KernelError): ToolCallResult {

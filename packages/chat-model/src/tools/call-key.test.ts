@@ -47,7 +47,7 @@ test('a call of a run inside a call keeps its key when the outer call runs again
   })
   const talk = conversation([{ toolCalls: [{ id: 'call-1', name: 'errand' }] }, 'Done.'], { tools: [errand] })
   await talk.next()
-  await talk.next({ 'call-1#1': 'Go on.' })
+  await talk.next({ 'call-1': 'Go on.' })
   expect(keys).toHaveLength(2)
   expect(new Set(keys).size).toBe(1)
 })

@@ -10,6 +10,7 @@ export type CallRecord = StepEffects & {
     readonly interrupts?: readonly Interrupt[]
     readonly actions?: readonly AgentAction[]
     readonly customActions?: readonly AgentAction[]
+    readonly asksOutcome?: true
     readonly saved?: Json
   }
   /** What it streamed; true if that was the text of its result. */
@@ -23,6 +24,8 @@ export interface CallEffects {
   readonly actions: AgentAction[]
   /** Actions that are written as events and decide nothing. */
   readonly customActions: AgentAction[]
+  /** Whether it asks a person once more what became of it. */
+  asksOutcome: boolean
   /** State of its nested runs, for when the call runs again. */
   saved: Json | undefined
 }

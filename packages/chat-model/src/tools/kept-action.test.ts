@@ -111,7 +111,7 @@ describe('7: the action of a call beside an open one is kept in its result and a
     const options = { tools: [slow, ask, exit('exit')] }
     const settings = { canInterrupt: true }
     const first = await runAgent([calling('ask', 'slow', 'exit')], options, undefined, settings)
-    const second = await runAgent([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+    const second = await runAgent([], options, first.resume({ ask: 'yes' }), { ...settings, runId: 'R2' })
     expect([actions(second), second.end?.openCallIds]).toEqual([[], ['slow']])
     expect(actions(await goOn(second, options, result('slow')))).toEqual([{ type: 'exit', result: 'exit' }])
   })
@@ -121,7 +121,7 @@ describe('7: the action of a call beside an open one is kept in its result and a
     const options = { tools: [approved, exit('exit')] }
     const settings = { canInterrupt: true }
     const first = await runAgent([calling('slow', 'exit')], options, undefined, settings)
-    const answers = { 'slow#1': { approved: true } }
+    const answers = { slow: { approved: true } }
     const second = await runAgent([], options, first.resume(answers), { ...settings, runId: 'R2' })
     expect([actions(second), second.end?.openCallIds]).toEqual([[], ['slow']])
     expect(actions(await goOn(second, options, result('slow')))).toEqual([{ type: 'exit', result: 'exit' }])
@@ -139,7 +139,7 @@ describe('7: the action of a call beside an open one is kept in its result and a
       })
       const options = { tools: [slow, late] }
       const first = await runAgent([calling('slow', 'late')], options, undefined, settings)
-      const second = await runAgent([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
+      const second = await runAgent([], options, first.resume({ late: 'yes' }), { ...settings, runId: 'R2' })
       expect(second.toolEnds).toMatchObject([{ callId: 'late', status: kept ? 'complete' : 'failed' }])
       expect(actions(await goOn(second, options, result('slow')))).toEqual(kept ? [action] : [])
     }

@@ -65,10 +65,11 @@ async function repeat(
   effects: CallEffects,
   show: RecordableCall['show'],
 ): Promise<ToolCallResult> {
-  const { interrupts = [], actions = [], customActions = [], saved } = record.effects ?? {}
+  const { interrupts = [], actions = [], customActions = [], asksOutcome = false, saved } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
+  effects.asksOutcome = asksOutcome
   effects.saved = saved
   await repeatEffects(journal, ctx, record)
   for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
@@ -76,11 +77,13 @@ async function repeat(
   throw KernelError.from(record.error)
 }
 
-function recordedEffects({ interrupts, actions, customActions, saved }: CallEffects): Pick<CallRecord, 'effects'> {
+function recordedEffects(made: CallEffects): Pick<CallRecord, 'effects'> {
+  const { interrupts, actions, customActions, asksOutcome, saved } = made
   const effects = {
     ...(interrupts.length > 0 && { interrupts }),
     ...(actions.length > 0 && { actions }),
     ...(customActions.length > 0 && { customActions }),
+    ...(asksOutcome && { asksOutcome }),
     ...(saved !== undefined && { saved }),
   }
   return Object.keys(effects).length > 0 ? { effects } : {}

@@ -4,6 +4,7 @@ import {
   type ApprovalAnswer,
   type CallScope,
   type Interrupt,
+  type InterruptRequest,
   type Journal,
   type Json,
   KernelError,
@@ -25,6 +26,7 @@ import type { CallEffects } from './call-record.ts'
 import { failedResult, isThrown, thrownError, toolError } from './failed-result.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
+import { TOOL_NAMES } from './toolbox.ts'
 import type { ParkedCall, TurnInput } from './turn-input.ts'
 import { outcomeOf, outcomeRequest } from './unknown-outcome.ts'
 
@@ -34,7 +36,13 @@ export class RunningCall implements CallScope {
   readonly answers?: Answers
   readonly saved?: Json
   readonly tool: Tool | undefined
-  readonly effects: CallEffects = { interrupts: [], actions: [], customActions: [], saved: undefined }
+  readonly effects: CallEffects = {
+    interrupts: [],
+    actions: [],
+    customActions: [],
+    asksOutcome: false,
+    saved: undefined,
+  }
   /** The error that ends the run, once every call has settled. */
   failure: KernelError | undefined
   readonly #turn: TurnInput
@@ -47,7 +55,6 @@ export class RunningCall implements CallScope {
   #messageId = ''
   #started: boolean
   #approval = false
-  #outcomeCtx: RunContext | undefined
   /** Whether `tool-end` was written. */
   #ended = false
   /** The action that goes into the result, because it must outlive this run. */
@@ -67,9 +74,10 @@ export class RunningCall implements CallScope {
     if (interrupted) this.answers = interrupted.answers
     if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
     const key = this.#parked?.key ?? callKey(turn.ctx, id)
-    this.#ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
+    const ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
+    this.#ctx = this.tool ? ctx : ctx.with(TOOL_NAMES, turn.toolbox.names)
     const { step } = this.#ctx
-    const callOptions = turn.callOptions?.[name]
+    const callOptions = turn.callOptions && Object.hasOwn(turn.callOptions, name) ? turn.callOptions[name] : undefined
     const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
       name,
       arguments: call.arguments,
@@ -118,7 +126,7 @@ export class RunningCall implements CallScope {
       const asked = this.#parked?.approval === true
       if (!asked && !(await this.#needsApproval(tool))) return
       this.#approval = true
-      const answer: Json = await this.#ctx.interrupt(approvalRequest(tool, this.#input.arguments))
+      const answer: Json = await this.#askAs('approval', approvalRequest(tool, this.#input.arguments))
       this.#result = refusal(answer as ApprovalAnswer | null)
       if (!this.#result) this.#input = approvedInput(this.#input, answer as ApprovalAnswer)
     } catch (error) {
@@ -225,13 +233,12 @@ export class RunningCall implements CallScope {
 
   /** How often a person was asked so far what became of the call. */
   get #outcomesAsked(): number {
-    const asked = this.interrupts.filter(({ id }) => id.includes(`${this.callId}~outcome#`))
-    const numbers = asked.map(({ id }) => Number(id.slice(id.lastIndexOf('#') + 1)))
-    return Math.max(this.#parked?.outcomesAsked ?? 0, ...numbers)
+    return (this.#parked?.outcomesAsked ?? 0) + (this.effects.asksOutcome ? 1 : 0)
   }
 
   parked(): ParkedCall {
     return {
+      name: this.#input.name,
       started: this.#started,
       approval: this.#approval,
       key: this.#input.idempotencyKey,
@@ -256,22 +263,18 @@ export class RunningCall implements CallScope {
   async #lost({ unknownCalls }: Journal): Promise<ToolCallResult> {
     const unknown = { content: UNKNOWN_RESULT }
     if (unknownCalls !== 'ask') return unknown
+    this.effects.asksOutcome = true
     return outcomeOf(await this.#askOutcome()) ?? unknown
   }
 
-  /** Contract: its questions have ids of their own, so that no answer to the tool counts as an answer to them. */
   #askOutcome(): Promise<Json> {
     const { name, arguments: args } = this.#input
-    const { callId, answers } = this
-    this.#outcomeCtx ??= this.#ctx.derive({
-      call: {
-        callId: `${callId}~outcome`,
-        ...(answers && { answers }),
-        onAction: () => undefined,
-        onInterrupt: (asked) => this.onInterrupt(asked.map((interrupt) => ({ ...interrupt, callId }))),
-      },
-    })
-    return this.#outcomeCtx.interrupt(outcomeRequest(name, this.tool?.displayName ?? name, args))
+    return this.#askAs('outcome', outcomeRequest(name, this.tool?.displayName ?? name, args))
+  }
+
+  /** Asks for the agent itself. Contract: no answer to the tool or to a handler counts as an answer here. */
+  #askAs(asker: 'approval' | 'outcome', request: InterruptRequest): Promise<Json> {
+    return this.#ctx.derive({ asker }).interrupt(request)
   }
 
   #perform(): Promise<ToolCallResult> {

@@ -210,7 +210,7 @@ describe('7: every call settles first, then precedence', () => {
   ] as const)('%s outranked by an interrupt is kept and applied on continuation', async (name, type) => {
     const settings = { canInterrupt: true }
     const first = await runAgent([calling('ask', name)], { tools }, undefined, settings)
-    const second = await runAgent([], { tools }, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+    const second = await runAgent([], { tools }, first.resume({ ask: 'yes' }), { ...settings, runId: 'R2' })
     expect(second.end?.outcome).toBe('complete')
     expect(actions(second).map((action) => action.type)).toEqual([type])
     expect(second.toolEnds).toMatchObject([{ callId: 'ask', content: 'answered yes' }])
@@ -226,7 +226,7 @@ describe('7: every call settles first, then precedence', () => {
       const listen: AgentHandler = { name: 'listen', afterAgent: (_, { text }) => void seen.push(text) }
       const options = { tools, handlers: [listen] }
       const first = await runAgent([calling(...names)], options, undefined, settings)
-      const second = await runAgent([], options, first.resume({ 'ask#1': 'yes' }), { ...settings, runId: 'R2' })
+      const second = await runAgent([], options, first.resume({ ask: 'yes' }), { ...settings, runId: 'R2' })
       expect([second.end?.outcome, second.requests.length]).toEqual(['complete', 0])
       expect([second.end?.text, seen.at(-1)]).toEqual(['direct done', 'direct done'])
     }
@@ -240,7 +240,7 @@ describe('7: every call settles first, then precedence', () => {
     })
     const options = { tools: [late, exit('exit')] }
     const first = await runAgent([calling('late', 'exit')], options, undefined, settings)
-    const second = await runAgent([], options, first.resume({ 'late#1': 'yes' }), { ...settings, runId: 'R2' })
+    const second = await runAgent([], options, first.resume({ late: 'yes' }), { ...settings, runId: 'R2' })
     expect(actions(second)).toEqual([{ type: 'exit', result: 'exit' }])
   })
 })

@@ -102,7 +102,7 @@ describe('a tool that fails with a retryable error', () => {
   test('gives its last failure to the model when the attempts are used up', async () => {
     const { t, calls } = failing(9)
     const { end, results, run } = await once(t)
-    expect([calls.length, end?.status, end?.content]).toEqual([3, 'failed', 'Error: t: busy'])
+    expect([calls.length, end?.status, end?.content]).toEqual([3, 'failed', 'Error: gave up after 3 attempts, t: busy'])
     expect(results).toMatchObject([{ error: { code: 'BUSY' }, attempts: 3 }])
     expect(run.end?.text).toBe('Done.')
   })
@@ -224,7 +224,7 @@ describe('which failures are retried', () => {
     const talk = conversation([calling('ask'), 'Done.'], { tools: [ask], toolRetry: anything })
     const first = await talk.next()
     expect([first.end?.outcome, calls.length]).toEqual(['interrupted', 1])
-    const second = await talk.next({ 'ask#1': 'yes' })
+    const second = await talk.next({ ask: 'yes' })
     expect([calls.length, second.toolEnds[0]?.error?.code]).toEqual([2, 'BUSY'])
   })
 

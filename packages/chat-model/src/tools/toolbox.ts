@@ -1,7 +1,10 @@
-import { KernelError, type Tool, type ToolMeta, type ToolSpec } from '@troupe/kernel'
+import { type ContextKey, contextKey, KernelError, type Tool, type ToolMeta, type ToolSpec } from '@troupe/kernel'
 import { toJsonSchema, toolMetas } from '@troupe/kernel/kit'
 
 const SPECS = new WeakMap<Tool, ToolSpec>()
+
+/** The names of an agent's tools, for a call of a tool that it does not have. */
+export const TOOL_NAMES: ContextKey<readonly string[]> = contextKey<readonly string[]>('chat-model.tool-names')
 
 /** The tools of one run, by name and as the model sees them. */
 export class Toolbox {
@@ -15,6 +18,10 @@ export class Toolbox {
     this.metas = metas
     this.specs = metas.map(({ tool }) => specOf(tool))
     this.#byName = new Map(metas.map((meta) => [meta.tool.name, meta]))
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()]
   }
 
   get(name: string): ToolMeta | undefined {

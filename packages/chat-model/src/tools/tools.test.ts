@@ -310,3 +310,22 @@ test('a stream that gives a chunk which is neither text nor a part is closed, an
   const { toolEnds } = await runAgent([calling('t'), 'Done.'], { tools: [wrong] })
   expect([closed, toolEnds[0]?.error?.code]).toEqual([true, 'TOOL_FAILED'])
 })
+
+test('a call of an unknown tool tells the model which tools there are', async () => {
+  const tools = [tool('one'), tool('two')]
+  const { toolEnds } = await runAgent([calling('three'), 'Done.'], { tools })
+  expect(toolEnds[0]).toMatchObject({
+    content: 'Error: tool three: this agent has no such tool; its tools are one, two',
+    error: { code: 'TOOL_UNKNOWN', details: { names: ['one', 'two'] } },
+  })
+})
+
+test('options of calls are own properties: a tool may be called like a member of every object', async () => {
+  const seen: unknown[] = []
+  const named = tool('constructor', (_, __, { callOptions }) => {
+    seen.push(callOptions)
+    return 'done'
+  })
+  await runAgent([calling('constructor'), 'Done.'], { tools: [named] }, { ...hello, options: { tools: {} } })
+  expect(seen).toEqual([undefined])
+})

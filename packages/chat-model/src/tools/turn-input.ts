@@ -15,6 +15,8 @@ import type { Toolbox } from './toolbox.ts'
 
 /** The state with which an interrupted call runs again. */
 export type ParkedCall = {
+  /** The name of its tool. */
+  readonly name: string
   readonly started: boolean
   /** Whether its first question was for approval. */
   readonly approval: boolean

@@ -51,12 +51,13 @@ describe('a run that took answers and did not end', () => {
     const { commit } = env.store.threads
     let commits = 0
     env.store.threads.commit = (...args) => (++commits === 2 ? new Promise(() => {}) : commit(...args))
-    const lost = settled(env.runner().resume({ 'a#1': true }, session))
+    const answers = await env.answers({ a: true })
+    const lost = settled(env.runner().resume(answers, session))
     await env.pass(1_000)
     env.store.leases.renew = () => Promise.reject(new KernelError('LEASE_LOST', 'gone'))
     await env.pass(60_000)
     await lost
-    return { ...env, paid }
+    return { ...env, paid, given: answers }
   }
 
   test('leaves a thread that the next message can use, with the outcome of its call unknown, where turns are stored whole', async () => {
@@ -68,7 +69,7 @@ describe('a run that took answers and did not end', () => {
   test('has its effects once: the answers are not taken again', async () => {
     const env = await cutOff()
     expect(env.paid).toEqual(['a'])
-    expect(await settled(env.runner().resume({ 'a#1': true }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await settled(env.runner().resume(env.given, session))).toBe('INTERRUPT_UNKNOWN')
     expect(env.paid).toEqual(['a'])
   })
 

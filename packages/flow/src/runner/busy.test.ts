@@ -59,7 +59,7 @@ describe.each(['the same runner', 'another runner'])('reject, in %s', (where) =>
 
   test('resume is refused like a message', async () => {
     const env = await taken('reject')
-    expect(await settled(other(env).resume({ 'a#1': true }, session))).toBe('THREAD_BUSY')
+    expect(await settled(other(env).resume({ 'a#x': true }, session))).toBe('THREAD_BUSY')
     env.gate.open()
     await env.first
     await nothingLeft(env)
@@ -199,8 +199,11 @@ test('of two answers to one question that wait for each other, the first counts'
   const env = setup({ busy: 'queue' })
   const desk = env.runner()
   await desk.query('call ask:a', session)
-  const both = ['first', 'second'].map((answer) => settled(desk.resume({ 'a#1': answer }, session)))
-  expect(await Promise.all(both)).toEqual(['got "first"', 'INTERRUPT_UNKNOWN'])
+  const both = [await env.answers({ a: 'first' }), await env.answers({ a: 'second' })]
+  expect(await Promise.all(both.map((answers) => settled(desk.resume(answers, session))))).toEqual([
+    'got "first"',
+    'INTERRUPT_UNKNOWN',
+  ])
   await nothingLeft(env)
 })
 

@@ -110,3 +110,58 @@ describe('a cancel that comes while a dead process holds the thread', () => {
     expect(await settled(env.runner().query('more', session))).toBe('3: a1 b1 c1')
   })
 })
+
+describe('a run that is stopped while what it did is done again', () => {
+  /** Says what each step gave, and stops for ever at the third. */
+  const talking = (work: (name: string) => Promise<string>) => ({
+    ...steps(async () => ''),
+    async *run(_: unknown, ctx: RunContext) {
+      for (const name of ['a', 'b', 'c']) yield* say(ctx, await ctx.perform(name, () => work(name)))
+    },
+  })
+
+  async function lostAt(third: string) {
+    const env = setup({ agent: talking(async (name) => `${name} again`) })
+    const stuck = talking((name) => (name === third ? new Promise<never>(() => {}) : Promise.resolve(`${name} done`)))
+    const dead = env.runner({ agent: stuck, clock: fakeClock() }).query('hi', { ...session, runId: 'R' })
+    dead.then(undefined, () => undefined)
+    await idle()
+    env.clock.advance(30_001)
+    return env
+  }
+
+  test.each(['run-start', 'agent-start', 'text-delta'])('keeps every step that was done: at %s', async (type) => {
+    const env = await lostAt('c')
+    const stop = new AbortController()
+    const run = env.runner().continue(ANN, { again: true, signal: stop.signal })
+    for await (const event of run.eventsWithoutThrowing()) if (event.type === type) stop.abort()
+    expect(await env.lines()).toEqual(['user hi', 'assistant a done', 'assistant b done'])
+    expect([await isLost(env), env.heard.at(-1)]).toMatchObject([false, { type: 'run-end', outcome: 'cancelled' }])
+    expect(env.reports).toEqual([])
+  })
+
+  test('keeps them although a soft cancel ends its agents early', async () => {
+    const env = await lostAt('c')
+    const agent = {
+      ...talking(async () => ''),
+      async *run(_: unknown, ctx: RunContext) {
+        for (const name of ['a', 'b', 'c']) {
+          if (ctx.cancelling) return
+          yield* say(ctx, await ctx.perform(name, async () => ''))
+        }
+      },
+    }
+    const desk = env.runner({ agent })
+    for await (const { type } of desk.continue(ANN, { again: true })) {
+      if (type === 'message-end') await desk.cancel(ANN, { mode: 'after-model' })
+    }
+    expect(await env.lines()).toEqual(['user hi', 'assistant a done', 'assistant b done'])
+  })
+
+  test('keeps them when its reader leaves at once', async () => {
+    const env = await lostAt('c')
+    for await (const _ of env.runner().continue(ANN, { again: true })) break
+    expect(await env.lines()).toEqual(['user hi', 'assistant a done', 'assistant b done'])
+    expect(await isLost(env)).toBe(false)
+  })
+})

@@ -130,6 +130,8 @@ describe.each(['this runner', 'another runner'])('cancel from %s', (where) => {
     expect(env.heard.at(-1)?.type).not.toBe('run-end')
     await env.pass(3_000)
     expect(await env.first).toBe('ABORTED')
+    const message = 'run: cancelled after-tools, and aborted because it had not stopped after 5000 ms'
+    expect(env.heard.at(-1)).toMatchObject({ outcome: 'cancelled', error: { code: 'ABORTED', message } })
     await usable(env)
   })
 

@@ -1,4 +1,12 @@
-import { type Answers, type Checkpoint, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
+import {
+  type Answers,
+  type Checkpoint,
+  type Interrupt,
+  type Json,
+  type JsonObject,
+  KernelError,
+  type Thread,
+} from '@troupe/kernel'
 import { got, notJson, validate } from '@troupe/kernel/kit'
 import { type FlowNode, isComposed, PARTS } from '../tree/flow-node.ts'
 import type { Resumption, Suspended } from '../tree/flow-outcome.ts'
@@ -7,19 +15,33 @@ import { validateJsonSchema } from './validate-json-schema.ts'
 
 const FORMAT = 1
 
-/** The stored state of a suspension: the position, and for each public question id the id that the agent knows. */
-type Stored = { readonly place: Json; readonly questions: { readonly [interruptId: string]: string } }
+/** The stored state of a suspension. */
+type Stored = {
+  readonly place: Json
+  /** For each public question id the id that the agent knows. */
+  readonly questions: { readonly [interruptId: string]: string }
+  /** The state that lives until the questions are answered and the agents have ended: `temp:` keys. */
+  readonly temp?: JsonObject
+  /** How many transfers are left. */
+  readonly transfers?: number
+  /** Calls that run again with their agents and do not ask themselves. */
+  readonly callIds?: readonly string[]
+}
+
+/** What a suspended run keeps besides its position. */
+export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
- * Contract: a question outside a call is numbered from one in each run, so its id is prefixed with the id of the run that first asked it; a late
+ * Contract: a question outside a call has the same id in every run that asks it, so its id is prefixed with the id of the run that first asked it; a late
  * answer can therefore never match a later question.
  */
 export function makeCheckpoint(
   agentName: string,
   runId: string,
-  { interrupts, state }: Suspended,
+  { interrupts, callIds, state }: Suspended,
   former: Checkpoint | undefined,
+  kept: KeptValues,
 ): Checkpoint {
   const known = Object.entries((former?.state as Stored | undefined)?.questions ?? {})
   const questions: Record<string, string> = {}
@@ -31,7 +53,20 @@ export function makeCheckpoint(
     questions[id] = interrupt.id
     return { ...interrupt, id }
   })
-  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions } }
+  const again = callIds && { callIds }
+  return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
+}
+
+/** The calls of a suspended run that await no result from outside: they run again when its questions are answered. */
+export function callsRunAgain({ interrupts, state }: Checkpoint): ReadonlySet<string> {
+  const { callIds = [] } = state as Stored
+  return new Set([...interrupts.flatMap(({ callId }) => callId ?? []), ...callIds])
+}
+
+/** What a suspended run has kept besides its position. */
+export function keptValues(checkpoint: Checkpoint | undefined): KeptValues {
+  const { temp, transfers } = (checkpoint?.state ?? {}) as Partial<Stored>
+  return { ...(temp && { temp }), ...(transfers !== undefined && { transfers }) }
 }
 
 /** Makes the resumption of a suspended run, with the question ids that its agents know. */
@@ -62,17 +97,29 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
     new KernelError('CHECKPOINT_INVALID', `checkpoint of ${agent.name}: ${what}; drop it with pending: 'drop'`)
   if (found?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(found?.format)}`)
   if (found.agentName !== agent.name) throw wrong(`it belongs to another agent, ${got(found.agentName)}`)
-  if (!Array.isArray(found.interrupts) || found.interrupts.some((interrupt) => typeof interrupt?.id !== 'string')) {
+  if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
-  }
-  const { place, questions } = (found.state ?? {}) as Partial<Stored>
-  if (typeof questions !== 'object' || questions === null) throw wrong('its questions are malformed')
+  const { place, questions, temp = {}, transfers = 0, callIds = [] } = (found.state ?? {}) as Partial<Stored>
+  const ids = isRecord(questions) ? Object.values(questions) : [undefined]
+  if (!ids.every((id) => typeof id === 'string')) throw wrong('its questions are malformed')
+  if (!isRecord(temp) || !Number.isInteger(transfers) || !Array.isArray(callIds))
+    throw wrong('what it keeps is malformed')
   try {
     checkSavedPosition(agent, place ?? null)
   } catch (error) {
     throw wrong(KernelError.from(error).message)
   }
   return checkpoint
+}
+
+function isInterrupt(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { id, reason, agentName, responseSchema = {} } = value
+  return [id, reason, agentName].every((text) => typeof text === 'string') && isRecord(responseSchema)
+}
+
+function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Checks answers. Contract: throws `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED` or `VALIDATION_FAILED` before anything changes. */
@@ -114,11 +161,15 @@ async function checkAnswer({ id, expiresAt, responseSchema }: Interrupt, answer:
   }
 }
 
-/** Checks that the tree still has the agents of a position. Contract: throws `CHECKPOINT_INVALID` if it does not. */
+/** Checks that the tree still has the agents of a position, and that they can go on from their states. Contract: throws `CHECKPOINT_INVALID` if not. */
 function checkSavedPosition(agent: FlowNode, state: Json): void {
   const saved = readSavedPosition(state)
   const node = agent.at(saved)
-  if (!saved.asked || !isComposed(node.agent)) return
+  if (!saved.asked) return
+  if (!isComposed(node.agent)) {
+    node.agent.checkState?.(saved.inner ?? null)
+    return
+  }
   const { agents, suspendedParts } = node.agent[PARTS]
   for (const { index, state: inner } of suspendedParts(saved.inner ?? null)) {
     const part = agents[index]

@@ -5,6 +5,7 @@ import { LateRun } from './late-run.ts'
 import { nothingToContinue, reopenThread } from './reopen-thread.ts'
 import type { RunJournal } from './run-journal.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
+import { settleLost } from './settle-lost.ts'
 import { ThreadRun } from './thread-run.ts'
 
 /** Goes on with the run of a thread whose process died. Contract: two that continue the same run exclude each other by its lease. */
@@ -39,7 +40,11 @@ export function continueRun<Output>(
           })
           restored = work.restored
           journal = work.journal
-          return seen && !again ? { ...work, unseenChanges: (state) => seen.unseenChanges(state) } : work
+          return {
+            ...work,
+            settle: () => settleLost(parts, { ref: session, unfinished: runId }, leased.token),
+            ...(seen && !again && { unseenChanges: (state) => seen.unseenChanges(state) }),
+          }
         },
         shows(event) {
           const unseen = shown ? shown.unseen(event) : journal?.hasShown(event) ? undefined : event

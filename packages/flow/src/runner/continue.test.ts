@@ -223,9 +223,11 @@ describe('durability', () => {
       throw new Error('no')
     }
     await env.runner().query('call ask:a', session)
-    expect(await settled(env.runner().resume({ 'a#1': 'yes' }, { ...session, prepare }))).toBe('AGENT_FAILED')
+    expect(await settled(env.runner().resume(await env.answers({ a: 'yes' }), { ...session, prepare }))).toBe(
+      'AGENT_FAILED',
+    )
     expect(await env.runner().lost()).toEqual([])
-    expect(await settled(env.runner().resume({ 'a#1': 'yes' }, session))).toBe('got "yes"')
+    expect(await settled(env.runner().resume(await env.answers({ a: 'yes' }), session))).toBe('got "yes"')
   })
 
   test('refuses to carry what is not JSON', () => {

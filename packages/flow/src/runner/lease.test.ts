@@ -219,7 +219,7 @@ test('a run that ends with a question is two commits, its beginning and its end'
 test('the error that refused a run is reported even if its thread could not be released', async () => {
   const env = fragile()
   env.tap.now = (operation) => (operation === 'leases.release' ? down() : undefined)
-  expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+  expect(await settled(env.runner().resume({ 'a#x': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
 })
 
 test.each([1, 2])('a commit whose confirmation got lost leaves a sound thread: commit %i', async (lost) => {

@@ -1,4 +1,4 @@
-import type { Checkpoint, Json } from '@troupe/kernel'
+import type { Answers, Checkpoint } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { type FlowRunner, setSubAgents } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
@@ -26,45 +26,57 @@ describe('what does not fit is refused, and nothing is changed', () => {
     return error
   }
 
-  const answers: [string, { [id: string]: Json }, string][] = [
-    ['no answer at all', {}, 'VALIDATION_FAILED'],
-    ['an unknown id', { 'z#1': true }, 'INTERRUPT_UNKNOWN'],
-    ['an unknown id beside a known one', { 'a#1': { approved: true }, 'z#1': true }, 'INTERRUPT_UNKNOWN'],
-    ['the name of an object internal', { constructor: true }, 'INTERRUPT_UNKNOWN'],
-    ['an answer of the wrong type', { 'a#1': 'yes' }, 'VALIDATION_FAILED'],
-    ['an answer without what is required', { 'a#1': {} }, 'VALIDATION_FAILED'],
-    ['an answer that is not JSON', { 'a#1': { approved: true, when: new Date(0) as never } }, 'VALIDATION_FAILED'],
-    ['an answer of undefined', { 'a#1': undefined as never }, 'VALIDATION_FAILED'],
+  const answers: [string, (id: string) => Answers, string][] = [
+    ['no answer at all', () => ({}), 'VALIDATION_FAILED'],
+    ['an unknown id', () => ({ 'z#x': true }), 'INTERRUPT_UNKNOWN'],
+    ['the id of the call alone', () => ({ a: { approved: true } }), 'INTERRUPT_UNKNOWN'],
+    ['an unknown id beside a known one', (id) => ({ [id]: { approved: true }, 'z#x': true }), 'INTERRUPT_UNKNOWN'],
+    ['the name of an object internal', () => ({ constructor: true }), 'INTERRUPT_UNKNOWN'],
+    ['an answer of the wrong type', (id) => ({ [id]: 'yes' }), 'VALIDATION_FAILED'],
+    ['an answer without what is required', (id) => ({ [id]: {} }), 'VALIDATION_FAILED'],
+    [
+      'an answer that is not JSON',
+      (id) => ({ [id]: { approved: true, when: new Date(0) as never } }),
+      'VALIDATION_FAILED',
+    ],
+    ['an answer of undefined', (id) => ({ [id]: undefined as never }), 'VALIDATION_FAILED'],
   ]
   test.each(answers)('%s', async (_, answer, code) => {
     const env = await asking('call ask:a', picky)
-    expect(await refused(env, () => env.desk.resume(answer, session))).toMatchObject({ code })
-    expect(await settled(env.desk.resume({ 'a#1': { approved: true } }, session))).toBe('got {"approved":true}')
+    const [{ id } = { id: '' }] = (await checkpointOf(env))?.interrupts ?? []
+    expect(await refused(env, () => env.desk.resume(answer(id), session))).toMatchObject({ code })
+    expect(await settled(env.desk.resume(await env.answers({ a: { approved: true } }), session))).toBe(
+      'got {"approved":true}',
+    )
   })
 
   test('an unknown id names those that are open', async () => {
     const env = await asking()
-    const error = await refused(env, () => env.desk.resume({ 'z#1': 1 }, session))
-    expect(error).toMatchObject({ details: { open: ['b#1', 'c#1'] } })
+    const open = (await checkpointOf(env))?.interrupts.map(({ id }) => id)
+    const error = await refused(env, () => env.desk.resume({ 'z#x': 1 }, session))
+    expect(open).toHaveLength(2)
+    expect(error).toMatchObject({ details: { open } })
   })
 
   test('an answer that comes too late', async () => {
     const env = await asking('call soon:a', picky)
     env.clock.advance(1_000)
-    const error = await refused(env, () => env.desk.resume({ 'a#1': 'yes' }, session))
+    const late = await env.answers({ a: 'yes' })
+    const error = await refused(env, () => env.desk.resume(late, session))
     expect(error).toMatchObject({ code: 'INTERRUPT_EXPIRED' })
   })
 
   test('an answer of another owner, who learns nothing', async () => {
     const env = await asking()
     const foreign = { ...ANN, user: 'bob' }
-    const error = await refused(env, () => env.desk.resume({ 'b#1': 1 }, { session: foreign }))
+    const stolen = await env.answers({ b: 1 })
+    const error = await refused(env, () => env.desk.resume(stolen, { session: foreign }))
     expect(error).toMatchObject({ code: 'INTERRUPT_UNKNOWN', details: { open: [] } })
   })
 
   test('an answer to a thread that is not there, and it is not made', async () => {
     const env = setup()
-    expect(await settled(env.runner().resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await settled(env.runner().resume({ 'a#x': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
     expect(await env.store.threads.list(ANN)).toEqual([])
   })
 
@@ -73,15 +85,16 @@ describe('what does not fit is refused, and nothing is changed', () => {
     ['of another agent', (checkpoint) => ({ ...checkpoint, agentName: 'Other' })],
     ['without questions', ({ interrupts: _, ...rest }) => rest],
     ['with questions that are none', (checkpoint) => ({ ...checkpoint, interrupts: [null] })],
-    ['with text for questions', (checkpoint) => ({ ...checkpoint, interrupts: 'a#1' })],
+    ['with text for questions', (checkpoint) => ({ ...checkpoint, interrupts: 'a#x' })],
     ['without a place', (checkpoint) => ({ ...checkpoint, state: null })],
     ['with an invalid position', (checkpoint) => ({ ...checkpoint, state: { format: 1 } })],
     ['that is text', () => 'broken'],
   ]
   test.each(broken)('a checkpoint %s', async (_, change) => {
     const env = await asking('call ask:a')
+    const shown = await env.answers({ a: 1 })
     await tamper(env, change)
-    expect(await refused(env, () => env.desk.resume({ 'a#1': 1 }, session))).toMatchObject({
+    expect(await refused(env, () => env.desk.resume(shown, session))).toMatchObject({
       code: 'CHECKPOINT_INVALID',
     })
   })
@@ -98,9 +111,10 @@ describe('what does not fit is refused, and nothing is changed', () => {
     const tree = (name: string) => setSubAgents(obedient('Desk'), [obedient(name)])
     const env = await asking('to:Leaf call ask:a', tree('Leaf'))
     const changed = env.runner({ agent: tree('Flower') })
-    expect(await refused(env, () => changed.resume({ 'a#1': 1 }, session))).toMatchObject({
+    const shown = await env.answers({ a: 1 })
+    expect(await refused(env, () => changed.resume(shown, session))).toMatchObject({
       code: 'CHECKPOINT_INVALID',
     })
-    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+    expect(await settled(env.desk.resume(shown, session))).toBe('got 1')
   })
 })

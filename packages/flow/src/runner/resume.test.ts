@@ -24,8 +24,9 @@ describe('a question', () => {
   test('ends the run as interrupted, with every open question', async () => {
     const { events, end } = await record(setup().runner().query('call add:a ask:b ask:c', session))
     const asked = events.flatMap((event) => (event.type === 'action' ? [event.action] : []))
-    expect(asked).toMatchObject([{ type: 'interrupt', interrupts: [{ id: 'b#1', callId: 'b' }, { id: 'c#1' }] }])
-    expect(end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'b#1' }, { id: 'c#1' }] })
+    expect(asked).toMatchObject([{ type: 'interrupt', interrupts: [{ callId: 'b' }, { callId: 'c' }] }])
+    expect(asked).toMatchObject([{ interrupts: end?.interrupts ?? [] }])
+    expect(end).toMatchObject({ outcome: 'interrupted', interrupts: [{ callId: 'b' }, { callId: 'c' }] })
   })
 
   test('is shown only after its checkpoint is stored', async () => {
@@ -62,7 +63,7 @@ describe('a question', () => {
     const env = setup()
     const desk = env.runner()
     for await (const event of desk.query('call ask:a', session)) if (event.type === 'action') break
-    expect(await settled(desk.resume({ 'a#1': 'yes' }, session))).toBe('got "yes"')
+    expect(await settled(desk.resume(await env.answers({ a: 'yes' }), session))).toBe('got "yes"')
     expect(env.clock.pending).toBe(0)
   })
 
@@ -73,7 +74,7 @@ describe('a question', () => {
       format: 1,
       runId: 'R1',
       agentName: 'Desk',
-      interrupts: [{ id: 'b#1' }, { id: 'c#1' }],
+      interrupts: [{ callId: 'b' }, { callId: 'c' }],
     })
     expect(JSON.parse(JSON.stringify(checkpoint))).toEqual(checkpoint)
     expect(await env.lines()).toEqual([
@@ -99,7 +100,7 @@ describe('the end of a run with a question that its reader does not wait for', (
     },
   )
 
-  const INTERRUPTED = { type: 'run-end', outcome: 'interrupted', interrupts: [{ id: 'a#1' }] }
+  const INTERRUPTED = { type: 'run-end', outcome: 'interrupted', interrupts: [{ callId: 'a' }] }
   const stopAt = async (type: AgentEvent['type'], how: string) => {
     const env = setup()
     const desk = env.runner()
@@ -120,7 +121,7 @@ describe('resume', () => {
     const ran: string[] = []
     const add = (_: unknown, id: string) => `ran ${ran.push(id)}`
     const env = await asking(undefined, obedient('Desk', { ...TOOLS, add }))
-    const { lines } = await record(env.desk.resume({ 'b#1': 'yes', 'c#1': 2 }, session))
+    const { lines } = await record(env.desk.resume(await env.answers({ b: 'yes', c: 2 }), session))
     expect(lines).toEqual([
       'Desk run-start',
       'Desk agent-start',
@@ -139,22 +140,26 @@ describe('resume', () => {
 
   test('with some answers leaves the others open, in any order', async () => {
     const env = await asking()
-    expect(await settled(env.desk.resume({ 'c#1': 'second' }, session))).toBe('interrupted')
-    expect((await checkpointOf(env))?.interrupts.map(({ id }) => id)).toEqual(['b#1'])
-    expect(await settled(env.desk.resume({ 'b#1': 'first' }, session))).toBe('got added a, "second", "first"')
+    const [first] = (await checkpointOf(env))?.interrupts ?? []
+    expect(await settled(env.desk.resume(await env.answers({ c: 'second' }), session))).toBe('interrupted')
+    expect((await checkpointOf(env))?.interrupts).toEqual([first])
+    expect(first?.callId).toBe('b')
+    expect(await settled(env.desk.resume(await env.answers({ b: 'first' }), session))).toBe(
+      'got added a, "second", "first"',
+    )
     expect(unsound(await env.messages())).toEqual([])
   })
 
   test('works in another runner, from a checkpoint that went through JSON', async () => {
     const env = await asking()
     await tamper(env, (checkpoint) => JSON.parse(JSON.stringify(checkpoint)))
-    expect(await settled(env.runner().resume({ 'b#1': 1, 'c#1': 2 }, session))).toBe('got added a, 1, 2')
+    expect(await settled(env.runner().resume(await env.answers({ b: 1, c: 2 }), session))).toBe('got added a, 1, 2')
   })
 
   test('goes on in the agent that asked, with its run path', async () => {
     const agent = () => setSubAgents(obedient('Desk'), [setSubAgents(obedient('Floor'), [obedient('Leaf')])])
     const env = await asking('to:Floor/Leaf call ask:a', agent())
-    const { events, end } = await record(env.runner({ agent: agent() }).resume({ 'a#1': true }, session))
+    const { events, end } = await record(env.runner({ agent: agent() }).resume(await env.answers({ a: true }), session))
     const started = events.filter(({ type }) => type === 'agent-start')
     expect(started).toMatchObject([{ agentName: 'Leaf', runPath: ['Desk', 'Floor'] }])
     expect(end?.text).toBe('got true')
@@ -171,7 +176,7 @@ describe('resume', () => {
     }
     const env = await asking('call ask:a', agent)
     const additions = { instruction: 'Be kind.' }
-    await env.desk.resume({ 'a#1': 1 }, { ...session, additions, options: { maxIterations: 3 } })
+    await env.desk.resume(await env.answers({ a: 1 }), { ...session, additions, options: { maxIterations: 3 } })
     expect(seen).toMatchObject([additions, { maxIterations: 3 }])
   })
 
@@ -188,11 +193,12 @@ describe('resume', () => {
       return commit(...args)
     }
     const state = { set: { mood: 'good' }, removed: ['old'] }
-    await desk.resume({ 'a#1': 1 }, { ...session, state, processed: ['m7'] })
+    const answers = await env.answers({ a: 1 })
+    await desk.resume(answers, { ...session, state, processed: ['m7'] })
     expect(commits[0]).toEqual(['m7'])
     expect(await env.store.threads.processed(ref, ['m7', 'm8'])).toEqual(['m7'])
     expect((await env.store.threads.get(ref))?.state).toEqual({ mood: 'good' })
-    const broken = desk.resume({ 'a#1': 1 }, { ...session, state: { set: { constructor: 1 } } })
+    const broken = desk.resume(answers, { ...session, state: { set: { constructor: 1 } } })
     expect(await settled(broken)).toBe('VALIDATION_FAILED')
   })
 
@@ -215,9 +221,10 @@ describe('resume', () => {
 
   test('of a question twice is INTERRUPT_UNKNOWN the second time, and nothing is changed', async () => {
     const env = await asking('call ask:a')
-    await env.desk.resume({ 'a#1': 1 }, session)
+    const answers = await env.answers({ a: 1 })
+    await env.desk.resume(answers, session)
     const before = await env.snapshot()
-    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await settled(env.desk.resume(answers, session))).toBe('INTERRUPT_UNKNOWN')
     expect(await env.snapshot()).toEqual(before)
   })
 
@@ -227,7 +234,7 @@ describe('resume', () => {
       throw new Error('the agent broke')
     }
     const env = await asking('call fail:a ask:b', obedient('Desk', { ...TOOLS, fail }))
-    expect(await settled(env.desk.resume({ 'a#1': 1, 'b#1': 2 }, session))).toBe('AGENT_FAILED')
+    expect(await settled(env.desk.resume(await env.answers({ a: 1, b: 2 }), session))).toBe('AGENT_FAILED')
     expect(await checkpointOf(env)).toBeUndefined()
     expect(unsound(await env.messages())).toEqual([])
     expect(await settled(env.desk.query('next', session))).toBe('heard call fail:a ask:b | next')
@@ -239,21 +246,24 @@ describe('while a question is open', () => {
     const env = await asking()
     const before = await env.snapshot()
     const error: unknown = await Promise.resolve(env.desk.query('hi', session)).catch((error: unknown) => error)
-    expect(error).toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { interruptIds: ['b#1', 'c#1'] } })
+    const interruptIds = (await checkpointOf(env))?.interrupts.map(({ id }) => id)
+    expect(interruptIds).toHaveLength(2)
+    expect(error).toMatchObject({ code: 'PENDING_TOOL_CALLS', details: { interruptIds } })
     expect(await env.snapshot()).toEqual(before)
   })
 
   test('a message with pending drop answers its call neutrally, before the message', async () => {
     const env = await asking('call add:a ask:b')
+    const answers = await env.answers({ b: 1 })
     expect(await settled(env.runner({ pending: 'drop' }).query('next', session))).toBe('heard call add:a ask:b | next')
     expect(unsound(await env.messages())).toEqual([])
-    expect(await settled(env.desk.resume({ 'b#1': 1 }, session))).toBe('INTERRUPT_UNKNOWN')
+    expect(await settled(env.desk.resume(answers, session))).toBe('INTERRUPT_UNKNOWN')
   })
 
   test('a run without messages leaves it open', async () => {
     const env = await asking('call ask:a')
     await settled(env.desk.run({ messages: [], processed: ['x'] }, session))
-    expect(await settled(env.desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+    expect(await settled(env.desk.resume(await env.answers({ a: 1 }), session))).toBe('got 1')
   })
 
   test('a result for its call is TOOL_CALL_UNKNOWN', async () => {
@@ -266,7 +276,10 @@ describe('while a question is open', () => {
   test('beside open calls, answers may come first', async () => {
     const env = await asking('call add:a ask:b open:c')
     expect((await env.store.threads.get(ANN))?.openCalls).toEqual([{ callId: 'c', name: 'open', agentName: 'Desk' }])
-    expect(await env.desk.resume({ 'b#1': 1 }, session)).toMatchObject({ outcome: 'complete', openCallIds: ['c'] })
+    expect(await env.desk.resume(await env.answers({ b: 1 }), session)).toMatchObject({
+      outcome: 'complete',
+      openCallIds: ['c'],
+    })
     expect(await settled(env.desk.run({ messages: [resultOf('c')] }, session))).toBe('got added a, 1, result c')
     expect(unsound(await env.messages())).toEqual([])
   })
@@ -275,7 +288,7 @@ describe('while a question is open', () => {
     const env = await asking('call ask:b open:c')
     expect(await settled(env.desk.run({ messages: [resultOf('c')] }, session))).toBe('interrupted')
     expect((await checkpointOf(env))?.interrupts).toHaveLength(1)
-    expect(await settled(env.desk.resume({ 'b#1': 1 }, session))).toBe('got result c, 1')
+    expect(await settled(env.desk.resume(await env.answers({ b: 1 }), session))).toBe('got result c, 1')
     expect(unsound(await env.messages())).toEqual([])
   })
 
@@ -292,6 +305,6 @@ describe('while a question is open', () => {
     const iterator = await readTo(desk.query('call ask:a', session), 'action')
     await desk.cancel(ANN)
     await iterator.return?.()
-    expect(await settled(desk.resume({ 'a#1': 1 }, session))).toBe('got 1')
+    expect(await settled(desk.resume(await env.answers({ a: 1 }), session))).toBe('got 1')
   })
 })

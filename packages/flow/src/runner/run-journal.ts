@@ -66,6 +66,8 @@ export class RunJournal {
   readonly #recorded: readonly JournalEntry[]
   readonly #atEnd: (() => void) | undefined
   #given = 0
+  /** Whether the end of the recorded steps has been reached. */
+  #live = false
   readonly steps: CompletionLog
 
   /** `atEnd` is called where the recorded steps end, and throws if the run must not go on. */
@@ -86,6 +88,12 @@ export class RunJournal {
     })
   }
 
+  /** Whether a run that ends now may lack steps that were recorded: it was stopped before it came to their end. */
+  isCutShort(aborted: boolean): boolean {
+    const { length } = this.#recorded
+    return !this.#live && length > 0 && (aborted || this.#given < length)
+  }
+
   /** Whether readers have seen an event that the run shows now, as far as the steps tell. Contract: a change of the state at the end of a step may not have been shown. */
   hasShown({ type }: AgentEvent): boolean {
     return this.#given < this.#recorded.length || (this.steps.retelling && type !== 'state-delta')
@@ -97,6 +105,7 @@ export class RunJournal {
       this.#given++
       return [recorded]
     }
+    this.#live = true
     this.#atEnd?.()
     const entries = await work()
     const { journal, clock, ref, runId, token } = this.#place

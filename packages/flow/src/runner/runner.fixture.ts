@@ -1,6 +1,7 @@
 import {
   type Agent,
   type AgentEvent,
+  type Answers,
   type Callback,
   type Checkpoint,
   KernelError,
@@ -12,7 +13,7 @@ import {
   textOf,
 } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
-import { type FakeClock, fakeClock } from '@troupe/testkit'
+import { answersTo, type FakeClock, fakeClock } from '@troupe/testkit'
 import { type FlowRunner, type RunnerOptions, runner } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
 
@@ -42,6 +43,8 @@ export interface Setup {
   messages(ref?: ThreadRef): Promise<readonly Message[]>
   /** `user hi`, `assistant heard hi`, `assistant -> add:a`, `tool a: added a`. */
   lines(ref?: ThreadRef): Promise<readonly string[]>
+  /** Answers to the open questions of the thread, by the call that asks. */
+  answers(byCall: Answers): Promise<Answers>
   /** Everything of a thread that must stay the same when a run is refused. */
   snapshot(ref?: ThreadRef): Promise<unknown>
   /** Advances the clock in steps and lets the work that this starts settle. */
@@ -73,6 +76,7 @@ export function setup(given: Partial<RunnerOptions> = {}, inner?: (clock: FakeCl
       }),
     messages,
     lines: async (ref) => (await messages(ref)).map(line),
+    answers: async (byCall) => answersTo((await store.threads.get(ANN))?.checkpoint?.interrupts, byCall),
     async snapshot(ref = ANN) {
       const { runId: _, ...thread } = (await store.threads.get(ref)) ?? {}
       return JSON.parse(JSON.stringify({ thread, messages: await messages(ref) }))

@@ -290,7 +290,7 @@ describe('a runner made wrongly is CONFIG_INVALID', () => {
     const resume = () =>
       setup()
         .runner()
-        .resume({ 'a#1': true }, {} as typeof session)
+        .resume({ 'a#x': true }, {} as typeof session)
     expect(resume).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }))
   })
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { RunResult } from '@troupe/kernel'
+import { answersTo } from '@troupe/testkit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { resultOf, resultsPerCall, unsound } from './runner.fixture.ts'
 import type { Order } from './second-process.fixture.ts'
@@ -33,8 +34,8 @@ describe('a thread goes on in a second process', { timeout: 30_000 }, () => {
 
   test('with an answer, in the agent that asked', async () => {
     const first = await inProcess(file, { query: 'to:Leaf call add:a ask:b' })
-    expect(first).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'b#1', agentName: 'Leaf' }] })
-    const second = await inProcess(file, { resume: { 'b#1': { approved: true } } })
+    expect(first).toMatchObject({ outcome: 'interrupted', interrupts: [{ callId: 'b', agentName: 'Leaf' }] })
+    const second = await inProcess(file, { resume: answersTo(first.interrupts, { b: { approved: true } }) })
     expect(second).toMatchObject({ outcome: 'complete', text: 'got added a, {"approved":true}', path: ['Desk/Leaf'] })
     expect(second.pid).not.toBe(first.pid)
     expect(unsound(messages())).toEqual([])

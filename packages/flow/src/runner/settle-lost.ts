@@ -12,7 +12,7 @@ import { runOnThread, type ThreadWork } from './thread-work.ts'
  */
 export async function settleLost(
   parts: RunnerParts,
-  { ref, unfinished = '' }: Thread,
+  { ref, unfinished = '' }: Pick<Thread, 'ref' | 'unfinished'>,
   token: number,
 ): Promise<Thread | undefined> {
   const { flow, store, clock, report, limits } = parts

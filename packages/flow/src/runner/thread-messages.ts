@@ -1,11 +1,4 @@
-import {
-  type Interrupt,
-  KernelError,
-  type Message,
-  type Thread,
-  type ThreadRef,
-  type ThreadStore,
-} from '@troupe/kernel'
+import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
 import { pages } from '@troupe/kernel/kit'
 
@@ -64,9 +57,8 @@ export class OpenCalls {
   }
 
   /** The calls that wait for a result and not for an answer. */
-  besides(interrupts: readonly Interrupt[]): readonly ThreadOpenCall[] {
-    const asked = new Set(interrupts.map(({ callId }) => callId))
-    return [...this.#open.values()].filter(({ callId }) => !asked.has(callId))
+  besides(runAgain: ReadonlySet<string>): readonly ThreadOpenCall[] {
+    return [...this.#open.values()].filter(({ callId }) => !runAgain.has(callId))
   }
 
   /** Adds a neutral result for every open call, after the results that the calls beside it have. */

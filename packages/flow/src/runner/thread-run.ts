@@ -1,7 +1,6 @@
 import {
   type AgentEvent,
   type CancelMode,
-  type JsonObject,
   KernelError,
   type RunContext,
   type Sink,
@@ -13,7 +12,7 @@ import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
 import type { LeasedRun } from './reopen-thread.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
-import { runOnThread, type ThreadWork } from './thread-work.ts'
+import { runOnThread, settleOf, type ThreadWork } from './thread-work.ts'
 import { Watch } from './watch.ts'
 
 /** How a run begins on its thread. */
@@ -66,7 +65,7 @@ export class ThreadRun implements RunHost {
     return this.#watch.cancelling
   }
 
-  async open(run: RunControl): Promise<{ readonly state: JsonObject; close(): Promise<void> }> {
+  async open(run: RunControl): ReturnType<NonNullable<RunHost['open']>> {
     const ref = this.#session
     try {
       this.#watch.begin(run)
@@ -81,7 +80,7 @@ export class ThreadRun implements RunHost {
       const work = await this.#opener.open({ ref, runId: this.#runId, token, ...(cancel && { atEnd }) })
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
-      return { state: this.#work.update.state, close: () => this.#close() }
+      return { state: this.#work.update.state, attempt: token, close: () => this.#close() }
     } catch (error) {
       // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)
@@ -92,10 +91,16 @@ export class ThreadRun implements RunHost {
   async #close(): Promise<void> {
     this.#watch.end()
     try {
-      if (!this.#done && !this.#watch.lost) await this.#work?.update.abandon()
+      if (!this.#done && !this.#watch.lost) await this.#abandon()
     } finally {
       await this.#release()
     }
+  }
+
+  /** Ends a run whose agents never ran. */
+  async #abandon(): Promise<void> {
+    const work = this.#work
+    if (work) await (settleOf(work, true)?.() ?? work.update.abandon())
   }
 
   async #release(): Promise<void> {

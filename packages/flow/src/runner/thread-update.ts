@@ -15,7 +15,7 @@ import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { type KeyChanges, mergeChanges, noteChanges } from '../key-changes.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
-import { makeCheckpoint } from './checkpoint.ts'
+import { callsRunAgain, keptValues, makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
@@ -70,8 +70,9 @@ export class ThreadUpdate {
   /** The state at the start of the run. */
   get state(): JsonObject {
     const { set, removed = [] } = this.#parts.intent.input.state ?? {}
-    if (!set && removed.length === 0) return this.#thread.state
-    const state = { ...this.#thread.state, ...set }
+    const { temp } = keptValues(this.#parts.opening.checkpoint)
+    if (!set && !temp && removed.length === 0) return this.#thread.state
+    const state = { ...this.#thread.state, ...temp, ...set }
     for (const key of removed) delete state[key]
     return state
   }
@@ -119,7 +120,7 @@ export class ThreadUpdate {
       set: kept,
       removed,
       messages: this.#given.map((message) => ({ runId, message })),
-      openCalls: checkpoint ? this.#openCalls(this.#given).besides(checkpoint.interrupts) : [],
+      openCalls: checkpoint ? this.#openCalls(this.#given).besides(callsRunAgain(checkpoint)) : [],
       ...this.#taken(),
       ...processedOf(intent),
       journal: { runId, entries: [opened] },
@@ -138,10 +139,16 @@ export class ThreadUpdate {
     this.#stored = { suspended: undefined, ids: new Set(given.map(({ id }) => id)), unfinished: true }
   }
 
+  /** How many transfers are left to a run that goes on after a question. */
+  get transfersLeft(): number | undefined {
+    return keptValues(this.#parts.opening.checkpoint).transfers
+  }
+
   /** Makes the checkpoint of a run that stops here. */
-  checkpoint(suspended: Suspended): Checkpoint {
+  checkpoint(suspended: Suspended, state: State, transfers: number | undefined): Checkpoint {
     const { runner, runId, opening } = this.#parts
-    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint)
+    const kept = { ...temporary(state), ...(transfers !== undefined && { transfers }) }
+    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
   }
 
   /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. */
@@ -158,7 +165,7 @@ export class ThreadUpdate {
     this.#thread = await this.#write({
       ...changesAfter(placed.state, state),
       messages: placed.messages,
-      openCalls: suspended ? calls.besides(suspended.interrupts) : [],
+      openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
     })
@@ -206,4 +213,11 @@ function byLifetime(set: JsonObject): { readonly temp: JsonObject | undefined; r
   const temp = entries.filter(([key]) => isTemporary(key))
   if (temp.length === 0) return { temp: undefined, kept: set }
   return { temp: Object.fromEntries(temp), kept: Object.fromEntries(entries.filter(([key]) => !isTemporary(key))) }
+}
+
+/** The state that lives for one run; a run that was resumed goes on with it. */
+function temporary(state: State): { readonly temp?: JsonObject } {
+  const entries = [...state.keys()].filter(isTemporary).map((key) => [key, state.get(key)] as const)
+  const temp = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject
+  return entries.length > 0 ? { temp } : {}
 }

@@ -1,8 +1,8 @@
 import type { AgentEvent, RunContext, Sink, State } from '@troupe/kernel'
-import { JOURNAL } from '@troupe/kernel'
+import { JOURNAL, KernelError } from '@troupe/kernel'
 import type { StateChanges } from '@troupe/kernel/journal'
 import type { HostedRun } from '@troupe/kernel/run'
-import { withFlowContext } from '../flow-context.ts'
+import { transfersLeft, withFlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { runFlow } from '../tree/run-flow.ts'
@@ -17,6 +17,8 @@ export interface ThreadWork {
   readonly journal: RunJournal | undefined
   /** How the state differs from what readers know of it, if the run goes on after its process died. */
   unseenChanges?(state: State): StateChanges
+  /** Stores what a lost run has done, for a run that is stopped before all of it was done again. */
+  settle?(): Promise<unknown>
   /** Called when the agents have ended. Contract: throws if the run was stopped before that. */
   agentsEnded?(): void
 }
@@ -33,18 +35,23 @@ export async function runOnThread(
   const { update, log, journal } = work
   const start = update.begin()
   run.begin(start)
-  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers)
+  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers, update.transfersLeft)
   const runAgents = async () => {
     const { suspended } = await runFlow(flow, start, own, sink)
     work.agentsEnded?.()
     await correctState(work, ctx, sink)
-    if (suspended) await suspend(suspended, update, ctx, sink)
+    if (suspended) await suspend(suspended, update, own, sink)
   }
   try {
     await run.settle(runAgents())
   } finally {
-    if (done()) await update.commit(ctx.state)
+    if (done()) await (settleOf(work, ctx.signal.aborted)?.() ?? update.commit(ctx.state))
   }
+}
+
+/** The way to end a run that was stopped before all that it did was done again; undefined for any other run. */
+export function settleOf({ journal, settle }: ThreadWork, aborted: boolean): ThreadWork['settle'] {
+  return journal?.isCutShort(aborted) ? settle : undefined
 }
 
 /** Contract: a journal that the caller has put into the context stays. */
@@ -67,16 +74,24 @@ async function suspend(
   ctx: RunContext,
   sink: Sink<AgentEvent>,
 ): Promise<void> {
-  const checkpoint = update.checkpoint(suspended)
+  const checkpoint = update.checkpoint(suspended, ctx.state, transfersLeft(ctx))
   const { interrupts } = checkpoint
   if (interrupts.length > 0) {
-    // A run that was stopped must not ask.
+    // A run that was stopped, or asked to stop, must not ask.
     ctx.throwIfAborted()
+    if (ctx.cancelling) {
+      throw new KernelError(
+        'ABORTED',
+        `run ${ctx.runId}: asked to stop ${ctx.cancelling}, so it does not ask its question`,
+      )
+    }
     await update.commit(ctx.state, checkpoint)
     ctx.throwIfAborted()
   }
   update.suspended = checkpoint
   if (interrupts.length === 0) return
   const { runId, agentName, runPath } = ctx
-  await sink.write({ type: 'action', runId, agentName, runPath, action: { type: 'interrupt', interrupts } })
+  const { callIds } = suspended
+  const action = { type: 'interrupt', interrupts, ...(callIds && { callIds }) } as const
+  await sink.write({ type: 'action', runId, agentName, runPath, action })
 }

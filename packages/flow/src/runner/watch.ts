@@ -92,7 +92,11 @@ export class Watch {
     const { idleMs } = this.#limits
     if (now >= this.#escalation) {
       this.#escalation = NEVER
-      this.cancel('now')
+      const { cancelling: mode = 'now' } = this
+      const { cancelMs } = this.#limits
+      this.cancelling = 'now'
+      const message = `run: cancelled ${mode}, and aborted because it had not stopped after ${cancelMs} ms`
+      this.#run?.abort(new KernelError('ABORTED', message, { details: { mode, cancelMs } }))
     }
     if (this.#unreadFor(now) >= idleMs * this.#reads) {
       this.#run?.abort(new KernelError('TIMEOUT', `run: its events were not read for ${idleMs} ms`))

@@ -58,6 +58,7 @@ export class AgentRecorder implements Sink<AgentEvent> {
   #hold({ action }: EventOf<'action'>): void {
     if (action.type !== 'interrupt') return
     const interrupts = [...(this.asked?.interrupts ?? []), ...action.interrupts]
-    this.asked = { ...this.asked, ...action, interrupts }
+    const callIds = [...(this.asked?.callIds ?? []), ...(action.callIds ?? [])]
+    this.asked = { ...this.asked, ...action, interrupts, ...(callIds.length > 0 && { callIds }) }
   }
 }

@@ -15,6 +15,8 @@ export type Steering = Extract<AgentAction, { readonly type: 'transfer-to-agent'
 export interface Suspended {
   /** Empty if it waits for results only. */
   readonly interrupts: readonly Interrupt[]
+  /** Calls that run again with the agent and do not ask themselves. */
+  readonly callIds?: readonly string[]
   readonly state: Json
 }
 

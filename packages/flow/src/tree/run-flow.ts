@@ -8,7 +8,7 @@ import {
 } from '@troupe/kernel'
 import { openCalls } from '@troupe/kernel/history'
 import { isPromise, pipe } from '@troupe/kernel/kit'
-import { observe } from '@troupe/kernel/run'
+import { keepInOrder, observe } from '@troupe/kernel/run'
 import { FLOW_CONTEXT, type FlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import { AgentRecorder } from './agent-recorder.ts'
@@ -110,7 +110,13 @@ async function runAgent(
   const start = answers && saved.asked ? { ...agentInput, state: inner, answers } : agentInput
   const recorder = new AgentRecorder(ctx, agent, sink, log, composed)
   const own = isComposed(agent) ? ctx.with(FLOW_CONTEXT, { ...flowContext, owner: agent[PARTS] }) : ctx
-  await pipe(observe(agent, start, own), recorder)
+  // An agent that is not a flow may run a workflow; its messages are noted as they come.
+  const release = composed ? undefined : keepInOrder(ctx, log)
+  try {
+    await pipe(observe(agent, start, own), recorder)
+  } finally {
+    release?.()
+  }
   log.settle()
   return recorder
 }
@@ -134,7 +140,7 @@ function suspendedAt(
 ): Suspended {
   const { format, agent, path, hop } = saved
   // If a hook asks while calls are waiting to run again, they keep waiting.
-  const { interrupts = [], state: inner = saved.inner } = asked ?? {}
+  const { interrupts = [], callIds, state: inner = saved.inner } = asked ?? {}
   // An agent that runs again from the start asks the same questions again; one that continues from its messages asks new ones.
   const again = answers && (!node.agent.resume || !hasNewMessages)
   const state: SavedPosition = {
@@ -146,7 +152,7 @@ function suspendedAt(
     ...(inner !== undefined && { inner }),
     ...(again && { answers }),
   }
-  return { interrupts, state }
+  return { interrupts, ...(callIds && { callIds }), state }
 }
 
 function spendTransfer({ budget }: FlowContext, from: string, to: string): void {

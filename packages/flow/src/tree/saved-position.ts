@@ -24,7 +24,9 @@ export function readSavedPosition(state: Json): SavedPosition {
     position?.format === 1 &&
     typeof position.agent === 'string' &&
     Array.isArray(position.path) &&
-    Number.isInteger(position.hop)
+    position.path.every((name) => typeof name === 'string') &&
+    Number.isInteger(position.hop) &&
+    typeof (position.answers ?? {}) === 'object'
   ) {
     return position
   }

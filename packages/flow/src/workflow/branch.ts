@@ -10,7 +10,7 @@ import {
 } from '@troupe/kernel'
 import { unanswered, unknownResult } from '@troupe/kernel/history'
 import { type AbortScope, abortScope, sinkTo } from '@troupe/kernel/kit'
-import type { TextAndOutput } from '@troupe/kernel/run'
+import { TEXT_AND_OUTPUT, type TextAndOutput } from '@troupe/kernel/run'
 import type { ThreadLog } from '../thread-log.ts'
 import type { FlowOutcome, Steering } from '../tree/flow-outcome.ts'
 import { OverlayState } from './overlay-state.ts'
@@ -24,15 +24,19 @@ export type BranchState = {
   readonly calls: readonly string[]
   readonly open: number
   readonly interrupts?: readonly Interrupt[]
+  readonly callIds?: readonly string[]
   readonly inner?: Json
   readonly action?: Steering
   readonly error?: ErrorInfo
 }
 
 export function isBranchState(state: Json): state is BranchState {
-  const { done, said, calls, open, inner } = (state ?? {}) as Partial<BranchState>
-  const lists = Array.isArray(said) && Array.isArray(calls)
-  return typeof done === 'boolean' && lists && Number.isInteger(open) && (done || inner !== undefined)
+  const { done, said, calls, open, inner, interrupts = [], callIds = [] } = (state ?? {}) as Partial<BranchState>
+  const lists = [said, calls, callIds].every(
+    (list) => Array.isArray(list) && list.every((id) => typeof id === 'string'),
+  )
+  const asked = Array.isArray(interrupts) && interrupts.every((interrupt) => typeof interrupt?.id === 'string')
+  return typeof done === 'boolean' && lists && asked && Number.isInteger(open) && (done || inner !== undefined)
 }
 
 /** One branch of a parallel workflow. */
@@ -45,9 +49,6 @@ export class Branch {
   readonly #scope: AbortScope
   readonly #saved: BranchState | undefined
   readonly #sink: Sink<AgentEvent>
-  /** A copy, so that branches do not race for the last transfer. */
-  readonly #budget: { left: number }
-  readonly #before: number
   /** Whether it has run since the workflow was started or resumed. */
   #hasRun = false
   #outcome: FlowOutcome | undefined
@@ -61,8 +62,6 @@ export class Branch {
     this.#state = new OverlayState(stage.ctx.state)
     this.#scope = abortScope(stage.ctx.signal)
     this.#saved = saved
-    this.#budget = { ...stage.flowContext.budget }
-    this.#before = stage.flowContext.budget.left
     this.#sink = tolerant ? withoutErrors(stage.sink, stage.ctx.runId) : stage.sink
   }
 
@@ -84,19 +83,26 @@ export class Branch {
     return said && (said.text(complete) !== '' || said.output !== undefined) ? said : undefined
   }
 
+  /** The messages of the branch in this run. */
+  get messageIds(): readonly string[] {
+    return this.#log.newMessages.map(({ id }) => id)
+  }
+
   /** Contract: never rejects. */
   async run(): Promise<void> {
     const { ctx, flowContext } = this.#stage
     if (this.#saved && !this.#canContinue(this.#saved)) return
     this.#hasRun = true
     if (this.#saved) this.#log.textAndOutput?.expect(this.#log.messages)
+    const { textAndOutput } = this.#log
     const branchCtx = this.#stage
       .contextAt(`branch:${this.#index}`)
       .derive({ signal: this.#scope.signal, state: this.#state })
+      .with(TEXT_AND_OUTPUT, textAndOutput && { runId: ctx.runId, textAndOutput })
     try {
       if (ctx.cancelling) throw new KernelError('ABORTED', `parallel ${ctx.agentName}: cancelled before ${this.name}`)
       const inner = this.#saved?.inner
-      const own = { ...flowContext, log: this.#log, budget: this.#budget }
+      const own = { ...flowContext, log: this.#log }
       this.#outcome = await this.#stage.tryAgent(this.#index, branchCtx, inner, own, this.#sink)
     } catch (error) {
       this.#thrown = KernelError.from(error)
@@ -111,7 +117,6 @@ export class Branch {
   join(): void {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
-    this.#stage.flowContext.budget.left -= this.#before - this.#budget.left
     if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
     this.#stage.flowContext.log.join(this.#log)
   }
@@ -151,6 +156,7 @@ export class Branch {
       calls: [...(before?.calls ?? []), ...newMessages.flatMap(callsOf)],
       open,
       ...(suspended && { interrupts: suspended.interrupts, inner: suspended.state }),
+      ...(suspended?.callIds && { callIds: suspended.callIds }),
       ...(action && { action }),
       ...(this.failure && { error: this.failure.toJSON() }),
     }

@@ -31,6 +31,23 @@ describe('how often', () => {
     expect([end?.outcome, end?.text]).toEqual(['complete', 'I am b.'])
   })
 
+  test('the beginning and the end of each agent say which iteration it is, also after a transfer and in loops inside', async () => {
+    const tree = setSubAgents(transferring('a', 'T'), [talker('T')])
+    const { events } = await runToEnd(rounds(2, tree, loop({ name: 'inner', agents: [talker('b')], maxIterations: 2 })))
+    const frames = events.flatMap((event) =>
+      event.type === 'agent-start' || event.type === 'agent-end'
+        ? [`${event.type.slice(6)} ${event.agentName} ${event.iteration}`]
+        : [],
+    )
+    const round = (n: number) => [
+      ...['a', 'T'].flatMap((name) => [`start ${name} ${n}`, `end ${name} ${n}`]),
+      `start inner ${n}`,
+      ...[0, 1].flatMap((i) => [`start b ${i}`, `end b ${i}`]),
+      `end inner ${n}`,
+    ]
+    expect(frames).toEqual(['start rounds undefined', ...round(0), ...round(1), 'end rounds undefined'])
+  })
+
   test('10 times, unless said otherwise', async () => {
     expect((await runToEnd(rounds(undefined, talker('a')))).turns).toHaveLength(11)
   })

@@ -25,7 +25,7 @@ export function loop(given: LoopOptions): Agent {
     async runAgents(stage, from) {
       for (let iteration = from?.iteration ?? 0; iteration < maxIterations; iteration++) {
         const pass = iteration === from?.iteration ? from.pass : undefined
-        const outcome = ended(await inOrder(stage, `loop:${iteration}/`, pass), iteration)
+        const outcome = ended(await inOrder(stage, pass, iteration), iteration)
         if (outcome) return outcome
       }
       return {}

@@ -1,6 +1,6 @@
 import { type Agent, KernelError } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
-import { setTextAndOutput } from '@troupe/kernel/run'
+import { orderMessages, setTextAndOutput } from '@troupe/kernel/run'
 import type { Steering } from '../tree/flow-outcome.ts'
 import { Branch, type BranchState, isBranchState } from './branch.ts'
 import { checkWorkflow, type Stage, WORKFLOW_OPTIONS, type WorkflowOptions, workflow } from './workflow.ts'
@@ -52,11 +52,17 @@ export function parallel(given: ParallelOptions): Agent {
         for (const branch of failed) await branch.reportFailure()
       } finally {
         for (const branch of branches) branch.join()
+        orderMessages(
+          stage.ctx,
+          branches.flatMap(({ messageIds }) => messageIds),
+        )
         joinTextAndOutput(stage, branches)
       }
       const states = branches.map((branch) => branch.state())
+      if (states.every(({ done }) => done)) return steering(states)
       const interrupts = states.flatMap((branch) => branch.interrupts ?? [])
-      return states.every(({ done }) => done) ? steering(states) : { suspended: { interrupts, state: states } }
+      const callIds = states.flatMap((branch) => branch.callIds ?? [])
+      return { suspended: { interrupts, ...(callIds.length > 0 && { callIds }), state: states } }
     },
     isState: (state, agents): state is readonly BranchState[] =>
       Array.isArray(state) && state.length === agents && state.every(isBranchState),
@@ -113,16 +119,13 @@ async function settle({ ctx }: Stage, branches: readonly Branch[], stopping: boo
 }
 
 /** Sets the text and output of the workflow in the branch around it, or in the run, so that they do not depend on which branch ends last. */
-function joinTextAndOutput({ ctx, flowContext }: Stage, branches: readonly Branch[]): void {
+function joinTextAndOutput({ ctx }: Stage, branches: readonly Branch[]): void {
   const spoke = branches.filter(({ textAndOutput }) => textAndOutput)
   const decisive =
     spoke.findLast(({ textAndOutput }) => textAndOutput?.exited) ??
     spoke.findLast(({ failure }) => !failure) ??
     spoke.at(-1)
-  if (!decisive?.textAndOutput) return
-  const around = flowContext.log.textAndOutput
-  if (around) around.set(decisive.textAndOutput)
-  else setTextAndOutput(ctx, decisive.textAndOutput)
+  if (decisive?.textAndOutput) setTextAndOutput(ctx, decisive.textAndOutput)
 }
 
 /** Picks the action of the workflow: an exit goes before a break, and the last action of a kind counts. */

@@ -38,7 +38,7 @@ describe('replay', () => {
 
   test('so does a run that goes on', async () => {
     const first = await runToEnd(everything())
-    const goOn = () => runToEnd(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const goOn = () => runToEnd(everything(), first.resume({ ask: 'yes' }), { runId: 'R2' })
     const [one, two] = [await goOn(), await goOn()]
     expect(one.events).toEqual(two.events)
     expect(one.said).toEqual(['asker: answered yes', 'asker: Heard.'])
@@ -52,7 +52,7 @@ describe('replay', () => {
 
   test('no message and no call has the id of another, in the run and in the one that goes on', async () => {
     const first = await runToEnd(everything())
-    const second = await runToEnd(everything(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    const second = await runToEnd(everything(), first.resume({ ask: 'yes' }), { runId: 'R2' })
     const ids = second.history.map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     const calls = second.history.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
@@ -65,7 +65,7 @@ describe('order after a resume', () => {
     const after = scriptedAgent('after', ['Done.'])
     const make = () =>
       sequential({ name: 'steps', agents: [scriptedAgent('a', [['ask', 't'], 'Heard.'], asking(), tool('t')), after] })
-    await runToEnd(make(), (await runToEnd(make())).resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    await runToEnd(make(), (await runToEnd(make())).resume({ ask: 'yes' }), { runId: 'R2' })
     expect(textsOf(after.inputs[0]?.messages ?? []).slice(2, 4)).toEqual([
       'user: For context: [a] `ask` tool returned result: answered yes.',
       'user: For context: [a] `t` tool returned result: t done.',
@@ -78,10 +78,10 @@ describe('order after a resume', () => {
     const [a, b] = [twice('a'), twice('b')]
     const make = () => parallel({ name: 'all', agents: [a, b] })
     const first = await runToEnd(make())
-    const second = await runToEnd(make(), first.resume({ 'a1#1': 1 }), { runId: 'R2' })
-    const third = await runToEnd(make(), second.resume({ 'a2#1': 2, 'b1#1': 3 }), { runId: 'R3' })
-    expect(third.end?.interrupts?.map(({ id }) => id)).toEqual(['b2#1'])
-    const fourth = await runToEnd(make(), third.resume({ 'b2#1': 4 }), { runId: 'R4' })
+    const second = await runToEnd(make(), first.resume({ a1: 1 }), { runId: 'R2' })
+    const third = await runToEnd(make(), second.resume({ a2: 2, b1: 3 }), { runId: 'R3' })
+    expect(third.end?.interrupts?.map(({ callId }) => callId)).toEqual(['b2'])
+    const fourth = await runToEnd(make(), third.resume({ b2: 4 }), { runId: 'R4' })
     expect([fourth.end?.outcome, fourth.said]).toEqual(['complete', ['b: answered 4', 'b: b done.']])
     expect(textsOf(a.inputs.at(-1)?.messages ?? [])).toEqual(['user: Hello', 'a: a1({})', 'a: answered 1', 'a: a2({})'])
     expect(textsOf(b.inputs.at(-1)?.messages ?? [])).toEqual(['user: Hello', 'b: b1({})', 'b: answered 3', 'b: b2({})'])

@@ -11,7 +11,7 @@ export function sequential(options: WorkflowOptions): Agent {
   checkWorkflow('sequential', options, WORKFLOW_OPTIONS)
   return workflow(options, {
     kind: 'sequential',
-    runAgents: (stage, state) => inOrder(stage, '', state),
+    runAgents: (stage, state) => inOrder(stage, state),
     isState: isSequenceState,
     suspendedParts: ({ index, inner }) => [{ index, state: inner }],
   })
@@ -26,12 +26,15 @@ export function isSequenceState(state: Json | undefined, agents: number): state 
 }
 
 /** Runs the agents of a workflow once, in order, from the agent that was suspended. */
-export async function inOrder(stage: Stage, prefix: string, from: SequenceState | undefined): Promise<FlowOutcome> {
+export async function inOrder(stage: Stage, from: SequenceState | undefined, iteration?: number): Promise<FlowOutcome> {
+  const prefix = iteration === undefined ? '' : `loop:${iteration}/`
+
   for (let index = from?.index ?? 0; index < stage.agents.length; index++) {
     const outcome = await stage.runAgent(
       index,
       `${prefix}branch:${index}`,
       index === from?.index ? from.inner : undefined,
+      iteration,
     )
     const { suspended, action } = outcome
     if (suspended) return { suspended: { ...suspended, state: { index, inner: suspended.state } } }

@@ -119,13 +119,13 @@ describe('an open call', () => {
   test('beside a question: both are reported, and either may come first', async () => {
     const make = () => steps(scriptedAgent('a', [['slow', 'ask'], 'Done.'], slow(), asking()), talker('y'))
     const first = await runToEnd(make())
-    expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'ask#1' }], openCallIds: ['slow'] })
-    const second = await runToEnd(make(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ callId: 'ask' }], openCallIds: ['slow'] })
+    const second = await runToEnd(make(), first.resume({ ask: 'yes' }), { runId: 'R2' })
     expect([second.end?.outcome, second.end?.openCallIds]).toEqual(['complete', ['slow']])
     expect((await goOn(make(), second, result('slow'))).end?.text).toBe('I am y.')
     const other = await goOn(make(), first, result('slow'))
-    expect([other.end?.outcome, other.end?.interrupts?.[0]?.id]).toEqual(['interrupted', 'ask#1'])
-    const last = await runToEnd(make(), other.resume({ 'ask#1': 'yes' }), { runId: 'R3' })
+    expect([other.end?.outcome, other.end?.interrupts]).toEqual(['interrupted', first.end?.interrupts])
+    const last = await runToEnd(make(), other.resume({ ask: 'yes' }), { runId: 'R3' })
     expect(last.end?.text).toBe('I am y.')
   })
 
@@ -172,11 +172,15 @@ describe('open calls of two branches', () => {
   test('of which one asks instead', async () => {
     const mixed = () => all(waiter('a'), scriptedAgent('b', [['ask'], 'b has heard.'], asking()))
     const first = await runToEnd(mixed())
-    expect(first.end).toMatchObject({ outcome: 'interrupted', interrupts: [{ id: 'ask#1' }], openCallIds: ['slow-a'] })
-    const answered = await runToEnd(mixed(), first.resume({ 'ask#1': 'yes' }), { runId: 'R2' })
+    expect(first.end).toMatchObject({
+      outcome: 'interrupted',
+      interrupts: [{ callId: 'ask' }],
+      openCallIds: ['slow-a'],
+    })
+    const answered = await runToEnd(mixed(), first.resume({ ask: 'yes' }), { runId: 'R2' })
     expect(answered.said).toEqual(['b: answered yes', 'b: b has heard.'])
     expect((await goOn(mixed(), answered, result('slow-a'))).said).toEqual(['a: a is done.'])
     const arrived = await goOn(mixed(), first, result('slow-a'))
-    expect([arrived.said, arrived.end?.interrupts?.[0]?.id]).toEqual([['a: a is done.'], 'ask#1'])
+    expect([arrived.said, arrived.end?.interrupts]).toEqual([['a: a is done.'], first.end?.interrupts])
   })
 })

@@ -13,7 +13,7 @@ const made: readonly (readonly [string, () => Agent])[] = [
   ['a tree around a workflow', () => agentWithOptions(sequential({ name: 'w', agents: [talker('x'), asker()] }), {})],
 ]
 const resumed = (agent: Agent, first: RecordedRun, state: Json) =>
-  runToEnd(agent, { ...first.resume({ 'ask#1': 'yes' }), state }, { runId: 'R2' })
+  runToEnd(agent, { ...first.resume({ ask: 'yes' }), state }, { runId: 'R2' })
 const stateOf = (first: RecordedRun) => first.resume().state as { readonly [key: string]: Json }
 
 describe('the state of a suspended agent', () => {

@@ -59,9 +59,9 @@ export class Stage {
   }
 
   /** Runs one agent. Contract: rejects if it fails or is cancelled. */
-  async runAgent(index: number, step: string, state?: Json): Promise<FlowOutcome> {
+  async runAgent(index: number, step: string, state?: Json, iteration?: number): Promise<FlowOutcome> {
     throwIfCancelled(this.ctx)
-    const outcome = await this.tryAgent(index, this.contextAt(step), state, this.flowContext, this.sink)
+    const outcome = await this.tryAgent(index, this.contextAt(step, iteration), state, this.flowContext, this.sink)
     const { error } = outcome.end ?? {}
     if (error) throw KernelError.from(error)
     return outcome
@@ -86,9 +86,9 @@ export class Stage {
   }
 
   /** Makes the context of one step of the workflow. */
-  contextAt(step: string): RunContext {
+  contextAt(step: string, iteration?: number): RunContext {
     const { runPath, agentName } = this.ctx
-    return this.ctx.derive({ step, runPath: [...runPath, agentName] })
+    return this.ctx.derive({ step, runPath: [...runPath, agentName], ...(iteration !== undefined && { iteration }) })
   }
 }
 
@@ -132,7 +132,7 @@ export function workflow<State extends Json>(
       const { suspended, action } = await runAgents(stage, stage.resumption && read(stage.resumption.state))
       if (suspended) {
         const state = { format: 1, kind, state: suspended.state }
-        await sink.write({ type: 'action', action: { type: 'interrupt', interrupts: suspended.interrupts, state } })
+        await sink.write({ type: 'action', action: { type: 'interrupt', ...suspended, state } })
       } else if (action) await sink.write({ type: 'action', action })
     })
   return {

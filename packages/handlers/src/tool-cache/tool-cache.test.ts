@@ -1,7 +1,14 @@
-import { KernelError, type RunContext, type Tool, type ToolCallResult } from '@troupe/kernel'
+import {
+  type Answers,
+  type CallScope,
+  KernelError,
+  type RunContext,
+  type Tool,
+  type ToolCallResult,
+} from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
-import { fakeClock, testHandler } from '@troupe/testkit'
-import { describe, expect, it } from 'vitest'
+import { answersTo, fakeClock, testHandler } from '@troupe/testkit'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { callOf, contextOf, LOOK, settled, streamedThrough, toolOf, wrapped } from '../handlers.fixture.ts'
 import { type ToolCacheOptions, toolCache } from './tool-cache.ts'
 
@@ -141,8 +148,15 @@ describe('a named tool that is not pure', () => {
 })
 
 describe('what is not kept', () => {
-  const inCall = (user?: string) =>
-    contextOf(user).derive({ call: { callId: 'c', onAction() {}, onInterrupt() {}, answers: { 'c#1': true } } })
+  let answers: Answers = {}
+  const inCall = (user?: string, onInterrupt: CallScope['onInterrupt'] = () => undefined) =>
+    contextOf(user, { canInterrupt: true }).derive({ call: { callId: 'c', onAction() {}, onInterrupt, answers } })
+  beforeAll(async () => {
+    const onInterrupt: CallScope['onInterrupt'] = (asked) => {
+      answers = answersTo(asked, { c: true })
+    }
+    await expect(inCall('ann', onInterrupt).interrupt({ reason: 'input' })).rejects.toThrow('waiting for an answer')
+  })
   const deeds = {
     'a call that sent an action': (ctx: RunContext) => ctx.sendAction({ type: 'transfer-to-agent', agentName: 'b' }),
     'a call that asked a person': (ctx: RunContext) => ctx.interrupt({ reason: 'input' }),

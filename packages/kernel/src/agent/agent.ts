@@ -1,4 +1,4 @@
-import type { RunContext } from '../context/context.ts'
+import { type ContextKey, contextKey, type RunContext } from '../context/context.ts'
 import type { Answers } from '../data/action.ts'
 import type { EventDraft } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
@@ -21,6 +21,8 @@ export interface Agent<Output = unknown> {
   run(input: AgentInput, ctx: RunContext): AsyncIterable<EventDraft>
   /** Continues after an `interrupt` action of this agent. Contract: emits no second `tool-start` and repeats no finished call. */
   resume?(info: ResumeInfo, ctx: RunContext): AsyncIterable<EventDraft>
+  /** Checks a state before answers are taken for it. Contract: throws `CHECKPOINT_INVALID` for a state that `resume` cannot go on from. */
+  checkState?(state: Json): void
 }
 
 /** The input of an agent. */
@@ -38,6 +40,8 @@ export interface Additions {
 
 /** Options that a caller may set for one run. */
 export type RunOptions = {
+  /** Options for agents of these names; they come before those for all agents. */
+  readonly agents?: { readonly [name: string]: Omit<RunOptions, 'agents'> }
   readonly model?: ModelOptions
   /** `ToolCallInput.callOptions` by tool name. */
   readonly tools?: { readonly [name: string]: Json }
@@ -49,3 +53,6 @@ export interface ResumeInfo extends AgentInput {
   readonly state: Json
   readonly answers: Answers
 }
+
+/** Gives the messages that the agent of a context has so far, for tools that pass them on. */
+export const HISTORY: ContextKey<() => readonly Message[]> = contextKey<() => readonly Message[]>('troupe.history')

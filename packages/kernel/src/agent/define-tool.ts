@@ -16,6 +16,7 @@ const NAMES: OptionNames<ToolDefinition<Schema>> = {
   needsApproval: true,
   invoke: true,
   stream: true,
+  checkState: true,
 }
 const ALIASES = {
   execute: 'invoke',

@@ -1,6 +1,6 @@
 import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
-import { checkOptionNames, type OptionNames, suggestion } from '../data/option.ts'
+import { checkOption, checkOptionNames, type OptionNames, suggestion } from '../data/option.ts'
 import type { AgentInput, RunOptions } from './agent.ts'
 import { checkModelOptions } from './model.ts'
 
@@ -53,11 +53,24 @@ function isComplete(messages: readonly Partial<Message>[], who: string): boolean
   return complete
 }
 
-const RUN_OPTIONS: OptionNames<RunOptions> = { model: true, tools: true, maxIterations: true }
+const RUN_OPTIONS: OptionNames<RunOptions> = { model: true, tools: true, maxIterations: true, agents: true }
 
 function checkRunOptions(options: RunOptions, who: string): void {
   checkOptionNames(`${who}: options`, options, RUN_OPTIONS, { maxSteps: 'maxIterations', maxTurns: 'maxIterations' })
   if (options.model !== undefined) checkModelOptions(`${who}: options.model`, options.model)
+  if (options.agents === undefined) return
+  if (!isObject(options.agents)) {
+    checkOption(
+      false,
+      `${who}: options`,
+      'agents has options by agent name: { Writer: { maxIterations: 3 } }',
+      options.agents,
+    )
+  }
+  for (const [name, own] of Object.entries(options.agents)) {
+    checkRunOptions(own, `${who}: options.agents.${name}`)
+    checkOption(!Object.hasOwn(own, 'agents'), `${who}: options.agents.${name}`, 'has no agents of its own', own)
+  }
 }
 
 const ROLES = ['system', 'user', 'assistant', 'tool'] satisfies Message['role'][]

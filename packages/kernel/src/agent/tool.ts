@@ -31,6 +31,8 @@ export interface Tool<Args = unknown> {
   invoke?(args: Args, ctx: RunContext, call: ToolCallInput): Awaitable<ToolOutput | void>
   /** Contract: chunks are shown as they come; without a returned result their text is the result. */
   stream?(args: Args, ctx: RunContext, call: ToolCallInput): AsyncIterable<string | Part, ToolOutput | void>
+  /** Checks what an interrupted call has kept of the runs inside it, before answers are taken. Contract: throws `CHECKPOINT_INVALID`; see `checkSavedRuns`. */
+  checkState?(saved: Json): void
 }
 
 /** The values that a tool may return: text for the model, any JSON value, or a whole result. Contract: text stays text; any other value is given to the model as JSON and to programs as `data`; an object that has `content` and nothing but properties of a result is one. */

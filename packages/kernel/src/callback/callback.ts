@@ -11,6 +11,8 @@ import type { ThreadRef } from '../data/thread-ref.ts'
 export interface RunInfo {
   readonly component: keyof Spans
   readonly name: string
+  /** The agent that the span belongs to. */
+  readonly agentName: string
   readonly runId: string
   /** The run around a nested run. */
   readonly parentRunId?: string
@@ -20,6 +22,8 @@ export interface RunInfo {
   readonly parentSpanId?: string
   readonly callId?: string
   readonly session: ThreadRef
+  /** The number of this attempt to carry out the root run, if it can be continued: a later attempt has a higher one. */
+  readonly attempt?: number
 }
 
 /** Input and output of each kind of span. */
@@ -41,6 +45,8 @@ export interface SpanHooks<Input, Output> {
 /** Observes runs without taking part in them. Contract: its arguments are shared, do not change them; a hook that throws or hangs is isolated and reported once; it cannot delay or break a run. */
 export interface Callback {
   readonly name: string
+  /** Observes only agents of these names, with their model and tool calls, and the runs that begin with them. @default all */
+  readonly agents?: readonly string[]
   /** A root or nested run; `onPart` gets each of its events, read or not, without those of the runs nested in it. */
   readonly run?: SpanHooks<AgentInput, RunResult> & { onPart?(info: RunInfo, event: AgentEvent): void }
   readonly agent?: SpanHooks<AgentInput, EventOf<'agent-end'>>
@@ -74,6 +80,7 @@ export function checkCallback(callback: Callback): void {
   }
   if (checked.has(callback)) return
   const who = `callback ${callback.name}`
+  checkAgentNames(who, callback)
   for (const [name, value] of Object.entries(callback)) {
     if (SPANS.includes(name)) checkSpan(`${who}: ${name}`, value, name === 'run' ? RUN_HOOKS : SPAN_HOOKS)
     else if (isObject(value) && hasSpanHook(value)) {
@@ -88,6 +95,11 @@ export function checkCallback(callback: Callback): void {
     )
   }
   checked.add(callback)
+}
+
+function checkAgentNames(who: string, { agents = [] }: Callback): void {
+  if (Array.isArray(agents) && agents.every((name) => typeof name === 'string')) return
+  throw new KernelError('CONFIG_INVALID', `${who}: agents must be a list of names, ${got(agents)}`)
 }
 
 function checkSpan(who: string, span: unknown, known: readonly string[]): void {

@@ -145,3 +145,44 @@ describe('a callback', () => {
     expect([reports.length, clock.pending()]).toEqual([1, 0])
   })
 })
+
+describe('a callback for agents of some names', () => {
+  test('hears only them, their model and tool calls, their runs and their events', async () => {
+    const heard: string[] = []
+    const note = (info: { component: string; name: string }) => void heard.push(`${info.component} ${info.name}`)
+    const hooks = { onStart: note }
+    const onPart = (_: unknown, { type, agentName }: { type: string; agentName: string }) =>
+      void heard.push(`${agentName} ${type}`)
+    const only = (...agents: readonly string[]): Callback => ({
+      name: 'only',
+      agents,
+      run: { ...hooks, onPart },
+      agent: hooks,
+      model: hooks,
+      tool: hooks,
+    })
+    await startRun(busy('complete'), input, { callbacks: [only('inner')] })
+    expect(new Set(heard.map((line) => line.replace(/ .*-(start|end|delta)$/, '')))).toEqual(
+      new Set(['run inner', 'agent inner', 'inner']),
+    )
+    heard.length = 0
+    await startRun(busy('complete'), input, { callbacks: [only('a')] })
+    expect(heard.filter((line) => /^(run|agent|model|tool) /.test(line))).toEqual([
+      'run a',
+      'agent a',
+      'model m',
+      'model m',
+      'tool t',
+      'tool t',
+    ])
+    heard.length = 0
+    await startRun(busy('complete'), input, { callbacks: [only()] })
+    expect(heard).toEqual([])
+  })
+
+  test('says so if the names are malformed', () => {
+    expect(() => startRun(talker('a'), input, { callbacks: [{ name: 'c', agents: 'a' as never }] })).toThrow(
+      /callback c: agents must be a list of names/,
+    )
+  })
+})

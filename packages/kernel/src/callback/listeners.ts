@@ -38,6 +38,7 @@ export class Listeners {
   part(info: RunInfo, event: AgentEvent): void {
     for (let i = 0; i < this.parts.length; i++) {
       const { callback, run } = this.parts[i] as PartListener
+      if (callback.agents && !callback.agents.includes(event.agentName)) continue
       try {
         // An async function is assignable to a hook that returns nothing.
         const pending: unknown = run.onPart(info, event)
@@ -56,7 +57,7 @@ export class Listeners {
     const listening: SpanListener[] = []
     for (const callback of this.callbacks) {
       const hooks = callback[info.component]
-      if (hooks) listening.push({ callback, hooks })
+      if (hooks && (!callback.agents || callback.agents.includes(info.agentName))) listening.push({ callback, hooks })
     }
     if (listening.length === 0) return undefined
     this.callHook(listening, 'onStart', info, input)

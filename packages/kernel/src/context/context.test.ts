@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Interrupt } from '../data/action.ts'
+import type { Interrupt, InterruptRequest } from '../data/action.ts'
 import { createRunContext } from '../run/start-run.ts'
 import { type CallScope, contextKey, type RunContext } from './context.ts'
 
@@ -141,15 +141,63 @@ describe('actions', () => {
 describe('an interrupt', () => {
   const ctx = () => root({ canInterrupt: true })
 
+  /** The ids of questions that one call asks. */
+  async function idsOf(...requests: readonly InterruptRequest[]): Promise<string[]> {
+    const { ctx: call, seen } = calling()
+    const asking = call(ctx())
+    for (const request of requests) await asking.interrupt(request).catch(() => undefined)
+    return seen.interrupts.map(({ id }) => id)
+  }
+
   it('ends the call the first time, and is recorded under an id that hangs on the call', async () => {
     const { ctx: call, seen } = calling()
     const request = { reason: 'approval', message: 'Really?' }
     await expect(call(ctx()).interrupt(request)).rejects.toMatchObject({ code: 'INTERRUPTED' })
-    expect(seen.interrupts).toEqual([{ ...request, id: 'c1#1', agentName: '', callId: 'c1' }])
+    expect(seen.interrupts).toEqual([{ ...request, id: expect.stringMatching(/^c1#./), agentName: '', callId: 'c1' }])
+  })
+
+  it('has the same id when the call runs again, in whichever order the fields and the questions come', async () => {
+    const first = await idsOf({ reason: 'approval', message: 'Really?', metadata: { a: 1, b: 2 } }, { reason: 'input' })
+    const again = await idsOf({ reason: 'input' }, { metadata: { b: 2, a: 1 }, message: 'Really?', reason: 'approval' })
+    expect(again).toEqual(first.toReversed())
+  })
+
+  it('has an id of its own by what is asked and how often it was asked, but not by when it expires', async () => {
+    const ids = await idsOf(
+      { reason: 'input' },
+      { reason: 'input', message: 'Name?' },
+      { reason: 'input', responseSchema: { type: 'string' } },
+      { reason: 'input', metadata: { n: 1 } },
+      { reason: 'input', key: 'other' },
+      { reason: 'approval' },
+      { reason: 'input' },
+      { reason: 'input' },
+    )
+    expect(new Set(ids).size).toBe(ids.length)
+    expect(ids.filter((id) => !id.startsWith('c1#'))).toEqual([])
+    const [once, late] = await Promise.all([idsOf({ reason: 'input' }), idsOf({ reason: 'input', expiresAt: 1 })])
+    expect(late).toEqual(once)
+  })
+
+  it('has an id of its own by the agent and the hook that ask, so that an answer reaches only the one who asked', async () => {
+    const { ctx: call, seen } = calling()
+    const asking = call(ctx())
+    for (const patch of [{}, { asker: 'h/wrap' }, { asker: 'h/other' }, { agentName: 'other' }]) {
+      await asking
+        .derive(patch)
+        .interrupt({ reason: 'input' })
+        .catch(() => undefined)
+    }
+    const ids = seen.interrupts.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(4)
+    const answered = calling({ answers: { [ids[1] ?? '']: 'yes' } }).ctx(ctx())
+    await expect(answered.interrupt({ reason: 'input' })).rejects.toMatchObject({ code: 'INTERRUPTED' })
+    expect(await answered.derive({ asker: 'h/wrap' }).interrupt({ reason: 'input' })).toBe('yes')
   })
 
   it('gives the answer when the call runs again, each question its own', async () => {
-    const { ctx: call } = calling({ answers: { 'c1#1': { approved: true }, 'c1#2': 'blue' } })
+    const [approval = '', input = ''] = await idsOf({ reason: 'approval' }, { reason: 'input' })
+    const { ctx: call } = calling({ answers: { [approval]: { approved: true }, [input]: 'blue' } })
     const again = call(ctx())
     expect(await again.interrupt({ reason: 'approval' })).toEqual({ approved: true })
     expect(await again.interrupt({ reason: 'input' })).toBe('blue')

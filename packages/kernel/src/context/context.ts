@@ -89,17 +89,22 @@ export interface ContextPatch {
   readonly step?: string
   readonly signal?: AbortSignal
   readonly call?: CallScope
+  /** Who asks questions here, beyond the agent and the call: `<handler>/<hook>`. An answer reaches only the one who asked. */
+  readonly asker?: string
+  /** The iteration of the loop that the agent runs in, from 0: its `agent-start` and `agent-end` have it. */
+  readonly iteration?: number
   /** An overlay for a parallel branch. */
   readonly state?: State
 }
 
-/** The scope of one tool call or hook: the answers it gets, and its actions and questions. */
+/** The scope of one tool call, or of the hooks of an agent: the answers it gets, and its actions and questions. */
 export interface CallScope {
-  /** Contract: unique in the thread and the same on resume, because interrupt ids and nested runs are named after it. */
-  readonly callId: string
+  /** Contract: unique in the thread and the same on resume, because interrupt ids and nested runs are named after it; a scope without one runs no agents. */
+  readonly callId?: string
   readonly answers?: Answers
   /** The value that an interrupted attempt passed to `onInterrupt` for its nested runs. */
   readonly saved?: Json
-  onAction(action: AgentAction): void
+  /** Contract: without it, actions are refused. */
+  onAction?(action: AgentAction): void
   onInterrupt(interrupts: readonly Interrupt[], saved?: Json): void
 }

@@ -11,9 +11,16 @@ export type InterruptRequest = {
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number
   readonly metadata?: JsonObject
+  /** Tells apart questions that are otherwise equal. */
+  readonly key?: string
 }
 
-/** An open question. Contract: `id` is `<origin>#<n>`, the origin being the call id or the step outside a call, in a nested run under the calls around it; it is the same when the call runs again on resume. */
+/**
+ * An open question.
+ * Contract: `id` is `<origin>#<fingerprint>`. The origin is the call id, or the step outside a call; in a nested run it stands under the calls around it.
+ * The fingerprint is that of who asks (agent, and hook of a handler) and what is asked (`reason`, `message`, `responseSchema`, `metadata` and `key`); a question
+ * that is asked once more in the same call ends with `.2`, `.3`. So an answer can reach only the question that was shown, whatever else is asked when the call runs again.
+ */
 export type Interrupt = InterruptRequest & {
   readonly id: string
   readonly agentName: string
@@ -36,6 +43,12 @@ export type AgentAction =
   | { readonly type: 'transfer-to-agent'; readonly agentName: string }
   | { readonly type: 'exit'; readonly result?: Json }
   /** Contract: `state` is what `resume` gets back; Runner stores it and takes it out before a consumer sees the event. Without interrupts it marks an agent that awaits the results of open calls. */
-  | { readonly type: 'interrupt'; readonly interrupts: readonly Interrupt[]; readonly state?: Json }
+  | {
+      readonly type: 'interrupt'
+      readonly interrupts: readonly Interrupt[]
+      readonly state?: Json
+      /** Calls that run again with the agent, besides those that ask: they await no result from outside. */
+      readonly callIds?: readonly string[]
+    }
   | { readonly type: 'break-loop' }
   | { readonly type: 'custom'; readonly name: string; readonly data?: Json }

@@ -28,7 +28,7 @@ export type RunResult<Output = unknown> = {
   readonly text: string
   /** The result of an exit, or else the structured output of the last message; JSON. */
   readonly output?: Output
-  /** The messages that the run added to the history, in order: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
+  /** The messages that the run added to the history, in the order of the history, whatever came first: `history.push(...result.messages)`. Those of nested runs are in the results of their calls. */
   readonly messages: readonly Message[]
   /** The tokens of this run and of the runs nested in it. A resumed run counts from its resume on; what was used before the question is in the result of the run that asked. */
   readonly usage: Usage
@@ -43,7 +43,7 @@ interface EventFields {
   /** The run has begun: its lease is held, its row may be written. */
   'run-start': object
   /** An agent starts. */
-  'agent-start': object
+  'agent-start': { readonly iteration?: number }
   /** An assistant message begins; nothing of it is in history yet. */
   'message-start': { readonly messageId: string }
   /** A piece of its text. */
@@ -112,6 +112,8 @@ interface EventFields {
   /** An agent is done. Contract: one per `agent-start`; of a transferring agent it precedes the target's `agent-start`. */
   'agent-end': {
     readonly outcome: Outcome
+    /** The iteration of the loop that it runs in, from 0. */
+    readonly iteration?: number
     readonly error?: ErrorInfo
   }
   /** The run has ended. Contract: exactly one, last, even if the consumer has left. */

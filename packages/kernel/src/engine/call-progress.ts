@@ -1,6 +1,7 @@
 import type { CallScope } from '../context/context.ts'
 import type { AgentAction, Answers, Interrupt, InterruptRequest } from '../data/action.ts'
 import { checkAction } from '../data/check-action.ts'
+import { fingerprint } from '../data/fingerprint.ts'
 import { type Json, type JsonObject, notJson } from '../data/json.ts'
 import { got, isObject, KernelError } from '../data/kernel-error.ts'
 
@@ -15,7 +16,8 @@ export class CallProgress {
   readonly #scope: ProgressScope
   readonly #saved: JsonObject
   #runs: Record<string, Json> | undefined
-  #asked = 0
+  /** How often each question was asked. */
+  readonly #asked: Map<string, number> = new Map()
   #sent = false
   #nested = 0
   #active = 0
@@ -37,15 +39,21 @@ export class CallProgress {
   }
 
   get acted(): boolean {
-    return this.#sent || this.#asked > 0
+    return this.#sent || this.#asked.size > 0
   }
 
   /** Returns the answer if there is one; otherwise records the question and throws. */
-  async interrupt(request: InterruptRequest, agentName: string, canInterrupt: boolean): Promise<Json> {
-    if (!isObject(request) || typeof request.reason !== 'string' || notJson(request) !== undefined) {
-      throw new KernelError('VALIDATION_FAILED', `interrupt: expected plain JSON with a reason, ${got(request)}`)
-    }
-    const id = `${this.origin}#${++this.#asked}`
+  async interrupt(
+    request: InterruptRequest,
+    { agentName, asker }: { readonly agentName: string; readonly asker: string },
+    canInterrupt: boolean,
+  ): Promise<Json> {
+    checkRequest(request)
+    const { reason, message, responseSchema, metadata, key } = request
+    const print = fingerprint([agentName, asker, reason, message, responseSchema, metadata, key])
+    const times = (this.#asked.get(print) ?? 0) + 1
+    this.#asked.set(print, times)
+    const id = `${this.origin}#${print}${times === 1 ? '' : `.${times}`}`
     const answer = Object.hasOwn(this.answers, id) ? this.answers[id] : undefined
     if (answer !== undefined) return answer
     const { callId } = this
@@ -64,7 +72,9 @@ export class CallProgress {
       this.#idle ??= Promise.withResolvers<void>()
       await this.#idle.promise
     }
-    this.#scope.onInterrupt(interrupts, this.#nested > 0 ? { ...this.#runs } : undefined)
+    // Runs that this attempt has not reached keep what they had.
+    const saved = { ...this.#saved, ...this.#runs }
+    this.#scope.onInterrupt(interrupts, Object.keys(saved).length > 0 || this.#nested > 0 ? saved : undefined)
     const interruptIds = interrupts.map(({ id }) => id)
     return new KernelError('INTERRUPTED', `interrupt: waiting for an answer to ${interruptIds.join(', ')}`, {
       details: { interruptIds },
@@ -91,6 +101,15 @@ export class CallProgress {
 }
 
 const NOTHING: JsonObject = {}
+
+function checkRequest(request: InterruptRequest): void {
+  const fine = isObject(request) && typeof request.reason === 'string' && notJson(request) === undefined
+  if (fine && (request.key === undefined || typeof request.key === 'string')) return
+  throw new KernelError(
+    'VALIDATION_FAILED',
+    `interrupt: expected plain JSON with a reason, and a text as its key if it has one, ${got(request)}`,
+  )
+}
 
 /** The error for a method that works only inside a tool call. */
 export function onlyInCall(what: string): KernelError {

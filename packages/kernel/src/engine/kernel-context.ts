@@ -31,6 +31,9 @@ interface ContextFields {
   readonly signal: AbortSignal | undefined
   readonly values: Values | undefined
   readonly progress: CallProgress | undefined
+  /** The hook or part of a call that asks questions here; '' for the tool or the agent itself. */
+  readonly asker: string
+  readonly iteration: number | undefined
   /** The agent whose events are written here. */
   readonly agent: (Sink<EventDraft> & { readonly spanId: string }) | undefined
 }
@@ -110,11 +113,13 @@ export class KernelContext implements RunContext {
       signal: fields.signal,
       values: { key, value, rest: fields.values },
       progress: fields.progress,
+      asker: fields.asker,
+      iteration: fields.iteration,
       agent: fields.agent,
     })
   }
 
-  derive({ agentName, runPath, step, signal, call, state }: ContextPatch): RunContext {
+  derive({ agentName, runPath, step, signal, call, asker, iteration, state }: ContextPatch): RunContext {
     const { core, fields } = this
     // Written out because contexts are created often and a spread is slower.
     return new KernelContext(core, {
@@ -124,7 +129,9 @@ export class KernelContext implements RunContext {
       state: state ? TrackedState.of(state) : fields.state,
       signal: signal ?? fields.signal,
       values: fields.values,
-      progress: call ? new CallProgress(call, core.ids.originOf(call.callId)) : fields.progress,
+      progress: call ? new CallProgress(call, core.ids.originOf(call.callId ?? fields.step)) : fields.progress,
+      asker: asker ?? (call ? '' : fields.asker),
+      iteration: iteration ?? fields.iteration,
       agent: fields.agent,
     })
   }
@@ -159,9 +166,9 @@ export class KernelContext implements RunContext {
   }
 
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
-    const { progress, agentName } = this.fields
+    const { progress } = this.fields
     const answer = progress
-      ? progress.interrupt(request, agentName, this.canInterrupt)
+      ? progress.interrupt(request, this.fields, this.canInterrupt)
       : Promise.reject(onlyInCall('interrupt'))
     // A tool that forgets to await the answer has asked all the same, and must not end the process.
     return handled(answer as Promise<T>)

@@ -21,6 +21,12 @@ type CoreSettings = Pick<
   'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
 >
 
+/** A list of messages. */
+export interface MessageList {
+  /** Puts messages into the order of these ids. */
+  order(ids: readonly string[]): void
+}
+
 /** The parts of one run that all its contexts share. */
 export class RunCore {
   readonly runId: string
@@ -43,10 +49,14 @@ export class RunCore {
   readonly spans: RunSpans | undefined
   #errors: RunErrors | undefined
   usage: Usage = NO_USAGE
+  /** The number of this attempt to carry out the root run, once its host has opened it. */
+  attempt: number | undefined
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
   /** The sink at the end of the run, once it has begun. */
-  recorder: Sink<AgentEvent> | undefined
+  recorder: (Sink<AgentEvent> & MessageList) | undefined
+  /** Further lists of the messages of the run, in the order in which they came. */
+  messageLists: Set<MessageList> | undefined
   /** Whether the consumer has left: no more events are shown, and no new effect may begin. */
   consumerLeft = false
   /** Whether the run has ended and refuses further events and spans. */
@@ -74,6 +84,7 @@ export class RunCore {
     this.runPath = runPath
     this.parent = parent
     this.outer = outer
+    this.attempt = outer?.attempt
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
     this.spans = listeners && new RunSpans(listeners, this.openEnds, this)

@@ -9,6 +9,8 @@ interface SpannedRun {
   readonly runId: string
   readonly session: ThreadRef
   readonly parent: { readonly runId: string; readonly spanId: string } | undefined
+  /** Known when the first span opens. */
+  readonly attempt: number | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
@@ -27,7 +29,7 @@ export class RunSpans {
 
   part(event: AgentEvent): void {
     if (this.#listeners.parts.length === 0) return
-    this.#runInfo ??= this.#info('run', event.agentName, 'run')
+    this.#runInfo ??= this.#info('run', event.agentName, event.agentName, 'run')
     this.#listeners.part(this.#runInfo, event)
   }
 
@@ -35,13 +37,14 @@ export class RunSpans {
   open<C extends keyof Spans>(
     component: C,
     name: string,
+    agentName: string,
     position: string,
     input: Spans[C]['input'],
     parentSpanId?: string,
     callId?: string,
   ): Span<C> | undefined {
     if (this.#closed) return undefined
-    const span = this.#listeners.open(this.#info(component, name, position, parentSpanId, callId), input)
+    const span = this.#listeners.open(this.#info(component, name, agentName, position, parentSpanId, callId), input)
     if (!span || component === 'run' || component === 'agent') return span
     const openEnd: OpenEnd = { close: (error) => span.fail(error) }
     this.#openEnds.track(openEnd)
@@ -57,20 +60,23 @@ export class RunSpans {
   #info<C extends keyof Spans>(
     component: C,
     name: string,
+    agentName: string,
     position: string,
     parentSpanId: string | undefined = this.#run.parent?.spanId,
     callId?: string,
   ): RunInfo & { readonly component: C } {
-    const { runId, session, parent } = this.#run
+    const { runId, session, parent, attempt } = this.#run
     return {
       component,
       name,
+      agentName,
       runId,
       ...(parent && { parentRunId: parent.runId }),
       spanId: `${runId}/${position}`,
       ...(parentSpanId !== undefined && { parentSpanId }),
       ...(callId !== undefined && { callId }),
       session,
+      ...(attempt !== undefined && { attempt }),
     }
   }
 }

@@ -16,6 +16,14 @@ export class TextAndOutput {
   #output: Json | undefined
   #exited = false
 
+  /** The text and output of a run that goes on after it has said everything. */
+  static of({ text, output }: { readonly text: string; readonly output?: Json | undefined }): TextAndOutput {
+    const made = new TextAndOutput()
+    made.#message = text
+    made.#output = output
+    return made
+  }
+
   get output(): Json | undefined {
     return this.#output
   }

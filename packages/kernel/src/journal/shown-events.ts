@@ -2,7 +2,7 @@ import type { ModelPart } from '../agent/model.ts'
 import type { RunContext } from '../context/context.ts'
 import type { State } from '../context/state.ts'
 import { canonical } from '../data/canonical.ts'
-import type { AgentEvent, EventOf } from '../data/event.ts'
+import type { AgentEvent } from '../data/event.ts'
 import type { StateChanges } from './noted-state.ts'
 import { ShownState } from './shown-state.ts'
 
@@ -30,7 +30,6 @@ export class ShownEvents {
     for (const event of events) {
       count(this.#seen, keyOf(event), sizeOf(event))
       this.#note(event)
-      if (event.type === 'state-delta') this.#state.see(event)
     }
   }
 
@@ -48,8 +47,8 @@ export class ShownEvents {
   }
 
   /** What readers have seen of the answers that an agent has begun and this attempt has not, with `restart` between them. */
-  partsOf({ runId, agentName, runPath }: RunContext): readonly ModelPart[] {
-    const by = JSON.stringify([runId, agentName, runPath])
+  partsOf(ctx: RunContext): readonly ModelPart[] {
+    const by = authorOf(ctx)
     const parts: ModelPart[] = []
     for (const answer of this.#answers) {
       if (answer.by !== by || this.#begun.has(answer.messageId) || answer.parts.length === 0) continue
@@ -65,11 +64,15 @@ export class ShownEvents {
   }
 
   #note(event: AgentEvent): void {
-    const { runId, agentName, runPath } = event
-    const last = () => this.#answers.findLast(({ by }) => by === JSON.stringify([runId, agentName, runPath]))
+    const { runId } = event
+    const by = authorOf(event)
+    const last = () => this.#answers.findLast((answer) => answer.by === by)
     switch (event.type) {
+      case 'state-delta':
+        this.#state.see(event)
+        return
       case 'message-start':
-        this.#answers.push({ messageId: event.messageId, by: JSON.stringify([runId, agentName, runPath]), parts: [] })
+        this.#answers.push({ messageId: event.messageId, by, parts: [] })
         return
       case 'text-delta':
       case 'reasoning-delta':
@@ -86,6 +89,10 @@ export class ShownEvents {
         return
     }
   }
+}
+
+function authorOf({ runId, agentName, runPath }: Pick<AgentEvent, 'runId' | 'agentName' | 'runPath'>): string {
+  return JSON.stringify([runId, agentName, runPath])
 }
 
 /** An id that the kernel made is left empty, so that the kernel makes the same one again. */
@@ -106,7 +113,7 @@ function sizeOf(event: AgentEvent): number {
 
 /** Contract: a call is known by its run too, because a provider may give the same id in several nested runs. */
 function keyOf(event: AgentEvent): string {
-  const { type, runId, agentName, runPath } = event
+  const { type, runId } = event
   switch (type) {
     case 'message-start':
     case 'text-delta':
@@ -128,21 +135,12 @@ function keyOf(event: AgentEvent): string {
     // A run whose end could not be stored has failed for its readers, and ends again when it is continued.
     case 'run-end':
       return `${type} ${runId} ${event.outcome}`
-    case 'agent-start':
-      return JSON.stringify([type, runId, agentName, runPath])
     case 'agent-end':
-      return JSON.stringify([type, runId, agentName, runPath, event.outcome])
+      return `${type} ${authorOf(event)} ${event.outcome}`
     case 'action':
-      return actionKey(event)
-    default:
-      return canonical(event)
+      if (event.action.type !== 'interrupt') break
+      // Runs beside each other ask in any order.
+      return `${type} ${authorOf(event)} ${event.action.interrupts.map(({ id }) => id).sort()}`
   }
-}
-
-/** Contract: runs beside each other ask in any order. */
-function actionKey(event: EventOf<'action'>): string {
-  const { type, runId, agentName, runPath, action } = event
-  if (action.type !== 'interrupt') return canonical(event)
-  const ids = action.interrupts.map(({ id }) => id).toSorted()
-  return JSON.stringify([type, runId, agentName, runPath, ids])
+  return canonical(event)
 }

@@ -42,6 +42,8 @@ export interface ThreadData {
   /** Foreign ids, each with the sequence of the message that it counts for. */
   readonly processed: Map<string, number>
   readonly runs: Map<string, RunRecord>
+  /** By root run: the highest attempt that has begun it. */
+  readonly attempts: Map<string, number>
   readonly calls: Map<string, ToolCallRecord>
   /** By span id. */
   readonly modelCalls: Map<string, ModelCallRecord>
@@ -111,6 +113,7 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     changes: [],
     processed: new Map(),
     runs: new Map(),
+    attempts: new Map(),
     calls: new Map(),
     modelCalls: new Map(),
     logs: new Map(),

@@ -79,9 +79,11 @@ function applyOne(owner: OwnerData, row: ThreadData, runId: string, command: Rec
     call: command.type === 'tool-call' ? row.calls.get(command.call.callId) : undefined,
     hasSpan: command.type === 'usage' && row.modelCalls.has(command.spanId),
     unfinished: row.journal?.runId,
+    attempt: command.by && row.attempts.get(command.by.runId),
   })
   if (effect === 'refuse') return { runId, refused: true }
   if (command.type === 'run-start') {
+    if (command.by?.runId === runId) row.attempts.set(runId, command.by.attempt)
     if (run && effect === 'write') reopen(row, run)
     return { runId, seq: run?.seq ?? addRun(owner, row, command.run) }
   }

@@ -3,7 +3,7 @@ import type { Agent, AgentEvent, EventDraft, RunContext } from '../index.ts'
 import { KernelError, say } from '../index.ts'
 import { abortScope, pipe } from '../kit.ts'
 import { createRunContext, observe, openSpan, runNested, startRun } from '../run.ts'
-import { collect, idle, noUnhandledRejection } from '../stream/stream.fixture.ts'
+import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
 import { agentOf, answer, brief, callOf, input, quiet, request, talker, typesOf } from './run.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -194,6 +194,51 @@ describe('an event', () => {
     const passed = ['agent-start', 'error', 'agent-end']
     expect(typesOf(await collect(run))).toEqual(['run-start', 'agent-start', ...passed, 'agent-end', 'run-end'])
     expect(await run).toMatchObject({ outcome: 'complete' })
+  })
+
+  describe('of an agent of its own name that it wraps', () => {
+    const wrapping = (inner: Agent): Agent => agentOf('a', (ctx) => observe(inner, input, ctx))
+    const frames = (events: readonly AgentEvent[]) =>
+      events.flatMap((event) => (/^(agent|run)-end$|^error$/.test(event.type) ? [event] : []))
+
+    test.each(['complete', 'failed'] as const)('begins and ends once: %s', async (fate) => {
+      const inner = agentOf('a', async function* (ctx) {
+        yield* say(ctx, 'done')
+        if (fate === 'failed') raise(new KernelError('BROKEN', 'no'))
+      })
+      for (const agent of [wrapping(inner), wrapping(wrapping(inner))]) {
+        const events = await collect(startRun(agent, input, { runId: 'R' }))
+        const error = fate === 'failed' ? [{ type: 'error', error: { code: 'BROKEN' } }] : []
+        expect(frames(events)).toMatchObject([
+          ...error,
+          { type: 'agent-end', outcome: fate },
+          { type: 'run-end', outcome: fate, text: 'done' },
+        ])
+        expect(typesOf(events).filter((type) => type === 'agent-start')).toHaveLength(1)
+      }
+    })
+
+    test('ends as the last attempt did', async () => {
+      let attempts = 0
+      const inner = agentOf('a', async function* (ctx) {
+        if (++attempts === 1) raise(new KernelError('BROKEN', 'no'))
+        yield* say(ctx, 'done')
+      })
+      const agent = agentOf('a', async function* (ctx) {
+        yield* observe(inner, input, ctx)
+        yield* observe(inner, input, ctx)
+      })
+      const run = startRun(agent, input)
+      expect(await run).toMatchObject({ outcome: 'complete', text: 'done' })
+    })
+
+    test('asks and is interrupted', async () => {
+      const inner = agentOf('a', async function* (ctx) {
+        yield* say(ctx, String(await ctx.interrupt({ reason: 'input' })))
+      })
+      const result = await startRun(wrapping(inner), input, { canInterrupt: true })
+      expect(result).toMatchObject({ outcome: 'interrupted', interrupts: [{ reason: 'input' }] })
+    })
   })
 
   test.each([{}, own, { ...own, runPath: ['outer'] }])('that frames its own agent is refused: %o', async (stamp) => {

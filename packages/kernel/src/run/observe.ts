@@ -70,10 +70,15 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   readonly #ctx: KernelContext
   readonly #sink: Sink<AgentEvent>
   readonly #stamp: EventStamp
+  readonly #iteration: { readonly iteration: number } | undefined
   readonly answers?: Answers
   #asked: readonly Interrupt[] | undefined
   #span: Span<'agent'> | undefined
   #interrupted = false
+  /** Set while it passes on the events of an agent of its own name. */
+  #wraps = false
+  /** How that agent ended. */
+  #passedOn: EventOf<'agent-end'> | undefined
   #closed = false
 
   constructor(agent: Agent, start: AgentInput | ResumeInfo, outer: KernelContext, sink: Sink<AgentEvent>) {
@@ -85,8 +90,10 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
     const progress = new CallProgress(this, core.ids.originOf(step))
-    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, agent: this })
+    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, asker: '', agent: this })
     this.#stamp = core.ids.stamp(agent.name, fields.runPath)
+    const { iteration } = fields
+    this.#iteration = iteration === undefined ? undefined : { iteration }
   }
 
   get closed(): boolean {
@@ -97,10 +104,17 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     const { core, fields } = this.#ctx
     core.openEnds.track(this)
     const position = fields.step || 'agent'
-    this.#span = core.spans?.open('agent', this.#agent.name, position, this.#start, `${core.runId}/run`)
+    this.#span = core.spans?.open(
+      'agent',
+      this.#agent.name,
+      this.#agent.name,
+      position,
+      this.#start,
+      `${core.runId}/run`,
+    )
     let thrown: { readonly error: unknown } | undefined
     try {
-      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp })
+      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp, ...this.#iteration })
       if (wait) await wait
       await pipe(this.#begin(), this)
     } catch (error) {
@@ -123,12 +137,24 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     const { signal } = this.#ctx.fields
     if (signal?.aborted && !CLOSING.has(draft.type)) return refused(this.#ctx.core.conclude(undefined, signal).error)
     if (kind !== 'content' && isSaidBy(draft, this.#stamp)) {
+      if (isStamped(draft) && this.#passOn(draft)) return
       if (draft.type === 'error') throw this.#ctx.core.errors.errorOf(draft.error)
       if (draft.type !== 'action') throw byKernelAlone(`agent ${this.#agent.name}`, draft.type)
       checkAction(draft.action)
       this.#interrupted ||= draft.action.type === 'interrupt' && draft.action.interrupts.length > 0
     }
     return this.#show(stamped(draft, this.#stamp))
+  }
+
+  /** Takes the frame of an agent of the same name that was observed already, so that a wrapper begins and ends once. */
+  #passOn(event: AgentEvent): boolean {
+    if (event.type === 'agent-start') this.#wraps = true
+    else if (!this.#wraps || (event.type !== 'error' && event.type !== 'agent-end')) return false
+    if (event.type === 'agent-end') {
+      this.#wraps = false
+      this.#passedOn = event
+    }
+    return true
   }
 
   onInterrupt(interrupts: readonly Interrupt[]): void {
@@ -142,6 +168,8 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   #end(thrown: { readonly error: unknown } | undefined): void | Promise<void> {
     const { core, fields } = this.#ctx
     if (!thrown && !core.abortState.aborted && !fields.signal?.aborted) {
+      const { outcome, error } = this.#passedOn ?? {}
+      if (outcome && error) return this.#finish(outcome, core.errors.errorOf(error))
       return this.#finish(this.#interrupted ? 'interrupted' : 'complete', undefined)
     }
     const { outcome, error } = core.conclude(thrown?.error, fields.signal)
@@ -152,6 +180,7 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   async #ask(thrown: { readonly error: unknown } | undefined): Promise<void> {
     const { core, fields } = this.#ctx
     if (core.abortState.aborted || fields.signal?.aborted) return this.#end(thrown)
+    if (core.cancelling?.()) return this.#end({ error: cancelledQuestion(this.#agent.name) })
     const action = { type: 'interrupt', interrupts: this.#asked ?? [] } as const
     try {
       const wait = this.#show({ type: 'action', ...this.#stamp, action })
@@ -168,8 +197,8 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     const { core } = this.#ctx
     const info = error && core.errors.infoOf(error)
     const end: EventOf<'agent-end'> = info
-      ? { type: 'agent-end', ...this.#stamp, outcome, error: info }
-      : { type: 'agent-end', ...this.#stamp, outcome }
+      ? { type: 'agent-end', ...this.#stamp, ...this.#iteration, outcome, error: info }
+      : { type: 'agent-end', ...this.#stamp, ...this.#iteration, outcome }
     const wait =
       info &&
       outcome === 'failed' &&
@@ -198,6 +227,11 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   }
 }
 
+/** The error of a run that was asked to stop and has a question: it does not ask it any more. */
+function cancelledQuestion(agentName: string): KernelError {
+  return new KernelError('ABORTED', `agent ${agentName}: asked to stop, so it does not ask its question`)
+}
+
 /**
  * Whether an event is the agent's own, and not from an agent that it runs.
  * @example if (event.type === 'action' && isSaidBy(event, ctx)) steer(event.action)
@@ -219,6 +253,10 @@ function stampedOnce(draft: EventDraft, stamp: EventStamp): AgentEvent {
   const { runId, agentName, runPath } = draft
   const complete = runId !== undefined && agentName !== undefined && runPath !== undefined
   return complete ? (draft as AgentEvent) : stamped(draft, stamp)
+}
+
+function isStamped(draft: EventDraft): draft is AgentEvent {
+  return draft.runId !== undefined && draft.agentName !== undefined && draft.runPath !== undefined
 }
 
 /** Fills in the missing fields of a stamp. */

@@ -14,5 +14,5 @@ export function openSpan<C extends 'model' | 'tool'>(
 ): Span<C> | undefined {
   const { core, fields } = internals(ctx)
   const callId = 'callId' in input ? input.callId : undefined
-  return core.spans?.open(component, name, input.step, input, fields.agent?.spanId, callId)
+  return core.spans?.open(component, name, fields.agentName, input.step, input, fields.agent?.spanId, callId)
 }

@@ -58,6 +58,7 @@ export class RunExecution {
       unfollow = settings.signal && core.abortState.follow(settings.signal)
       this.#limit(host.queueMs)
       const opened = host.open && (await this.#open())
+      core.attempt = opened?.attempt ?? core.attempt
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
       release()
@@ -120,7 +121,7 @@ export class RunExecution {
   ): Promise<{ result: RunResult<Json>; end: EventOf<'run-end'> }> {
     const { core, agent, start, context } = this.#parts
     const recorder = new RunRecorder(core, out)
-    const span = core.spans?.open('run', agent.name, 'run', start)
+    const span = core.spans?.open('run', agent.name, agent.name, 'run', start)
     let thrown: { readonly error: unknown } | undefined
     try {
       const wait = recorder.begin(this.#stamp)

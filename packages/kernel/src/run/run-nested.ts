@@ -4,6 +4,7 @@ import type { RunContext } from '../context/context.ts'
 import type { Answers, Interrupt } from '../data/action.ts'
 import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json } from '../data/json.ts'
+import { isObject, KernelError } from '../data/kernel-error.ts'
 import type { Message, ToolCall, Usage } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
 import { onlyInCall } from '../engine/call-progress.ts'
@@ -67,6 +68,25 @@ export async function runNested<Output>(
   )
 }
 
+/**
+ * Checks what an interrupted call has kept of the runs of an agent inside it.
+ * Contract: throws `CHECKPOINT_INVALID` for anything that `runNested` has not kept, or that the agent cannot go on from.
+ * @example defineTool({ ...definition, checkState: (saved) => checkSavedRuns(researcher, saved) })
+ */
+export function checkSavedRuns(agent: Agent, saved: Json): void {
+  const wrong = () => new KernelError('CHECKPOINT_INVALID', `run of ${agent.name}: what its call has kept is malformed`)
+  if (!isObject(saved) || Array.isArray(saved)) throw wrong()
+  for (const attempt of Object.values(saved)) {
+    if (!isAttempt(attempt)) throw wrong()
+    if (!('result' in attempt) && attempt.state !== undefined) agent.checkState?.(attempt.state)
+  }
+}
+
+function isAttempt(value: unknown): value is Attempt {
+  if (!isObject(value)) return false
+  return 'result' in value ? isObject(value.result) : Array.isArray(value.interrupts) && Array.isArray(value.messages)
+}
+
 async function attemptRun(
   agent: Agent,
   input: AgentInput,
@@ -115,7 +135,7 @@ function inOrder(messages: readonly Message[]): readonly Message[] {
   return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
 }
 
-const BLANK = { step: '', signal: undefined, progress: undefined, agent: undefined }
+const BLANK = { step: '', signal: undefined, progress: undefined, asker: '', iteration: undefined, agent: undefined }
 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`

@@ -12,9 +12,10 @@ import { type ErrorInfo, KernelError } from '../data/kernel-error.ts'
 import type { Message } from '../data/message.ts'
 import { CLOSING } from '../engine/abort-state.ts'
 import type { RunCore } from '../engine/run-core.ts'
-import { messageOf, unanswered } from '../history.ts'
+import { inCallOrder, messageOf, unanswered } from '../history.ts'
 import { handled, isGated, refused } from '../stream/channel.ts'
 import type { Sink } from '../stream/sink.ts'
+import { reorder } from './order-messages.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -24,10 +25,14 @@ export class RunRecorder implements Sink<AgentEvent> {
   readonly #out: Sink<AgentEvent>
   #unanswered: Set<string> | undefined
   readonly #messages: Message[] = []
+  /** The history that the run began with. */
+  #before: readonly Message[] = []
   #outcome: Outcome = 'complete'
   #error: ErrorInfo | undefined
   /** By id, because a flow may pass on the questions of an agent inside it. */
   #interrupts: Map<string, Interrupt> | undefined
+  /** Calls that run again when the questions are answered. */
+  #runAgain: readonly string[] = []
 
   constructor(core: RunCore, out: Sink<AgentEvent>) {
     this.#core = core
@@ -37,6 +42,7 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   /** Reads the open calls and the kept result from the history. */
   expect(messages: readonly Message[]): void {
+    this.#before = messages
     for (const { id } of unanswered(messages)) this.#waiting(id)
     this.#core.textAndOutput.expect(messages)
   }
@@ -80,6 +86,10 @@ export class RunRecorder implements Sink<AgentEvent> {
     this.#core.spans?.part(event)
   }
 
+  order(ids: readonly string[]): void {
+    reorder(this.#messages, ids)
+  }
+
   /** Whether the agent has failed; a later error does not replace its error. */
   get failed(): boolean {
     return this.#outcome === 'failed'
@@ -117,7 +127,8 @@ export class RunRecorder implements Sink<AgentEvent> {
     const { textAndOutput, usage } = this.#core
     const { output } = textAndOutput
     const text = textAndOutput.text(outcome === 'complete' && open.length === 0)
-    const result: Draft<RunResult<Json>> = { outcome, text, messages: this.#messages, usage }
+    const messages = inCallOrder(this.#messages, this.#before)
+    const result: Draft<RunResult<Json>> = { outcome, text, messages, usage }
     if (output !== undefined) result.output = output
     if (error) result.error = error
     if (outcome === 'interrupted') result.interrupts = this.#asked()
@@ -132,7 +143,7 @@ export class RunRecorder implements Sink<AgentEvent> {
 
   #open(): readonly string[] {
     if (!this.#unanswered?.size) return []
-    const asked = new Set(this.#asked().map(({ callId }) => callId))
+    const asked = new Set([...this.#asked().map(({ callId }) => callId), ...this.#runAgain])
     return [...this.#unanswered].filter((callId) => !asked.has(callId))
   }
 
@@ -162,6 +173,7 @@ export class RunRecorder implements Sink<AgentEvent> {
         if (event.action.type !== 'interrupt') return
         this.#interrupts ??= new Map()
         for (const interrupt of event.action.interrupts) this.#interrupts.set(interrupt.id, interrupt)
+        if (event.action.callIds) this.#runAgain = [...this.#runAgain, ...event.action.callIds]
         return
       case 'error':
         this.#core.errors.markReported(event.error)

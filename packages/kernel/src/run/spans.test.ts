@@ -168,14 +168,31 @@ test('a span says what it is of, where it stands and whose thread it is in', asy
   })
   const callbacks = [{ name: 'spans', run, agent: hooks, model: hooks, tool: hooks }]
   await startRun(agent, input, { runId: 'R', session, callbacks })
-  const nested = { name: 'inner', runId: 'R/tool:0:0', parentRunId: 'R', session }
-  const outer = { component: 'run', name: 'a', runId: 'R', spanId: 'R/run', session }
+  const nested = { name: 'inner', agentName: 'inner', runId: 'R/tool:0:0', parentRunId: 'R', session }
+  const outer = { component: 'run', name: 'a', agentName: 'a', runId: 'R', spanId: 'R/run', session }
   const inner = { component: 'run', ...nested, spanId: 'R/tool:0:0/run', parentSpanId: 'R/tool:0:0' }
   expect(infos).toStrictEqual([
     outer,
-    { component: 'agent', name: 'a', runId: 'R', spanId: 'R/agent', parentSpanId: 'R/run', session },
-    { component: 'model', name: 'm', runId: 'R', spanId: 'R/model:0', parentSpanId: 'R/agent', session },
-    { component: 'tool', name: 't', runId: 'R', spanId: 'R/tool:0:0', parentSpanId: 'R/agent', callId: 'c', session },
+    { component: 'agent', name: 'a', agentName: 'a', runId: 'R', spanId: 'R/agent', parentSpanId: 'R/run', session },
+    {
+      component: 'model',
+      name: 'm',
+      agentName: 'a',
+      runId: 'R',
+      spanId: 'R/model:0',
+      parentSpanId: 'R/agent',
+      session,
+    },
+    {
+      component: 'tool',
+      name: 't',
+      agentName: 'a',
+      runId: 'R',
+      spanId: 'R/tool:0:0',
+      parentSpanId: 'R/agent',
+      callId: 'c',
+      session,
+    },
     inner,
     { component: 'agent', ...nested, spanId: 'R/tool:0:0/agent', parentSpanId: 'R/tool:0:0/run' },
   ])

@@ -107,6 +107,8 @@ function rootContext(
     signal: undefined,
     values: undefined,
     progress: undefined,
+    asker: '',
+    iteration: undefined,
     agent: undefined,
   })
   return settings.prepare ? settings.prepare(ctx) : ctx

@@ -38,6 +38,7 @@ export function checkCommands(who: string, commands: readonly RecordCommand[]): 
   for (const command of commands) {
     check(who, isRecord(command), 'a record command', command)
     checkCommand(who, command)
+    if (command.by !== undefined) checkAttempt(who, command.by)
   }
 }
 
@@ -67,6 +68,12 @@ function checkCommand(who: string, command: RecordCommand): void {
     default:
       throw malformed(who, 'a record command of a known type', (command as { readonly type?: unknown }).type)
   }
+}
+
+function checkAttempt(who: string, by: NonNullable<RecordCommand['by']>): void {
+  check(who, isRecord(by), 'an attempt with runId and attempt', by)
+  checkId(who, 'runId', by.runId)
+  checkCount(who, 'attempt', by.attempt)
 }
 
 function checkStart(who: string, { run }: Command<'run-start'>): void {

@@ -8,6 +8,8 @@ interface Stored {
   readonly call?: Pick<ToolCallRecord, 'runId' | 'status'> | undefined
   /** The run that the thread names as unfinished. */
   readonly unfinished?: string | undefined
+  /** The highest attempt that has begun the root run of the command. */
+  readonly attempt?: number | undefined
   /** Whether the span of a `usage` was written before. */
   readonly hasSpan?: boolean
 }
@@ -17,8 +19,8 @@ interface Stored {
  * @example commandEffect({ type: 'run-text', runId: 'r', offset: 0, text: 'Hi' }, { run: { status: 'complete', text: '' } }) // 'refuse'
  */
 export function commandEffect(command: RecordCommand, stored: Stored): 'write' | 'ignore' | 'refuse' {
-  const { run, call, hasSpan, unfinished } = stored
-  if (run === 'elsewhere') return 'refuse'
+  const { run, call, hasSpan, unfinished, attempt = Number.NEGATIVE_INFINITY } = stored
+  if (run === 'elsewhere' || (command.by && command.by.attempt < attempt)) return 'refuse'
   if (command.type === 'run-start') return !run || isReopened(run, command.run.runId, unfinished) ? 'write' : 'ignore'
   if (!run || !isAllowed(command, run, call)) return 'refuse'
   return command.type === 'usage' && hasSpan ? 'ignore' : 'write'

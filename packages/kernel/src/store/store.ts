@@ -158,8 +158,16 @@ export type ModelCallRecord = {
   readonly requestId?: string
 }
 
+/** An attempt to carry out a root run. */
+export type RunAttempt = { readonly runId: string; readonly attempt: number }
+
 /** A write of the lifecycle records. */
-export type RecordCommand =
+export type RecordCommand = RecordChange & {
+  /** The attempt that writes it. Contract: refused once the root run has begun again with a higher one. */
+  readonly by?: RunAttempt
+}
+
+type RecordChange =
   | { readonly type: 'run-start'; readonly run: Omit<RunRecord, 'seq' | 'status' | 'text'> }
   /** Contract: replaces the text from `offset` on, counted in UTF-16 units; beyond its end it is refused. */
   | { readonly type: 'run-text'; readonly runId: string; readonly offset: number; readonly text: string }
@@ -176,7 +184,7 @@ export type RecordCommand =
 
 /** Runs, tool calls and usage. */
 export interface RecordStore {
-  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused; `seq` is assigned in the insert. The start of a run that failed and that its thread names as unfinished opens its record again. */
+  /** Contract: in order, one transaction, idempotent; a command for a finished run is refused, and so is one of an attempt that another has replaced; `seq` is assigned in the insert. The start of a run that failed and that its thread names as unfinished opens its record again. */
   apply(
     ref: ThreadRef,
     commands: readonly RecordCommand[],

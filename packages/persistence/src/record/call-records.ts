@@ -152,11 +152,12 @@ export class CallRecords {
 }
 
 /** Drops fields that are not JSON, so that the row can be written. */
-function safe(result: CallResult): Json {
+export function safe(result: CallResult): Json {
   return notJson(result) === undefined ? (result as Json) : { content: result.content as Json }
 }
 
-function resultOf({ content, display, data, error }: CallResult): CallResult {
+/** The part of a result that a row keeps. */
+export function resultOf({ content, display, data, error }: CallResult): CallResult {
   return {
     content,
     ...(display !== undefined && { display }),

@@ -1,4 +1,4 @@
-import type { AgentEvent, ErrorInfo, EventOf, RunRecord, ThreadRef, Usage } from '@troupe/kernel'
+import type { AgentEvent, ErrorInfo, EventOf, RunAttempt, RunRecord, ThreadRef, Usage } from '@troupe/kernel'
 import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
 import { RunCalls } from './run-calls.ts'
 import { RunText } from './run-text.ts'
@@ -11,6 +11,8 @@ export interface RunIdentity {
   readonly parentRunId?: string
   /** The id of the message that it answers. */
   readonly requestId?: string
+  /** The number of this attempt to carry it out, if it can be continued. */
+  readonly attempt?: number
 }
 
 /** The state of a run until its record is closed. */
@@ -21,6 +23,9 @@ export class RecordedRun implements RunIdentity {
   readonly parentRunId?: string
   requestId?: string
   readonly parent: RecordedRun | undefined
+  readonly attempt?: number
+  /** The attempt at its root run that writes its records. */
+  readonly by: RunAttempt | undefined
   readonly startedAt: number
   readonly text: RunText = new RunText()
   /** The total that its end reports, which includes the runs inside steps that were done before its process died. */
@@ -53,13 +58,15 @@ export class RecordedRun implements RunIdentity {
   reported = false
 
   constructor(identity: RunIdentity, parent: RecordedRun | undefined, startedAt: number) {
-    const { ref, runId, agentName, parentRunId, requestId } = identity
+    const { ref, runId, agentName, parentRunId, requestId, attempt } = identity
     this.ref = ref
     this.runId = runId
     this.agentName = agentName
     if (parentRunId !== undefined) this.parentRunId = parentRunId
     if (requestId !== undefined) this.requestId = requestId
+    if (attempt !== undefined) this.attempt = attempt
     this.parent = parent
+    this.by = parent ? parent.by : attempt === undefined ? undefined : { runId, attempt }
     this.startedAt = startedAt
   }
 

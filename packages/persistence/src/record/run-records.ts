@@ -27,6 +27,9 @@ interface CommandSink {
   touch(run: RecordedRun): void
 }
 
+/** The end of an attempt while another one, in the same process, goes on with the run. */
+const REPLACED: ErrorInfo = { code: 'LEASE_LOST', message: 'run: another attempt goes on with it' }
+
 /** Holds the recorded runs and makes their record commands from callbacks. Contract: no I/O; ignores unknown and ended runs. */
 export class RunRecords {
   readonly #sink: CommandSink
@@ -44,7 +47,10 @@ export class RunRecords {
     const { ref, runId, parentRunId, agentName } = identity
     const key = runKey(ref, runId)
     const before = this.#runs.get(key)
-    if (before) return before
+    if (before) {
+      if (before.attempt === identity.attempt) return before
+      this.finish(before, 'failed', REPLACED)
+    }
     const parent = parentRunId === undefined ? undefined : this.#runs.get(runKey(ref, parentRunId))
     const startedAt = this.#now()
     const run = new RecordedRun(identity, parent, startedAt)
@@ -65,7 +71,8 @@ export class RunRecords {
 
   /** The run of an info, if it has not ended. */
   find(info: RunInfo): RecordedRun | undefined {
-    return this.#runs.get(runKey(info.session, info.runId))
+    const run = this.#runs.get(runKey(info.session, info.runId))
+    return run?.attempt === info.attempt ? run : undefined
   }
 
   readonly part = (info: RunInfo, event: AgentEvent): void => {
@@ -185,7 +192,10 @@ export class RunRecords {
 }
 
 /** The identity of a run, from its span. */
-export function identityOf({ session, runId, name, parentRunId }: RunInfo, { messages }: AgentInput): RunIdentity {
+export function identityOf(
+  { session, runId, name, parentRunId, attempt }: RunInfo,
+  { messages }: AgentInput,
+): RunIdentity {
   const request = messages.at(-1)
   return {
     ref: session,
@@ -193,6 +203,7 @@ export function identityOf({ session, runId, name, parentRunId }: RunInfo, { mes
     agentName: name,
     ...(parentRunId !== undefined && { parentRunId }),
     ...(request && { requestId: request.id }),
+    ...(attempt !== undefined && { attempt }),
   }
 }
 

@@ -169,7 +169,7 @@ export class Lane {
   }
 
   async #send(entries: readonly QueuedCommand[]): Promise<readonly WriteResult[]> {
-    const commands = entries.map(({ command }) => command)
+    const commands = entries.map(({ run: { by }, command }) => (by ? { ...command, by } : command))
     const results = await this.#host.apply(this.ref, commands)
     this.#failures = 0
     if (!this.#stopped) this.#host.succeeded(this)

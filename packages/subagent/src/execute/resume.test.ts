@@ -37,9 +37,13 @@ describe('a question of an agent comes out, and its answer goes in', () => {
       },
     })
     const first = await s.run()
-    expect([first.end?.outcome, first.asked, log]).toEqual(['interrupted', ['call-1/q#1'], ['look', 'look']])
+    expect([first.end?.outcome, first.asked, log]).toEqual([
+      'interrupted',
+      [expect.stringMatching(/^call-1\/q#/)],
+      ['look', 'look'],
+    ])
     s.clock.advance(1_000_000)
-    const second = await s.resume({ 'call-1/q#1': 'yes' })
+    const second = await s.resume({ [first.asked[0] as string]: 'yes' })
     expect(log).toEqual(['look', 'look', 'asked q'])
     expect(second.statuses).toMatchObject([
       {
@@ -116,10 +120,13 @@ describe('a question of an agent comes out, and its answer goes in', () => {
         a: [calling({ id: 'q1', name: 'ask' }), calling({ id: 'q2', name: 'ask' }), completing()],
       },
     })
-    await s.run()
-    const second = await s.resume({ 'call-1/q1#1': 1 })
-    expect(second.asked).toEqual(['call-1/q2#1'])
-    expect((await s.resume({ 'call-1/q2#1': 2 })).statuses).toMatchObject([{ reason: 'goal', turns: 3, toolCalls: 2 }])
+    const first = await s.run()
+    expect(first.asked).toEqual([expect.stringMatching(/^call-1\/q1#/)])
+    const second = await s.resume({ [first.asked[0] as string]: 1 })
+    expect(second.asked).toEqual([expect.stringMatching(/^call-1\/q2#/)])
+    expect((await s.resume({ [second.asked[0] as string]: 2 })).statuses).toMatchObject([
+      { reason: 'goal', turns: 3, toolCalls: 2 },
+    ])
   })
 
   test('handing in beside a question counts when the question is answered', async () => {

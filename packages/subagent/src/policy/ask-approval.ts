@@ -30,8 +30,8 @@ export type SourcedAnswer = ApprovalAnswer & { readonly by: 'listener' | 'answer
  * Asks the live listeners, then raises an interrupt if the run can wait for one; gives `undefined` if there is no one to ask.
  *
  * In a run that can wait, the question is a nested run inside the call, so the call remembers it. When the call runs again, here or in
- * another process, a live listener's answer is reused, a question that became an interrupt gets its answer without asking a listener,
- * and neither takes the number of a question that the tool itself asks.
+ * another process, a live listener's answer is reused, and a question that became an interrupt gets its answer without asking a listener.
+ * Neither is an answer to a question that the tool itself asks.
  */
 export async function askApproval(question: ApprovalQuestion, ctx: RunContext): Promise<SourcedAnswer | undefined> {
   if (!ctx.canInterrupt) {

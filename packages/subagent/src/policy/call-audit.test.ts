@@ -81,7 +81,7 @@ describe('the audit of a call', () => {
     const call = callOf()
     await call.attempt(guard(noting('save', [])))
     expect(lines()).toEqual(['requested {}', 'finished interrupted'])
-    await call.attempt(guard(noting('save', [])), { 'c1/#1': { approved: true } })
+    await call.attempt(guard(noting('save', [])), { c1: { approved: true } })
     expect(lines()).toEqual(['requested {}', 'decided allow ask answer', 'finished complete'])
   })
 

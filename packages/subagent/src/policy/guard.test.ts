@@ -58,7 +58,7 @@ describe('every way to call a tool', () => {
       const call = callOf()
       const tool = policy.guard(make(log), A)
       const first = await call.attempt(tool)
-      const last = policy === ALLOW ? first : await call.attempt(tool, { 'c1/#1': { approved: true } })
+      const last = policy === ALLOW ? first : await call.attempt(tool, { c1: { approved: true } })
       expect([last, log]).toEqual([plain, [{}]])
     }
   })
@@ -154,7 +154,7 @@ describe('a guarded tool', () => {
     const call = callOf({ args: { when: '2026-01-01' } })
     const guarded = createPolicy().guard({ ...tool, parameters } as Tool, A)
     await call.attempt(guarded)
-    await call.attempt(guarded, { 'c1/#1': { approved: true } })
+    await call.attempt(guarded, { c1: { approved: true } })
     expect(log).toEqual([{ when: new Date('2026-01-01') }])
   })
 
@@ -180,7 +180,7 @@ describe("a tool's own needsApproval", () => {
     expect((await callOf({ args: { n: 1 } }).attempt(tool)).interrupts).toEqual([])
     const call = callOf({ args: { n: 2 } })
     expect((await call.attempt(tool)).interrupts).toMatchObject([{ reason: 'approval' }])
-    await call.attempt(tool, { 'c1/#1': { approved: true } })
+    await call.attempt(tool, { c1: { approved: true } })
     expect(log).toEqual([{ n: 1 }, { n: 2 }])
   })
 

@@ -15,7 +15,7 @@ import {
 } from '@troupe/kernel'
 import { parseArguments, toolResult } from '@troupe/kernel/kit'
 import { type RunSettings, startRun } from '@troupe/kernel/run'
-import { jsonSchemaValidator } from '@troupe/testkit'
+import { answersTo, jsonSchemaValidator } from '@troupe/testkit'
 import { expect } from 'vitest'
 
 /** A tool that notes what it was called with. */
@@ -47,6 +47,7 @@ export interface CallOptions extends RunSettings {
 
 /** A call that can be made again with all answers so far, each time in a new run and with its saved state as JSON, as after a restart. */
 export interface Call {
+  /** Contract: answers are by the call that asks, and reach the questions of the attempt before. */
   attempt(tool: Tool, answers?: Answers): Promise<Attempt>
 }
 
@@ -55,10 +56,12 @@ export function callOf({ args = {}, callId = 'c1', ...settings }: CallOptions = 
   let known: Answers = {}
   let saved: Json | undefined
   let attempts = 0
+  let open: readonly Interrupt[] = []
   return {
     async attempt(tool, answers = {}) {
-      known = { ...known, ...answers }
+      known = { ...known, ...answersTo(open, answers) }
       const interrupts: Interrupt[] = []
+      open = interrupts
       const chunks: (string | Part)[] = []
       let settled: Pick<Attempt, 'result' | 'error'> = {}
       const agent: Agent = {

@@ -93,6 +93,11 @@ export const MALFORMED_COMMANDS: readonly unknown[] = [
     call('call-9', 'running', { startedAt: startedAt as number }),
   ),
   ...[null, '2', Number.NaN].map((endedAt) => call('call-9', 'complete', { endedAt: endedAt as never })),
+  ...[null, 'run-1', 7, {}, { runId: '', attempt: 1 }].map((by) => ({ ...start('run-9'), by: by as never })),
+  ...[undefined, null, -1, '2', Number.NaN].map((attempt) => ({
+    ...start('run-9'),
+    by: { runId: 'run-9', attempt: attempt as never },
+  })),
   ...[null, 0, -1, 1.5, '2', Number.NaN].map((attempts) => call('call-9', 'running', { attempts: attempts as never })),
   ...NOT_JSON.map((result) => call('call-9', 'complete', { result: result as never })),
   ...NOT_IDS.map((spanId) => used(spanId as string, {})),

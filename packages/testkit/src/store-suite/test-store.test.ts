@@ -2,6 +2,7 @@ import { memoryStore } from '@troupe/kernel/memory-store'
 import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
+import { attemptMutants } from './attempt-mutants.fixture.ts'
 import { forkMutants } from './fork-mutants.fixture.ts'
 import { forkStateMutants } from './fork-state-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
@@ -85,6 +86,7 @@ describe('testStore', () => {
     ...journalMutants,
     ...journalAppendMutants,
     ...lostRunMutants,
+    ...attemptMutants,
     ...leaseMutants,
     ...malformedMutants,
   ]

@@ -2,6 +2,7 @@ import type { Awaitable, Clock, Store } from '@troupe/kernel'
 import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
+import { attemptClauses } from './attempt-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
@@ -59,6 +60,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       journalClauses,
       leaseClauses,
       takeOverClauses,
+      attemptClauses,
       deleteClauses,
       forkClauses,
       forkStateClauses,

@@ -63,7 +63,7 @@ function asking(again: readonly EventDraft[] = []): () => Agent {
       yield { type: 'message-start', messageId: id }
       yield { type: 'message-end', message: { id, role: 'assistant', content: '', toolCalls: [call] } }
       yield { type: 'tool-start', callId: 'c1', name: 'look', arguments: '{}' }
-      const interrupts = [{ id: 'c1#1', reason: 'approval', agentName: 'asking', callId: 'c1' }]
+      const interrupts = [{ id: 'c1#x', reason: 'approval', agentName: 'asking', callId: 'c1' }]
       yield { type: 'action', action: { type: 'interrupt', interrupts, state: 1 } }
     },
     async *resume(_info, ctx) {
@@ -73,7 +73,7 @@ function asking(again: readonly EventDraft[] = []): () => Agent {
     },
   })
 }
-const answer = () => ({ 'c1#1': true })
+const answer = () => ({ 'c1#x': true })
 
 testAgent('an agent that asks', asking(), { answer })
 

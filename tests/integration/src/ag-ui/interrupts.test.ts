@@ -44,11 +44,15 @@ function desk(turns: Parameters<typeof scripted>[0]) {
   return { paid, ...scripted(turns, [pay, city, soon]) }
 }
 const call = (name: string, id: string = name) => ({ id, name, arguments: {} })
-const yes = (interruptId: string, payload: Json = { approved: true }): ResumeEntry => ({
-  interruptId,
-  status: 'resolved',
-  payload,
-})
+/** Answers the questions that a client has seen, by the call that asks. */
+const answering =
+  ({ pendingInterrupts }: Client) =>
+  (callId: string, payload: Json = { approved: true }): ResumeEntry => {
+    const { id } =
+      pendingInterrupts.find(({ toolCallId }) => toolCallId === callId) ?? expect.fail(`not asked: ${callId}`)
+    return { interruptId: id, status: 'resolved', payload }
+  }
+type Yes = ReturnType<typeof answering>
 const asked = (client: Client) => client.pendingInterrupts.map(({ id }) => id)
 
 async function asking(...names: readonly string[]) {
@@ -62,6 +66,7 @@ async function asking(...names: readonly string[]) {
     model,
     paid,
     client,
+    yes: answering(client),
     async [Symbol.asyncDispose]() {
       await place[Symbol.asyncDispose]()
     },
@@ -74,9 +79,14 @@ describe('HITL: questions of a run', () => {
     await using world = await asking('pay', 'city', 'soon')
     const { client } = world
     expect(client.pendingInterrupts).toMatchObject([
-      { id: 'pay#1', reason: 'approval', toolCallId: 'pay', responseSchema: { required: ['approved'] } },
-      { id: 'city#1', reason: 'input', message: 'Which?' },
-      { id: 'soon#1', expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
+      {
+        id: expect.stringMatching(/^pay#/),
+        reason: 'approval',
+        toolCallId: 'pay',
+        responseSchema: { required: ['approved'] },
+      },
+      { id: expect.stringMatching(/^city#/), reason: 'input', message: 'Which?', toolCallId: 'city' },
+      { id: expect.stringMatching(/^soon#/), expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
     ])
     const last = client.seen.slice(-3).map(({ type }) => type)
     expect(last).toEqual([EventType.STATE_SNAPSHOT, EventType.MESSAGES_SNAPSHOT, EventType.RUN_FINISHED])
@@ -84,9 +94,9 @@ describe('HITL: questions of a run', () => {
 
   test('are answered by one resume array, on another replica', async () => {
     await using world = await asking('pay', 'city')
-    const { client, agent, place, model, paid } = world
+    const { client, agent, place, model, paid, yes } = world
     client.server = replica(agent, place)
-    expect(await client.say(undefined, { resume: [yes('city#1', 'Beijing'), yes('pay#1')] })).toBe('success')
+    expect(await client.say(undefined, { resume: [yes('city', 'Beijing'), yes('pay')] })).toBe('success')
     expect([client.text, paid, asked(client)]).toEqual(['Done.', ['pay'], []])
     expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool city: chose Beijing'])
   })
@@ -94,7 +104,7 @@ describe('HITL: questions of a run', () => {
   test('that the user cancels are refused, or answered with null', async () => {
     await using world = await asking('pay', 'city')
     const { client, paid, model } = world
-    const resume: ResumeEntry[] = ['pay#1', 'city#1'].map((interruptId) => ({ interruptId, status: 'cancelled' }))
+    const resume: ResumeEntry[] = asked(client).map((interruptId) => ({ interruptId, status: 'cancelled' }))
     expect(await client.say(undefined, { resume })).toBe('success')
     expect(paid).toEqual([])
     expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual([
@@ -111,21 +121,26 @@ describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing chang
     return client.say(undefined, { resume })
   }
   test.each([
-    ['one is missing', [yes('pay#1')], 'INTERRUPT_UNANSWERED'],
-    ['one is unknown', [yes('pay#1'), yes('city#1', 'x'), yes('other#1')], 'INTERRUPT_UNKNOWN'],
-    ['one does not fit its schema', [yes('pay#1', 'sure'), yes('city#1', 'x')], 'VALIDATION_FAILED'],
+    ['one is missing', (yes) => [yes('pay')], 'INTERRUPT_UNANSWERED'],
+    [
+      'one is unknown',
+      (yes) => [yes('pay'), yes('city', 'x'), { ...yes('pay'), interruptId: 'other#x' }],
+      'INTERRUPT_UNKNOWN',
+    ],
+    ['one does not fit its schema', (yes) => [yes('pay', 'sure'), yes('city', 'x')], 'VALIDATION_FAILED'],
     [
       'one approves without a word',
-      [{ interruptId: 'pay#1', status: 'resolved' }, yes('city#1', 'x')],
+      (yes) => [{ interruptId: yes('pay').interruptId, status: 'resolved' }, yes('city', 'x')],
       'VALIDATION_FAILED',
     ],
-  ] as [string, ResumeEntry[], string][])('%s', async (_, resume, code) => {
+  ] as [string, (yes: Yes) => ResumeEntry[], string][])('%s', async (_, resume, code) => {
     await using world = await asking('pay', 'city')
+    const { yes } = world
     const before = await frozen(world.place)
-    expect(await send(world.client, resume)).toBe(code)
+    expect(await send(world.client, resume(yes))).toBe(code)
     expect(await frozen(world.place)).toBe(before)
     expect(world.paid).toEqual([])
-    expect(await send(world.client, [yes('pay#1'), yes('city#1', 'Rome')])).toBe('success')
+    expect(await send(world.client, [yes('pay'), yes('city', 'Rome')])).toBe('success')
   })
 
   test('one is too late', async () => {
@@ -136,14 +151,14 @@ describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing chang
     await client.say('Go')
     clock.advance(40)
     const before = await frozen(place)
-    expect(await send(client, [yes('soon#1', 'x')])).toBe('INTERRUPT_EXPIRED')
+    expect(await send(client, [answering(client)('soon', 'x')])).toBe('INTERRUPT_EXPIRED')
     expect(await frozen(place)).toBe(before)
   })
 
   test('it is of another user', async () => {
     await using world = await asking('pay')
     const eve = new Client(replica(world.agent, world.place, { userId: 'eve' }))
-    expect(await send(eve, [yes('pay#1')])).toBe('INTERRUPT_UNKNOWN')
+    expect(await send(eve, [world.yes('pay')])).toBe('INTERRUPT_UNKNOWN')
     expect(world.paid).toEqual([])
   })
 })
@@ -152,7 +167,7 @@ describe('HITL: answers and other things', () => {
   test('the same answer again is safe: nothing is done twice, and it is no error', async () => {
     await using world = await asking('pay')
     const { client, agent, place, paid, model } = world
-    const resume = [yes('pay#1')]
+    const resume = [world.yes('pay')]
     expect(await client.say(undefined, { resume })).toBe('success')
     const before = await storedLines(place)
     client.server = replica(agent, place)
@@ -164,7 +179,7 @@ describe('HITL: answers and other things', () => {
     await using world = await asking('pay')
     const { client, agent, place, paid } = world
     const second = new Client(replica(agent, place))
-    const resume = [yes('pay#1')]
+    const resume = [world.yes('pay')]
     const ends = await Promise.all([client.say(undefined, { resume }), second.say(undefined, { resume })])
     expect(paid).toEqual(['pay'])
     expect(ends).toContain('success')
@@ -174,7 +189,8 @@ describe('HITL: answers and other things', () => {
     await using world = await asking('pay')
     const reloaded = new Client(replica(world.agent, world.place))
     expect(await reloaded.say()).toBe('interrupt')
-    expect(asked(reloaded)).toEqual(['pay#1'])
+    expect(asked(reloaded)).toEqual(asked(world.client))
+    expect(asked(reloaded)).toHaveLength(1)
   })
 
   test('text while a question is open is PENDING_TOOL_CALLS; it comes after the answer, with the next request', async () => {
@@ -182,7 +198,7 @@ describe('HITL: answers and other things', () => {
     const { client, model } = world
     client.pendingInterrupts = []
     expect(await client.say('Well?')).toBe('PENDING_TOOL_CALLS')
-    expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+    expect(await client.say(undefined, { resume: [world.yes('pay')] })).toBe('success')
     expect(client.text).toBe('Done.')
     expect(await client.say()).toBe('success')
     expect(linesOf(model.requests[2]?.messages).slice(-2)).toEqual(['assistant Done.', 'user Well?'])
@@ -196,7 +212,7 @@ describe('HITL: answers and other things', () => {
     expect(await client.say('Go', { tools: [PICK] })).toBe('interrupt')
     client.result('c1', 'red')
     client.server = replica(agent, place)
-    expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+    expect(await client.say(undefined, { resume: [answering(client)('pay')] })).toBe('success')
     expect([client.text, paid]).toEqual(['Done.', ['pay']])
     expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool pick_colour: red'])
     expect(await place.threads.get(ANN)).toMatchObject({ openCalls: [] })
@@ -214,9 +230,9 @@ describe('HITL: answers and other things', () => {
         client.result('c1', 'red')
         client.pendingInterrupts = []
         expect(await client.say()).toBe('interrupt')
-        expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+        expect(await client.say(undefined, { resume: [answering(client)('pay')] })).toBe('success')
       } else {
-        expect(await client.say(undefined, { resume: [yes('pay#1')] })).toBe('success')
+        expect(await client.say(undefined, { resume: [answering(client)('pay')] })).toBe('success')
         expect(client.pending).toEqual(['c1'])
         client.result('c1', 'red')
         expect(await client.say()).toBe('success')
@@ -244,7 +260,7 @@ describe('HITL: answers and other things', () => {
     client.setState({ a: 1, gone: true })
     await client.say('Go')
     client.setState({ a: 2, 'temp:x': 3 })
-    expect(await client.say(undefined, { resume: [yes('peek#1')] })).toBe('success')
+    expect(await client.say(undefined, { resume: [answering(client)('peek')] })).toBe('success')
     expect(seen).toEqual([{ a: 2, 'temp:x': 3 }])
     expect((await place.threads.get(ANN))?.state).toEqual({ a: 2 })
     expect(client.state).toEqual({ a: 2 })
@@ -257,7 +273,7 @@ test('a second call of a client tool after an answer keeps its order', async () 
   const { agent, model } = desk([{ toolCalls: [call('pay')] }, picking('c1'), 'Done.'])
   const client = new Client(replica(agent, place))
   await client.say('Go', { tools: [PICK] })
-  expect(await client.say(undefined, { tools: [PICK], resume: [yes('pay#1')] })).toBe('success')
+  expect(await client.say(undefined, { tools: [PICK], resume: [answering(client)('pay')] })).toBe('success')
   expect(client.pending).toEqual(['c1'])
   client.result('c1', 'blue')
   expect(await client.say(undefined, { tools: [PICK] })).toBe('success')

@@ -134,7 +134,9 @@ describe('会话隔离: two replicas on one file', () => {
     const { agent, model } = scripted([{ toolCalls: [{ id: 'c1', name: 'pay' }] }, 'It is not known.'], [pay])
     const client = new Client(replica(agent, a.store, { clock: a.clock }, { clock: a.clock }))
     await client.say('Pay')
-    const resume: ResumeEntry[] = [{ interruptId: 'c1#1', status: 'resolved', payload: { approved: true } }]
+    const resume = client.pendingInterrupts.map(
+      ({ id }): ResumeEntry => ({ interruptId: id, status: 'resolved', payload: { approved: true } }),
+    )
     void client.say(undefined, { resume })
     await until(() => started === 1)
     b.clock.advance(60_000)

@@ -1,6 +1,6 @@
 import { chatModelAgent } from '@troupe/chat-model'
-import { type Agent, type AgentEvent, defineTool, type Message, type Run, textOf } from '@troupe/kernel'
-import { scriptedModel } from '@troupe/testkit'
+import { type Agent, type AgentEvent, defineTool, type Interrupt, type Message, type Run, textOf } from '@troupe/kernel'
+import { answersTo, scriptedModel } from '@troupe/testkit'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ANN, type Process, read, type World, world } from './killable.fixture.ts'
 
@@ -77,6 +77,18 @@ function mailRoom(unknownCalls: 'tell' | 'ask') {
       await read(start(process.runner).eventsWithoutThrowing(), process)
       here.expire()
     },
+    /** Continues in a process that is killed at a write from there on; says whether it came to that. */
+    async killedWhileContinuing(killAt: { readonly write: number; readonly done: boolean }): Promise<boolean> {
+      const write = here.writes.length + killAt.write
+      const process = here.start(
+        mailer(() => `${sent.push('killed')}`),
+        { unknownCalls },
+        { ...killAt, write },
+      )
+      await read(process.runner.continue(ANN).eventsWithoutThrowing(), process)
+      here.expire()
+      return !process.alive
+    },
     /** Starts a process that sends without being killed. */
     start(name: string): Process['runner'] {
       const send = () => {
@@ -109,29 +121,54 @@ describe('a call of effect once that may have run', () => {
     const { sent, two, result } = await killedWhileSending('ask')
     expect(result).toMatchObject({
       outcome: 'interrupted',
-      interrupts: [{ id: 'c1~outcome#1', callId: 'c1', reason: 'unknown-outcome', metadata: { tool: 'send' } }],
+      interrupts: [
+        { id: expect.stringMatching(/^c1#/), callId: 'c1', reason: 'unknown-outcome', metadata: { tool: 'send' } },
+      ],
     })
-    const { text } = await two.resume({ 'c1~outcome#1': { done: true, result: 'It was sent.' } }, { session: ANN })
+    const answers = answersTo(result.interrupts, { c1: { done: true, result: 'It was sent.' } })
+    const { text } = await two.resume(answers, { session: ANN })
     expect([sent, text]).toEqual([['one'], 'It said It was sent.'])
   })
 
   test('runs if the person who is asked says that it has not run', async () => {
-    const { sent, two } = await killedWhileSending('ask')
-    const { text } = await two.resume({ 'c1~outcome#1': { done: false } }, { session: ANN })
+    const { sent, two, result } = await killedWhileSending('ask')
+    const { text } = await two.resume(answersTo(result.interrupts, { c1: { done: false } }), { session: ANN })
     expect([sent, text]).toEqual([['one', 'two'], 'It said sent by two'])
   })
+
+  test.each([false, true])(
+    'is asked about once, though the process that asks is killed, after the write: %s',
+    async (done) => {
+      const asked: (readonly Interrupt[])[] = []
+      for (let write = 1; ; write++) {
+        const { sent, start, killedWhileSending, killedWhileContinuing } = mailRoom('ask')
+        await killedWhileSending('one', (runner) => runner.query('Mail', { session: ANN, runId: 'R' }))
+        if (!(await killedWhileContinuing({ write, done }))) break
+        const three = start('three')
+        const stored = (await three.lost()).length === 0
+        if (stored) break
+        const { interrupts = [] } = await three.continue(ANN)
+        asked.push(interrupts)
+        const answers = answersTo(interrupts, { c1: { done: true, result: 'It was sent.' } })
+        const { text } = await three.resume(answers, { session: ANN })
+        expect([write, sent, text]).toEqual([write, ['one'], 'It said It was sent.'])
+      }
+      expect(asked.length).toBeGreaterThan(done ? 0 : 1)
+      for (const interrupts of asked) expect(interrupts).toEqual([expect.objectContaining({ id: asked[0]?.[0]?.id })])
+    },
+  )
 
   test('is asked about each time that it breaks off, and the last answer counts', async () => {
     const { sent, start, killedWhileSending } = mailRoom('ask')
     await killedWhileSending('one', (runner) => runner.query('Mail', { session: ANN, runId: 'R' }))
-    await start('unused').continue(ANN)
-    await killedWhileSending('two', (runner) => runner.resume({ 'c1~outcome#1': { done: false } }, { session: ANN }))
-    const { interrupts } = await start('unused').continue(ANN)
-    expect(interrupts).toMatchObject([{ id: 'c1~outcome#2', reason: 'unknown-outcome' }])
-    const { text } = await start('three').resume(
-      { 'c1~outcome#2': { done: true, result: 'It was sent.' } },
-      { session: ANN },
-    )
+    const first = await start('unused').continue(ANN)
+    const notDone = answersTo(first.interrupts, { c1: { done: false } })
+    await killedWhileSending('two', (runner) => runner.resume(notDone, { session: ANN }))
+    const second = await start('unused').continue(ANN)
+    expect(second.interrupts).toMatchObject([{ callId: 'c1', reason: 'unknown-outcome' }])
+    expect(second.interrupts?.[0]?.id).not.toBe(first.interrupts?.[0]?.id)
+    const done = answersTo(second.interrupts, { c1: { done: true, result: 'It was sent.' } })
+    const { text } = await start('three').resume(done, { session: ANN })
     expect([sent, text]).toEqual([['one', 'two'], 'It said It was sent.'])
   })
 })

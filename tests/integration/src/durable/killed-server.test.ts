@@ -1,69 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '@troupe/ag-ui'
-import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { sqliteStore } from '@troupe/store-sqlite'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ANN } from './killable.fixture.ts'
+import { type Servers, servers } from './killed-servers.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
-
-const children: ChildProcess[] = []
-const folders: string[] = []
-
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    child.disconnect()
-    await once(child, 'exit')
-  }
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-})
-
-/** Servers on one SQLite file, of which one after the other is killed, and a client that always reaches the one that is alive. */
-async function servers() {
-  const folder = mkdtempSync(join(tmpdir(), 'troupe-killed-'))
-  folders.push(folder)
-  const [path, notes] = [join(folder, 'chat.db'), join(folder, 'notes.txt')]
-  let url = ''
-  let child: ChildProcess | undefined
-  const start = async () => {
-    const next = fork(new URL('./killed-server.ts', import.meta.url), [path, notes], { execArgv: ['--no-warnings'] })
-    children.push(next)
-    const [address] = (await once(next, 'message')) as [string]
-    return { next, address }
-  }
-  const restart = async () => {
-    const { next, address } = await start()
-    child = next
-    url = address
-  }
-  await restart()
-  const kill = async () => {
-    const dying = child
-    child = undefined
-    dying?.kill('SIGKILL')
-    await restart()
-  }
-  const client = (seen: AgUiEvent[] = [], at = () => url) => {
-    const agent = new ResumableHttpAgent({
-      url: 'http://agent.test',
-      threadId: ANN.threadId,
-      fetch: (to, init) => fetch(String(to).replace('http://agent.test', at()), init),
-      reconnect: { attempts: 100, pauseMs: () => 50 },
-    })
-    agent.subscribe({ onEvent: ({ event }) => void seen.push(event as AgUiEvent) })
-    return agent
-  }
-  const noted = () => (existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : [])
-  const cancel = () => fetch(`${url}/threads/${ANN.threadId}/runs/R/cancel`, { method: 'POST' })
-  return { path, client, kill, noted, start, cancel }
-}
-
-type Servers = Awaited<ReturnType<typeof servers>>
 
 /** Reads the run of a client, kills the server at a moment, and gives what is left of it. */
 async function killedAt(
@@ -188,15 +129,18 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
 
   test('before it is told to cancel: the run ends as cancelled, and no further step is done', async () => {
     const here = await servers()
+    // It is there before, because the lease of the killed one is short.
+    const other = await here.start()
     const seen: AgUiEvent[] = []
     const client = here.client(seen)
     client.addMessage({ id: 'u1', role: 'user', content: 'look' })
     const running = client.runAgent({ runId: 'R' })
     while (!here.noted().includes('tool look')) await new Promise((resolve) => setTimeout(resolve, 5))
     const before = here.noted().length
-    await here.kill()
-    const response = await here.cancel()
+    const killing = here.kill()
+    const response = await fetch(`${other.address}/threads/${ANN.threadId}/runs/R/cancel`, { method: 'POST' })
     expect([response.ok, await response.json()]).toMatchObject([true, { cancelled: true }])
+    await killing
     await running
     expect(here.noted().slice(before)).toEqual(['end'])
     expect(seen.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } })

@@ -7,8 +7,8 @@ import { type ChatModel, defineTool, type ModelPart, textOf } from '@troupe/kern
 import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 
-/** A server process to be killed. It sends its address to its parent, notes what its tools do in a file, and ends with its parent. */
-const [, , path = '', notes = ''] = process.argv
+/** A server process to be killed. It sends its address to its parent, notes what its tools do in a file, stops when it gets a message, and ends with its parent. It kills itself before it records the end of the run `unrecorded`. */
+const [, , path = '', notes = '', unrecorded = ''] = process.argv
 process.on('disconnect', () => process.exit(0))
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -71,14 +71,22 @@ const agent = chatModelAgent({
       name: 'slow-end',
       async afterAgent() {
         note('end')
-        await pause(100)
+        await pause(300)
       },
     },
   ],
 })
 
 const store = sqliteStore({ path })
-const messages = messageLifecycle({ store })
+const records: typeof store.records = {
+  ...store.records,
+  apply(ref, commands) {
+    const ends = commands.some((command) => command.type === 'run-finish' && command.runId === unrecorded)
+    if (ends) process.kill(process.pid, 'SIGKILL')
+    return store.records.apply(ref, commands)
+  },
+}
+const messages = messageLifecycle({ store: { records } })
 const handler = agUiHandler({
   runner: runner({
     agent,
@@ -90,4 +98,11 @@ const handler = agUiHandler({
   owner: { app: 'test', user: 'ann' },
   limits: { lookMs: 200 },
 })
-process.send?.((await agUiServer(handler)).url)
+const server = await agUiServer(handler)
+// Asked to stop, it says when its runs have ended and everything that they had to record is written or refused.
+process.on('message', async () => {
+  await server.stop(2_000)
+  await messages.flush()
+  process.send?.('stopped')
+})
+process.send?.(server.url)

@@ -54,6 +54,14 @@ describe('a run that is killed and continued', () => {
       [after(8)],
     ],
     [
+      'keeps the order of branches inside an agent that was done',
+      composed({
+        kind: 'delegate',
+        children: [{ kind: 'parallel', children: [chat([turn('pure')]), chat([turn()], { pace: 0 })] }],
+      }),
+      [before(7)],
+    ],
+    [
       'does not ask again what runs beside each other have asked in another order',
       composed(
         { kind: 'delegate', children: [chat([turn('both')], { pace: 0 })] },

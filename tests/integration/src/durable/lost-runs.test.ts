@@ -4,7 +4,7 @@ import { fakeClock } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import { ANN, world } from './killable.fixture.ts'
 import { ASKED, calm, desk, get, lost, post, textOf, until } from './lost-run.fixture.ts'
-import { checkLog, clientOf, followed, logOf, serve } from './served.fixture.ts'
+import { checkLog, clientOf, followed, logOf, meanwhile, serve } from './served.fixture.ts'
 
 describe("lostRuns: 'ask'", () => {
   test('a follower is told that the run broke off, and the run goes on when a client asks for it', async () => {
@@ -91,6 +91,19 @@ describe('a run whose process is gone', () => {
     const { handler } = await lost({ lostRuns: 'ask' })
     const refused = await handler(post('/threads/t/runs/R/cancel'))
     expect([refused.status, await refused.json()]).toMatchObject([409, { code: 'RUN_LOST' }])
+  })
+
+  test('is cancelled when it goes on, if it was cancelled while the lease of its process was alive', async () => {
+    const { here, looked, handler } = await lost({ lostRuns: 'ask' }, { expired: false })
+    const cancelled = await meanwhile(here, handler(post('/threads/t/runs/R/cancel')))
+    expect([cancelled.status, await cancelled.json()]).toEqual([202, { cancelled: true, ended: false }])
+    here.expire()
+    expect((await handler(post('/threads/t/runs/R/continue'))).status).toBe(202)
+    const log = await followed(handler, here)
+    checkLog(log)
+    expect(log.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } })
+    expect([looked, textOf(log)]).toEqual([['one'], 'I look. '])
+    expect((await here.store.threads.get(ANN))?.unfinished).toBeUndefined()
   })
 
   test('keeps the state of its thread as it is', async () => {

@@ -56,7 +56,7 @@ const specs = fc.letrec<{ spec: Spec; composed: Spec; chat: Spec; custom: Spec }
   chat: chatOf(anyCall, 3, fc.constant([])),
   custom: fc.record({
     kind: fc.constantFrom(...CUSTOM_KINDS),
-    children: fc.array(tie('chat'), { minLength: 1, maxLength: 1 }),
+    children: fc.array(fc.oneof(tie('chat'), tie('spec')), { minLength: 1, maxLength: 1, depthIdentifier: 'spec' }),
   }),
 }))
 

@@ -164,7 +164,7 @@ describe('a question inside an agent', () => {
     const paid: string[] = []
     const { ask, answer, move, models } = bank(paid)
     const first = await ask()
-    expect([first.end?.outcome, first.asked, paid]).toEqual(['interrupted', [expect.stringMatching(/p#1$/)], ['look']])
+    expect([first.end?.outcome, first.asked, paid]).toEqual(['interrupted', [expect.stringMatching(/\/p#/)], ['look']])
     await move()
     const second = await answer({ [first.asked[0] as string]: { approved: true } })
     expect([second.end?.outcome, paid]).toEqual(['complete', ['look', 'p', 'look']])

@@ -77,30 +77,32 @@ describe('a question of a handler', () => {
 
   test('a tool: a hook that asks twice is answered twice', () => askTwice('a tool'))
 
-  test('beforeModelRewriteHistory asks before each model call: asked again after new messages, never answered by an old answer', async () => {
+  test('beforeModelRewriteHistory asks before each model call: each question once, never answered by an old answer', async () => {
     const log: unknown[] = []
     const { tree } = workerIn('the root', [calling('plain'), 'Worked.'], {
       tools: [plain([])],
       handlers: [asking('beforeModelRewriteHistory', log)],
     })
-    await tree.ask('Go')
+    const first = await tree.ask('Go')
     await tree.move()
-    expect((await tree.answerAll('one')).outcome).toBe('interrupted')
+    const second = await tree.answerAll('one')
+    expect([second.outcome, second.started]).toEqual(['interrupted', ['plain']])
+    expect(second.interrupts[0]?.id).not.toBe(first.interrupts[0]?.id)
     await tree.move()
-    expect((await tree.answerAll('two')).outcome).toBe('interrupted')
-    expect((await tree.answerAll('two, as I said')).text).toBe('Worked.')
-    expect(log).toEqual(['one', 'two, as I said'])
+    expect((await tree.answerAll('two')).text).toBe('Worked.')
+    expect([log, tree.models.Worker.requests.length]).toEqual([['one', 'two'], 2])
   })
 
-  test('afterModelRewriteHistory asks about an answer: it is taken back, and the model is asked again', async () => {
+  test('afterModelRewriteHistory asks about an answer: it is kept, and the model is not asked again', async () => {
     const log: unknown[] = []
-    const { tree } = workerIn('the root', ['Draft.', 'Worked.'], {
+    const { tree } = workerIn('the root', ['Worked.', 'Again.'], {
       handlers: [asking('afterModelRewriteHistory', log)],
     })
     expect((await tree.ask('Go')).outcome).toBe('interrupted')
     await tree.move()
     const second = await tree.answerAll('fine')
     expect([second.text, brief(await tree.history())]).toEqual(['Worked.', ['user Go', 'assistant Worked.']])
+    expect([log, tree.models.Worker.requests.length]).toEqual([['fine'], 1])
   })
 
   test.each(layouts)('%s: a wrap of the model call asks before the model is called', async (layout) => {

@@ -42,11 +42,9 @@ describe('a client that joins later', () => {
     const { agent } = scripted([{ toolCalls: [{ id: 'p', name: 'pay' }] }, 'Paid.'], [pay])
     await using served = await serve(agent)
     expect((await served.run(says('Pay'))).end).toBe('interrupt')
-    expect(JSON.parse((await served.call('GET', '/threads/t1')).text)).toMatchObject({
-      waiting: true,
-      interrupts: [{ id: 'p#1' }],
-    })
-    const resume = [{ interruptId: 'p#1', status: 'resolved' as const, payload: { approved: true } }]
+    const asking = JSON.parse((await served.call('GET', '/threads/t1')).text)
+    expect(asking).toMatchObject({ waiting: true, interrupts: [{ toolCallId: 'p' }] })
+    const resume = [{ interruptId: asking.interrupts[0].id, status: 'resolved' as const, payload: { approved: true } }]
     const response = await served.begin({ ...says('', { runId: 'resumed' }), messages: [], resume })
     const thread = JSON.parse((await served.call('GET', '/threads/t1')).text)
     expect(thread).toMatchObject({ runId: 'resumed', waiting: false, interrupts: [] })
