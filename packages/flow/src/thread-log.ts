@@ -1,6 +1,7 @@
-import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
+import type { AgentEvent, ContextKey, JsonObject, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
 import { reorder, TextAndOutput } from '@troupe/kernel/run'
+import { type KeyChanges, mergeChanges, noteChanges } from './key-changes.ts'
 
 /** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {
@@ -21,6 +22,10 @@ export class ThreadLog implements Session {
   #before: readonly Message[]
   readonly #added: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
+  /** How the state has changed up to a message, since the one before. */
+  readonly #changes: Map<Message, KeyChanges> = new Map()
+  /** How it has changed since the last message. */
+  #unplaced: KeyChanges | undefined
   #messages: readonly Message[] | undefined
   #settled = 0
 
@@ -62,13 +67,35 @@ export class ThreadLog implements Session {
   record(event: AgentEvent): void {
     this.events.push(event)
     this.textAndOutput?.update(event)
+    if (event.type === 'state-delta') this.changed(event)
     const message = messageOf(event)
     if (message) this.add(message)
+  }
+
+  /** Notes a change of the state, which belongs to the next message. */
+  changed({ set, removed }: { readonly set: JsonObject; readonly removed: readonly string[] }): void {
+    this.#unplaced = noteChanges(this.#unplaced, set, removed)
   }
 
   add(message: Message): void {
     this.#added.push(message)
     this.#messages = undefined
+    if (this.#unplaced) this.#changes.set(message, this.#unplaced)
+    this.#unplaced = undefined
+  }
+
+  /** How the state has changed up to a message of this run, since the message before. */
+  changesAt(message: Message): KeyChanges | undefined {
+    return this.#changes.get(message)
+  }
+
+  /** Adds the messages of a branch, with the changes of the state that belong to them. */
+  join(branch: ThreadLog): void {
+    for (const message of branch.#added) {
+      this.#unplaced = mergeChanges(this.#unplaced, branch.#changes.get(message))
+      this.add(message)
+    }
+    this.#unplaced = mergeChanges(this.#unplaced, branch.#unplaced)
   }
 
   #view(): readonly Message[] {
@@ -89,8 +116,13 @@ export class ThreadLog implements Session {
       while (added[end]?.role === 'tool') end++
       const order = this.#callsBefore(i)
       const rank = (message: Message) => (message.role === 'tool' ? order.indexOf(message.callId) : -1)
-      const results = added.slice(i, end).sort((a, b) => rank(a) - rank(b))
+      const results = added.slice(i, end)
+      const state = this.#changesOf(results)
+      results.sort((a, b) => rank(a) - rank(b))
       added.splice(i, results.length, ...results)
+      // The state after the results is that after the one that came last.
+      const last = results.at(-1)
+      if (state && last) this.#changes.set(last, mergeChanges(this.#changes.get(last), state) ?? state)
       i = end - 1
     }
     this.#settled = added.length
@@ -101,6 +133,13 @@ export class ThreadLog implements Session {
   order(ids: readonly string[]): void {
     reorder(this.#added, ids)
     this.#messages = undefined
+  }
+
+  #changesOf(messages: readonly Message[]): KeyChanges | undefined {
+    return messages.reduce<KeyChanges | undefined>(
+      (changes, message) => mergeChanges(changes, this.#changes.get(message)),
+      undefined,
+    )
   }
 
   #callsBefore(index: number): readonly string[] {
