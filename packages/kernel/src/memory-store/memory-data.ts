@@ -115,6 +115,7 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     runs: new Map(),
     attempts: new Map(),
     calls: new Map(),
+    attempts: new Map(),
     modelCalls: new Map(),
     logs: new Map(),
   }
