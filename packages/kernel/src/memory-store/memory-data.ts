@@ -113,7 +113,6 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     changes: [],
     processed: new Map(),
     runs: new Map(),
-    attempts: new Map(),
     calls: new Map(),
     attempts: new Map(),
     modelCalls: new Map(),
