@@ -22,7 +22,7 @@ export interface CommitEffect {
 
 /**
  * Numbers the messages of a commit and says for which message each of its changes counts; 0 is before the first.
- * @example const { messages, changes, last } = commitEffect(commit, 12, (id) => stored.has(id))
+ * @example const { messages, changes, last } = commitEffect({ set: { city: 'Rome' } }, 12, () => false)
  */
 export function commitEffect(
   commit: ThreadCommit,
