@@ -167,7 +167,7 @@ describe('postgresStore', () => {
     expect(await server.ask(`select version from ${schema}.troupe_schema`)).toEqual([{ version: 99 }])
   })
 
-  it('upgrades a schema of the first version with all it has, and takes journals', async () => {
+  it('upgrades a schema of the first version with all it has, and takes journals and branches', async () => {
     const schema = server.schema()
     await makeFirstVersion(postgresEngine({ url: server.url, schema }))
     await using store = postgresStore({ url: server.url, schema, clock: fakeClock(50) })
@@ -190,6 +190,13 @@ describe('postgresStore', () => {
     await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
     expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
     expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
+    const later = { runId: 'run-1', message: { id: 'm2', role: 'user' as const, content: 'Bye' } }
+    await store.threads.commit(ref, { messages: [later], set: { a: 2 } }, 1)
+    const branch = await store.threads.fork(ref, { at: 'm1', to: 'branch' })
+    expect(branch.state).toEqual({ a: 1 })
+    expect(await store.threads.messages(branch.ref)).toHaveLength(1)
+    expect(await store.threads.processed(branch.ref, ['p'])).toEqual(['p'])
+    expect((await store.threads.fork(branch.ref, { before: 'm1', to: 'empty' })).state).toEqual({ a: 1 })
   })
 
   it('needs no right to make tables once they are made', async () => {

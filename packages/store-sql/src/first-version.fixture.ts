@@ -1,7 +1,7 @@
 import type { Engine } from './engine.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-/** Makes a database as the first version of the schema left it, with a thread of anna's, a message, a run, a tool call and a lease. */
+/** Makes a database as the first version of the schema left it, with a thread of anna's, a message, a processed id, a run, a tool call and a lease. */
 export async function makeFirstVersion({ db, flavour, lockSchema }: Engine): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await lockSchema(tx)
@@ -44,6 +44,7 @@ const ROWS: { readonly [table: string]: object } = {
     run_id: 'run-1',
     message: '{"id":"m1","role":"user","content":"Hi"}',
   },
+  troupe_processed: { thread: 1, foreign_id: 'p' },
   troupe_runs: {
     thread: 1,
     seq: 1,

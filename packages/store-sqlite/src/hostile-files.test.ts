@@ -50,7 +50,7 @@ describe('sqliteStore on a bad file', () => {
     })
   })
 
-  it('of the first version is upgraded with all it has, and takes journals', async () => {
+  it('of the first version is upgraded with all it has, and takes journals and branches', async () => {
     const path = join(folder, 'first-version.db')
     await makeFirstVersion(sqliteEngine({ path }))
     await using store = sqliteStore({ path, clock: fakeClock(50) })
@@ -73,6 +73,13 @@ describe('sqliteStore on a bad file', () => {
     await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
     expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
     expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
+    const later = { runId: 'run-1', message: { id: 'm2', role: 'user' as const, content: 'Bye' } }
+    await store.threads.commit(ref, { messages: [later], set: { a: 2 } }, 1)
+    const branch = await store.threads.fork(ref, { at: 'm1', to: 'branch' })
+    expect(branch.state).toEqual({ a: 1 })
+    expect(await store.threads.messages(branch.ref)).toHaveLength(1)
+    expect(await store.threads.processed(branch.ref, ['p'])).toEqual(['p'])
+    expect((await store.threads.fork(branch.ref, { before: 'm1', to: 'empty' })).state).toEqual({ a: 1 })
   })
 
   it('whose folder is missing says so, and works once it is there', async () => {
