@@ -116,13 +116,10 @@ export class ThreadLog implements Session {
       while (added[end]?.role === 'tool') end++
       const order = this.#callsBefore(i)
       const rank = (message: Message) => (message.role === 'tool' ? order.indexOf(message.callId) : -1)
-      const results = added.slice(i, end)
-      const state = this.#changesOf(results)
-      results.sort((a, b) => rank(a) - rank(b))
+      const came = added.slice(i, end)
+      const results = came.toSorted((a, b) => rank(a) - rank(b))
       added.splice(i, results.length, ...results)
-      // The state after the results is that after the one that came last.
-      const last = results.at(-1)
-      if (state && last) this.#changes.set(last, mergeChanges(this.#changes.get(last), state) ?? state)
+      this.#keepState(came, results)
       i = end - 1
     }
     this.#settled = added.length
@@ -131,15 +128,21 @@ export class ThreadLog implements Session {
 
   /** Puts messages of this run into another order. */
   order(ids: readonly string[]): void {
+    const before = [...this.#added]
     reorder(this.#added, ids)
+    this.#keepState(before, this.#added)
     this.#messages = undefined
   }
 
-  #changesOf(messages: readonly Message[]): KeyChanges | undefined {
-    return messages.reduce<KeyChanges | undefined>(
-      (changes, message) => mergeChanges(changes, this.#changes.get(message)),
-      undefined,
-    )
+  /** Contract: the state after messages that were put into another order is that after the one that came last. */
+  #keepState(before: readonly Message[], after: readonly Message[]): void {
+    const first = before.findIndex((message, i) => message !== after[i])
+    const end = before.findLastIndex((message, i) => message !== after[i])
+    const last = after[end]
+    if (!last) return
+    let changes = this.#changes.get(last)
+    for (const message of before.slice(first, end + 1)) changes = mergeChanges(changes, this.#changes.get(message))
+    if (changes) this.#changes.set(last, changes)
   }
 
   #callsBefore(index: number): readonly string[] {

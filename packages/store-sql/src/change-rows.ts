@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Json } from '@troupe/kernel'
 import type { StateChange } from '@troupe/kernel/store'
 import { type SelectQueryBuilder, sql } from 'kysely'
@@ -24,12 +23,11 @@ export function changeWriter(): (tx: Queries, thread: number, changes: readonly 
   )
   return async (tx, thread, changes) => {
     for (const some of statements(changes)) {
-      const rows = some.map(({ seq, key, value }) => ({
-        thread,
-        name: nameOf(key),
-        seq,
-        entry: JSON.stringify(value === undefined ? [key] : [key, value]),
-      }))
+      const rows: Tables['troupe_changes'][] = []
+      for (const { seq, key, value } of some) {
+        const name = key.length <= LONGEST_NAME ? toColumn(key) : await hashOf(key)
+        rows.push({ thread, name, seq, entry: JSON.stringify(value === undefined ? [key] : [key, value]) })
+      }
       await add(tx, rows)
     }
   }
@@ -97,9 +95,8 @@ function nextName<DB extends Changes>(changes: SelectQueryBuilder<DB, 'c', objec
   return changes.select(({ fn }) => fn.min<string | null>('c.name' as never).as('name')).as('name')
 }
 
-/** The name of a key in the index. Contract: different keys have different names; no key of its own begins like a hash. */
-function nameOf(key: string): string {
-  return key.length <= LONGEST_NAME
-    ? toColumn(key)
-    : `\u0001#${createHash('sha256').update(toColumn(key)).digest('hex')}`
+/** The name of a long key in the index. Contract: no other key is written like it, because `toColumn` puts a quote after the mark. */
+async function hashOf(key: string): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(toColumn(key))))
+  return `\u0001#${Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@troupe/kernel'
 import { expect } from 'vitest'
-import { commitTo, forkAt, say, stateAt, stateOf } from './fork-samples.ts'
+import { commitTo, forkAt, idsOf, say, stateAt, stateOf } from './fork-samples.ts'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { AWKWARD, anna, hold, said } from './store-samples.ts'
+import { AWKWARD, anna, codeOf, hold, said, upTo } from './store-samples.ts'
 
 /** A message with what has changed in the state up to it. */
 const changed = (id: string, set: JsonObject = {}, removed: readonly string[] = []) => ({
@@ -172,6 +172,25 @@ export const forkStateClauses: StoreClauses = {
       expect(await stateAt(store, c, 'b2')).toEqual({ n: 'b2' })
       await say(store, c, 'c3')
       expect(await ids(c)).toEqual(['a1', 'b2', 'c3'])
+    },
+    'a branch that is made while its source is deleted is complete, or is not made': async ({ store }) => {
+      for (const n of upTo(10)) {
+        const [source, b] = [anna(`a${n}`), anna(`b${n}`)]
+        await commitTo(store, source, { messages: [changed('m1', { n: 1 }), changed('m2', { n: 2 }), said('m3')] })
+        await forkAt(store, source, 'm3', b.threadId)
+        const [made, ...others] = await Promise.all([
+          codeOf(store.threads.fork(source, { at: 'm2', to: `c${n}` })),
+          codeOf(store.threads.delete(source)),
+          codeOf(say(store, b, 'own')),
+          codeOf(store.threads.fork(b, { at: 'm2', to: `d${n}` })),
+        ])
+        expect([undefined, 'NOT_FOUND']).toContain(made)
+        expect(others).toEqual([undefined, undefined, undefined])
+        expect(await idsOf(store, b)).toEqual(['m1', 'm2', 'm3', 'own'])
+        expect(await idsOf(store, anna(`c${n}`))).toEqual(made ? [] : ['m1', 'm2'])
+        expect(await idsOf(store, anna(`d${n}`))).toEqual(['m1', 'm2'])
+        expect(await stateAt(store, anna(`d${n}`), 'm1')).toEqual({ n: 1 })
+      }
     },
     'the id of a deleted thread is free for a branch, which has nothing of it': async ({ store, ref }) => {
       await say(store, ref, 'm1')

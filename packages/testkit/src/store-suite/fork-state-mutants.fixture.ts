@@ -117,7 +117,10 @@ export const forkStateMutants: readonly StoreMutant[] = [
   },
   {
     wrong: 'a deleted source takes the messages that its branches share',
-    caught: ['a deleted source leaves its branches complete'],
+    caught: [
+      'a deleted source leaves its branches complete',
+      'a branch that is made while its source is deleted is complete, or is not made',
+    ],
     ports: wrong((threads, branches) => ({
       async messages(ref, page) {
         const messages = await threads.messages(ref, page)
