@@ -95,8 +95,8 @@ function isAnswer(answer: unknown): boolean {
 
 function isParked(call: unknown): boolean {
   if (!isRecord(call)) return false
-  const { name, key, started, approvals, outcomesAsked = 0 } = call
-  return areTexts(name, key) && typeof started === 'boolean' && isCount(approvals) && isCount(outcomesAsked)
+  const { name, key, started, approval, outcomesAsked = 0 } = call
+  return areTexts(name, key) && typeof started === 'boolean' && typeof approval === 'boolean' && isCount(outcomesAsked)
 }
 
 function isEnd(end: unknown): boolean {

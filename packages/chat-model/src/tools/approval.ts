@@ -22,26 +22,29 @@ export type Permitted =
 
 /**
  * Whether a call may run: decided after all wraps, on the arguments that the tool would get.
- * Contract: whatever cannot be decided asks; an approval is for this call with these arguments, and what a person edits is checked and decided again.
+ * Contract: whatever cannot be decided asks; an approval is for this call with these arguments; arguments that a person edits are validated again, and
+ * are the ones that this person approves.
  */
 export class CallPermission {
   readonly #ctx: RunContext
   readonly #begin: (args: string) => Promise<void>
-  /** How often a person was asked before the call ran again: these questions stand, even if the tool would not ask again. */
-  readonly #askedBefore: number
-  readonly #approved: Set<string> = new Set()
+  /** Whether a person was asked before the call ran again: the question stands, even if the tool would not ask again. */
+  readonly #askedBefore: boolean
+  /** What a person has approved, by the arguments that were shown. */
+  readonly #approved: Map<string, ToolCallInput> = new Map()
   #first: Promise<boolean> | undefined
-  /** How often a person was asked. */
-  asked = 0
+  /** Whether a person was asked. */
+  asked: boolean
 
   /** `ctx` is that of the call, under the journal of its run; `begin` announces that the tool starts. */
-  constructor(ctx: RunContext, askedBefore: number, begin: (args: string) => Promise<void>) {
+  constructor(ctx: RunContext, askedBefore: boolean, begin: (args: string) => Promise<void>) {
     this.#ctx = ctx
     this.#askedBefore = askedBefore
+    this.asked = askedBefore
     this.#begin = begin
   }
 
-  /** Asks for permission until there is one, or a refusal, for the arguments of the call. */
+  /** Decides whether the call may run, and asks a person if need be. */
   async permit(
     tool: Tool,
     given: ToolCallInput,
@@ -49,29 +52,33 @@ export class CallPermission {
     validator: JsonSchemaValidator,
     ctx: RunContext,
   ): Promise<Permitted> {
-    let [input, args] = [given, parsed]
-    while (!this.#approved.has(input.arguments) && (await this.#decide(tool, args, ctx))) {
-      this.asked++
-      const answer: Json = await ctx.derive({ asker: 'approval' }).interrupt(approvalRequest(tool, input.arguments))
-      const refused = refusal(answer as ApprovalAnswer | null)
-      if (refused) return { refusal: refused }
-      const approved = approvedInput(input, answer as ApprovalAnswer)
-      if (approved.arguments === input.arguments) this.#approved.add(input.arguments)
-      else [input, args] = [approved, await parseArguments(tool, approved.arguments, validator)]
-    }
+    const known = this.#approved.get(given.arguments)
+    const input = known ?? ((await this.#decide(tool, parsed, ctx)) ? await this.#ask(tool, given, ctx) : given)
+    if ('refusal' in input) return input
+    const args = input === given ? parsed : await parseArguments(tool, input.arguments, validator)
     await this.#begin(input.arguments)
     return { args, input }
   }
 
+  async #ask(tool: Tool, given: ToolCallInput, ctx: RunContext): Promise<ToolCallInput | { refusal: ToolCallResult }> {
+    this.asked = true
+    const answer: Json = await ctx.derive({ asker: 'approval' }).interrupt(approvalRequest(tool, given.arguments))
+    const refused = refusal(answer as ApprovalAnswer | null)
+    if (refused) return { refusal: refused }
+    const input = approvedInput(given, answer as ApprovalAnswer)
+    this.#approved.set(given.arguments, input)
+    return input
+  }
+
   /** Whether the tool may have begun in an attempt that broke off. Contract: the decision is recorded before the tool begins. */
   async mayHaveBegun(hasDecided: boolean, tool: Tool): Promise<boolean> {
-    if (!hasDecided || this.#askedBefore > 0) return hasDecided
+    if (!hasDecided || this.#askedBefore) return hasDecided
     this.#first = this.#recorded(() => decision(tool, undefined, this.#ctx))
     return !(await this.#first)
   }
 
   #decide(tool: Tool, args: unknown, ctx: RunContext): Promise<boolean> {
-    if (this.asked < this.#askedBefore) return ASKS
+    if (this.#askedBefore) return ASKS
     const first = this.#first ?? this.#recorded(() => decision(tool, args, ctx))
     this.#first = undefined
     return first

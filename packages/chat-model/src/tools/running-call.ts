@@ -74,11 +74,11 @@ export class RunningCall implements CallScope {
     if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
     const key = this.#parked?.key ?? callKey(turn.ctx, id)
     const ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
-    const approvals = this.#parked?.approvals ?? 0
-    if (this.tool && (this.tool.needsApproval || approvals > 0)) {
-      this.#permission = new CallPermission(ctx, approvals, (args) => this.#begin(args))
-      this.#ctx = ctx.with(PERMISSION, this.#permission)
-    } else this.#ctx = this.tool ? ctx : ctx.with(TOOL_NAMES, turn.toolbox.names)
+    const asked = this.#parked?.approval ?? false
+    if (asked || this.tool?.needsApproval) {
+      this.#permission = new CallPermission(ctx, asked, (args) => this.#begin(args))
+    }
+    this.#ctx = this.#contextOf(ctx)
     const { step } = this.#ctx
     const callOptions = turn.callOptions && Object.hasOwn(turn.callOptions, name) ? turn.callOptions[name] : undefined
     const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
@@ -90,8 +90,13 @@ export class RunningCall implements CallScope {
     }
     if (callOptions !== undefined) input.callOptions = callOptions
     // What was asked stays asked, even if the tool does not ask any more.
-    if (this.tool) input.tool = approvals > 0 ? { needsApproval: () => false, ...this.tool } : this.tool
+    if (this.tool) input.tool = asked ? { needsApproval: () => true, ...this.tool } : this.tool
     this.#input = input
+  }
+
+  #contextOf(ctx: RunContext): RunContext {
+    if (!this.tool) return ctx.with(TOOL_NAMES, this.#turn.toolbox.names)
+    return this.#permission ? ctx.with(PERMISSION, this.#permission) : ctx
   }
 
   onInterrupt(interrupts: readonly Interrupt[], state?: Json): void {
@@ -224,7 +229,7 @@ export class RunningCall implements CallScope {
     return {
       name: this.#input.name,
       started: this.#started,
-      approvals: Math.max(this.#parked?.approvals ?? 0, this.#permission?.asked ?? 0),
+      approval: this.#permission?.asked ?? false,
       key: this.#input.idempotencyKey,
       ...(this.#outcomesAsked > 0 && { outcomesAsked: this.#outcomesAsked }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),

@@ -90,7 +90,7 @@ function permittedCall(
 ): Awaitable<Permitted> {
   if (!tool?.needsApproval) return { args, input }
   // A wrap may have put in a tool that the agent does not know.
-  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, 0, async () => undefined)
+  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, false, async () => undefined)
   return permission.permit(tool, input, args, validator, ctx)
 }
 

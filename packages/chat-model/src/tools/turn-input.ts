@@ -18,8 +18,8 @@ export type ParkedCall = {
   /** The name of its tool. */
   readonly name: string
   readonly started: boolean
-  /** How often a person was asked whether it may run. */
-  readonly approvals: number
+  /** Whether a person was asked if it may run. */
+  readonly approval: boolean
   readonly key: string
   /** How often a person was asked what became of it. */
   readonly outcomesAsked?: number
