@@ -70,16 +70,22 @@ export class CallPermission {
     return input
   }
 
-  /** Whether the tool may have begun in an attempt that broke off. Contract: the decision is recorded before the tool begins. */
-  async mayHaveBegun(hasDecided: boolean, tool: Tool): Promise<boolean> {
-    if (!hasDecided || this.#askedBefore) return hasDecided
-    this.#first = this.#recorded(() => decision(tool, undefined, this.#ctx))
-    return !(await this.#first)
+  /** Whether a person has to be asked first, for a call that no wrap changes. */
+  async asksFirst(tool: Tool, args: string, validator: JsonSchemaValidator): Promise<boolean> {
+    this.#first = this.#recorded(async () => {
+      try {
+        return await decision(tool, await parseArguments(tool, args, validator), this.#ctx)
+      } catch {
+        // Invalid arguments never reach the tool.
+        return true
+      }
+    })
+    return this.#first
   }
 
   #decide(tool: Tool, args: unknown, ctx: RunContext): Promise<boolean> {
-    if (this.#askedBefore) return ASKS
-    const first = this.#first ?? this.#recorded(() => decision(tool, args, ctx))
+    const decide = this.#askedBefore ? async () => true : () => decision(tool, args, ctx)
+    const first = this.#first ?? this.#recorded(decide)
     this.#first = undefined
     return first
   }
@@ -88,8 +94,6 @@ export class CallPermission {
     return this.#ctx.perform('approval', decide)
   }
 }
-
-const ASKS = Promise.resolve(true)
 
 /** Contract: true if it cannot be decided. */
 async function decision(tool: Tool, args: unknown, ctx: RunContext): Promise<boolean> {

@@ -170,6 +170,7 @@ export class RunningCall implements CallScope {
   writeEnd(keep: boolean): void | Promise<void> {
     const result = this.#result
     if (!result || this.#ended) return
+    if (this.#permission && !this.#started && result.error?.code !== 'TOOL_REFUSED') return this.#writeBoth(keep)
     this.#ended = true
     if (this.#messageId === '') this.#messageId = this.#ctx.ids.next()
     if (keep) this.#kept = this.keptAction
@@ -189,6 +190,17 @@ export class RunningCall implements CallScope {
     const optional = this.#optionalFields(result)
     const wait = this.#turn.sink.write(optional ? { ...end, ...optional } : end)
     if (wait) return wait.catch((error: unknown) => this.#stop(error))
+  }
+
+  /** Writes `tool-start` and `tool-end` of a call that was answered before it was permitted: by a wrap, or because its outcome is unknown. */
+  async #writeBoth(keep: boolean): Promise<void> {
+    try {
+      await this.#begin(this.#input.arguments)
+      await this.writeEnd(keep)
+    } catch (error) {
+      this.#ended = true
+      this.#stop(error)
+    }
   }
 
   message(): ToolMessage | undefined {
@@ -271,20 +283,19 @@ export class RunningCall implements CallScope {
     return recordedCall(journal, {
       ctx: this.#ctx,
       effects: this.effects,
-      lost: (await this.#mayHaveBegun(journal)) ? () => this.#lost(journal) : undefined,
+      lost: (await this.#mayHaveBegun()) ? () => this.#lost(journal) : undefined,
       call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
       show,
       begin: (args) => this.#begin(args),
     })
   }
 
-  /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. */
-  async #mayHaveBegun(journal: Journal): Promise<boolean> {
+  /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. Contract: one that a person had to be asked for first has not. */
+  async #mayHaveBegun(): Promise<boolean> {
     const { tool } = this
     if ((tool?.effect ?? 'once') !== 'once') return false
-    if (!tool || !this.#permission || !journal.hasLeft) return true
-    const { runId, step } = this.#ctx
-    return this.#permission.mayHaveBegun(journal.hasLeft(`${runId}/${step}/approval`), tool)
+    if (!tool || !this.#permission || this.#parked?.approval || this.#turn.wrapsTools) return true
+    return !(await this.#permission.asksFirst(tool, this.#input.arguments, this.#turn.validator))
   }
 
   #attempt(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult> {

@@ -47,6 +47,8 @@ export interface TurnInput {
   readonly toolbox: Toolbox
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool
+  /** Whether any handler wraps tool calls. */
+  readonly wrapsTools: boolean
   readonly validator: JsonSchemaValidator
   readonly journal: Journal | undefined
   readonly concurrency: number
