@@ -97,6 +97,7 @@ function compile(options: ChatModelAgentOptions): Plan {
     callModel: wrapModelCall(list, modelCall([model, ...fallbacks], retry || noRetry, modelTimeoutMs)),
     invokeTool: wrapInvoke(list, innermost.invoke),
     streamTool: wrapStream(list, innermost.stream),
+    wrapsTools: hasAny(list, 'wrapInvokableToolCall', 'wrapStreamableToolCall'),
     validator,
     concurrency: toolConcurrency,
     maxIterations,
