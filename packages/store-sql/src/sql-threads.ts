@@ -5,7 +5,7 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
-import { locked, ownerKeys, threadOf } from './rows.ts'
+import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
 import { statements } from './statements.ts'
 import { threadCommit } from './thread-commit.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
@@ -118,8 +118,8 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       const { after, limit, newestFirst } = checkPage(who, page)
       const rows = await query((db) =>
         views(db, now())
-          .where('o.app', '=', app)
-          .where('o.user_id', '=', user)
+          // Not a join: with one owner, its threads are in the order of their index.
+          .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
           .where('t.seq', newestFirst ? '<' : '>', after)
           .orderBy('t.seq', newestFirst ? 'desc' : 'asc')
           .limit(limit)
