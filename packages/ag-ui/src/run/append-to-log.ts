@@ -1,8 +1,10 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 import { sleep } from '@troupe/kernel/kit'
 
-/** Pauses between attempts to write a batch while the store is unavailable. */
-const PAUSES_MS = [50, 250, 1_000, 3_000]
+/** Pauses between attempts to write a batch while the store is unavailable: a run that has begun waits nearly as long as its lease lives. */
+const PAUSES_MS = [50, 250, 1_000, 3_000, 5_000, 5_000, 5_000, 5_000]
+/** How many of them there are for a run that has not begun: its client can send it again. */
+const BEFORE_BEGIN = 4
 
 /**
  * Appends to a run log and retries while the store is unavailable.
@@ -24,7 +26,7 @@ export async function appendToLog(
         if (await isThere(log, ref, runId, after, events)) return after + events.length
         throw error
       }
-      const pause = PAUSES_MS[attempt]
+      const pause = after === 0 && attempt >= BEFORE_BEGIN ? undefined : PAUSES_MS[attempt]
       if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
       await sleep(clock, pause)
     }

@@ -49,7 +49,8 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
       if (result === undefined) {
         const found = await look(options)
         if (found === 'tell') return yield* toTheBreak({ ...options, after })
-        if (found === 'suspect' && suspected) await closeLost({ ...options, after })
+        const unstored = found === 'suspect' && suspected ? await closeLost({ ...options, after }) : undefined
+        if (unstored) return yield unstored.map((event) => ({ seq: after, event }))
         suspected = found === 'suspect'
         continue
       }

@@ -19,7 +19,7 @@ import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
-import { withRetries } from './with-retries.ts'
+import { type StoreWrite, withRetries } from './with-retries.ts'
 
 /** The input or the answers that a run was started with. */
 export type RunIntent =
@@ -35,6 +35,8 @@ interface ThreadUpdateParts {
   readonly opening: Opening
   /** The token of the lease. */
   readonly token: number
+  /** Writes what the agents have done. */
+  readonly write: StoreWrite | undefined
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
   /** What is kept for whoever continues the run. */
@@ -158,13 +160,14 @@ export class ThreadUpdate {
     const all = suspended ? said : calls.answered(said)
     const stored = this.#stored
     if (stored && !stored.unfinished && stored.suspended === suspended && stored.ids.size === all.length) return
-    await this.#write({
+    const change: ThreadCommit = {
       ...changes(this.#thread.state, state),
       messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
       openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
-    })
+    }
+    await this.#write(change, this.#parts.write)
     this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)), unfinished: false }
   }
 
@@ -177,9 +180,12 @@ export class ThreadUpdate {
     else await this.#write({ checkpoint: null, openCalls: [], journal: null })
   }
 
-  #write(commit: ThreadCommit): Promise<Thread> {
+  #write(
+    commit: ThreadCommit,
+    write: StoreWrite = (work) => withRetries(this.#parts.runner.clock, work),
+  ): Promise<Thread> {
     const { runner, thread, token } = this.#parts
-    return withRetries(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
+    return write(() => runner.store.threads.commit(thread.ref, commit, token))
   }
 
   #openCalls(said: readonly Message[]): OpenCalls {
