@@ -18,6 +18,7 @@ export async function appendToLog(
   events: readonly Json[],
   close: boolean,
 ): Promise<number> {
+  const pauses = after === 0 ? PAUSES_MS.slice(0, BEFORE_BEGIN) : PAUSES_MS
   for (let attempt = 0; ; attempt++) {
     try {
       return await log.append(ref, runId, after, events, close)
@@ -26,7 +27,7 @@ export async function appendToLog(
         if (await isThere(log, ref, runId, after, events)) return after + events.length
         throw error
       }
-      const pause = after === 0 && attempt >= BEFORE_BEGIN ? undefined : PAUSES_MS[attempt]
+      const pause = pauses[attempt]
       if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
       await sleep(clock, pause)
     }
