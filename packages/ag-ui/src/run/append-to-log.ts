@@ -18,7 +18,7 @@ export async function appendToLog(
   events: readonly Json[],
   close: boolean,
 ): Promise<number> {
-  const pauses = after === 0 ? PAUSES_MS.slice(0, BEFORE_BEGIN) : PAUSES_MS
+  const pauses = pausesFrom(after)
   for (let attempt = 0; ; attempt++) {
     try {
       return await log.append(ref, runId, after, events, close)
@@ -32,6 +32,10 @@ export async function appendToLog(
       await sleep(clock, pause)
     }
   }
+}
+
+function pausesFrom(after: number): readonly number[] {
+  return after === 0 ? PAUSES_MS.slice(0, BEFORE_BEGIN) : PAUSES_MS
 }
 
 /** Whether a batch whose answer was lost had been written. */
