@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -110,6 +110,45 @@ describe('sqliteStore on a bad file', () => {
       encoding: 'utf8',
     })
     expect(JSON.parse(stdout)).toMatchObject({ code: 'STORE_READ_ONLY' })
+  })
+
+  it.each([
+    ['the file', 'in its last state', 0o777],
+    ['the file and its folder', 'in its last state', 0o555],
+    ['the file', 'that another process has open', 0o777],
+    ['the file and its folder', 'that another process has open', 0o555],
+  ])('where %s may only be read, and %s, can be read, and writes say STORE_READ_ONLY', async (what, open, mode) => {
+    const place = join(folder, `library-${what.length}-${open.length}`)
+    const path = join(place, 'chat.db')
+    const shared = { ...ref, threadId: 'shared' }
+    mkdirSync(place)
+    const store = sqliteStore({ path })
+    await store.threads.open(shared)
+    const { token } = await store.leases.acquire(shared, { runId: 'run-1', ttlMs: 60_000 })
+    const message = { id: 'm1', role: 'user', content: 'Hi' } as const
+    const journal = { runId: 'run-1', entries: ['a'] }
+    await store.threads.commit(shared, { messages: [{ runId: 'run-1', message }], journal }, token)
+    await store.runLog.append(shared, 'run-1', 0, ['a'])
+    const isOpen = open.startsWith('that')
+    if (!isOpen) await store[Symbol.asyncDispose]()
+    chmodSync(folder, 0o755)
+    for (const name of readdirSync(place)) chmodSync(join(place, name), 0o444)
+    chmodSync(place, mode)
+    const fixture = fileURLToPath(new URL('./writer.fixture.ts', import.meta.url))
+    const { stdout } = spawnSync(process.execPath, ['--no-warnings', fixture, path, 'read-as-nobody'], {
+      encoding: 'utf8',
+    })
+    chmodSync(place, 0o755)
+    if (isOpen) await store[Symbol.asyncDispose]()
+    expect(JSON.parse(stdout)).toMatchObject({
+      refused: Array.from({ length: 9 }, () => 'STORE_READ_ONLY'),
+      threads: [{ ref: shared, unfinished: 'run-1' }],
+      opened: 1,
+      messages: [{ message }],
+      journal,
+      runs: [],
+      log: [{ event: 'a' }],
+    })
   })
 
   it('on a full disk says STORE_FULL, retryable, with nothing half written, and goes on when there is room', async () => {
