@@ -6,8 +6,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { KernelError } from '@troupe/kernel'
 import { MIGRATIONS, sqlStore } from '@troupe/store-sql'
-import { makeFirstVersion } from '@troupe/store-sql/first-version'
-import { fakeClock } from '@troupe/testkit'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sqliteEngine, sqliteStore } from './sqlite-store.ts'
@@ -48,31 +46,6 @@ describe('sqliteStore on a bad file', () => {
       message: expect.stringContaining('update the package'),
       details: { version: 99, known: MIGRATIONS.length },
     })
-  })
-
-  it('of the first version is upgraded with all it has, and takes journals', async () => {
-    const path = join(folder, 'first-version.db')
-    await makeFirstVersion(sqliteEngine({ path }))
-    await using store = sqliteStore({ path, clock: fakeClock(50) })
-    expect(await store.threads.get(ref)).toEqual({
-      ref,
-      seq: 1,
-      version: 3,
-      state: { a: 1 },
-      openCalls: [],
-      runId: 'run-1',
-      updatedAt: 5,
-    })
-    const call = { callId: 'c1', runId: 'run-1', messageId: 'm1', name: 'look', arguments: '{}', startedAt: 3 }
-    expect(await store.records.toolCalls(ref, 'run-1')).toEqual([{ ...call, status: 'running' }])
-    expect(await store.threads.messages(ref)).toHaveLength(1)
-    expect(await store.journal.read(ref)).toBeUndefined()
-    expect(await store.journal.lost({ before: 1000, limit: 10 })).toEqual([])
-    await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, 1)
-    await store.journal.append(ref, 'run-1', ['b'], 1)
-    await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
-    expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
-    expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
   })
 
   it('whose folder is missing says so, and works once it is there', async () => {

@@ -1,11 +1,21 @@
 /** A process that uses one file with others: `node writer.fixture.ts <path> <task> <name>`; prints JSON. */
 import { KernelError } from '@troupe/kernel'
-import { sqliteStore } from './sqlite-store.ts'
+import { sqlStore } from '@troupe/store-sql'
+import { counted } from '@troupe/store-sql/first-version'
+import { sqliteEngine, sqliteStore } from './sqlite-store.ts'
 
 const [, , path = '', task = '', name = ''] = process.argv
 const ref = { app: 'app', user: 'anna', threadId: 'shared' }
 
 async function work(): Promise<unknown> {
+  if (task === 'migrate-and-freeze') {
+    const freeze = (statement: number) => {
+      if (statement !== Number(name)) return
+      process.stderr.write('frozen\n')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60_000)
+    }
+    return await sqlStore(counted(sqliteEngine({ path }), freeze)).ready()
+  }
   await using store = sqliteStore({ path, synchronous: 'normal', busyTimeoutMs: 20_000, pollMs: 5 })
   if (task === 'migrate') return await store.ready()
   if (task === 'records') {
