@@ -134,14 +134,14 @@ export const FIRST_VERSION: unknown = {
   journals: [undefined],
 }
 
-/** Uses what later versions have added: a journal, its cancel, and the attempts of calls. */
+/** Uses what later versions have added: a journal, its cancel, the attempts of calls, and branches. */
 export async function useLaterVersion(store: Store): Promise<unknown> {
   const { token } = await store.leases.acquire(ANNA, { runId: 'run-4', ttlMs: 1000 })
   await store.threads.commit(ANNA, { journal: { runId: 'run-4', entries: ['a'] } }, token)
   await store.journal.append(ANNA, 'run-4', ['b'], token)
   await store.leases.requestCancel(ANNA, { mode: 'now' })
   await store.leases.release(ANNA, token)
-  const { cancel } = await store.leases.acquire(ANNA, { runId: 'run-4', ttlMs: 1000 })
+  const again = await store.leases.acquire(ANNA, { runId: 'run-4', ttlMs: 1000 })
   const run = { runId: 'run-4', agentName: 'desk', startedAt: 20 }
   const call = { callId: 'c4', runId: 'run-4', messageId: 'a4', name: 'look', arguments: '{}', startedAt: 21 }
   await store.records.apply(ANNA, [
@@ -149,11 +149,33 @@ export async function useLaterVersion(store: Store): Promise<unknown> {
     { type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } },
   ])
   const { attempts } = (await store.records.toolCalls(ANNA, 'run-4'))[0] ?? {}
-  return { cancel, attempts, journal: await store.journal.read(ANNA) }
+  const journal = await store.journal.read(ANNA)
+  const later = { runId: 'run-4', message: { id: 'u4', role: 'user', content: 'Bye' } } as const
+  await store.threads.commit(ANNA, { messages: [later], set: { a: 2 }, journal: null }, again.token)
+  const branch = await store.threads.fork(ANNA, { at: 'a2', to: 'branch' })
+  const empty = await store.threads.fork(branch.ref, { before: 'u1', to: 'empty' })
+  return {
+    cancel: again.cancel,
+    attempts,
+    journal,
+    states: [branch.state, empty.state],
+    messages: (await store.threads.messages(branch.ref)).map(({ message }) => message.id),
+    processed: await store.threads.processed(branch.ref, ['u1', 'u4']),
+  }
 }
 
 /** The result of `useLaterVersion`. */
-export const LATER_VERSION: unknown = { cancel: 'now', attempts: 2, journal: { runId: 'run-4', entries: ['a', 'b'] } }
+export const LATER_VERSION: unknown = {
+  cancel: 'now',
+  attempts: 2,
+  journal: { runId: 'run-4', entries: ['a', 'b'] },
+  states: [
+    { a: 1, note: '\ud800' },
+    { a: 1, note: '\ud800' },
+  ],
+  messages: ['u1', 'a1', 't1', 'a2'],
+  processed: ['u1'],
+}
 
 /** An engine that calls `before` with the number of each statement, counted from 1. */
 export function counted(engine: Engine, before: (statement: number) => void): Engine {

@@ -34,11 +34,13 @@ export function threadOf(db: Queries, key: Given<ThreadKey>): SelectQueryBuilder
 export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   { flavour }: Engine,
   query: SelectQueryBuilder<DB, TB, O>,
-  how: 'update' | 'share' | 'key share' = 'update',
+  how: 'update' | 'no key update' | 'share' | 'key share' = 'update',
 ): SelectQueryBuilder<DB, TB, O> {
   if (flavour === 'sqlite') return query
   const of = 't' as never
-  return how === 'update' ? query.forUpdate(of) : how === 'share' ? query.forShare(of) : query.forKeyShare(of)
+  if (how === 'update') return query.forUpdate(of)
+  if (how === 'no key update') return query.forNoKeyUpdate(of)
+  return how === 'share' ? query.forShare(of) : query.forKeyShare(of)
 }
 
 /** Limits how long a statement that is not in a transaction waits for a row, if the database locks rows. */

@@ -151,11 +151,14 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
 async function hasEnded(tx: Transaction<Tables>, thread: number, run: string): Promise<boolean> {
   const found = await tx
     .selectFrom('troupe_threads as t')
-    .innerJoin('troupe_messages as m', 'm.thread', 't.id')
+    .innerJoin('troupe_segments as s', 's.thread', 't.id')
+    .innerJoin('troupe_messages as m', (join) =>
+      join.onRef('m.thread', '=', 's.source').onRef('m.seq', '=', 't.message_seq'),
+    )
     .select(['t.unfinished', 'm.run_id'])
     .where('t.id', '=', thread)
-    .orderBy('m.seq', 'desc')
-    .limit(1)
+    .whereRef('m.seq', '>', 's.after')
+    .whereRef('m.seq', '<=', 's.upto')
     .executeTakeFirst()
   return found?.run_id === run && found.unfinished !== run
 }

@@ -5,6 +5,7 @@ import {
   type CancelRequest,
   type Clock,
   type ContinueRequest,
+  type ForkRequest,
   KernelError,
   type LostQuery,
   type LostRun,
@@ -67,6 +68,7 @@ export interface FlowRunner<Output = unknown> extends Runner<Output> {
   query(text: string, request?: FlowRequest): Run<Output>
   continue(session: ThreadRef, request?: ContinueRequest): Run<Output>
   lost(query?: LostQuery): Promise<readonly LostRun[]>
+  fork(session: ThreadRef, request: ForkRequest): Promise<ThreadRef>
 }
 
 /**
@@ -170,6 +172,13 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       const { before = clock.now(), limit = 100 } = query
       return store.journal ? store.journal.lost({ before, limit }) : []
     },
+    async fork(session, request) {
+      checkOptionNames('fork', request, FORK, FORK_ALIASES)
+      // biome-ignore lint/plugin: a branch is made outside of runs, so no replay needs its id
+      const { to = crypto.randomUUID(), ...point } = request
+      const { ref } = await store.threads.fork(session, { ...point, to })
+      return ref
+    },
     cancel,
   }
 }
@@ -246,6 +255,8 @@ const CONTINUE: OptionNames<ContinueRequest> = {
   again: true,
 }
 const CONTINUE_ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', id: 'runId' } as const
+const FORK: OptionNames<ForkRequest> = { at: true, before: true, to: true }
+const FORK_ALIASES = { messageId: 'at', message: 'at', threadId: 'to', id: 'to' } as const
 const LOST: OptionNames<LostQuery> = { before: true, limit: true }
 const UNKNOWN_CALLS = ['tell', 'ask']
 const DURABILITY = ['step', 'turn'] satisfies Durability[]

@@ -15,7 +15,7 @@ import { toolLifecycle } from '../tool-lifecycle.ts'
 
 /** A run whose callbacks a test calls by hand. */
 function manualRun(callback: Callback, runId: string, session = ANN) {
-  const info: RunInfo = { component: 'run', name: 'agent', runId, spanId: `${runId}/run`, session }
+  const info: RunInfo = { component: 'run', name: 'agent', agentName: 'agent', runId, spanId: `${runId}/run`, session }
   const stamp = { runId, agentName: 'agent', runPath: [] }
   let text = ''
   return {
@@ -395,7 +395,14 @@ describe('WriteQueue', () => {
   it('a message that begins while the text of the one before waits replaces it', async () => {
     const { store, messages } = await recordsHarness()
     const stamp = { runId: 'a', agentName: 'agent', runPath: [] }
-    const info: RunInfo = { component: 'run', name: 'agent', runId: 'a', spanId: 'a/run', session: ANN }
+    const info: RunInfo = {
+      component: 'run',
+      name: 'agent',
+      agentName: 'agent',
+      runId: 'a',
+      spanId: 'a/run',
+      session: ANN,
+    }
     const say = (messageId: string, delta: string) =>
       messages.run?.onPart?.(info, { type: 'text-delta', messageId, delta, ...stamp })
     messages.run?.onStart?.(info, input)
