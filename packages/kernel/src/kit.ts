@@ -14,6 +14,7 @@ export { checkOption, checkOptionNames, nearest, suggestion } from './data/optio
 export type { JsonSchemaValidator } from './data/schema.ts'
 export { toJsonSchema, validate } from './data/schema.ts'
 export { isUrl } from './kit/is-url.ts'
+export { jsonLength } from './kit/json-length.ts'
 export { jsonSchemaValidatorWith } from './kit/json-schema-validator-with.ts'
 export { nextMacrotask } from './kit/next-macrotask.ts'
 export { pages } from './kit/pages.ts'
