@@ -6,11 +6,12 @@ import { continueServedRun } from '../run/continue-served-run.ts'
 import type { ExecutionState } from '../run/execution-state.ts'
 import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
-import type { RunLog } from '../run/run-log.ts'
+import type { RunReaders } from '../run/run-readers.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import type { Logged } from '../run/tail.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
+import type { OpenStreams } from './open-streams.ts'
 import type { RouteContext } from './route.ts'
 
 /** The parts that all routes share. */
@@ -21,6 +22,10 @@ export interface HandlerParts {
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly keepAliveMs: number
+  readonly detachedMs: number
+  readonly pageChars: number
+  /** The streams of each user. */
+  readonly streams: OpenStreams
   readonly drainMs: number
   readonly lookMs: number
   readonly onDisconnect: 'detach' | 'cancel'
@@ -45,11 +50,11 @@ export function serveRun(
 ): Response {
   const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
-  let joined: { readonly run: ExecutionState; readonly log: RunLog } | undefined
+  let joined: { readonly run: ExecutionState; readonly readers: RunReaders } | undefined
   const join = (run: ExecutionState | undefined) => {
-    if (joined || !run?.log) return
-    joined = { run, log: run.log }
-    run.log.readers++
+    if (joined || !run?.readers) return
+    joined = { run, readers: run.readers }
+    run.readers.join()
   }
   const proceed = async () => {
     // Another process may do it.
@@ -62,6 +67,7 @@ export function serveRun(
   }
   const hidden = (key: string) => agent.hidden?.(key) === true
   const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed }
+  const leave = parts.streams.enter(ref)
   join(executions.find(ref, runId))
   const body = eventStream({
     after: reading.after,
@@ -73,9 +79,10 @@ export function serveRun(
     keepAliveMs: parts.keepAliveMs,
     drainMs: parts.drainMs,
     onEnd(gone) {
+      leave()
       if (!joined) return
-      joined.log.readers--
-      if (gone && onDisconnect === 'cancel' && joined.log.readers === 0) joined.run.stop()
+      const left = joined.readers.leave()
+      if (gone && onDisconnect === 'cancel' && left === 0) joined.run.stop()
     },
     report: (error) => report(error, { requestId }),
   })

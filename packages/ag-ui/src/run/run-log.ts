@@ -37,8 +37,6 @@ export class RunLog implements Sink<AgUiEvent> {
   readonly ended: Promise<void>
   /** The log could not be written to its end: followers read the log itself. */
   lost = false
-  /** The number of connections that follow the run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
-  readers = 0
   readonly #options: RunLogOptions
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
   /** Settles with the first event: with the error of a run that never began, else with undefined. */
