@@ -41,11 +41,17 @@ export function statusOf(code: string): number | undefined {
   return STATUS.get(code)
 }
 
+/** The headers of a JSON answer. */
+export const JSON_HEADERS: Record<string, string> = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+}
+
 /** A JSON answer. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    headers: { ...JSON_HEADERS, ...headers },
   })
 }
 

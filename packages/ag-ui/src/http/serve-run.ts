@@ -1,5 +1,5 @@
 import type { RunErrorEvent } from '@ag-ui/core'
-import type { Clock, KernelError, Store, ThreadRef } from '@troupe/kernel'
+import type { Clock, KernelError, Owner, Store, ThreadRef } from '@troupe/kernel'
 import type { LostRuns } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { continueServedRun } from '../run/continue-served-run.ts'
@@ -8,7 +8,6 @@ import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
 import type { RunReaders } from '../run/run-readers.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
-import type { Logged } from '../run/tail.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -33,12 +32,12 @@ export interface HandlerParts {
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
-/** The run to read, and from where; `map` changes the events of the log for this reader. */
+/** The run to read, and from where; `lead` comes before the events of the log. */
 interface Reading {
   readonly ref: ThreadRef
   readonly runId: string
   readonly after: number
-  readonly map?: (batch: readonly Logged[]) => readonly Logged[]
+  readonly lead?: AsyncIterator<string | Uint8Array>
 }
 
 /** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
@@ -71,7 +70,8 @@ export function serveRun(
   join(executions.find(ref, runId))
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) => mapped(follow({ ...following, after, signal }), reading),
+    ...(reading.lead && { lead: reading.lead }),
+    follow: (after, signal) => follow({ ...following, after, signal }),
     runId,
     encoding,
     clock,
@@ -102,19 +102,39 @@ export function serveEvents(events: readonly AgUiEvent[], encoding: Encoding): R
   })
 }
 
-function streamHeaders(contentType: string): Record<string, string> {
+/** A response of these pieces alone. Contract: read at the pace of the reader, who is dropped if it takes nothing for `drainMs`. */
+export function servePieces(
+  { streams, clock, keepAliveMs, drainMs, report }: HandlerParts,
+  owner: Owner,
+  lead: AsyncIterator<string | Uint8Array>,
+  encoding: Pick<Encoding, 'aside'>,
+  requestId: string,
+  headers: Record<string, string>,
+): Response {
+  const body = eventStream({
+    after: 0,
+    lead,
+    follow: () => nothing(),
+    runId: '',
+    encoding: { contentType: '', encode: () => undefined, spread: () => nothing(), aside: encoding.aside },
+    clock,
+    requestId,
+    keepAliveMs,
+    drainMs,
+    onEnd: streams.enter(owner),
+    report: (error) => report(error, { requestId }),
+  })
+  return new Response(body, { headers })
+}
+
+async function* nothing(): AsyncGenerator<never, void> {}
+
+/** The headers of a stream of events. */
+export function streamHeaders(contentType: string): Record<string, string> {
   return {
     'content-type': contentType,
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
     vary: 'accept',
   }
-}
-
-async function* mapped(
-  batches: AsyncIterable<readonly Logged[]>,
-  { map }: Reading,
-): AsyncGenerator<readonly Logged[], void> {
-  if (!map) return yield* batches
-  for await (const batch of batches) yield map(batch)
 }
