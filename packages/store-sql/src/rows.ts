@@ -1,4 +1,4 @@
-import type { Expression, Selectable, SelectQueryBuilder } from 'kysely'
+import type { Expression, Selectable, SelectQueryBuilder, SqlBool } from 'kysely'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Engine, Queries } from './engine.ts'
 import type { Tables } from './schema.ts'
@@ -41,6 +41,14 @@ export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   if (how === 'update') return query.forUpdate(of)
   if (how === 'no key update') return query.forNoKeyUpdate(of)
   return how === 'share' ? query.forShare(of) : query.forKeyShare(of)
+}
+
+/** Limits how long a statement that is not in a transaction waits for a row, if the database locks rows. */
+export function patient<Query extends { where(limit: Expression<SqlBool>): Query }>(
+  { lockLimit }: Engine,
+  query: Query,
+): Query {
+  return lockLimit ? query.where(lockLimit) : query
 }
 
 /** Returns the key of an owner, and creates it if needed. */

@@ -5,7 +5,7 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
-import { ownerKeys, threadOf } from './rows.ts'
+import { ownerKeys, ownerOf, threadOf } from './rows.ts'
 import { statements } from './statements.ts'
 import { threadAdder } from './thread-adder.ts'
 import { threadCommit } from './thread-commit.ts'
@@ -99,8 +99,8 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       const { after, limit, newestFirst } = checkPage(who, page)
       const rows = await query((db) =>
         views(db, now())
-          .where('o.app', '=', app)
-          .where('o.user_id', '=', user)
+          // Not a join: with one owner, its threads are in the order of their index.
+          .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
           .where('t.seq', newestFirst ? '<' : '>', after)
           .orderBy('t.seq', newestFirst ? 'desc' : 'asc')
           .limit(limit)

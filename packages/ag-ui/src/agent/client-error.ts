@@ -10,6 +10,7 @@ const MESSAGES: ReadonlyMap<string, string> = new Map([
   ['EXECUTION_TIMEOUT', 'The run exceeded its time limit.'],
   ['INTERRUPT_UNANSWERED', 'Answer all open questions in one request.'],
   ['SESSION_LIMIT', 'This user has too many conversations.'],
+  ['USER_LIMIT', 'You have too many runs at once. Try again later.'],
   ['TOOL_TIMEOUT', 'A tool exceeded its time limit.'],
 ])
 
@@ -26,6 +27,7 @@ export function clientError(error: KernelError, phase: RunPhase): PublicError | 
   const fixed = MESSAGES.get(code)
   if (fixed !== undefined) return { code, message: fixed }
   const known = publicError(error)
+  if (known.code.startsWith('STORE_')) return new KernelError(code, known.message, { cause: error })
   if (known.code !== 'AGENT_ERROR') return known
   return phase === 'run'
     ? new KernelError('BACKGROUND_EXECUTION_ERROR', 'The run failed.', { cause: error })

@@ -14,10 +14,13 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['RUN_LOST', 409],
   ['BODY_TOO_LARGE', 413],
   ['CONTENT_TYPE_UNSUPPORTED', 415],
+  ['USER_LIMIT', 429],
   ['EXECUTION_LIMIT', 503],
   ['SERVER_STOPPING', 503],
   ['RUN_LOG_FAILED', 503],
   ['STORE_BUSY', 503],
+  ['STORE_FULL', 503],
+  ['STORE_READ_ONLY', 503],
   ['STORE_UNAVAILABLE', 503],
   ['AGENT_ERROR', 500],
 ])
@@ -32,6 +35,7 @@ const CLIENT_MESSAGES = new Set([
   'BODY_TOO_LARGE',
   'CONTENT_TYPE_UNSUPPORTED',
   'SERVER_STOPPING',
+  'USER_LIMIT',
 ])
 
 /** The status of a code, or undefined for an error that is sent as a stream of one event. */
@@ -39,11 +43,17 @@ export function statusOf(code: string): number | undefined {
   return STATUS.get(code)
 }
 
+/** The headers of a JSON answer. */
+export const JSON_HEADERS: Record<string, string> = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+}
+
 /** A JSON answer. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    headers: { ...JSON_HEADERS, ...headers },
   })
 }
 
@@ -63,7 +73,7 @@ export function refuse({ code, message, more, headers }: Refusal, requestId: str
     status,
     { code, message, requestId, ...more },
     {
-      ...(status === 503 && { 'retry-after': String(RETRY_AFTER_S) }),
+      ...((status === 503 || status === 429) && { 'retry-after': String(RETRY_AFTER_S) }),
       // The rest of the body is not read.
       ...(code === 'BODY_TOO_LARGE' && { connection: 'close' }),
       ...headers,
@@ -80,7 +90,5 @@ export function refusalOf(error: unknown): Refusal {
   const { code, message, details } = error
   if (CLIENT_MESSAGES.has(code))
     return { code, message, ...(Array.isArray(details.issues) && { more: { issues: details.issues } }) }
-  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE')
-    return { code, message: 'The store is unavailable. Try again later.' }
   return publicError(error)
 }

@@ -7,9 +7,11 @@ import { usageOf } from './outcome-of.ts'
 export type PublicError = { readonly code: string; readonly message: string }
 
 const BUSY = 'The model is busy. Try again later.'
+const UNAVAILABLE = 'The store is unavailable. Try again later.'
 const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
   [
     { code: 'ABORTED', message: 'The run was cancelled.' },
+    { code: 'ANSWER_TOO_LARGE', message: 'The answer of the model is too long.' },
     { code: 'INTERRUPT_EXPIRED', message: 'The time limit for this answer has passed.' },
     { code: 'INTERRUPT_UNKNOWN', message: 'This conversation has no such open question.' },
     { code: 'LEASE_LOST', message: 'Another run has taken over this conversation.' },
@@ -22,6 +24,11 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
     { code: 'RUN_ID_TAKEN', message: 'This conversation already has a run with this id.' },
     { code: 'RUN_LOST', message: 'The server of this run is gone.' },
+    { code: 'RUN_TOO_LARGE', message: 'The run exceeded its size limit.' },
+    { code: 'STORE_BUSY', message: UNAVAILABLE },
+    { code: 'STORE_FULL', message: 'The store is full.' },
+    { code: 'STORE_READ_ONLY', message: 'The store cannot be written now.' },
+    { code: 'STORE_UNAVAILABLE', message: UNAVAILABLE },
     { code: 'THREAD_BUSY', message: 'Another run is active in this conversation.' },
     { code: 'TOOL_CALL_UNKNOWN', message: 'The tool call of this result is not open in this conversation.' },
     { code: 'TRANSFER_LIMIT', message: 'The agents exceeded their transfer limit.' },

@@ -16,7 +16,15 @@ import {
   type StartInput,
   type ThreadRef,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, got, notJson, type OptionNames, systemClock } from '@troupe/kernel/kit'
+import {
+  checkOption,
+  checkOptionNames,
+  got,
+  notJson,
+  type OptionNames,
+  safeReport,
+  systemClock,
+} from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/kernel/run'
 import { CANCEL_MODES } from '@troupe/kernel/store'
@@ -27,6 +35,7 @@ import { LocalRuns } from './local-runs.ts'
 import { openThread } from './open-thread.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { Durability, FlowRequest, RunnerParts, RunnerStore } from './runner-parts.ts'
+import { StaleLeases } from './stale-leases.ts'
 import { standaloneRun, standaloneState } from './standalone-run.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
@@ -96,7 +105,8 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     return store.leases.requestCancel(ref, { mode, ...(runId !== undefined && { runId }) })
   }
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
-  const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
+  const stale = new StaleLeases(store.leases, clock, safeReport(report))
+  const lease: LeaseOptions = { leases: store.leases, local, stale, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report, lease }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,

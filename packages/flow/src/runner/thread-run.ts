@@ -10,6 +10,7 @@ import {
 import { sinkTo } from '@troupe/kernel/kit'
 import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
 import type { LeasedRun } from './reopen-thread.ts'
+import { RunLength } from './run-length.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
 import { runOnThread, settleOf, type ThreadWork } from './thread-work.ts'
@@ -75,9 +76,10 @@ export class ThreadRun implements RunHost {
       // A run that was stopped while it waited for its thread stores nothing.
       if (run.aborted) run.signal.throwIfAborted()
       const { token, cancel } = this.#lease
+      const write = this.#lease.write.bind(this.#lease)
       this.#watch.early = cancel
       const atEnd = () => this.#watch.cancelEarly()
-      const work = await this.#opener.open({ ref, runId: this.#runId, token, ...(cancel && { atEnd }) })
+      const work = await this.#opener.open({ ref, runId: this.#runId, token, write, ...(cancel && { atEnd }) })
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
       return { state: this.#work.update.state, attempt: token, close: () => this.#close() }
@@ -121,9 +123,11 @@ export class ThreadRun implements RunHost {
     return stream((sink) => runOnThread(this.#parts, work, ctx, run, this.#watched(sink), done))
   }
 
-  /** Notes each write that waits for the consumer. */
+  /** Counts what is written, and notes each write that waits for the consumer. */
   #watched(sink: Sink<AgentEvent>): Sink<AgentEvent> {
+    const length = new RunLength(this.#runId, this.#parts.limits.runChars)
     return sinkTo(sink, (event: AgentEvent) => {
+      length.add(event)
       const wait = sink.write(event)
       if (wait) this.#watch.park(wait, event.type)
       return wait

@@ -21,7 +21,7 @@ import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
 import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
-import { withRetries } from './with-retries.ts'
+import { type StoreWrite, withRetries } from './with-retries.ts'
 
 /** The input or the answers that a run was started with. */
 export type RunIntent =
@@ -37,6 +37,8 @@ interface ThreadUpdateParts {
   readonly opening: Opening
   /** The token of the lease. */
   readonly token: number
+  /** Writes what the agents have done. */
+  readonly write: StoreWrite | undefined
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
   /** What is kept for whoever continues the run. */
@@ -162,13 +164,14 @@ export class ThreadUpdate {
     if (stored && !stored.unfinished && stored.suspended === suspended && stored.ids.size === all.length) return
     const fresh = all.filter(({ id }) => !stored?.ids.has(id))
     const placed = placeChanges(runId, fresh, this.#thread.state, this.#changesIn(fresh))
-    this.#thread = await this.#write({
+    const change: ThreadCommit = {
       ...changesAfter(placed.state, state),
       messages: placed.messages,
       openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
-    })
+    }
+    this.#thread = await this.#write(change, this.#parts.write)
     this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)), unfinished: false }
   }
 
@@ -192,9 +195,12 @@ export class ThreadUpdate {
     else await this.#write({ checkpoint: null, openCalls: [], journal: null })
   }
 
-  #write(commit: ThreadCommit): Promise<Thread> {
+  #write(
+    commit: ThreadCommit,
+    write: StoreWrite = (work) => withRetries(this.#parts.runner.clock, work),
+  ): Promise<Thread> {
     const { runner, thread, token } = this.#parts
-    return withRetries(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
+    return write(() => runner.store.threads.commit(thread.ref, commit, token))
   }
 
   #openCalls(said: readonly Message[]): OpenCalls {
