@@ -97,7 +97,9 @@ function call(name: string, args: JsonObject, messages: readonly Message[], text
 }
 
 function cityIn(question: string): string | undefined {
-  return /weather\b.*?\bin\s+([\p{L}][\p{L}\s'-]*)/iu.exec(question)?.[1]?.trim()
+  const topic = question.search(/weather\b/i)
+  if (topic === -1) return undefined
+  return /\bin\s+(\p{L}[\p{L}\s'-]*)/iu.exec(question.slice(topic))?.[1]?.trim()
 }
 
 function say(text: string, messages: readonly Message[]): ModelPart[] {

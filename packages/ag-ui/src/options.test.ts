@@ -27,7 +27,15 @@ const store = memoryStore()
 const clock = fakeClock()
 const runner = smallRunner({ name: 'a', description: '', async *run() {} }, store, clock)
 const limits: Required<InputLimits> = { stateBytes: 1, depth: 1, idLength: 1, tools: 1, patternLength: 1 }
-const transport: Required<HttpLimits> = { bodyBytes: 1, keepAliveMs: 1, drainMs: 1, lookMs: 1 }
+const transport: Required<HttpLimits> = {
+  bodyBytes: 1,
+  keepAliveMs: 1,
+  drainMs: 1,
+  lookMs: 1,
+  detachedMs: 1,
+  streamsPerUser: 1,
+  pageChars: 1,
+}
 const sessions: Required<SessionManagerOptions> = {
   store,
   sessionTimeoutMs: 1,
@@ -50,6 +58,7 @@ const agent: Required<Omit<AgUiAgentOptions, Instead>> = {
   executionTimeoutMs: 1,
   toolTimeoutMs: 1,
   maxConcurrentExecutions: 1,
+  maxExecutionsPerUser: 1,
   toolResults: 'json',
   pending: 'drop',
   hidden: () => false,

@@ -48,6 +48,10 @@ export interface ChatModelAgentOptions<S extends Schema = Schema> {
   readonly toolTimeoutMs?: number
   /** Limit of a whole run of this agent; one that goes on after a question or a crash has the whole time again. @default none */
   readonly runTimeoutMs?: number
+  /** Characters of one model answer, with its reasoning, calls and files; a longer one ends the call with `ANSWER_TOO_LARGE`. @default 8_000_000 */
+  readonly maxAnswerChars?: number
+  /** Characters of one tool result as JSON; instead of a longer one the model gets the error `RESULT_TOO_LARGE`. @default 4_000_000 */
+  readonly maxResultChars?: number
   /** Validates arguments against plain JSON Schema. @default `@cfworker/json-schema` */
   readonly validator?: JsonSchemaValidator
 }
@@ -72,6 +76,8 @@ const NAMES: OptionNames<ChatModelAgentOptions> = {
   modelTimeoutMs: true,
   toolTimeoutMs: true,
   runTimeoutMs: true,
+  maxAnswerChars: true,
+  maxResultChars: true,
   validator: true,
 }
 const ALIASES = {
@@ -104,7 +110,9 @@ export function checkAgentOptions(options: ChatModelAgentOptions): void {
   checkModel(who, 'model', model)
   for (const [i, fallback] of fallbacks.entries()) checkModel(who, `fallbacks[${i}]`, fallback)
   const { maxIterations, toolConcurrency, outputCorrections, modelTimeoutMs, toolTimeoutMs, runTimeoutMs } = options
-  checkEach(who, { maxIterations, toolConcurrency }, isWholeFrom(1), 'must be a whole number from 1 on')
+  const { maxAnswerChars, maxResultChars } = options
+  const counts = { maxIterations, toolConcurrency, maxAnswerChars, maxResultChars }
+  checkEach(who, counts, isWholeFrom(1), 'must be a whole number from 1 on')
   checkEach(who, { outputCorrections }, isWholeFrom(0), 'must be a whole number from 0 on')
   const limits = { modelTimeoutMs, toolTimeoutMs, runTimeoutMs }
   checkEach(who, limits, isPositive, 'must be a positive number of milliseconds')

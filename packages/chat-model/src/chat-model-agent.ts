@@ -74,6 +74,8 @@ function compile(options: ChatModelAgentOptions): Plan {
     toolRetry = backoff(),
     modelTimeoutMs,
     toolTimeoutMs,
+    maxAnswerChars = 8_000_000,
+    maxResultChars = 4_000_000,
     validator = validateJsonSchema,
   } = options
   const list = [
@@ -85,7 +87,8 @@ function compile(options: ChatModelAgentOptions): Plan {
   // Every run adds the tools of the middlewares, so their names are checked here.
   toolMetas([...tools, ...exits, ...middlewares.flatMap(({ additionalTools = [] }) => additionalTools)])
   const structured = output && structuredOutput(output, outputCorrections, validator)
-  const innermost = toolCall(validator, { timeoutMs: toolTimeoutMs, retry: toolRetry || noRetry })
+  const innermost = toolCall(validator, { timeoutMs: toolTimeoutMs, retry: toolRetry || noRetry }, maxResultChars)
+  const attempts = { retry: retry || noRetry, timeoutMs: modelTimeoutMs, maxChars: maxAnswerChars }
   return {
     instruction,
     model,
@@ -94,9 +97,10 @@ function compile(options: ChatModelAgentOptions): Plan {
     chain: new HandlerChain(list),
     hasHandlers: list.length > 0,
     wrapsModel: hasAny(list, 'wrapModelCall'),
-    callModel: wrapModelCall(list, modelCall([model, ...fallbacks], retry || noRetry, modelTimeoutMs)),
-    invokeTool: wrapInvoke(list, innermost.invoke),
-    streamTool: wrapStream(list, innermost.stream),
+    callModel: wrapModelCall(list, modelCall([model, ...fallbacks], attempts)),
+    invokeTool: wrapInvoke(list, innermost.invoke, maxResultChars),
+    streamTool: wrapStream(list, innermost.stream, maxResultChars),
+    wrapsTools: hasAny(list, 'wrapInvokableToolCall', 'wrapStreamableToolCall'),
     validator,
     concurrency: toolConcurrency,
     maxIterations,

@@ -223,10 +223,12 @@ export class Dialogue {
     }
   }
 
-  /** Closes the shown message of a call that failed for good. Contract: it stays in the history as far as it goes, unless a handler has refused it. */
+  /** Closes the shown message of a call that failed for good. Contract: it stays in the history as far as it goes, unless it is too large or a handler has refused it. */
   async #cutOff(builder: MessageBuilder, error: unknown): Promise<void> {
     if (KernelError.is(error, 'INTERRUPTED') && isStop(error, this.ctx)) return this.#dropAsked(builder)
     if (isHandlerError(error) && !this.ctx.signal.aborted) return this.#drop(builder)
+    // In the history it would make every later request too long.
+    if (KernelError.is(error, 'ANSWER_TOO_LARGE')) return this.#drop(builder)
     if (!builder.begun) return
     try {
       await writePartialEnd(this.#sink, this.ctx, builder.message())

@@ -31,6 +31,8 @@ const agent: Required<Omit<ChatModelAgentOptions, 'exit'>> = {
   modelTimeoutMs: 1,
   toolTimeoutMs: 1,
   runTimeoutMs: 1,
+  maxAnswerChars: 1,
+  maxResultChars: 1,
   validator: validateJsonSchema,
 }
 const pauses: Required<BackoffOptions> = { attempts: 1, when: () => true, firstMs: 1, longestMs: 2, random: () => 0 }

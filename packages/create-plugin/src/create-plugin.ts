@@ -89,7 +89,7 @@ function release(text: string, file: string, { range, copyright }: { range: stri
   return text
     .replaceAll('workspace:^', range)
     .replace(/"version": ".*"/, '"version": "0.1.0"')
-    .replace(/ *"private": true,\n/, '')
+    .replace(/^ *"private": true,\n/m, '')
 }
 
 function wordsOf(texts: readonly string[]): Set<string> {

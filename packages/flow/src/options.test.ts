@@ -33,6 +33,7 @@ const agents = (): readonly Agent[] => [talker('one'), talker('two')]
 const limits: Required<RunnerLimits> = {
   runMs: 1000,
   idleMs: 1000,
+  runChars: 1,
   transfers: 1,
   cancelMs: 1,
   queueMs: 1,

@@ -103,8 +103,9 @@ function isAssertion(error: unknown): error is Error & Assertion {
 
 /** The values that an assertion compared; for any check but equality, its own words. */
 function comparison(error: Error & Assertion): string {
-  const words = /^expected (.*\b(?:less than|greater than|not|defined)\b.*)$/.exec(error.message)?.[1]
-  return words === undefined ? difference(error) : `Expected ${words}`
+  const words = /^expected (.*)$/.exec(error.message)?.[1]
+  const isEquality = words === undefined || !/\b(?:less than|greater than|not|defined)\b/.test(words)
+  return isEquality ? difference(error) : `Expected ${words}`
 }
 
 /** The first place where two values differ, in words. */

@@ -10,6 +10,8 @@ export interface DemoStep {
 /** A kind of request, with the agent and the tool for it. */
 interface Intent {
   readonly pattern: RegExp
+  /** A second pattern that has to match too. */
+  readonly alsoPattern?: RegExp
   /** The agent to transfer to if the tool is missing. */
   readonly agent: string
   readonly tool: string
@@ -39,7 +41,8 @@ const INTENTS: readonly Intent[] = [
     step: (question) => calling('send_postcard', postcard(question), 'I have written one. Shall I post it?'),
   },
   {
-    pattern: /\b(what|show|read|which)\b.*\blist\b/i,
+    pattern: /\b(what|show|read|which)\b/i,
+    alsoPattern: /\blist\b/i,
     agent: 'ChatAgent',
     tool: 'read_packing_list',
     step: () => calling('read_packing_list', {}),
@@ -71,7 +74,9 @@ export function nextStep({ messages, tools }: ModelRequest): DemoStep {
   const has = (name: string) => tools.some((tool) => tool.name === name)
   if (has('complete_task')) return investigate(question, last, messages)
   if (last?.role === 'tool') return { text: answerTo(last) }
-  const intent = INTENTS.find(({ pattern }) => pattern.test(question)) as Intent
+  const intent = INTENTS.find(
+    ({ pattern, alsoPattern = pattern }) => pattern.test(question) && alsoPattern.test(question),
+  ) as Intent
   if (has(intent.tool)) return intent.step(question)
   const targets = targetsIn(tools)
   // An agent that has just been transferred to does not transfer back.

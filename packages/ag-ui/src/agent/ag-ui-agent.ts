@@ -22,9 +22,9 @@ export class AgUiAgent {
 
   constructor(options: AgUiAgentOptions) {
     this.#settings = agentSettings(options)
-    const { sessions, clock, maxConcurrentExecutions, executionTimeoutMs } = this.#settings
+    const { sessions, clock, maxConcurrentExecutions, maxExecutionsPerUser, executionTimeoutMs } = this.#settings
     this.sessions = sessions
-    this.executions = new Executions(clock, maxConcurrentExecutions, executionTimeoutMs)
+    this.executions = new Executions(clock, maxConcurrentExecutions, executionTimeoutMs, maxExecutionsPerUser)
   }
 
   /** Whether clients neither see nor set a key of the state. */

@@ -32,6 +32,8 @@ export interface AgUiAgentOptions {
   readonly toolTimeoutMs?: number
   /** @default 10 */
   readonly maxConcurrentExecutions?: number
+  /** How many of these runs one user may have. @default half of `maxConcurrentExecutions`, and all of them for an agent with one `userId` */
+  readonly maxExecutionsPerUser?: number
   /** How results of client tools are kept. @default 'text' */
   readonly toolResults?: ToolResultMode
   /** Whether user text is refused while calls or questions are open, or drops them. @default 'reject' */
@@ -59,6 +61,7 @@ export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
   executionTimeoutMs: true,
   toolTimeoutMs: true,
   maxConcurrentExecutions: true,
+  maxExecutionsPerUser: true,
   toolResults: true,
   pending: true,
   hidden: true,
@@ -73,6 +76,7 @@ type Defaulted =
   | 'sessions'
   | 'toolTimeoutMs'
   | 'maxConcurrentExecutions'
+  | 'maxExecutionsPerUser'
   | 'toolResults'
   | 'hidden'
   | 'report'
@@ -87,7 +91,9 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
   const { store, clock = systemClock, hidden = () => false, toolResults = 'text' } = options
   const { executionTimeoutMs = EXECUTION_MS, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
   checkChoices(options)
-  const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions }
+  const share = options.userId === undefined ? Math.ceil(maxConcurrentExecutions / 2) : maxConcurrentExecutions
+  const { maxExecutionsPerUser = share } = options
+  const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions, maxExecutionsPerUser }
   for (const [name, value] of Object.entries(numbers)) {
     checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
   }
@@ -96,6 +102,7 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
     ...options,
     toolTimeoutMs,
     maxConcurrentExecutions,
+    maxExecutionsPerUser,
     clock,
     sessions: options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) }),
     toolResults,

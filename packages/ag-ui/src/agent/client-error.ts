@@ -10,6 +10,7 @@ const MESSAGES: ReadonlyMap<string, string> = new Map([
   ['EXECUTION_TIMEOUT', 'The run exceeded its time limit.'],
   ['INTERRUPT_UNANSWERED', 'Answer all open questions in one request.'],
   ['SESSION_LIMIT', 'This user has too many conversations.'],
+  ['USER_LIMIT', 'You have too many runs at once. Try again later.'],
   ['TOOL_TIMEOUT', 'A tool exceeded its time limit.'],
 ])
 

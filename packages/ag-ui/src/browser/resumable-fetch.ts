@@ -1,3 +1,4 @@
+import { baseUrl } from './base-url.ts'
 import { continuedBody } from './continued-body.ts'
 
 type Fetch = (url: string, init?: RequestInit) => Promise<Response>
@@ -155,7 +156,7 @@ function readingOf(url: string, init: RequestInit): Reading | undefined {
   if (init.method !== 'POST' || typeof init.body !== 'string') return undefined
   const { threadId, runId, protocolVersion } = inputOf(init.body)
   if (typeof threadId !== 'string' || typeof runId !== 'string') return undefined
-  const runs = `${url.replace(/\/?(\?.*)?$/, '')}/threads/${encodeURIComponent(threadId)}/runs/`
+  const runs = `${baseUrl(url)}/threads/${encodeURIComponent(threadId)}/runs/`
   return { runs, threadId, runId, protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '', init }
 }
 

@@ -5,6 +5,7 @@ import {
   runHttpRequest,
   transformHttpEventStream,
 } from '@ag-ui/client'
+import { baseUrl } from './base-url.ts'
 import { type ResumableFetch, type ResumableFetchOptions, resumableFetch } from './resumable-fetch.ts'
 
 /** The options of an `HttpAgent`, and of reconnecting. */
@@ -36,8 +37,7 @@ export class ResumableHttpAgent extends HttpAgent {
   protected override connect(input: RunAgentInput): ReturnType<HttpAgent['run']> {
     if (this.abortController.signal.aborted) this.abortController = new AbortController()
     const version = new URLSearchParams({ protocolVersion: input.protocolVersion ?? '' })
-    const base = this.url.replace(/\/?(\?.*)?$/, '')
-    const url = `${base}/threads/${encodeURIComponent(input.threadId)}/connect?${version}`
+    const url = `${baseUrl(this.url)}/threads/${encodeURIComponent(input.threadId)}/connect?${version}`
     const init: RequestInit = {
       method: 'GET',
       headers: { ...this.headers, Accept: 'text/event-stream' },

@@ -8,6 +8,7 @@ import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
 import { Executions } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
+import { OpenStreams } from './open-streams.ts'
 import { refusalOf, refuse } from './refuse.ts'
 import { findRoute, type Route, type RouteContext } from './route.ts'
 import { runRoutes } from './run-routes.ts'
@@ -47,6 +48,12 @@ export interface HttpLimits {
   readonly keepAliveMs?: number
   /** How long a reader may take nothing. @default 30_000 */
   readonly drainMs?: number
+  /** How long a run goes on while nobody follows it. @default 300_000 */
+  readonly detachedMs?: number
+  /** How many streams one user may have open. @default 64 */
+  readonly streamsPerUser?: number
+  /** After how many characters a page of messages or threads ends, and a stream of messages waits for its reader. @default 1_000_000 */
+  readonly pageChars?: number
   /** After how long without an event the server checks that a run of another process is still alive. @default 5_000 */
   readonly lookMs?: number
 }
@@ -75,9 +82,10 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
   const { capabilities = {}, runner, lostRuns = 'continue' } = options
   const report = safeReport(options.report ?? reportToConsole)
-  const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000 } = limits
+  const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000, detachedMs = 300_000 } = limits
+  const { streamsPerUser = 64, pageChars = 1_000_000 } = limits
   const { appName = runner?.agent.name ?? 'agent' } = options
-  check(options, { bodyBytes, keepAliveMs, drainMs, lookMs })
+  check(options, { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars })
   const agent: ServedAgent = options.agent ?? new AgUiAgent(agentOptions(options, appName))
   const hidden = (key: string) => agent.hidden?.(key) === true
   const executions = agent.executions ?? new Executions(clock)
@@ -89,6 +97,9 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     keepAliveMs,
     drainMs,
     lookMs,
+    detachedMs,
+    pageChars,
+    streams: new OpenStreams(streamsPerUser),
     onDisconnect,
     lostRuns: agent.continue ? lostRuns : 'leave',
     report,
@@ -181,6 +192,9 @@ const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   keepAliveMs: true,
   drainMs: true,
   lookMs: true,
+  detachedMs: true,
+  streamsPerUser: true,
+  pageChars: true,
 }
 /** Options that would have no effect beside an existing agent. */
 const AGENT_ONLY_OPTIONS = [
@@ -188,6 +202,7 @@ const AGENT_ONLY_OPTIONS = [
   'executionTimeoutMs',
   'toolTimeoutMs',
   'maxConcurrentExecutions',
+  'maxExecutionsPerUser',
   'toolResults',
   'pending',
   'sessions',
@@ -196,8 +211,12 @@ const AGENT_ONLY_OPTIONS = [
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
   const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, agent, limits, ...rest } = options
-  const { bodyBytes, keepAliveMs, drainMs, lookMs, ...inputLimits } = limits ?? {}
-  return { ...rest, appName, limits: inputLimits }
+  const { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars, ...inputLimits } =
+    limits ?? {}
+  // One owner has the whole server.
+  const { maxConcurrentExecutions: all = 10, maxExecutionsPerUser = owner && all } = options
+  const share = maxExecutionsPerUser !== undefined && { maxExecutionsPerUser }
+  return { ...rest, ...share, appName, limits: inputLimits }
 }
 
 function isName(value: unknown): boolean {

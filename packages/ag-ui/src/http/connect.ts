@@ -1,22 +1,23 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
-import type { Message, Thread, ThreadRef } from '@troupe/kernel'
+import type { Thread, ThreadRef } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
-import { storedHistory } from '../lost/stored-history.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
-import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { canFollow } from './can-follow.ts'
 import type { Encoding } from './encoding.ts'
+import { historyPages } from './history-pages.ts'
 import type { RouteContext } from './route.ts'
-import { type HandlerParts, serveEvents, serveRun } from './serve-run.ts'
+import { type HandlerParts, servePieces, serveRun, streamHeaders } from './serve-run.ts'
+
+type Pieces = AsyncGenerator<string | Uint8Array, void>
 
 /**
  * Joins a thread again after a page reload: its history, then its active run from the beginning, if there is one, or the run that broke off.
- * Contract: no message appears twice, even if it is stored while the run is replayed.
+ * Contract: no message appears twice, even if it is stored while the run is replayed; the history is read in pages, at the pace of the reader.
  */
 export async function connect(
   parts: HandlerParts,
@@ -26,17 +27,17 @@ export async function connect(
   context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
 ): Promise<Response> {
   const { ref } = thread
+  const { requestId } = context
   const runId = runningIn(thread) ?? (parts.lostRuns === 'leave' ? undefined : lostRunOf(thread))
-  const stored = await storedHistory(parts.store.threads, ref)
   // A run without events has no log yet.
   if (runId === undefined || !(await canFollow(parts, ref, runId, context))) {
-    const messages = toAgUiMessages(stored.map(({ message }) => message))
-    return serveEvents(idleThreadEvents(thread, messages, hidden, context.requestId), encoding)
+    const pieces = idleThread(parts, thread, hidden, encoding, requestId)
+    return servePieces(parts, ref, pieces, encoding, requestId, streamHeaders(encoding.contentType))
   }
-  const past = stored.filter((row) => row.runId !== runId || row.message.role === 'user').map(({ message }) => message)
-  const map = (batch: readonly Logged[]) =>
-    batch.map((logged) => (logged.event.type === EventType.RUN_STARTED ? withHistory(logged, past) : logged))
-  return serveRun(parts, { ref, runId, after: 0, map }, encoding, context)
+  const first = await firstOf(parts, ref, runId)
+  if (first?.event.type !== EventType.RUN_STARTED) return serveRun(parts, { ref, runId, after: 0 }, encoding, context)
+  const lead = withHistory(parts, ref, first, encoding)
+  return serveRun(parts, { ref, runId, after: first.seq, lead }, encoding, context)
 }
 
 /** Joins the lost run of a thread from its beginning, for a client that has a part of it: its messages are replaced by those before the run. */
@@ -47,48 +48,78 @@ export async function rejoin(
   encoding: Encoding,
   context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
 ): Promise<Response> {
-  // The thread has nothing of the run but the messages that began it.
-  const messages = toAgUiMessages((await storedHistory(parts.store.threads, ref)).map(({ message }) => message))
-  const snapshot: AgUiEvent = { type: EventType.MESSAGES_SNAPSHOT, messages }
-  const map = (batch: readonly Logged[]) =>
-    batch.flatMap((logged) =>
-      logged.event.type === EventType.RUN_STARTED ? [logged, { seq: logged.seq, event: snapshot }] : [logged],
-    )
-  return serveRun(parts, { ref, runId, after: 0, map }, encoding, context)
+  const first = await firstOf(parts, ref, runId)
+  if (first?.event.type !== EventType.RUN_STARTED) return serveRun(parts, { ref, runId, after: 0 }, encoding, context)
+  const lead = withSnapshot(parts, ref, first, runId, encoding)
+  return serveRun(parts, { ref, runId, after: first.seq, lead }, encoding, context)
+}
+
+/** The first event of a run log. */
+async function firstOf({ store }: HandlerParts, ref: ThreadRef, runId: string): Promise<Logged | undefined> {
+  const { signal } = new AbortController()
+  for await (const [first] of store.runLog.follow(ref, runId, { after: 0, live: false, signal })) {
+    return first as unknown as Logged
+  }
+  return undefined
+}
+
+/** Puts the history after RUN_STARTED. The thread has nothing of the run but the messages that began it. */
+async function* withSnapshot(
+  parts: HandlerParts,
+  ref: ThreadRef,
+  first: Logged,
+  runId: string,
+  encoding: Encoding,
+): Pieces {
+  const started = encoding.encode(first, runId)
+  if (started !== undefined) yield started
+  const snapshot: AgUiEvent = { type: EventType.MESSAGES_SNAPSHOT, messages: [] }
+  yield* encoding.spread(snapshot, historyPages(parts, ref), `${runId}:${first.seq}`)
 }
 
 /** Adds the history to RUN_STARTED: in one event, so that a broken connection cannot separate them. */
-function withHistory({ seq, event }: Logged, past: readonly Message[]): Logged {
-  const started = event as RunStartedEvent
-  const { threadId, runId, input } = started
-  const known = toAgUiMessages(past)
-  const ids = new Set(known.map(({ id }) => id))
-  const messages = [...known, ...(input?.messages ?? []).filter(({ id }) => !ids.has(id))]
-  return { seq, event: { ...started, input: { threadId, runId, tools: [], context: [], ...input, messages } } }
+async function* withHistory(parts: HandlerParts, ref: ThreadRef, { seq, event }: Logged, encoding: Encoding): Pieces {
+  const { input, ...started } = event as RunStartedEvent
+  const { threadId, runId } = started
+  const { messages = [], ...rest } = input ?? {}
+  const all = { ...started, input: { threadId, runId, tools: [], context: [], ...rest, messages: [] } }
+  yield* encoding.spread(all, withoutRepeats(historyPages(parts, ref, runId), messages), `${runId}:${seq}`)
+}
+
+/** The history, then those of the messages that are not in it. */
+async function* withoutRepeats(
+  pages: AsyncIterable<readonly AgUiMessage[]>,
+  messages: readonly AgUiMessage[],
+): AsyncGenerator<readonly AgUiMessage[], void> {
+  const others = new Map(messages.map((message) => [message.id, message]))
+  for await (const page of pages) {
+    for (const { id } of page) others.delete(id)
+    yield page
+  }
+  yield [...others.values()]
 }
 
 /** The events of a thread without an active run: a run that ends at once. */
-function idleThreadEvents(
+async function* idleThread(
+  parts: HandlerParts,
   thread: Thread,
-  messages: AgUiMessage[],
   hidden: (key: string) => boolean,
+  encoding: Encoding,
   runId: string,
-): AgUiEvent[] {
+): Pieces {
   const { threadId } = thread.ref
   const interrupts = openInterrupts(thread).map(interruptOf)
   const pendingToolCallIds = thread.openCalls.map(({ callId }) => callId)
-  return [
-    { type: EventType.RUN_STARTED, threadId, runId },
-    { type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(thread.state, hidden).snapshot },
-    { type: EventType.MESSAGES_SNAPSHOT, messages },
-    {
-      type: EventType.RUN_FINISHED,
-      threadId,
-      runId,
-      outcome:
-        interrupts.length > 0
-          ? { type: 'interrupt', interrupts }
-          : { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds }) },
-    },
-  ]
+  yield encoding.aside({ type: EventType.RUN_STARTED, threadId, runId })
+  yield encoding.aside({ type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(thread.state, hidden).snapshot })
+  yield* encoding.spread({ type: EventType.MESSAGES_SNAPSHOT, messages: [] }, historyPages(parts, thread.ref))
+  yield encoding.aside({
+    type: EventType.RUN_FINISHED,
+    threadId,
+    runId,
+    outcome:
+      interrupts.length > 0
+        ? { type: 'interrupt', interrupts }
+        : { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds }) },
+  })
 }

@@ -1,6 +1,7 @@
-import { EventType } from '@ag-ui/core'
+import { EventType, type MessagesSnapshotEvent, type RunStartedEvent } from '@ag-ui/core'
 import { KernelError } from '@troupe/kernel'
-import type { AgUiEvent } from '../protocol.ts'
+import { jsonLength } from '@troupe/kernel/kit'
+import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
 import { gate } from '../write/gate.ts'
 import { PROTOBUF, SSE } from './negotiate.ts'
@@ -15,6 +16,12 @@ export interface Encoding {
   encode(logged: Logged, runId: string): string | Uint8Array | undefined
   /** Encodes an event of this connection alone, which is not in the log. */
   aside(event: AgUiEvent): string | Uint8Array
+  /** Encodes an event whose list of messages, the last of its fields, comes in pages; `id` is its position in the log. */
+  spread(
+    event: AgUiEvent,
+    pages: AsyncIterable<readonly AgUiMessage[]>,
+    id?: string,
+  ): AsyncIterable<string | Uint8Array>
 }
 
 /** Makes the encoding for a reader. Contract: filters events by protocol version; `encode` throws `ENCODING_ERROR` for an event that cannot be encoded. */
@@ -40,8 +47,31 @@ function sse(version: string | undefined): Encoding {
       }
     },
     aside: (event) => `data: ${JSON.stringify(gate(event, version))}\n\n`,
+    async *spread(event, pages, id) {
+      const text = JSON.stringify(gate(event, version))
+      const cut = text.lastIndexOf(NO_MESSAGES) + NO_MESSAGES.length - 1
+      yield `${id === undefined ? '' : `id: ${id}\n`}data: ${text.slice(0, cut)}`
+      let comma = ''
+      for await (const messages of pages) {
+        for (const message of knownMessages(messages, version)) {
+          yield `${comma}${JSON.stringify(message)}`
+          comma = ','
+        }
+      }
+      yield `${text.slice(cut)}\n\n`
+    },
   }
 }
+
+const NO_MESSAGES = '"messages":[]'
+
+function knownMessages(messages: readonly AgUiMessage[], version: string | undefined): readonly AgUiMessage[] {
+  const event = gate({ type: EventType.MESSAGES_SNAPSHOT, messages: [...messages] }, version)
+  return (event as MessagesSnapshotEvent).messages
+}
+
+/** The most characters of a history in one frame of protobuf, which begins with its length and so cannot be sent in pieces. */
+const FRAME_CHARS = 8_000_000
 
 /** Events that the protobuf schema of clients before 1.0 does not have. */
 const NOT_IN_OLD_PROTOBUF: ReadonlySet<EventType> = new Set([
@@ -79,7 +109,27 @@ async function protobuf(version: string | undefined): Promise<Encoding> {
       }
     },
     aside: frame,
+    async *spread(event, pages) {
+      const all: AgUiMessage[] = []
+      let room = FRAME_CHARS
+      for await (const messages of pages) {
+        for (const message of messages) {
+          room -= jsonLength(message, FRAME_CHARS)
+          if (room < 0) throw cannotEncode('protobuf', event, new KernelError('VALIDATION_FAILED', TOO_LONG))
+          all.push(message)
+        }
+      }
+      yield frame(withMessages(event, all))
+    },
   }
+}
+
+const TOO_LONG = `protobuf: the history has more than ${FRAME_CHARS} characters; a client of this thread needs SSE`
+
+function withMessages(event: AgUiEvent, messages: AgUiMessage[]): AgUiEvent {
+  if (event.type === EventType.MESSAGES_SNAPSHOT) return { ...event, messages }
+  const { input, ...started } = event as RunStartedEvent
+  return { ...started, ...(input && { input: { ...input, messages } }) }
 }
 
 function cannotEncode(encoding: string, { type }: AgUiEvent, cause: unknown): KernelError {

@@ -13,6 +13,8 @@ const HELD_MS = 250
 interface EventStreamOptions {
   /** The last sequence that the reader has. */
   readonly after: number
+  /** Sent before the events of the log, in pieces that are read when the reader has room. */
+  readonly lead?: AsyncIterator<string | Uint8Array>
   /** Follows the log from a sequence until the signal aborts. */
   readonly follow: (after: number, signal: AbortSignal) => AsyncIterator<readonly Logged[]>
   readonly runId: string
@@ -53,17 +55,19 @@ class EventReader {
   #next: Promise<IteratorResult<readonly Logged[]>> | undefined
   #following: AbortController | undefined
   #timers: (() => void)[] = []
+  #lead: AsyncIterator<string | Uint8Array> | undefined
   #over = false
 
   constructor(options: EventStreamOptions) {
     this.#options = options
     this.#after = options.after
+    this.#lead = options.lead
   }
 
   async pull(controller: Controller): Promise<void> {
     this.#unwatch()
     try {
-      const bytes = await this.#nextChunk()
+      const bytes = (this.#lead && (await this.#leadChunk(this.#lead))) ?? (await this.#nextChunk())
       if (this.#over) return
       if (bytes) {
         controller.enqueue(bytes)
@@ -93,6 +97,21 @@ class EventReader {
     }
   }
 
+  /** The next bytes of the lead; undefined at its end. */
+  async #leadChunk(lead: AsyncIterator<string | Uint8Array>): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    const parts: (string | Uint8Array)[] = []
+    for (let size = 0; size < CHUNK_BYTES && !this.#over; ) {
+      const { done, value } = await lead.next()
+      if (done) {
+        this.#lead = undefined
+        break
+      }
+      parts.push(value)
+      size += value.length
+    }
+    return parts.length > 0 || this.#over ? bytesOf(parts) : undefined
+  }
+
   /** Starts the timers for a reader that does not pull. */
   watch(controller: Controller): void {
     const { clock, drainMs } = this.#options
@@ -108,6 +127,7 @@ class EventReader {
     this.#over = true
     this.#unwatch()
     this.#release()
+    this.#lead?.return?.().catch(() => undefined)
     this.#options.onEnd(gone)
   }
 

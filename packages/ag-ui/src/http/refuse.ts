@@ -14,6 +14,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['RUN_LOST', 409],
   ['BODY_TOO_LARGE', 413],
   ['CONTENT_TYPE_UNSUPPORTED', 415],
+  ['USER_LIMIT', 429],
   ['EXECUTION_LIMIT', 503],
   ['SERVER_STOPPING', 503],
   ['RUN_LOG_FAILED', 503],
@@ -34,6 +35,7 @@ const CLIENT_MESSAGES = new Set([
   'BODY_TOO_LARGE',
   'CONTENT_TYPE_UNSUPPORTED',
   'SERVER_STOPPING',
+  'USER_LIMIT',
 ])
 
 /** The status of a code, or undefined for an error that is sent as a stream of one event. */
@@ -41,11 +43,17 @@ export function statusOf(code: string): number | undefined {
   return STATUS.get(code)
 }
 
+/** The headers of a JSON answer. */
+export const JSON_HEADERS: Record<string, string> = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+}
+
 /** A JSON answer. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    headers: { ...JSON_HEADERS, ...headers },
   })
 }
 
@@ -65,7 +73,7 @@ export function refuse({ code, message, more, headers }: Refusal, requestId: str
     status,
     { code, message, requestId, ...more },
     {
-      ...(status === 503 && { 'retry-after': String(RETRY_AFTER_S) }),
+      ...((status === 503 || status === 429) && { 'retry-after': String(RETRY_AFTER_S) }),
       // The rest of the body is not read.
       ...(code === 'BODY_TOO_LARGE' && { connection: 'close' }),
       ...headers,

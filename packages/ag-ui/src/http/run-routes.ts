@@ -22,7 +22,7 @@ const ELSEWHERE_MS = 5_000
 
 /** The routes of runs: start, follow, continue, cancel. */
 export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
-  const { agent, executions, onDisconnect, lostRuns, store } = parts
+  const { agent, executions, onDisconnect, lostRuns, store, streams } = parts
   return [
     {
       name: 'run',
@@ -34,6 +34,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
         if (executions.stopping) throw stopping()
+        streams.checkRoom(owner)
         const starting = startServedRun(parts, input, owner, requestId)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting

@@ -1,16 +1,16 @@
 import type { RunErrorEvent } from '@ag-ui/core'
-import type { Clock, KernelError, Store, ThreadRef } from '@troupe/kernel'
+import type { Clock, KernelError, Owner, Store, ThreadRef } from '@troupe/kernel'
 import type { LostRuns } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { continueServedRun } from '../run/continue-served-run.ts'
 import type { ExecutionState } from '../run/execution-state.ts'
 import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
-import type { RunLog } from '../run/run-log.ts'
+import type { RunReaders } from '../run/run-readers.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
-import type { Logged } from '../run/tail.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
+import type { OpenStreams } from './open-streams.ts'
 import type { RouteContext } from './route.ts'
 
 /** The parts that all routes share. */
@@ -21,6 +21,10 @@ export interface HandlerParts {
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
   readonly keepAliveMs: number
+  readonly detachedMs: number
+  readonly pageChars: number
+  /** The streams of each user. */
+  readonly streams: OpenStreams
   readonly drainMs: number
   readonly lookMs: number
   readonly onDisconnect: 'detach' | 'cancel'
@@ -28,12 +32,12 @@ export interface HandlerParts {
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
-/** The run to read, and from where; `map` changes the events of the log for this reader. */
+/** The run to read, and from where; `lead` comes before the events of the log. */
 interface Reading {
   readonly ref: ThreadRef
   readonly runId: string
   readonly after: number
-  readonly map?: (batch: readonly Logged[]) => readonly Logged[]
+  readonly lead?: AsyncIterator<string | Uint8Array>
 }
 
 /** A response that follows a run. Contract: a reader that is slow, stalls or leaves does not hold up the run. */
@@ -45,11 +49,11 @@ export function serveRun(
 ): Response {
   const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
-  let joined: { readonly run: ExecutionState; readonly log: RunLog } | undefined
+  let joined: { readonly run: ExecutionState; readonly readers: RunReaders } | undefined
   const join = (run: ExecutionState | undefined) => {
-    if (joined || !run?.log) return
-    joined = { run, log: run.log }
-    run.log.readers++
+    if (joined || !run?.readers) return
+    joined = { run, readers: run.readers }
+    run.readers.join()
   }
   const proceed = async () => {
     // Another process may do it.
@@ -62,10 +66,12 @@ export function serveRun(
   }
   const hidden = (key: string) => agent.hidden?.(key) === true
   const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed }
+  const leave = parts.streams.enter(ref)
   join(executions.find(ref, runId))
   const body = eventStream({
     after: reading.after,
-    follow: (after, signal) => mapped(follow({ ...following, after, signal }), reading),
+    ...(reading.lead && { lead: reading.lead }),
+    follow: (after, signal) => follow({ ...following, after, signal }),
     runId,
     encoding,
     clock,
@@ -73,9 +79,10 @@ export function serveRun(
     keepAliveMs: parts.keepAliveMs,
     drainMs: parts.drainMs,
     onEnd(gone) {
+      leave()
       if (!joined) return
-      joined.log.readers--
-      if (gone && onDisconnect === 'cancel' && joined.log.readers === 0) joined.run.stop()
+      const left = joined.readers.leave()
+      if (gone && onDisconnect === 'cancel' && left === 0) joined.run.stop()
     },
     report: (error) => report(error, { requestId }),
   })
@@ -95,19 +102,39 @@ export function serveEvents(events: readonly AgUiEvent[], encoding: Encoding): R
   })
 }
 
-function streamHeaders(contentType: string): Record<string, string> {
+/** A response of these pieces alone. Contract: read at the pace of the reader, who is dropped if it takes nothing for `drainMs`. */
+export function servePieces(
+  { streams, clock, keepAliveMs, drainMs, report }: HandlerParts,
+  owner: Owner,
+  lead: AsyncIterator<string | Uint8Array>,
+  encoding: Pick<Encoding, 'aside'>,
+  requestId: string,
+  headers: Record<string, string>,
+): Response {
+  const body = eventStream({
+    after: 0,
+    lead,
+    follow: () => nothing(),
+    runId: '',
+    encoding: { contentType: '', encode: () => undefined, spread: () => nothing(), aside: encoding.aside },
+    clock,
+    requestId,
+    keepAliveMs,
+    drainMs,
+    onEnd: streams.enter(owner),
+    report: (error) => report(error, { requestId }),
+  })
+  return new Response(body, { headers })
+}
+
+async function* nothing(): AsyncGenerator<never, void> {}
+
+/** The headers of a stream of events. */
+export function streamHeaders(contentType: string): Record<string, string> {
   return {
     'content-type': contentType,
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
     vary: 'accept',
   }
-}
-
-async function* mapped(
-  batches: AsyncIterable<readonly Logged[]>,
-  { map }: Reading,
-): AsyncGenerator<readonly Logged[], void> {
-  if (!map) return yield* batches
-  for await (const batch of batches) yield map(batch)
 }

@@ -1,5 +1,6 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { KernelError, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
+import { KernelError, type Message, type Owner, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
+import { jsonLength } from '@troupe/kernel/kit'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { isPending } from '../session/forget.ts'
@@ -7,12 +8,14 @@ import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
+import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
 import { connect } from './connect.ts'
 import { encodingFor } from './encoding.ts'
+import { messageLength } from './history-pages.ts'
 import { acceptedBy } from './negotiate.ts'
-import { json, refuse } from './refuse.ts'
+import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
-import type { HandlerParts } from './serve-run.ts'
+import { type HandlerParts, servePieces } from './serve-run.ts'
 import { threadOf, threadUnknown } from './thread-of.ts'
 
 /** The options of the thread routes. */
@@ -26,7 +29,7 @@ interface ThreadRoutesOptions {
 
 /** The routes of threads (list, state, messages, connect, delete), and of the agent's capabilities. */
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
-  const { store, lostRuns } = parts
+  const { store, lostRuns, pageChars } = parts
   const { capabilities, hidden, deleteThread } = options
   const summaryOf = (thread: Thread) => {
     const lostRunId = lostRuns === 'leave' ? undefined : lostRunOf(thread)
@@ -38,10 +41,15 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       name: 'threads',
       method: 'GET',
       path: '/threads',
-      async handle({ owner, query }) {
-        const page = pageOf(query)
-        const threads = await store.threads.list(owner, { newestFirst: true, ...page })
-        return json(200, { threads: threads.map(summaryOf), ...nextOf(threads, page) })
+      async handle({ owner, query, requestId }) {
+        const { limit, after } = pageOf(query)
+        const read = (part: Page) => store.threads.list(owner, { newestFirst: true, ...part })
+        const pages = boundedPages(read, threadLength, pageChars, after)
+        const found = await collectRows(pages, (thread) => JSON.stringify(summaryOf(thread)), {
+          limit,
+          chars: pageChars,
+        })
+        return serveRows(parts, owner, requestId, 'threads', found)
       },
     },
     {
@@ -63,10 +71,15 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'GET',
       path: '/threads/:threadId/messages',
       async handle(context) {
-        const page = pageOf(context.query)
+        const { limit, after } = pageOf(context.query)
         const { ref } = await threadOf(parts.store, context)
-        const rows = await store.threads.messages(ref, page)
-        return json(200, { messages: toAgUiMessages(rows.map(({ message }) => message)), ...nextOf(rows, page) })
+        const pages = boundedPages((part: Page) => store.threads.messages(ref, part), messageLength, pageChars, after)
+        const textOf = ({ message }: { readonly message: Message }) =>
+          toAgUiMessages([message])
+            .map((shown) => JSON.stringify(shown))
+            .join()
+        const found = await collectRows(pages, textOf, { limit, chars: pageChars })
+        return serveRows(parts, ref, context.requestId, 'messages', found)
       },
     },
     {
@@ -125,8 +138,31 @@ function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
   return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
 }
 
-/** Where the next page begins, if this one is full. */
-function nextOf(rows: readonly { readonly seq: number }[], { limit }: { readonly limit: number }): { next?: number } {
-  const next = rows.at(-1)?.seq
-  return rows.length < limit || next === undefined ? {} : { next }
+/** The length of a thread in memory: its state and its checkpoint. */
+function threadLength(thread: Thread): number {
+  return jsonLength(thread, 100_000_000)
 }
+
+/** A page of rows as JSON, sent at the pace of the reader; `next` is where the next page begins. */
+function serveRows(
+  parts: HandlerParts,
+  owner: Owner,
+  requestId: string,
+  name: 'threads' | 'messages',
+  { rows, next }: BoundedRows<string>,
+): Response {
+  async function* pieces() {
+    yield `{"${name}":[`
+    let comma = ''
+    for (const row of rows) {
+      // A message that clients do not see is empty.
+      if (row === '') continue
+      yield comma + row
+      comma = ','
+    }
+    yield next === undefined ? ']}' : `],"next":${next}}`
+  }
+  return servePieces(parts, owner, pieces(), NO_EVENTS, requestId, JSON_HEADERS)
+}
+
+const NO_EVENTS = { aside: () => '' }

@@ -5,6 +5,7 @@ import { publicError, runError } from '../translate/run-error.ts'
 import { ExecutionState } from './execution-state.ts'
 import { loggedEvents } from './logged-events.ts'
 import { RunLog } from './run-log.ts'
+import { RunReaders } from './run-readers.ts'
 import type { RunServer } from './start-served-run.ts'
 
 /**
@@ -38,7 +39,7 @@ export async function continueServedRun(
 }
 
 async function goOn(
-  { agent, store, clock, report }: RunServer,
+  { agent, store, clock, detachedMs, report }: RunServer,
   execution: ExecutionState,
   requestId: string,
 ): Promise<RunErrorEvent | undefined> {
@@ -74,6 +75,9 @@ async function goOn(
     () => proceed(ref, { runId, signal, requestId, execution, seen }),
     (first) => first,
   )
-  if (!refusal) execution.log = log
+  if (!refusal) {
+    execution.log = log
+    execution.readers = new RunReaders(clock, detachedMs, execution)
+  }
   return refusal
 }

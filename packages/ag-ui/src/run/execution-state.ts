@@ -1,5 +1,6 @@
 import { KernelError, type ThreadRef } from '@troupe/kernel'
 import type { RunLog } from './run-log.ts'
+import type { RunReaders } from './run-readers.ts'
 
 /** A run of this process: its thread, the signal that stops it, and its end. */
 export class ExecutionState {
@@ -11,6 +12,8 @@ export class ExecutionState {
   readonly ended: Promise<void>
   /** The log of a served run, from its first event on. */
   log: RunLog | undefined
+  /** Those who follow a served run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
+  readers: RunReaders | undefined
   readonly #controller: AbortController = new AbortController()
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
 

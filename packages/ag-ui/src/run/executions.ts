@@ -13,16 +13,23 @@ export class Executions {
   readonly #clock: Clock
   readonly #max: number
   readonly #timeoutMs: number
+  readonly #maxPerUser: number
   /** In the order in which they came. */
   readonly #running: Set<ExecutionState> = new Set()
   #stopping = false
   /** The reason to stop every run, including those that enter later. */
   #reason: KernelError | undefined
 
-  constructor(clock: Clock, max: number = Number.POSITIVE_INFINITY, timeoutMs: number = EXECUTION_MS) {
+  constructor(
+    clock: Clock,
+    max: number = Number.POSITIVE_INFINITY,
+    timeoutMs: number = EXECUTION_MS,
+    maxPerUser: number = max,
+  ) {
     this.#clock = clock
     this.#max = max
     this.#timeoutMs = timeoutMs
+    this.#maxPerUser = maxPerUser
   }
 
   get size(): number {
@@ -34,10 +41,16 @@ export class Executions {
     return this.#stopping
   }
 
-  /** Adds a run until it ends. Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none. A second call changes nothing. */
+  /** Adds a run until it ends. Contract: when the limit is reached, runs that exceeded their time are stopped and removed; `EXECUTION_LIMIT` if there are none, and `USER_LIMIT` if its user has too many. A second call changes nothing. */
   enter(execution: ExecutionState): void {
     if (this.#running.has(execution)) return
-    if (this.#running.size >= this.#max) this.#removeStale()
+    if (this.#running.size >= this.#max || this.#isFullFor(execution.ref)) this.#removeStale()
+    // A user at the limit learns that first, because waiting for others would not help.
+    if (this.#maxPerUser < this.#max && this.#isFullFor(execution.ref)) {
+      throw new KernelError('USER_LIMIT', `run: the limit of ${this.#maxPerUser} concurrent runs per user is reached`, {
+        retryable: true,
+      })
+    }
     if (this.#running.size >= this.#max) {
       throw new KernelError('EXECUTION_LIMIT', `run: the limit of ${this.#max} concurrent runs is reached`, {
         retryable: true,
@@ -46,6 +59,12 @@ export class Executions {
     this.#running.add(execution)
     void execution.ended.then(() => this.#running.delete(execution))
     if (this.#reason) execution.stop(this.#reason)
+  }
+
+  #isFullFor({ app, user }: ThreadRef): boolean {
+    let count = 0
+    for (const { ref } of this.#running) if (ref.user === user && ref.app === app) count++
+    return count >= this.#maxPerUser
   }
 
   /** The run of a thread in this process; the oldest, if a second one is still being refused. */

@@ -38,7 +38,8 @@ function stage(
     ...agent,
   }
   const executions = new Executions(clock)
-  const server = { agent: served, executions, store, clock, report: (error: KernelError) => void reported.push(error) }
+  const report = (error: KernelError) => void reported.push(error)
+  const server = { agent: served, executions, store, clock, detachedMs: 300_000, report }
   return {
     executions,
     store,

@@ -39,8 +39,6 @@ export class RunLog implements Sink<AgUiEvent> {
   lost = false
   /** The terminal of a log that could not be closed, for followers in this process. */
   unstored: AgUiEvent | undefined
-  /** The number of connections that follow the run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
-  readers = 0
   readonly #options: RunLogOptions
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
   /** Settles with the first event: with the error of a run that never began, else with undefined. */

@@ -6,6 +6,7 @@ import { publicError, runError } from '../translate/run-error.ts'
 import { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
 import { RunLog } from './run-log.ts'
+import { RunReaders } from './run-readers.ts'
 import type { ServedAgent } from './served-agent.ts'
 
 /** The parts of a server that its runs need. */
@@ -14,6 +15,8 @@ export interface RunServer {
   readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly clock: Clock
+  /** How long a run may go on without anyone who follows it. */
+  readonly detachedMs: number
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
@@ -21,7 +24,7 @@ const UNLOGGED = 'The run was not started because its events could not be stored
 
 /** Starts a run that is logged. Contract: resolves when its first event is logged, or with the RUN_ERROR of a run that never began; never rejects. */
 export async function startServedRun(
-  { agent, executions, store, clock, report }: RunServer,
+  { agent, executions, store, clock, detachedMs, report }: RunServer,
   input: RunAgentInput,
   owner: Owner,
   requestId: string,
@@ -58,6 +61,7 @@ export async function startServedRun(
     return runError(failed, { requestId })
   }
   execution.log = log
+  execution.readers = new RunReaders(clock, detachedMs, execution)
   return execution
 }
 

@@ -11,6 +11,7 @@ const UNAVAILABLE = 'The store is unavailable. Try again later.'
 const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
   [
     { code: 'ABORTED', message: 'The run was cancelled.' },
+    { code: 'ANSWER_TOO_LARGE', message: 'The answer of the model is too long.' },
     { code: 'INTERRUPT_EXPIRED', message: 'The time limit for this answer has passed.' },
     { code: 'INTERRUPT_UNKNOWN', message: 'This conversation has no such open question.' },
     { code: 'LEASE_LOST', message: 'Another run has taken over this conversation.' },
@@ -23,6 +24,7 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
     { code: 'RUN_ID_TAKEN', message: 'There is already a run with this id.' },
     { code: 'RUN_LOST', message: 'The server of this run is gone.' },
+    { code: 'RUN_TOO_LARGE', message: 'The run exceeded its size limit.' },
     { code: 'STORE_BUSY', message: UNAVAILABLE },
     { code: 'STORE_FULL', message: 'The store is full.' },
     { code: 'STORE_READ_ONLY', message: 'The store cannot be written now.' },

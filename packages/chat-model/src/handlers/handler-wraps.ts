@@ -11,6 +11,7 @@ import {
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise, pipe, sinkTo } from '@troupe/kernel/kit'
 import { keepingAnswers } from '../model/model-answers.ts'
+import { limitedResult } from '../tools/result-length.ts'
 import { resultProblem } from '../tools/result-problem.ts'
 import { askingContext, callHook, handlerError, invalidReturn } from './call-hook.ts'
 import { drainScope, withDrainedStream } from './drained-stream.ts'
@@ -23,15 +24,30 @@ export function wrapModelCall(handlers: readonly AgentHandler[], innermost: Call
 }
 
 /** Puts the tool wraps of each handler around the call of a tool without a stream; the first handler is outermost. */
-export function wrapInvoke(handlers: readonly AgentHandler[], innermost: InvokeTool): InvokeTool {
+export function wrapInvoke(
+  handlers: readonly AgentHandler[],
+  innermost: InvokeTool,
+  maxResultChars: number,
+): InvokeTool {
   if (!hasAny(handlers, 'wrapInvokableToolCall', 'wrapStreamableToolCall')) return innermost
-  return handlers.reduceRight<InvokeTool>(wrapInvokeOnce, (ctx, input) => innermost(toolContext(ctx), input))
+  const own: InvokeTool = (ctx, input) => innermost(toolContext(ctx), input)
+  const wrapped = handlers.reduceRight<InvokeTool>(wrapInvokeOnce, own)
+  return async (ctx, input) => limitedResult(input.name, await wrapped(ctx, input), maxResultChars)
 }
 
 /** Puts the tool wraps of each handler around the call of a streaming tool; the first handler is outermost. */
-export function wrapStream(handlers: readonly AgentHandler[], innermost: StreamTool): StreamTool {
+export function wrapStream(
+  handlers: readonly AgentHandler[],
+  innermost: StreamTool,
+  maxResultChars: number,
+): StreamTool {
   if (!hasAny(handlers, 'wrapInvokableToolCall', 'wrapStreamableToolCall')) return innermost
-  return handlers.reduceRight<StreamTool>(wrapStreamOnce, (ctx, input) => innermost(toolContext(ctx), input))
+  const own: StreamTool = (ctx, input) => innermost(toolContext(ctx), input)
+  const wrapped = handlers.reduceRight<StreamTool>(wrapStreamOnce, own)
+  return async (ctx, input) => {
+    const { stream: chunks, result } = await wrapped(ctx, input)
+    return { stream: chunks, result: result.then((value) => limitedResult(input.name, value, maxResultChars)) }
+  }
 }
 
 /** Whether any handler has one of these hooks. */

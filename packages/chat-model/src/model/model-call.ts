@@ -11,20 +11,28 @@ import {
 import { pipe, sleep } from '@troupe/kernel/kit'
 import { isModelError, markModelError } from '../errors/error-origin.ts'
 import { withinLimit } from '../errors/within-limit.ts'
+import { AnswerLength } from './answer-length.ts'
 import { pauseOf, type RetryPolicy } from './retry.ts'
+
+/** The limits of one attempt, and when another one follows. */
+export interface ModelAttempts {
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number | undefined
+  /** How many characters an answer may have. */
+  readonly maxChars: number
+}
 
 /**
  * Calls a model with its retries, then those to fall back on, in order.
- * Contract: the parts of a failed attempt are followed by `restart`; `timeoutMs` limits each attempt.
+ * Contract: the parts of a failed attempt are followed by `restart`; `timeoutMs` and `maxChars` limit each attempt.
  */
-export function modelCall(models: readonly ChatModel[], retry: RetryPolicy, timeoutMs: number | undefined): CallModel {
-  return (ctx, request) => stream((sink) => callInOrder(models, retry, timeoutMs, ctx, request, sink))
+export function modelCall(models: readonly ChatModel[], attempts: ModelAttempts): CallModel {
+  return (ctx, request) => stream((sink) => callInOrder(models, attempts, ctx, request, sink))
 }
 
 async function callInOrder(
   models: readonly ChatModel[],
-  retry: RetryPolicy,
-  timeoutMs: number | undefined,
+  { retry, timeoutMs, maxChars }: ModelAttempts,
   ctx: RunContext,
   request: ModelRequest,
   sink: Sink<ModelPart>,
@@ -34,7 +42,7 @@ async function callInOrder(
   for (const model of models) {
     for (let made = 1; ; made++) {
       attempts++
-      const attempt = new ModelAttempt(model, sink, failure !== undefined)
+      const attempt = new ModelAttempt(model, sink, maxChars, failure !== undefined)
       try {
         await attempt.run(ctx, request, timeoutMs)
         attempt.checkFinished()
@@ -59,11 +67,13 @@ class ModelAttempt implements Sink<ModelPart> {
   /** Whether parts of an earlier attempt may have been shown: the first part of this one takes them back. */
   #restart: boolean
   #finished = false
+  readonly #answer: AnswerLength
   /** Set if the reader of the parts failed, and not the model. */
   #downstream: { readonly error: unknown } | undefined
 
-  constructor(model: ChatModel, sink: Sink<ModelPart>, restart: boolean) {
+  constructor(model: ChatModel, sink: Sink<ModelPart>, maxChars: number, restart: boolean) {
     this.#model = model
+    this.#answer = new AnswerLength(model.name, maxChars)
     this.#sink = sink
     this.#restart = restart
   }
@@ -94,6 +104,7 @@ class ModelAttempt implements Sink<ModelPart> {
 
   write(part: ModelPart): void | Promise<void> {
     if (this.#finished) return
+    this.#answer.add(part)
     const wait = this.#restart ? this.#pass({ type: 'restart' }) : undefined
     this.#restart = false
     if (part.type !== 'finish') return wait ? wait.then(() => this.#pass(part)) : this.#pass(part)

@@ -56,6 +56,24 @@ describe('structured output', () => {
     expectSound(finished)
   })
 
+  test.each([
+    ['with a language', `\`\`\`json\n${good}\n\`\`\``],
+    ['without a language', `\`\`\`\n${good}\`\`\``],
+    ['with spaces around', ` \n\`\`\`json  \n\n ${good} \n \`\`\`\n `],
+  ])('may stand in a code block %s', async (_, answer) => {
+    expect((await runAgent([answer], { output: schema })).end?.output).toEqual(value)
+  })
+
+  test.each([
+    ['a fence and newlines', `\`\`\`\t${'\n'.repeat(3_000)}j${'\n'.repeat(3_000)}`],
+    ['spaces', ' '.repeat(200_000)],
+    ['many fences', '```\n'.repeat(50_000)],
+    ['one fence', '```'],
+  ])('is looked for in linear time, whatever the model says: %s', async (_, answer) => {
+    const { end } = await runAgent([{ text: answer }, good], { output: schema })
+    expect(end?.output).toEqual(value)
+  })
+
   test('an answer that breaks the schema is shown, closed as dropped, and in no history', async () => {
     const finished = await runAgent(['draft', good], { output: schema })
     const [draft, final] = finished.events.filter((event) => event.type === 'message-end')

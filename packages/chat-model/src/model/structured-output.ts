@@ -31,7 +31,14 @@ export function structuredOutput(
   }
 }
 
-/** Removes the code block that models often put around JSON. */
+/** Removes the code block that models often put around JSON. Contract: takes linear time, because the text comes from a model. */
 function unfenced(text: string): string {
-  return /^\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*$/s.exec(text)?.[1] ?? text
+  const block = text.trim()
+  const firstLineEnd = block.indexOf('\n')
+  const isBlock = firstLineEnd !== -1 && firstLineEnd <= block.length - FENCE.length && block.endsWith(FENCE)
+  if (!isBlock || !OPENINGS.has(block.slice(0, firstLineEnd).trimEnd())) return text
+  return block.slice(firstLineEnd + 1, -FENCE.length)
 }
+
+const FENCE = '```'
+const OPENINGS: ReadonlySet<string> = new Set([FENCE, `${FENCE}json`])

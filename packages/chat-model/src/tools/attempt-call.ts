@@ -57,8 +57,8 @@ function resultOf({ tool }: ToolCallInput, error: KernelError): ToolCallResult {
   return tool?.onError === 'throw' ? thrownResult(error) : failedResult(error)
 }
 
-/** Failures that another attempt does not change: those of the model's arguments, and a stop. */
-const LASTING: ReadonlySet<string> = new Set(['VALIDATION_FAILED', 'TOOL_UNKNOWN', 'ABORTED'])
+/** Failures that another attempt does not change: those of the model's arguments, a result that is too large, and a stop. */
+const LASTING: ReadonlySet<string> = new Set(['VALIDATION_FAILED', 'TOOL_UNKNOWN', 'RESULT_TOO_LARGE', 'ABORTED'])
 
 function mayRepeat(ctx: RunContext, { tool }: ToolCallInput, { code }: KernelError): boolean {
   const repeatable = tool?.effect === 'pure' || tool?.effect === 'idempotent'

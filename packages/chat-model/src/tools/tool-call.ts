@@ -21,7 +21,9 @@ import {
   parseArguments,
   toolResult,
 } from '@troupe/kernel/kit'
+import { CallPermission, PERMISSION, type Permitted } from './approval.ts'
 import { type AttemptPolicy, attemptCall } from './attempt-call.ts'
+import { checkLength, markMeasured, ResultLength } from './result-length.ts'
 import { markChecked } from './result-problem.ts'
 import { TOOL_NAMES } from './toolbox.ts'
 
@@ -29,13 +31,20 @@ import { TOOL_NAMES } from './toolbox.ts'
 export function toolCall(
   validator: JsonSchemaValidator,
   policy: AttemptPolicy,
+  maxResultChars: number,
 ): { invoke: InvokeTool; stream: StreamTool } {
   const parse = (input: ToolCallInput, ctx: RunContext): Awaitable<unknown> => {
     if (input.tool) return parseArguments(input.tool, input.arguments, validator)
     throw unknownTool(input.name, ctx)
   }
   return {
-    invoke: (ctx, input) => attemptCall(ctx, input, policy, (callCtx) => invoke(callCtx, input, parse(input, callCtx))),
+    invoke: (ctx, input) =>
+      attemptCall(ctx, input, policy, (callCtx) => {
+        const args = parse(input, callCtx)
+        return input.tool?.needsApproval
+          ? invokePermitted(callCtx, input, input.tool, args, validator, maxResultChars)
+          : invoke(callCtx, input, args, maxResultChars)
+      }),
     stream: async (ctx, input) => {
       const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
       result.catch(() => undefined)
@@ -46,10 +55,12 @@ export function toolCall(
           return sink.write(chunk)
         }
         const attempt = async (callCtx: RunContext) => {
-          const args = await parse(input, callCtx)
+          const tool = input.tool as StreamingTool
+          const permitted = await permittedCall(callCtx, input, tool, await parse(input, callCtx), validator)
+          if (permitted.refusal) return permitted.refusal
           callCtx.throwIfAborted()
-          const chunks = (input.tool as StreamingTool).stream(args, callCtx, input)
-          return streamTool(input, chunks, callCtx.signal, write)
+          const chunks = tool.stream(permitted.args, callCtx, permitted.input)
+          return streamTool(input, chunks, callCtx.signal, write, maxResultChars)
         }
         const work = attemptCall(ctx, input, policy, attempt, () => shown)
         work.then(resolve, reject)
@@ -60,6 +71,32 @@ export function toolCall(
   }
 }
 
+async function invokePermitted(
+  ctx: RunContext,
+  input: ToolCallInput,
+  tool: Tool,
+  args: Awaitable<unknown>,
+  validator: JsonSchemaValidator,
+  maxResultChars: number,
+): Promise<ToolCallResult> {
+  const permitted = await permittedCall(ctx, input, tool, await args, validator)
+  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, maxResultChars)
+}
+
+/** Decides whether a call may run, with the arguments that the tool would get. */
+function permittedCall(
+  ctx: RunContext,
+  input: ToolCallInput,
+  tool: Tool,
+  args: unknown,
+  validator: JsonSchemaValidator,
+): Awaitable<Permitted> {
+  if (!tool?.needsApproval) return { args, input }
+  // A wrap may have put in a tool that the agent does not know.
+  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, false, async () => undefined)
+  return permission.permit(tool, input, args, validator, ctx)
+}
+
 /** The error of a call whose tool does not exist. Contract: tells the model what there is. */
 function unknownTool(name: string, ctx: RunContext): KernelError {
   const names = ctx.get(TOOL_NAMES) ?? []
@@ -68,15 +105,21 @@ function unknownTool(name: string, ctx: RunContext): KernelError {
 }
 
 /** Contract: awaits only promises, which saves 0.1 of 2.9 µs of a tool step. */
-function invoke(ctx: RunContext, input: ToolCallInput, args: Awaitable<unknown>): Awaitable<ToolCallResult> {
-  if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed))
+function invoke(
+  ctx: RunContext,
+  input: ToolCallInput,
+  args: Awaitable<unknown>,
+  most: number,
+): Awaitable<ToolCallResult> {
+  if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed, most))
   ctx.throwIfAborted()
   const output = input.tool?.invoke?.(args, ctx, input)
-  return isPromise(output) ? output.then((value) => resultOf(input, value)) : resultOf(input, output)
+  return isPromise(output) ? output.then((value) => resultOf(input, value, most)) : resultOf(input, output, most)
 }
 
-function resultOf({ name }: ToolCallInput, output: ToolOutput | void): ToolCallResult {
-  return markChecked(toolResult(name, output))
+function resultOf({ name }: ToolCallInput, output: ToolOutput | void, most: number): ToolCallResult {
+  checkLength(name, output, most)
+  return markMeasured(markChecked(toolResult(name, output)))
 }
 
 type StreamingTool = Tool & { stream: NonNullable<Tool['stream']> }
@@ -86,15 +129,18 @@ async function streamTool(
   chunks: AsyncIterable<string | Part, ToolOutput | void>,
   signal: AbortSignal,
   write: (chunk: string | Part) => void | Promise<void>,
+  most: number,
 ): Promise<ToolCallResult> {
   const iterator = chunks[Symbol.asyncIterator]()
+  const length = new ResultLength(input.name, most)
   const parts: Part[] = []
   for (;;) {
     const { done, value } = await iterator.next()
-    if (done) return resultOf(input, value === undefined ? { content: joined(parts) } : value)
+    if (done) return resultOf(input, value === undefined ? { content: joined(parts) } : value, most)
     try {
       // After its time limit the `tool-end` may have been written.
       signal.throwIfAborted()
+      length.add(value)
       parts.push(partOf(input, value))
       const wait = write(value)
       if (wait) await wait

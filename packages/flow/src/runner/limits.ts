@@ -7,6 +7,8 @@ export interface RunnerLimits {
   readonly runMs?: number
   /** How long a consumer may leave an event unread before the run is aborted; twice as long if a tool waits for the read. @default 300_000 */
   readonly idleMs?: number
+  /** How many characters the events of a run may have; with more it fails with `RUN_TOO_LARGE`. @default 64_000_000 */
+  readonly runChars?: number
   /** How many transfers a run may make. @default 25 */
   readonly transfers?: number
   /** How long after a soft cancel the run is aborted. @default 30_000 */
@@ -24,6 +26,7 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
   const {
     runMs = 600_000,
     idleMs = 300_000,
+    runChars = 64_000_000,
     transfers = TRANSFERS,
     cancelMs = 30_000,
     queueMs = 60_000,
@@ -33,13 +36,14 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
   checkOptionNames('runner: limits', limits, {
     runMs: true,
     idleMs: true,
+    runChars: true,
     transfers: true,
     cancelMs: true,
     queueMs: true,
     leaseMs: true,
     pollMs: true,
   })
-  const all = { runMs, idleMs, transfers, cancelMs, queueMs, leaseMs, pollMs }
+  const all = { runMs, idleMs, runChars, transfers, cancelMs, queueMs, leaseMs, pollMs }
   for (const [name, value] of Object.entries(all)) {
     const least = name === 'transfers' || name === 'queueMs' || name === 'cancelMs' ? 0 : 1
     const fine = typeof value === 'number' && value >= least

@@ -4,10 +4,11 @@ import { withFlowContext } from '../flow-context.ts'
 import { ThreadLog } from '../thread-log.ts'
 import { runFlow } from '../tree/run-flow.ts'
 import { checkStandaloneInput } from './check-input.ts'
+import { RunLength } from './run-length.ts'
 import type { RunnerParts } from './runner-parts.ts'
 
 /** Hosts a run without a thread, which is not stored and whose questions cannot be answered. */
-export function standaloneRun({ flow, limits: { transfers } }: RunnerParts, input: RunInput): RunHost {
+export function standaloneRun({ flow, limits: { transfers, runChars } }: RunnerParts, input: RunInput): RunHost {
   checkStandaloneInput(input)
   const runAgents = async (ctx: RunContext, sink: Sink<AgentEvent>) => {
     const own = withFlowContext(ctx, new ThreadLog(input.messages), transfers)
@@ -19,7 +20,8 @@ export function standaloneRun({ flow, limits: { transfers } }: RunnerParts, inpu
   return {
     around(ctx, run) {
       run.begin(input)
-      return stream((sink) => run.settle(runAgents(ctx, sink)))
+      const length = new RunLength(ctx.runId, runChars)
+      return stream((sink) => run.settle(runAgents(ctx, length.limited(sink))))
     },
   }
 }

@@ -10,6 +10,7 @@ import {
 import { sinkTo } from '@troupe/kernel/kit'
 import type { HostedRun, RunControl, RunHost } from '@troupe/kernel/run'
 import type { LeasedRun } from './reopen-thread.ts'
+import { RunLength } from './run-length.ts'
 import type { FlowRequest, RunnerParts } from './runner-parts.ts'
 import { type LeaseOptions, ThreadLease } from './thread-lease.ts'
 import { runOnThread, settleOf, type ThreadWork } from './thread-work.ts'
@@ -126,9 +127,11 @@ export class ThreadRun implements RunHost {
     return stream((sink) => runOnThread(this.#parts, work, ctx, run, this.#watched(sink), done))
   }
 
-  /** Notes each write that waits for the consumer. */
+  /** Counts what is written, and notes each write that waits for the consumer. */
   #watched(sink: Sink<AgentEvent>): Sink<AgentEvent> {
+    const length = new RunLength(this.#runId, this.#parts.limits.runChars)
     return sinkTo(sink, (event: AgentEvent) => {
+      length.add(event)
       const wait = sink.write(event)
       if (wait) this.#watch.park(wait, event.type)
       return wait

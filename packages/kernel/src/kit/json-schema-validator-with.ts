@@ -9,7 +9,7 @@ interface CompiledSchema {
 
 /**
  * Makes a validator for plain JSON Schema with the library of your choice, because the kernel has none.
- * Contract: each schema is compiled once.
+ * Contract: each schema is compiled once. If the library checks `format: 'url'` with a pattern, give it `isUrl`.
  * @example const validateJsonSchema = jsonSchemaValidatorWith((schema) => new Validator(schema, '2020-12', false))
  */
 export function jsonSchemaValidatorWith(compile: (schema: JsonSchema) => CompiledSchema): JsonSchemaValidator {
