@@ -74,6 +74,54 @@ describe('the server', () => {
     expect(status).toBe(403)
   })
 
+  test('refuses other origins by Origin too, cancel included, and takes its own', async () => {
+    for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1', 'nonsense']) {
+      const headers = { origin }
+      expect([origin, (await get('/api/threads', { headers })).status]).toEqual([origin, 403])
+      expect((await get('/agent/threads/t/runs/r/cancel', { headers, method: 'POST' })).status).toBe(403)
+      expect((await get('/agent', { headers, method: 'POST', body: '{}' })).status).toBe(403)
+    }
+    expect((await get('/api/threads', { headers: { origin: assistant.url } })).status).toBe(200)
+  })
+
+  test('answers a malformed path with 400, and one with more parts with 404', async () => {
+    for (const path of [
+      '/api/threads/%E0%A4%A/history',
+      '/api/threads/%00/history',
+      '/api/threads//tokens',
+      `/api/threads/${'x'.repeat(257)}/history`,
+      '/%E0%A4%A',
+      '/%00.js',
+      '/agent/threads/%E0%A4%A',
+    ]) {
+      expect([path, (await get(path)).status]).toEqual([path, 400])
+    }
+    expect((await get('/api/threads/t/history/more')).status).toBe(404)
+  })
+
+  test('takes a state of the page that is bounded and valid, and no other', async () => {
+    await talk('bounds', 'Pack for rain')
+    const put = async (body: string) => (await get('/api/threads/bounds/state', { method: 'PUT', body })).status
+    const thing = { id: '1', text: 'Violin', packed: true, by: 'you' }
+    for (const state of [
+      [],
+      null,
+      'x',
+      1,
+      { other: 1 },
+      { __proto__: null, packing: {} },
+      { packing: [1] },
+      { packing: [{ ...thing, text: 7 }] },
+      { packing: [{ ...thing, more: 1 }] },
+      { packing: [{ ...thing, text: 'x'.repeat(1001) }] },
+      { packing: Array(501).fill(thing) },
+    ]) {
+      expect([state, await put(JSON.stringify(state))]).toEqual([state, 400])
+    }
+    expect(await put(JSON.stringify({ packing: 'x'.repeat(200_000) }))).toBe(413)
+    expect(await put(JSON.stringify({ packing: [thing] }))).toBe(200)
+  })
+
   test('says who is there', async () => {
     const named = (name: string) => expect.objectContaining({ name })
     expect(await json('/api/about')).toMatchObject({

@@ -68,7 +68,9 @@ it('shows where an answer was cut off, and not the calls that it had begun', asy
     },
     { error: { at: 'before', error: error.error } },
   ])
-  expect(page).toContain('  Let me see.\n  … cut off here\n  ✗ MODEL_FAILED: gave up after 2 attempts, no key\n✗ failed · 1 model call')
+  expect(page).toContain(
+    '  Let me see.\n  … cut off here\n  ✗ MODEL_FAILED: gave up after 2 attempts, no key\n✗ failed · 1 model call',
+  )
 })
 
 it('shows a run inside a call beside a bar, its end not as that of the run, and clips what is long', async () => {

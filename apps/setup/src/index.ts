@@ -1,5 +1,7 @@
 export type { Database } from './database.ts'
 export { databaseStore } from './database.ts'
+export type { FileToolsOptions } from './files/file-tools.ts'
+export { fileTools } from './files/file-tools.ts'
 export { loadParts } from './load-parts.ts'
 export type { Settings } from './settings.ts'
 export { readSettings } from './settings.ts'

@@ -1,19 +1,24 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { readVendor } from './vendor.ts'
 import { vendorModel } from './vendor-model.ts'
 
 let server: Server
 let status: number
+let said = 'no'
 
 beforeAll(async () => {
   server = createServer((_, response) => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: said } }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 })
-afterEach(() => vi.unstubAllEnvs())
+afterEach(() => {
+  vi.unstubAllEnvs()
+  said = 'no'
+})
 afterAll(() => server.close())
 
 /** Asks a vendor whose place the server takes. */
@@ -58,4 +63,14 @@ it('leaves other errors as they are', async () => {
     message: expect.not.stringContaining('OLLAMA_BASE_URL'),
     retryable: true,
   })
+})
+
+it('shows no key that the vendor repeats', async () => {
+  for (status of [400, 401, 429, 500]) {
+    said =
+      'Incorrect API key provided: hush-hush-7 (or sk-proj-abc*****wxyz), sent as Bearer hush-hush-7 to /v1?key=hush-hush-7'
+    const error = await ask({ TROUPE_MODEL: 'openai:gpt-5', OPENAI_API_KEY: 'hush-hush-7' }).catch((thrown) => thrown)
+    expect([status, inspect(error, { depth: 9 })]).not.toEqual([status, expect.stringMatching(/hush-hush|sk-proj-abc/)])
+    expect(error).toMatchObject({ code: expect.stringMatching(/^MODEL_/) })
+  }
 })

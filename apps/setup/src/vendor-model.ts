@@ -2,6 +2,7 @@ import { type ChatModel, KernelError, type ModelPart, stream } from '@troupe/ker
 import { pipe } from '@troupe/kernel/kit'
 import { aiSdkModel } from '@troupe/model-ai-sdk'
 import { type VendorChoice, variableOf } from './vendor.ts'
+import { errorWithoutKeys } from './without-keys.ts'
 
 /** One package for each vendor, loaded with the first call of its model. */
 const LOADERS: Record<VendorChoice['vendor'], (choice: VendorChoice) => Promise<ChatModel>> = {
@@ -14,7 +15,7 @@ const LOADERS: Record<VendorChoice['vendor'], (choice: VendorChoice) => Promise<
   },
 }
 
-/** Makes a vendor's model. Contract: an error about a refused key names the variable that the key comes from. */
+/** Makes a vendor's model. Contract: an error has no key in it, because errors are stored; one about a refused key names the variable that the key comes from. */
 export function vendorModel(choice: VendorChoice): ChatModel {
   let loading: Promise<ChatModel> | undefined
   return {
@@ -26,10 +27,15 @@ export function vendorModel(choice: VendorChoice): ChatModel {
         try {
           await pipe(model.stream(request, options), sink)
         } catch (error) {
-          throw withVariable(error, choice)
+          throw withVariable(errorWithoutKeys(error, keysOf(choice)), choice)
         }
       }),
   }
+}
+
+function keysOf({ vendor }: VendorChoice): readonly string[] {
+  const key = vendor === 'ollama' ? undefined : process.env[variableOf(vendor)]
+  return key ? [key] : []
 }
 
 function withVariable(error: unknown, { vendor }: VendorChoice): unknown {

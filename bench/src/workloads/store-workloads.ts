@@ -44,6 +44,20 @@ async function acquire(store: Store, threadId: string) {
   return { own, commit }
 }
 
+/** Fills a thread whose messages have all changed the state. */
+async function longThread(store: Store) {
+  const own = { ...ref, threadId: 'long' }
+  await store.threads.open(own)
+  const { token } = await store.leases.acquire(own, { runId: 'run-long', ttlMs: 1e12 })
+  const messages = Array.from({ length: PRIOR }, (_, n) => ({
+    runId: 'run',
+    message: { ...message(), id: `long-${n}` },
+    changes: { set: { [`key-${n % 20}`]: n } },
+  }))
+  await store.threads.commit(own, { messages }, token)
+  return own
+}
+
 /** Writes the same rows without a store: tables of the same shape, statements with as many rows. */
 function handWritten(path: string) {
   const db = new DatabaseSync(path)
@@ -108,6 +122,7 @@ export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: 
   const { own: read, commit: fill } = await acquire(store, 'read')
   await fill(times(PRIOR, message))
   await old.messages(times(PRIOR, message))
+  const long = await longThread(store)
   const records = { ...ref, threadId: 'records' }
   await store.threads.open(records)
   await store.records.apply(records, [{ type: 'run-start', run: { runId: 'run', agentName: 'a', startedAt: 1 } }])
@@ -159,6 +174,14 @@ export async function storeWorkloads(): Promise<{ workloads: Workload[]; close: 
         }
         if (after !== PRIOR) throw new Error(`store: expected ${PRIOR} messages, got ${after}`)
       },
+    },
+    {
+      // The hand-written side adds one row.
+      name: `store: a branch of a thread of ${PRIOR} messages`,
+      unit: 'branch',
+      units: 1,
+      handWritten: () => raw.messages([message()]),
+      troupe: () => store.threads.fork(long, { at: `long-${PRIOR / 2}`, to: `branch-${next()}` }),
     },
   ]
   return {

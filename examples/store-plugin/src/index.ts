@@ -37,6 +37,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
   const writes: { readonly [call: string]: Method } = {
     open: threads.open,
     commit: threads.commit,
+    fork: threads.fork,
     delete: threads.delete,
     apply: records.apply,
     append: runLog.append,
@@ -111,6 +112,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       messages: read(threads.messages),
       processed: read(threads.processed),
       list: read(threads.list),
+      fork: write('fork', threads.fork),
       delete: write('delete', threads.delete),
       idle: read(threads.idle),
     },

@@ -100,6 +100,7 @@ function compile(options: ChatModelAgentOptions): Plan {
     callModel: wrapModelCall(list, modelCall([model, ...fallbacks], attempts)),
     invokeTool: wrapInvoke(list, innermost.invoke, maxResultChars),
     streamTool: wrapStream(list, innermost.stream, maxResultChars),
+    wrapsTools: hasAny(list, 'wrapInvokableToolCall', 'wrapStreamableToolCall'),
     validator,
     concurrency: toolConcurrency,
     maxIterations,

@@ -169,7 +169,7 @@ export class Loop {
     const { dialogue } = this
     const { ctx } = dialogue
     const { config, stamp, sink } = this.#parts
-    const { toolbox, invokeTool, streamTool, validator, concurrency } = this.#plan
+    const { toolbox, invokeTool, streamTool, wrapsTools, validator, concurrency } = this.#plan
     if (ctx.cancelling === 'after-model') await this.#cancelCalls(ctx, calls, interrupted?.skip)
     const outcome = await runTurn({
       ctx,
@@ -180,6 +180,7 @@ export class Loop {
       toolbox,
       invokeTool,
       streamTool,
+      wrapsTools,
       validator,
       journal: dialogue.journal,
       concurrency,

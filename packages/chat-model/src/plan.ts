@@ -21,6 +21,8 @@ export interface Plan {
   /** Calls a tool, inside the wraps of all handlers. */
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool
+  /** Whether any handler wraps tool calls. */
+  readonly wrapsTools: boolean
   readonly validator: JsonSchemaValidator
   readonly concurrency: number
   readonly maxIterations: number

@@ -1,6 +1,7 @@
-import type { AgentEvent, ContextKey, Message } from '@troupe/kernel'
+import type { AgentEvent, ContextKey, JsonObject, Message } from '@troupe/kernel'
 import { messageOf, repairHistory, unanswered } from '@troupe/kernel/history'
 import { reorder, TextAndOutput } from '@troupe/kernel/run'
+import { type KeyChanges, mergeChanges, noteChanges } from './key-changes.ts'
 
 /** Everything the agents of one run share: the conversation, the events so far, and values. */
 export interface Session {
@@ -21,6 +22,10 @@ export class ThreadLog implements Session {
   #before: readonly Message[]
   readonly #added: Message[] = []
   readonly #values: Map<ContextKey<unknown>, unknown>
+  /** How the state has changed up to a message, since the one before. */
+  readonly #changes: Map<Message, KeyChanges> = new Map()
+  /** How it has changed since the last message. */
+  #unplaced: KeyChanges | undefined
   #messages: readonly Message[] | undefined
   #settled = 0
 
@@ -62,13 +67,35 @@ export class ThreadLog implements Session {
   record(event: AgentEvent): void {
     this.events.push(event)
     this.textAndOutput?.update(event)
+    if (event.type === 'state-delta') this.changed(event)
     const message = messageOf(event)
     if (message) this.add(message)
+  }
+
+  /** Notes a change of the state, which belongs to the next message. */
+  changed({ set, removed }: { readonly set: JsonObject; readonly removed: readonly string[] }): void {
+    this.#unplaced = noteChanges(this.#unplaced, set, removed)
   }
 
   add(message: Message): void {
     this.#added.push(message)
     this.#messages = undefined
+    if (this.#unplaced) this.#changes.set(message, this.#unplaced)
+    this.#unplaced = undefined
+  }
+
+  /** How the state has changed up to a message of this run, since the message before. */
+  changesAt(message: Message): KeyChanges | undefined {
+    return this.#changes.get(message)
+  }
+
+  /** Adds the messages of a branch, with the changes of the state that belong to them. */
+  join(branch: ThreadLog): void {
+    for (const message of branch.#added) {
+      this.#unplaced = mergeChanges(this.#unplaced, branch.#changes.get(message))
+      this.add(message)
+    }
+    this.#unplaced = mergeChanges(this.#unplaced, branch.#unplaced)
   }
 
   #view(): readonly Message[] {
@@ -89,8 +116,10 @@ export class ThreadLog implements Session {
       while (added[end]?.role === 'tool') end++
       const order = this.#callsBefore(i)
       const rank = (message: Message) => (message.role === 'tool' ? order.indexOf(message.callId) : -1)
-      const results = added.slice(i, end).sort((a, b) => rank(a) - rank(b))
+      const came = added.slice(i, end)
+      const results = came.toSorted((a, b) => rank(a) - rank(b))
       added.splice(i, results.length, ...results)
+      this.#keepState(came, results)
       i = end - 1
     }
     this.#settled = added.length
@@ -99,8 +128,21 @@ export class ThreadLog implements Session {
 
   /** Puts messages of this run into another order. */
   order(ids: readonly string[]): void {
+    const before = [...this.#added]
     reorder(this.#added, ids)
+    this.#keepState(before, this.#added)
     this.#messages = undefined
+  }
+
+  /** Contract: the state after messages that were put into another order is that after the one that came last. */
+  #keepState(before: readonly Message[], after: readonly Message[]): void {
+    const first = before.findIndex((message, i) => message !== after[i])
+    const end = before.findLastIndex((message, i) => message !== after[i])
+    const last = after[end]
+    if (!last) return
+    let changes = this.#changes.get(last)
+    for (const message of before.slice(first, end + 1)) changes = mergeChanges(changes, this.#changes.get(message))
+    if (changes) this.#changes.set(last, changes)
   }
 
   #callsBefore(index: number): readonly string[] {

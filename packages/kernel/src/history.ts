@@ -127,7 +127,7 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
 
 /**
  * Puts results that follow each other into the order of their calls, which are in the same list or in the history before it.
- * @example const ordered = inCallOrder(result.messages, history)
+ * @example const ordered = inCallOrder(messages)
  */
 export function inCallOrder(messages: readonly Message[], before: readonly Message[] = []): readonly Message[] {
   const isResult = (i: number) => messages[i]?.role === 'tool'

@@ -1,5 +1,6 @@
 export { checkCommands, runIdOf } from './store/check-commands.ts'
 export { checkCommit } from './store/check-commit.ts'
+export { checkFork } from './store/check-fork.ts'
 export { checkId } from './store/check-id.ts'
 export { checkJournal } from './store/check-journal.ts'
 export { checkCancel, checkHolder, checkTtl } from './store/check-lease.ts'
@@ -7,6 +8,7 @@ export { checkMaintenance, checkPage, checkProcessed } from './store/check-page.
 export { checkOwner, checkRef } from './store/check-ref.ts'
 export { checkAppend, checkFollow } from './store/check-run-log.ts'
 export { commandEffect } from './store/command-effect.ts'
+export { type CommitEffect, commitEffect, type StateChange, stateAfter } from './store/commit-effect.ts'
 export { jsonText } from './store/json-text.ts'
 export { CANCEL_MODES, harderCancel, holdsLease, isLive, lostCall, lostRun } from './store/lease.ts'
 export {
@@ -14,8 +16,10 @@ export {
   leaseLost,
   logConflict,
   logNotFound,
+  messageNotFound,
   storeClosed,
   threadBusy,
+  threadIdTaken,
   threadNotFound,
 } from './store/refusals.ts'
 export { usageOf } from './store/usage-of.ts'

@@ -233,7 +233,7 @@ describe('messageLifecycle', () => {
 
   it('a start that comes twice, an end that comes twice and parts of an unknown run change nothing', async () => {
     const { store, messages, done, reports } = await recordsHarness()
-    const info = { component: 'run', name: 'a', runId: 'r', spanId: 'r/run', session: ANN } as const
+    const info = { component: 'run', name: 'a', agentName: 'a', runId: 'r', spanId: 'r/run', session: ANN } as const
     const stranger = { ...info, runId: 'stranger' }
     const stamp = { runId: 'r', agentName: 'a', runPath: [] }
     const result = {

@@ -19,7 +19,7 @@ export const ANN: ThreadRef = { app: 'app', user: 'ann', threadId: 't1' }
 export const input = { messages: [{ id: 'u1', role: 'user', content: 'Hello' }] } as const
 
 /** A fault of the store. */
-export type Fault = 'fail' | 'hang' | 'busy' | 'lost' | 'late' | undefined
+export type Fault = 'fail' | 'hang' | 'busy' | 'read-only' | 'lost' | 'late' | undefined
 
 /** A memory store whose records can be made to fail. */
 export interface FaultyStore extends Store {
@@ -56,6 +56,7 @@ export function faultyStore(clock: FakeClock): FaultyStore {
         }
         if (fault === 'fail') throw new Error('test: no connection')
         if (fault === 'busy') throw new KernelError('STORE_BUSY', 'test: busy', { retryable: true })
+        if (fault === 'read-only') throw new KernelError('STORE_READ_ONLY', 'test: read-only')
         if (fault === 'hang') return new Promise(() => undefined)
         if (fault === 'late') return new Promise((resolve) => held.push(() => resolve(write())))
         if (fault !== 'lost') return write()

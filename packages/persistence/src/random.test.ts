@@ -47,6 +47,7 @@ const CALL = { name: 'look', arguments: '{}', idempotencyKey: 'k' }
 const refOf = (run: number): ThreadRef => ({ ...ANN, threadId: `t${run % 3}` })
 const infoOf = (run: number): RunInfo => ({
   component: 'run',
+  agentName: 'a',
   name: 'agent',
   runId: `r${run}`,
   spanId: `r${run}/run`,

@@ -332,6 +332,7 @@ describe('toolLifecycle', () => {
     const info = {
       component: 'tool',
       name: 'look',
+      agentName: 'a',
       runId: 'r',
       spanId: 'r/tool:0:0',
       callId: 'c',

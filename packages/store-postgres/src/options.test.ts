@@ -10,6 +10,9 @@ const all: Required<Omit<PostgresStoreOptions, 'pool'>> = {
   listen: false,
   pollMs: 1,
   timeoutMs: 1,
+  lockTimeoutMs: 1,
+  idleTransactionMs: 1,
+  statementTimeoutMs: 1,
   maxConnections: 1,
   clock: systemClock,
 }
@@ -20,4 +23,14 @@ test('a connection string is a url', () => {
   expect(() => postgresStore({ connectionString: 'postgres://localhost/chat' } as never)).toThrow(
     'postgresStore: unknown option connectionString; did you mean url?',
   )
+})
+
+test('a limit of the server is a whole number of milliseconds', () => {
+  for (const name of ['lockTimeoutMs', 'idleTransactionMs', 'statementTimeoutMs']) {
+    for (const wrong of [-1, 0.5, Number.POSITIVE_INFINITY, '3s; drop table x']) {
+      expect(() => postgresStore({ url: 'postgres://localhost/chat', [name]: wrong } as never)).toThrow(
+        `postgresStore: ${name} must be a whole number from 0 on`,
+      )
+    }
+  }
 })

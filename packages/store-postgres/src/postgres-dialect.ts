@@ -36,7 +36,12 @@ interface PostgresDialectOptions {
   /** Whether the store ends the pool; not if the app gave it. */
   readonly ownsPool: boolean
   readonly timeoutMs: number
+  /** Settings of the server for each transaction, in milliseconds. */
+  readonly limits: Readonly<Record<string, number>>
 }
+
+/** Ends the limits of a transaction on waiting and working, for one that migrates; the server still ends it if its process freezes. */
+export const WITHOUT_LIMITS = 'set local lock_timeout = 0; set local statement_timeout = 0'
 
 /** kysely's PostgreSQL dialect over a pool of `pg`, without state that outlives a transaction. */
 export class PostgresDialect implements Dialect {
@@ -68,9 +73,15 @@ const ignore = () => {}
 
 class PostgresDriver implements Driver {
   readonly #options: PostgresDialectOptions
+  readonly #begin: string
 
   constructor(options: PostgresDialectOptions) {
     this.#options = options
+    // Explicit, whatever the server's default is: a statement that waited for a lock must see the other transaction's writes.
+    const begin = 'begin isolation level read committed'
+    // Local to the transaction and in one round trip: a pool of the app and a transaction pooler keep their own settings.
+    const limits = Object.entries(options.limits).map(([name, ms]) => `set local ${name} = ${ms}`)
+    this.#begin = [begin, ...limits].join('; ')
   }
 
   async init(): Promise<void> {
@@ -90,9 +101,8 @@ class PostgresDriver implements Driver {
   }
 
   async beginTransaction(connection: PostgresConnection): Promise<void> {
-    // Explicit, whatever the server's default is: a statement that waited for a lock must see the other transaction's writes.
     connection.inTransaction = true
-    await connection.executeQuery(CompiledQuery.raw('begin isolation level read committed'))
+    await connection.executeQuery(CompiledQuery.raw(this.#begin))
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {
@@ -127,7 +137,7 @@ const types = { getTypeParser: (oid: number) => (NUMBERS.includes(oid) ? Number 
 
 class PostgresConnection implements DatabaseConnection {
   readonly client: PostgresClient
-  readonly #timeoutMs: number
+  #timeoutMs: number
   /** The connection must not be used again. */
   broken = false
   /** Until the connection is released: kysely runs nothing else on it. */
@@ -139,6 +149,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<R>> {
+    if (text === WITHOUT_LIMITS) this.#timeoutMs = 0
     try {
       const { rows, command } = await this.client.query({ text, values, types, query_timeout: this.#timeoutMs })
       return { rows: (text === 'commit' ? [{ command }] : rows) as R[] }

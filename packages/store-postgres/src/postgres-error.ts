@@ -9,12 +9,13 @@ function stateOf(error: unknown): string | undefined {
 /** Whether the connection is unusable after this error: only an error of a single statement leaves it intact. */
 export function endsConnection(error: unknown): boolean {
   const state = stateOf(error)
-  return state === undefined || state.startsWith('57P') || state.startsWith('08')
+  return state === undefined || /^(57P|08|25P0[34])/.test(state)
 }
 
 const SERIALIZATION = '40001'
 const DEADLOCK = '40P01'
 const UNIQUE = '23505'
+const LOCKED = '55P03'
 
 /** Whether a transaction conflicted with another; retried, it sees what the other has written. */
 export function lostRace(error: unknown): boolean {
@@ -69,15 +70,21 @@ export function postgresError(cause: unknown): KernelError {
     case SERIALIZATION:
     case DEADLOCK:
     case UNIQUE:
-    case '55P03':
       return new KernelError(
         'STORE_BUSY',
         `postgresStore: the transaction kept conflicting with others; try again, ${quoted(cause)}`,
         { cause, retryable: true },
       )
   }
-  // Shutting down, lost, out of connections or memory, cancelled by an operator or a limit.
-  if (/^(57|08|53)/.test(state)) {
+  if (state === LOCKED) {
+    return new KernelError(
+      'STORE_BUSY',
+      `postgresStore: another transaction kept the thread locked and nothing was written; try again, or raise lockTimeoutMs, ${quoted(cause)}`,
+      { cause, retryable: true },
+    )
+  }
+  // The transaction took too long, or its process was frozen. Shutting down, lost, out of connections or memory, cancelled by an operator or a limit.
+  if (/^(57|08|53|25P0[34])/.test(state)) {
     return new KernelError(
       'STORE_UNAVAILABLE',
       `postgresStore: the server is not available now and nothing was written; try again, ${quoted(cause)}`,

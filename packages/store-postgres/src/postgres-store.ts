@@ -1,9 +1,9 @@
 import type { Clock, Store } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
-import { Kysely, sql } from 'kysely'
+import { CompiledQuery, Kysely, sql } from 'kysely'
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
-import { PostgresDialect, type PostgresPool } from './postgres-dialect.ts'
+import { PostgresDialect, type PostgresPool, WITHOUT_LIMITS } from './postgres-dialect.ts'
 import { lostRace, postgresError } from './postgres-error.ts'
 import { PostgresListener } from './postgres-listener.ts'
 
@@ -23,6 +23,12 @@ export interface PostgresStoreOptions {
   readonly pollMs?: number
   /** How long one statement may take before its connection counts as lost. @default 30000 */
   readonly timeoutMs?: number
+  /** How long a statement waits for a row that another transaction holds; 0 waits as long as `timeoutMs`. @default 3000 */
+  readonly lockTimeoutMs?: number
+  /** How long the server keeps a transaction whose process does nothing; 0 keeps it until the connection ends. @default 5000 */
+  readonly idleTransactionMs?: number
+  /** How long the server works on one statement of a transaction; 0 for as long as it takes. @default 20000 */
+  readonly statementTimeoutMs?: number
   /** The most connections that the store opens with `url`. @default 10 */
   readonly maxConnections?: number
   /** @default the system's clock */
@@ -36,6 +42,9 @@ const NAMES: OptionNames<PostgresStoreOptions> = {
   listen: true,
   pollMs: true,
   timeoutMs: true,
+  lockTimeoutMs: true,
+  idleTransactionMs: true,
+  statementTimeoutMs: true,
   maxConnections: true,
   clock: true,
 }
@@ -65,6 +74,7 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
   checkOptionNames('postgresStore', options, NAMES, ALIASES)
   const { url, pool, schema = 'public', listen = true, clock = systemClock } = options
   const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10 } = options
+  const { lockTimeoutMs = 3000, idleTransactionMs = 5000, statementTimeoutMs = 20_000 } = options
   const who = 'postgresStore'
   checkOption((typeof url === 'string' && url !== '') !== (pool !== undefined), who, 'expected either url or pool', url)
   checkOption(typeof schema === 'string' && schema !== '', who, 'schema must be a name', schema)
@@ -77,11 +87,20 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     maxConnections,
   )
 
+  for (const [name, ms] of Object.entries({ lockTimeoutMs, idleTransactionMs, statementTimeoutMs })) {
+    checkOption(isServerTime(ms), who, `${name} must be a whole number from 0 on`, ms)
+  }
+
   const connection = { connectionString: url, connectionTimeoutMillis: timeoutMs, keepAlive: true }
   const dialect = new PostgresDialect({
     pool: pool ?? ownPool({ ...connection, max: maxConnections }),
     ownsPool: pool === undefined,
     timeoutMs,
+    limits: {
+      lock_timeout: lockTimeoutMs,
+      idle_in_transaction_session_timeout: idleTransactionMs,
+      statement_timeout: statementTimeoutMs,
+    },
   })
   const db = new Kysely<Tables>({ dialect }).withSchema(schema)
 
@@ -111,7 +130,11 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     db,
     clock,
     watch,
+    ...(lockTimeoutMs > 0 && {
+      lockLimit: sql<boolean>`set_config('lock_timeout', ${sql.lit(String(lockTimeoutMs))}, true) is not null`,
+    }),
     async lockSchema(tx) {
+      await tx.executeQuery(CompiledQuery.raw(WITHOUT_LIMITS))
       await sql`select pg_advisory_xact_lock(hashtext(${`troupe ${schema}`}))`.execute(tx)
       const { rows } = await sql`select 1 from pg_catalog.pg_namespace where nspname = ${schema}`.execute(tx)
       if (rows.length === 0) await tx.schema.createSchema(schema).execute()
@@ -125,6 +148,11 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     coded: postgresError,
     close: () => listener.close(),
   }
+}
+
+/** Whether a time fits into a setting of the server. */
+function isServerTime(ms: number): boolean {
+  return Number.isInteger(ms) && ms >= 0 && ms < 2 ** 31
 }
 
 function ownPool(config: PoolConfig): PostgresPool {

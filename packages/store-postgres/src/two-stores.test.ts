@@ -1,11 +1,10 @@
 import { KernelError } from '@troupe/kernel'
 import { MIGRATIONS } from '@troupe/store-sql'
-import { makeFirstVersion } from '@troupe/store-sql/first-version'
 import { fakeClock } from '@troupe/testkit'
 import { types } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startPostgres, type TestServer } from './postgres.fixture.ts'
-import { postgresEngine, postgresStore } from './postgres-store.ts'
+import { postgresStore } from './postgres-store.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -165,31 +164,6 @@ describe('postgresStore', () => {
     const error = await store.threads.open(ref).catch((error: unknown) => error)
     expect(error).toMatchObject({ code: 'STORE_NEWER', details: { version: 99, known: MIGRATIONS.length } })
     expect(await server.ask(`select version from ${schema}.troupe_schema`)).toEqual([{ version: 99 }])
-  })
-
-  it('upgrades a schema of the first version with all it has, and takes journals', async () => {
-    const schema = server.schema()
-    await makeFirstVersion(postgresEngine({ url: server.url, schema }))
-    await using store = postgresStore({ url: server.url, schema, clock: fakeClock(50) })
-    expect(await store.threads.get(ref)).toEqual({
-      ref,
-      seq: 1,
-      version: 3,
-      state: { a: 1 },
-      openCalls: [],
-      runId: 'run-1',
-      updatedAt: 5,
-    })
-    const call = { callId: 'c1', runId: 'run-1', messageId: 'm1', name: 'look', arguments: '{}', startedAt: 3 }
-    expect(await store.records.toolCalls(ref, 'run-1')).toEqual([{ ...call, status: 'running' }])
-    expect(await store.threads.messages(ref)).toHaveLength(1)
-    expect(await store.journal.read(ref)).toBeUndefined()
-    expect(await store.journal.lost({ before: 1000, limit: 10 })).toEqual([])
-    await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, 1)
-    await store.journal.append(ref, 'run-1', ['b'], 1)
-    await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
-    expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
-    expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
   })
 
   it('needs no right to make tables once they are made', async () => {

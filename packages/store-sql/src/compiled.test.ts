@@ -126,7 +126,14 @@ describe('compiled', () => {
     )
     await addOwners()(db, [owner('anna')])
     const counters = { owner: 1, version: 0, message_seq: 0, run_seq: 0, call_seq: 0 }
-    const empty = { open_calls: '[]', unfinished: null, unfinished_cancel: null }
+    const empty = {
+      open_calls: '[]',
+      unfinished: null,
+      unfinished_cancel: null,
+      base: null,
+      forked_from: null,
+      forked_at: null,
+    }
     await fc.assert(
       fc.asyncProperty(calls, async (calls) => {
         await db.deleteFrom('troupe_threads').execute()

@@ -1,5 +1,5 @@
 import type { Clock, KernelError } from '@troupe/kernel'
-import type { Kysely, Transaction } from 'kysely'
+import type { Expression, Kysely, SqlBool, Transaction } from 'kysely'
 import type { LogWatch } from './log-watch.ts'
 import type { Flavour, Tables } from './schema.ts'
 
@@ -13,6 +13,8 @@ export interface Engine {
   readonly watch: LogWatch
   /** Contract: called in the transaction that migrates, before anything is read; a second process waits. */
   readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>
+  /** Limits how long one statement outside a transaction waits for a lock. Contract: always true; evaluated before the statement locks a row. */
+  readonly lockLimit?: Expression<SqlBool>
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
   /** Whether a transaction lost against another and may succeed when it is retried. */

@@ -1,8 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { Flavour, Tables } from './schema.ts'
+import { OPEN_END } from './thread-path.ts'
 
 /** The migrations of the schema. Contract: append only; a database with n applied migrations has version n. */
-export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [first, second, third]
+export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Promise<void>)[] = [
+  first,
+  second,
+  third,
+  fourth,
+]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
   /** A table whose rows get a key that no earlier row ever had. */
@@ -178,4 +184,49 @@ async function second({ schema }: Kysely<Tables>, flavour: Flavour): Promise<voi
 async function third({ schema }: Kysely<Tables>): Promise<void> {
   await schema.alterTable('troupe_threads').addColumn('unfinished_cancel', 'text').execute()
   await schema.alterTable('troupe_runs').addColumn('attempt', 'bigint').execute()
+}
+
+/** Branches: the parts that threads share, and how the state came about. The state that a thread has counts from its beginning on. */
+async function fourth(db: Kysely<Tables>): Promise<void> {
+  const { schema } = db
+  for (const column of ['base', 'forked_from', 'forked_at']) {
+    await schema.alterTable('troupe_threads').addColumn(column, 'text').execute()
+  }
+  await db
+    .updateTable('troupe_threads')
+    .set(({ ref }) => ({ base: ref('state') }))
+    .where('state', '<>', '{}')
+    .execute()
+
+  await schema
+    .createTable('troupe_segments')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('upto', 'bigint', (column) => column.notNull())
+    .addColumn('source', 'bigint', (column) => column.notNull())
+    .addColumn('after', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_segments_end', ['thread', 'upto'])
+    .execute()
+  await schema.createIndex('troupe_segments_source').on('troupe_segments').columns(['source', 'upto']).execute()
+  await db
+    .insertInto('troupe_segments')
+    .columns(['thread', 'upto', 'source', 'after'])
+    .expression(({ selectFrom, lit }) =>
+      selectFrom('troupe_threads').select(['id', lit(OPEN_END).as('upto'), 'id as source', lit(0).as('after')]),
+    )
+    .execute()
+
+  await schema
+    .createTable('troupe_changes')
+    .addColumn('thread', 'bigint', (column) => column.notNull().references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('entry', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_changes_name', ['thread', 'name', 'seq'])
+    .execute()
+
+  await schema
+    .alterTable('troupe_processed')
+    .addColumn('seq', 'bigint', (column) => column.notNull().defaultTo(0))
+    .execute()
+  await schema.createIndex('troupe_processed_seq').on('troupe_processed').columns(['thread', 'seq']).execute()
 }

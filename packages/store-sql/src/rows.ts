@@ -1,4 +1,4 @@
-import type { Expression, Selectable, SelectQueryBuilder } from 'kysely'
+import type { Expression, Selectable, SelectQueryBuilder, SqlBool } from 'kysely'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Engine, Queries } from './engine.ts'
 import type { Tables } from './schema.ts'
@@ -34,11 +34,21 @@ export function threadOf(db: Queries, key: Given<ThreadKey>): SelectQueryBuilder
 export function locked<DB extends { t: object }, TB extends keyof DB, O>(
   { flavour }: Engine,
   query: SelectQueryBuilder<DB, TB, O>,
-  how: 'update' | 'share' | 'key share' = 'update',
+  how: 'update' | 'no key update' | 'share' | 'key share' = 'update',
 ): SelectQueryBuilder<DB, TB, O> {
   if (flavour === 'sqlite') return query
   const of = 't' as never
-  return how === 'update' ? query.forUpdate(of) : how === 'share' ? query.forShare(of) : query.forKeyShare(of)
+  if (how === 'update') return query.forUpdate(of)
+  if (how === 'no key update') return query.forNoKeyUpdate(of)
+  return how === 'share' ? query.forShare(of) : query.forKeyShare(of)
+}
+
+/** Limits how long a statement that is not in a transaction waits for a row, if the database locks rows. */
+export function patient<Query extends { where(limit: Expression<SqlBool>): Query }>(
+  { lockLimit }: Engine,
+  query: Query,
+): Query {
+  return lockLimit ? query.where(lockLimit) : query
 }
 
 /** Returns the key of an owner, and creates it if needed. */

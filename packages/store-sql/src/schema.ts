@@ -26,9 +26,22 @@ export interface Tables {
     run_seq: number
     call_seq: number
     updated_at: number
+    /** The state before the first change that is kept; null if it is empty. */
+    base: string | null
+    /** Of a branch: the id of the thread it was made of, and that of the last message it shares. */
+    forked_from: string | null
+    forked_at: string | null
   }
+  /**
+   * The parts that the messages of a thread are made of: those of `source` after `after` and up to `upto`; the last part is its own.
+   * Contract: a thread shares a part with its branches. Everything that `source` has up to there is on the way of the thread too.
+   */
+  troupe_segments: { thread: number; upto: number; source: number; after: number }
   troupe_messages: { thread: number; seq: number; message_id: string; run_id: string; message: string }
-  troupe_processed: { thread: number; foreign_id: string }
+  /** The keys of the state that a message has changed, in the order of `seq`; `entry` is `[key, value]`, or `[key]` if it was removed. */
+  troupe_changes: { thread: number; name: string; seq: number; entry: string }
+  /** Foreign ids, each with the message that it counts for. */
+  troupe_processed: { thread: number; foreign_id: string; seq: number }
   troupe_runs: {
     thread: number
     seq: number

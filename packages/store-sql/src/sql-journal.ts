@@ -12,7 +12,7 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import { entriesText } from './journal-writer.ts'
 import type { SqlDatabase } from './open-database.ts'
-import { ownerOf, threadOf } from './rows.ts'
+import { ownerOf, patient, threadOf } from './rows.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 import { wholeToken } from './whole-token.ts'
 
@@ -31,12 +31,13 @@ const IN_ORDER = sql`for key share of t for share of l`
 export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase): JournalStore {
   /** Contract: one statement, so that an append is one round trip; it writes nothing if the lease or the run does not match. */
   const add = compiled((db, { run, token, at, entries, ...key }: Slots<ThreadKey & Write>) => {
-    const held = threadOf(db, key)
+    const owned = threadOf(db, key)
       .innerJoin('troupe_leases as l', (join) =>
         join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id'),
       )
       .where('t.unfinished', '=', run)
       .where('l.token', '=', token)
+    const held = patient(engine, owned)
       .select('t.id')
       .select([sql`${at}`.as('at'), sql`${entries}`.as('entries')])
     return db

@@ -15,7 +15,7 @@ import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
-import { locked, ownerKeys, ownerOf, threadOf } from './rows.ts'
+import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
@@ -42,20 +42,25 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
   )
   const extend = compiled(
     (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
-      db
-        .updateTable('troupe_leases')
-        .set({ expires_at })
-        .where('token', '=', token)
-        .where('owner', '=', ownerOf(db, key).select('o.id'))
-        .where('thread_id', '=', key.threadId)
-        .returning('cancel'),
+      patient(
+        engine,
+        db
+          .updateTable('troupe_leases')
+          .set({ expires_at })
+          .where('token', '=', token)
+          .where('owner', '=', ownerOf(db, key).select('o.id'))
+          .where('thread_id', '=', key.threadId),
+      ).returning('cancel'),
   )
   const remove = compiled((db, { token, ...key }: Slots<ThreadKey & { token: number }>) =>
-    db
-      .deleteFrom('troupe_leases')
-      .where('token', '=', token)
-      .where('owner', '=', ownerOf(db, key).select('o.id'))
-      .where('thread_id', '=', key.threadId),
+    patient(
+      engine,
+      db
+        .deleteFrom('troupe_leases')
+        .where('token', '=', token)
+        .where('owner', '=', ownerOf(db, key).select('o.id'))
+        .where('thread_id', '=', key.threadId),
+    ),
   )
 
   return {
@@ -146,11 +151,14 @@ function liveLease(tx: Queries, key: ThreadKey, now: number) {
 async function hasEnded(tx: Transaction<Tables>, thread: number, run: string): Promise<boolean> {
   const found = await tx
     .selectFrom('troupe_threads as t')
-    .innerJoin('troupe_messages as m', 'm.thread', 't.id')
+    .innerJoin('troupe_segments as s', 's.thread', 't.id')
+    .innerJoin('troupe_messages as m', (join) =>
+      join.onRef('m.thread', '=', 's.source').onRef('m.seq', '=', 't.message_seq'),
+    )
     .select(['t.unfinished', 'm.run_id'])
     .where('t.id', '=', thread)
-    .orderBy('m.seq', 'desc')
-    .limit(1)
+    .whereRef('m.seq', '>', 's.after')
+    .whereRef('m.seq', '<=', 's.upto')
     .executeTakeFirst()
   return found?.run_id === run && found.unfinished !== run
 }

@@ -1,17 +1,29 @@
 import type { ThreadCommit, ThreadStore } from '@troupe/kernel'
-import { checkCommit, holdsLease, isLive, jsonText, leaseLost, threadNotFound } from '@troupe/kernel/store'
-import { fromJson, toColumn } from './column-text.ts'
+import {
+  type CommitEffect,
+  checkCommit,
+  commitEffect,
+  holdsLease,
+  isLive,
+  jsonText,
+  leaseLost,
+  stateAfter,
+  threadNotFound,
+} from '@troupe/kernel/store'
+import { changeWriter } from './change-rows.ts'
+import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
 import type { SqlDatabase } from './open-database.ts'
+import { processedWriter } from './processed-rows.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
+import { messageFinder } from './thread-path.ts'
 import { viewOf } from './thread-view.ts'
 
-type MessageRow = Omit<Tables['troupe_messages'], 'thread' | 'seq'>
 type Changed = Pick<
   Tables['troupe_threads'],
   'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'unfinished_cancel' | 'message_seq' | 'updated_at'
@@ -32,6 +44,8 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         't.unfinished',
         't.unfinished_cancel',
         't.message_seq',
+        't.forked_from',
+        't.forked_at',
       ]),
     ),
   )
@@ -48,14 +62,14 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
-  const [addMessages, addProcessed, replaceJournal] = [messageWriter(), processedWriter(), journalWriter()]
+  const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
+  const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
 
   return async (ref, commit, token) => {
     const key = threadKey(who, ref)
     checkCommit(who, commit)
-    const messages = messageRows(who, commit)
+    const texts = messageTexts(who, commit)
     const written = writtenBy(who, commit)
-    const processed = [...new Set(commit.processed?.map(toColumn))]
     const journal = commit.journal && entriesText(who, commit.journal.entries)
     return write(async (tx) => {
       const [row] = await lockThread(tx, key)
@@ -63,7 +77,9 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       const [lease] = await lockLease(tx, key)
       if (!holdsLease(lease, token)) throw leaseLost(who, token)
       if (!row) throw threadNotFound(who, ref.threadId)
-      const { id, seq, ...kept } = row
+      const { id, seq, forked_from, forked_at, ...kept } = row
+      const known = await knownIn(tx, id, texts.keys())
+      const effect = commitEffect(commit, kept.message_seq, (messageId) => known.has(messageId))
       const changed: Changed = {
         ...kept,
         ...written,
@@ -72,15 +88,18 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
           unfinished_cancel: written.unfinished === lease.run_id ? lease.cancel : null,
         }),
         version: kept.version + 1,
-        state: stateAfter(kept.state, commit),
-        message_seq: await addMessages(tx, id, kept.message_seq, messages),
+        state: stateText(kept.state, effect),
+        message_seq: effect.last,
         updated_at: now(),
       }
-      await addProcessed(tx, id, processed)
+      await addMessages(tx, id, effect, texts)
+      await addChanges(tx, id, effect.changes)
+      await addProcessed(tx, id, effect.processed)
       await replaceJournal(tx, row, journal, changed.updated_at)
       await change(tx, { id, ...changed })
       const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
-      return viewOf({ ...changed, app: key.app, user_id: key.user, thread_id: key.threadId, seq, run_id })
+      const name = { app: key.app, user_id: key.user, thread_id: key.threadId, seq, forked_from, forked_at }
+      return viewOf({ ...changed, ...name, run_id })
     })
   }
 }
@@ -96,62 +115,51 @@ function writtenBy(who: string, { openCalls, checkpoint, journal }: ThreadCommit
   }
 }
 
-function stateAfter(before: string, { set, removed = [] }: ThreadCommit): string {
-  if (!set && removed.length === 0) return before
-  const state = { ...fromJson<Record<string, unknown>>(before), ...set }
-  for (const key of removed) delete state[key]
-  return JSON.stringify(state)
+function stateText(before: string, { changes }: CommitEffect): string {
+  return changes.length === 0 ? before : JSON.stringify(stateAfter(fromJson(before), changes))
 }
 
-/** The messages of a commit as rows, each id once. */
-function messageRows(who: string, { messages = [] }: ThreadCommit): readonly MessageRow[] {
-  const rows = new Map<string, MessageRow>()
-  for (const { runId, message } of messages) {
-    const message_id = toColumn(message.id)
-    if (rows.has(message_id)) continue
-    rows.set(message_id, { message_id, run_id: toColumn(runId), message: jsonText(who, 'a message', message) })
+/** The messages of a commit as JSON, by id. */
+function messageTexts(who: string, { messages = [] }: ThreadCommit): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
+  for (const { message } of messages) {
+    if (!texts.has(message.id)) texts.set(message.id, jsonText(who, 'a message', message))
   }
-  return [...rows.values()]
+  return texts
 }
 
-/** Adds the messages that a thread does not have yet, and returns its last sequence. */
+/** Gives those of some ids that a thread has messages of. */
+function knownMessages() {
+  const find = messageFinder()
+  return async (tx: Queries, thread: number, ids: Iterable<string>): Promise<ReadonlySet<string>> => {
+    const known = new Set<string>()
+    for (const some of statements([...ids].map(toColumn))) {
+      for (const { message_id } of await find(tx, { thread, ids: some })) known.add(fromColumn(message_id))
+    }
+    return known
+  }
+}
+
+/** Adds the new messages of a commit. */
 function messageWriter() {
-  const find = compiled((db, { thread, ids }: Slots<{ thread: number; ids: readonly string[] }>) =>
-    db.selectFrom('troupe_messages').select('message_id').where('thread', '=', thread).where('message_id', 'in', ids),
-  )
   const add = compiled((db, rows: Slots<readonly Tables['troupe_messages'][]>) =>
     db.insertInto('troupe_messages').values(rows),
   )
-  return async (tx: Queries, thread: number, last: number, messages: readonly MessageRow[]): Promise<number> => {
-    let seq = last
+  return async (
+    tx: Queries,
+    thread: number,
+    { messages }: CommitEffect,
+    texts: ReadonlyMap<string, string>,
+  ): Promise<void> => {
     for (const some of statements(messages)) {
-      const known = await find(tx, { thread, ids: some.map(({ message_id }) => message_id) })
-      const there = new Set(known.map(({ message_id }) => message_id))
-      const fresh = some.filter(({ message_id }) => !there.has(message_id))
-      if (fresh.length === 0) continue
-      await add(
-        tx,
-        fresh.map((row) => ({ thread, seq: ++seq, ...row })),
-      )
-    }
-    return seq
-  }
-}
-
-/** Adds the processed ids that a thread does not have yet. */
-function processedWriter() {
-  const add = compiled((db, rows: Slots<readonly Tables['troupe_processed'][]>) =>
-    db
-      .insertInto('troupe_processed')
-      .values(rows)
-      .onConflict((conflict) => conflict.columns(['thread', 'foreign_id']).doNothing()),
-  )
-  return async (tx: Queries, thread: number, ids: readonly string[]): Promise<void> => {
-    for (const some of statements(ids)) {
-      await add(
-        tx,
-        some.map((foreign_id) => ({ thread, foreign_id })),
-      )
+      const rows = some.map(({ seq, runId, message: { id } }) => ({
+        thread,
+        seq,
+        message_id: toColumn(id),
+        run_id: toColumn(runId),
+        message: texts.get(id) ?? '',
+      }))
+      await add(tx, rows)
     }
   }
 }

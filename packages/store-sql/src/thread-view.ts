@@ -5,7 +5,16 @@ import type { Tables } from './schema.ts'
 /** The columns of a thread view. */
 type ViewRow = Pick<
   Tables['troupe_threads'],
-  'thread_id' | 'seq' | 'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'updated_at'
+  | 'thread_id'
+  | 'seq'
+  | 'version'
+  | 'state'
+  | 'open_calls'
+  | 'checkpoint'
+  | 'unfinished'
+  | 'updated_at'
+  | 'forked_from'
+  | 'forked_at'
 > & { readonly app: string; readonly user_id: string; readonly run_id: string | null }
 
 /** A thread as callers see it. */
@@ -19,6 +28,11 @@ export function viewOf(row: ViewRow): Thread {
     ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
     ...(row.run_id !== null && { runId: fromColumn(row.run_id) }),
     ...(row.unfinished !== null && { unfinished: fromColumn(row.unfinished) }),
+    ...(row.forked_from !== null && { forkedFrom: forkedFrom(row.forked_from, row.forked_at) }),
     updatedAt: row.updated_at,
   }
+}
+
+function forkedFrom(thread: string, message: string | null): NonNullable<Thread['forkedFrom']> {
+  return { threadId: fromColumn(thread), ...(message !== null && { messageId: fromColumn(message) }) }
 }

@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { KernelError } from '@troupe/kernel'
 import { MIGRATIONS, sqlStore } from '@troupe/store-sql'
-import { makeFirstVersion } from '@troupe/store-sql/first-version'
-import { fakeClock } from '@troupe/testkit'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, it } from 'vitest'
 import { sqliteEngine, sqliteStore } from './sqlite-store.ts'
@@ -50,31 +48,6 @@ describe('sqliteStore on a bad file', () => {
     })
   })
 
-  it('of the first version is upgraded with all it has, and takes journals', async () => {
-    const path = join(folder, 'first-version.db')
-    await makeFirstVersion(sqliteEngine({ path }))
-    await using store = sqliteStore({ path, clock: fakeClock(50) })
-    expect(await store.threads.get(ref)).toEqual({
-      ref,
-      seq: 1,
-      version: 3,
-      state: { a: 1 },
-      openCalls: [],
-      runId: 'run-1',
-      updatedAt: 5,
-    })
-    const call = { callId: 'c1', runId: 'run-1', messageId: 'm1', name: 'look', arguments: '{}', startedAt: 3 }
-    expect(await store.records.toolCalls(ref, 'run-1')).toEqual([{ ...call, status: 'running' }])
-    expect(await store.threads.messages(ref)).toHaveLength(1)
-    expect(await store.journal.read(ref)).toBeUndefined()
-    expect(await store.journal.lost({ before: 1000, limit: 10 })).toEqual([])
-    await store.threads.commit(ref, { journal: { runId: 'run-1', entries: ['a'] } }, 1)
-    await store.journal.append(ref, 'run-1', ['b'], 1)
-    await store.records.apply(ref, [{ type: 'tool-call', call: { ...call, status: 'complete', attempts: 2 } }])
-    expect(await store.journal.read(ref)).toEqual({ runId: 'run-1', entries: ['a', 'b'] })
-    expect(await store.records.toolCalls(ref, 'run-1')).toMatchObject([{ status: 'complete', attempts: 2 }])
-  })
-
   it('whose folder is missing says so, and works once it is there', async () => {
     const path = join(folder, 'later', 'chat.db')
     expect(await refused(path)).toMatchObject({
@@ -110,6 +83,45 @@ describe('sqliteStore on a bad file', () => {
       encoding: 'utf8',
     })
     expect(JSON.parse(stdout)).toMatchObject({ code: 'STORE_READ_ONLY' })
+  })
+
+  it.each([
+    ['the file', 'in its last state', 0o777],
+    ['the file and its folder', 'in its last state', 0o555],
+    ['the file', 'that another process has open', 0o777],
+    ['the file and its folder', 'that another process has open', 0o555],
+  ])('where %s may only be read, and %s, can be read, and writes say STORE_READ_ONLY', async (what, open, mode) => {
+    const place = join(folder, `library-${what.length}-${open.length}`)
+    const path = join(place, 'chat.db')
+    const shared = { ...ref, threadId: 'shared' }
+    mkdirSync(place)
+    const store = sqliteStore({ path })
+    await store.threads.open(shared)
+    const { token } = await store.leases.acquire(shared, { runId: 'run-1', ttlMs: 60_000 })
+    const message = { id: 'm1', role: 'user', content: 'Hi' } as const
+    const journal = { runId: 'run-1', entries: ['a'] }
+    await store.threads.commit(shared, { messages: [{ runId: 'run-1', message }], journal }, token)
+    await store.runLog.append(shared, 'run-1', 0, ['a'])
+    const isOpen = open.startsWith('that')
+    if (!isOpen) await store[Symbol.asyncDispose]()
+    chmodSync(folder, 0o755)
+    for (const name of readdirSync(place)) chmodSync(join(place, name), 0o444)
+    chmodSync(place, mode)
+    const fixture = fileURLToPath(new URL('./writer.fixture.ts', import.meta.url))
+    const { stdout } = spawnSync(process.execPath, ['--no-warnings', fixture, path, 'read-as-nobody'], {
+      encoding: 'utf8',
+    })
+    chmodSync(place, 0o755)
+    if (isOpen) await store[Symbol.asyncDispose]()
+    expect(JSON.parse(stdout)).toMatchObject({
+      refused: Array.from({ length: 9 }, () => 'STORE_READ_ONLY'),
+      threads: [{ ref: shared, unfinished: 'run-1' }],
+      opened: 1,
+      messages: [{ message }],
+      journal,
+      runs: [],
+      log: [{ event: 'a' }],
+    })
   })
 
   it('on a full disk says STORE_FULL, retryable, with nothing half written, and goes on when there is room', async () => {

@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { systemClock } from '@troupe/kernel/kit'
 import {
   CompiledQuery,
@@ -14,7 +16,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
-import { isBusy } from './sqlite-error.ts'
+import { isBusy, isReadOnly, needsFolder } from './sqlite-error.ts'
 
 /** The options of the dialect. */
 interface SqliteDialectOptions {
@@ -77,16 +79,27 @@ class SqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    const { path, busyTimeoutMs, synchronous } = this.#options
+    const { path } = this.#options
+    try {
+      await this.#open(path, ['pragma journal_mode = wal'])
+    } catch (error) {
+      if (!isReadOnly(error)) throw error
+      // A file that is not in WAL mode can be read as it is.
+      await this.#open(needsFolder(error) ? unchanging(path, error) : path, [])
+    }
+  }
+
+  async #open(path: string | URL, pragmas: readonly string[]): Promise<void> {
+    const { busyTimeoutMs, synchronous } = this.#options
     // Loaded here: with an import, a Node without `node:sqlite` would fail before the kernel can say which version is needed.
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
     // SQLite's own waiting would block the process, so another store in it could never release the lock.
-    const database = new DatabaseSync(path, { timeout: 0 })
+    const database = new DatabaseSync(path, { timeout: 0, readOnly: typeof path !== 'string' })
     const connection = new SqliteConnection(database, busyTimeoutMs)
     try {
-      await connection.executeQuery(CompiledQuery.raw('pragma journal_mode = wal'))
-      await connection.executeQuery(CompiledQuery.raw('pragma foreign_keys = on'))
-      await connection.executeQuery(CompiledQuery.raw(`pragma synchronous = ${synchronous}`))
+      for (const pragma of [...pragmas, 'pragma foreign_keys = on', `pragma synchronous = ${synchronous}`]) {
+        await connection.executeQuery(CompiledQuery.raw(pragma))
+      }
     } catch (error) {
       database.close()
       throw error
@@ -138,6 +151,17 @@ class SqliteDriver implements Driver {
   async destroy(): Promise<void> {
     this.#database?.close()
   }
+}
+
+/**
+ * The address of a file in a folder where SQLite cannot keep its index of the WAL: it is read as a file that nobody changes.
+ * Contract: throws the cause if the file has a WAL, which would be left out.
+ */
+function unchanging(path: string, cause: unknown): URL {
+  if (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size) throw cause
+  const url = pathToFileURL(path)
+  url.searchParams.set('immutable', '1')
+  return url
 }
 
 /** The most cached statements; their texts differ only by the number of rows, so there are few. */

@@ -15,6 +15,16 @@ export function isBusy(error: unknown): boolean {
   return [BUSY, LOCKED].includes(codeOf(error))
 }
 
+/** Whether a file, or its folder, may only be read. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READONLY
+}
+
+/** Whether a file could be read if SQLite might write to its folder. */
+export function needsFolder(error: unknown): boolean {
+  return isReadOnly(error) && (error as { errcode: number }).errcode !== READONLY
+}
+
 /** Converts an error of SQLite to a coded error that says what to do. */
 export function sqliteError(cause: unknown, path: string): KernelError {
   const text = cause instanceof Error ? cause.message : String(cause)
@@ -30,7 +40,7 @@ export function sqliteError(cause: unknown, path: string): KernelError {
     case READONLY:
       return new KernelError(
         'STORE_READ_ONLY',
-        `sqliteStore: the file or its folder is read-only; make both writable for this user, ${at}`,
+        `sqliteStore: the file or its folder is read-only, so it can only be read; make both writable for this user and open it again, ${at}`,
         { cause },
       )
     case CORRUPT:

@@ -182,9 +182,13 @@ describe('sqliteStore', () => {
     expect(seen).toEqual(upTo(10_000))
     const raw = new DatabaseSync(path)
     const plan = raw.prepare(
-      'explain query plan select * from troupe_messages where thread = 1 and seq > 5 order by seq limit 5',
+      `explain query plan select m.seq from troupe_segments s join troupe_messages m on m.thread = s.source
+       and m.seq > case when s.after > 5 then s.after else 5 end and m.seq <= case when s.upto < 10 then s.upto else 10 end
+       where s.thread = 1 order by s.upto, m.seq`,
     )
-    expect(JSON.stringify(plan.all())).toContain('thread=? AND seq>?')
+    const steps = JSON.stringify(plan.all())
+    expect(steps).toContain('thread=? AND seq>? AND seq<?')
+    expect(steps).not.toContain('TEMP B-TREE')
     raw.close()
   })
 

@@ -7,7 +7,7 @@ export type { ToolSelection } from './define/tool-selection.ts'
 export { AgentExecutor, subagentTool } from './execute/agent-executor.ts'
 export { pauseLimits } from './execute/budget.ts'
 export { COMPLETION_INSTRUCTION } from './execute/completion-tool.ts'
-export type { AgentIdentity, SubagentEnvironment, ToolGuard } from './execute/environment.ts'
+export type { AgentIdentity, GuardedNames, SubagentEnvironment, ToolGuard } from './execute/environment.ts'
 export type { SubagentInvocation } from './execute/subagent-invocation.ts'
 export type { SubagentReason, SubagentStatus } from './execute/subagent-status.ts'
 export type { SubagentTool } from './execute/subagent-tool.ts'
@@ -21,6 +21,7 @@ export type {
   DecidedBy,
 } from './policy/audit-event.ts'
 export type {
+  AlwaysAnswer,
   ApprovalListener,
   ApprovalRequest,
   Bus,
@@ -33,6 +34,8 @@ export type {
 export { createBus } from './policy/create-bus.ts'
 export type { Decision, PolicyCall } from './policy/decide.ts'
 export { decide } from './policy/decide.ts'
+export type { Grant, GrantStore, MemoryGrantsOptions } from './policy/grant-store.ts'
+export { memoryGrants } from './policy/grant-store.ts'
 export type { Policy, PolicyOptions } from './policy/policy.ts'
 export { createPolicy } from './policy/policy.ts'
 export type { PolicyEffect, PolicyRule } from './policy/rule.ts'

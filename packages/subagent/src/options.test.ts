@@ -10,6 +10,7 @@ import {
   createBus,
   createPolicy,
   defineAgent,
+  memoryGrants,
   type PolicyOptions,
   type PolicyRule,
   type SubagentEnvironment,
@@ -58,7 +59,7 @@ const registry: Required<AgentRegistryOptions> = {
   excluded: [],
   overrides: {},
 }
-const policy: Required<PolicyOptions> = { rules: [], bus: createBus(), askTimeoutMs: 1 }
+const policy: Required<PolicyOptions> = { rules: [], bus: createBus(), grants: memoryGrants(), askTimeoutMs: 1 }
 const rule: Required<PolicyRule> = {
   effect: 'deny',
   agent: 'a',

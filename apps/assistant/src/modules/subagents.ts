@@ -1,6 +1,6 @@
 import { AgentRegistry, defineAgent } from '@troupe/subagent'
+import { fileTools } from '@troupe-apps/setup'
 import { type Registrations, singleton } from '../app.ts'
-import { projectFileTools } from '../tools/project-files.ts'
 
 const investigator = defineAgent({
   name: 'codebase_investigator',
@@ -15,7 +15,11 @@ const investigator = defineAgent({
 /** Agents that are called as tools. */
 export const subagentsModule: Registrations<'subagents'> = {
   subagents: singleton(({ model, newAgent, config }) => {
-    const registry = new AgentRegistry({ factory: newAgent, model, tools: projectFileTools(config.folder) })
+    const registry = new AgentRegistry({
+      factory: newAgent,
+      model,
+      tools: fileTools(config.folder, { maxMatches: 12, maxLines: 40 }),
+    })
     registry.registerAgent(investigator)
     return registry
   }),

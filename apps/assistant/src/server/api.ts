@@ -1,19 +1,12 @@
 import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import {
-  type Agent,
-  type ChatModel,
-  type JsonObject,
-  KernelError,
-  type Owner,
-  type Store,
-  type Thread,
-  textOf,
-} from '@troupe/kernel'
+import { type Agent, type ChatModel, KernelError, type Owner, type Store, type Thread, textOf } from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry } from '@troupe/subagent'
 import type { Config } from '../config.ts'
+import { boundedBody } from './bounded-body.ts'
 import { historyOf } from './history.ts'
+import { readPageState } from './page-state.ts'
 import { tokensByMessage } from './tokens.ts'
 
 /** The parts of the app that the routes of the page need. */
@@ -32,6 +25,8 @@ interface ApiParts {
 export type Api = (request: Request) => Promise<Response>
 
 const MAX_STATE = 100_000
+/** Visible characters, without those that control a terminal or a log. */
+const THREAD_ID = /^[^\p{Cc}]{1,256}$/u
 const MAX_THREADS = 1_000
 
 /** Makes the routes. Contract: errors become JSON with a code and a message. */
@@ -47,12 +42,13 @@ export function api(parts: ApiParts): Api {
   }
 }
 
-const STATUS: Record<string, number> = { THREAD_BUSY: 409, NOT_FOUND: 404, VALIDATION_FAILED: 400 }
+const STATUS: Record<string, number> = { THREAD_BUSY: 409, NOT_FOUND: 404, VALIDATION_FAILED: 400, BODY_TOO_LARGE: 413 }
 
 async function route(parts: ApiParts, request: Request): Promise<Response> {
   const { store, owner, messages, sessions } = parts
   const { pathname, searchParams } = new URL(request.url)
-  const [, , name, threadId, what] = pathname.split('/').map(decodeURIComponent)
+  const [name, threadId, what, ...more] = partsOf(pathname)
+  if (more.length > 0) throw new KernelError('NOT_FOUND', 'api: no such route')
   const ref = { ...owner, threadId: threadId ?? '' }
   switch ([request.method, name, threadId === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
     case 'GET about':
@@ -73,7 +69,7 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
       await messages.flush(ref)
       return Response.json(await tokensByMessage(store, ref))
     case 'PUT threads :id state':
-      return Response.json(await sessions.updateSessionState(ref, await stateIn(request)))
+      return Response.json(await sessions.updateSessionState(ref, readPageState(await boundedBody(request, MAX_STATE))))
     default:
       throw new KernelError('NOT_FOUND', 'api: no such route')
   }
@@ -85,15 +81,14 @@ function limitIn(query: URLSearchParams): number {
   throw new KernelError('VALIDATION_FAILED', `limit: expected a whole number from 1 to ${MAX_THREADS}`)
 }
 
-async function stateIn(request: Request): Promise<JsonObject> {
-  const text = await request.text()
-  if (text.length > MAX_STATE)
-    throw new KernelError('VALIDATION_FAILED', `state: at most ${MAX_STATE} characters, got ${text.length}`)
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new KernelError('VALIDATION_FAILED', 'state: expected a JSON object', { cause })
-  }
+/** Reads the parts of a path after `/api`. Contract: throws `VALIDATION_FAILED` for an invalid thread id. */
+function partsOf(pathname: string): readonly string[] {
+  const parts = pathname.split('/').slice(2).map(decodeURIComponent)
+  if (parts.slice(1).every((part) => THREAD_ID.test(part))) return parts
+  throw new KernelError(
+    'VALIDATION_FAILED',
+    'path: expected /api/threads/<id>/<what>, with an id of 1 to 256 characters',
+  )
 }
 
 function about({ config, model, agent, subagents }: ApiParts) {

@@ -1,7 +1,6 @@
 import { AgentRegistry, defineAgent } from '@troupe/subagent'
+import { fileTools } from '@troupe-apps/setup'
 import { type Registrations, singleton } from '../app.ts'
-import { fileTools } from '../files/file-tools.ts'
-import { Folder } from '../files/folder.ts'
 
 const investigator = defineAgent({
   name: 'codebase_investigator',
@@ -25,7 +24,7 @@ const investigator = defineAgent({
 /** Agents that are called as tools. */
 export const subagentsModule: Registrations<'subagents'> = {
   subagents: singleton(({ model, newAgent, config }) => {
-    const registry = new AgentRegistry({ factory: newAgent, model, tools: fileTools(new Folder(config.folder)) })
+    const registry = new AgentRegistry({ factory: newAgent, model, tools: fileTools(config.folder) })
     registry.registerAgent(investigator)
     return registry
   }),

@@ -27,6 +27,7 @@ export function clientError(error: KernelError, phase: RunPhase): PublicError | 
   const fixed = MESSAGES.get(code)
   if (fixed !== undefined) return { code, message: fixed }
   const known = publicError(error)
+  if (known.code.startsWith('STORE_')) return new KernelError(code, known.message, { cause: error })
   if (known.code !== 'AGENT_ERROR') return known
   return phase === 'run'
     ? new KernelError('BACKGROUND_EXECUTION_ERROR', 'The run failed.', { cause: error })

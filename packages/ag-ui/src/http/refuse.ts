@@ -19,6 +19,8 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['SERVER_STOPPING', 503],
   ['RUN_LOG_FAILED', 503],
   ['STORE_BUSY', 503],
+  ['STORE_FULL', 503],
+  ['STORE_READ_ONLY', 503],
   ['STORE_UNAVAILABLE', 503],
   ['AGENT_ERROR', 500],
 ])
@@ -88,7 +90,5 @@ export function refusalOf(error: unknown): Refusal {
   const { code, message, details } = error
   if (CLIENT_MESSAGES.has(code))
     return { code, message, ...(Array.isArray(details.issues) && { more: { issues: details.issues } }) }
-  if (code === 'STORE_BUSY' || code === 'STORE_UNAVAILABLE')
-    return { code, message: 'The store is unavailable. Try again later.' }
   return publicError(error)
 }

@@ -1,8 +1,10 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 import { sleep } from '@troupe/kernel/kit'
 
-/** Pauses between attempts to write a batch while the store is unavailable. */
-const PAUSES_MS = [50, 250, 1_000, 3_000]
+/** Pauses between attempts to write a batch while the store is unavailable: a run that has begun waits nearly as long as its lease lives. */
+const PAUSES_MS = [50, 250, 1_000, 3_000, 5_000, 5_000, 5_000, 5_000]
+/** How many of them there are for a run that has not begun: its client can send it again. */
+const BEFORE_BEGIN = 4
 
 /**
  * Appends to a run log and retries while the store is unavailable.
@@ -16,6 +18,7 @@ export async function appendToLog(
   events: readonly Json[],
   close: boolean,
 ): Promise<number> {
+  const pauses = pausesFrom(after)
   for (let attempt = 0; ; attempt++) {
     try {
       return await log.append(ref, runId, after, events, close)
@@ -24,11 +27,15 @@ export async function appendToLog(
         if (await isThere(log, ref, runId, after, events)) return after + events.length
         throw error
       }
-      const pause = PAUSES_MS[attempt]
+      const pause = pauses[attempt]
       if (pause === undefined || !KernelError.is(error) || !error.retryable) throw error
       await sleep(clock, pause)
     }
   }
+}
+
+function pausesFrom(after: number): readonly number[] {
+  return after === 0 ? PAUSES_MS.slice(0, BEFORE_BEGIN) : PAUSES_MS
 }
 
 /** Whether a batch whose answer was lost had been written. */

@@ -22,18 +22,20 @@ const RUN_LOST: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of 
 
 /**
  * Closes the log of a run whose process is gone: with its end, if the thread has it, else with a RUN_ERROR.
- * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing.
+ * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing; gives the rest of a log that cannot be written.
  */
-export async function closeLost(log: LostLog): Promise<void> {
+export async function closeLost(log: LostLog): Promise<readonly AgUiEvent[] | undefined> {
   const { store, ref, runId, after } = log
   const seen = await loggedEvents(store.runLog, ref, runId)
-  if (seen.length > after || seen.some(isTerminal)) return
+  if (seen.length > after || seen.some(isTerminal)) return undefined
   const rest = (await endOf(log, seen)) ?? [RUN_LOST]
   try {
     await store.runLog.append(ref, runId, seen.length, rest as unknown as readonly Json[], true)
   } catch (error) {
+    if (KernelError.is(error, 'STORE_FULL') || KernelError.is(error, 'STORE_READ_ONLY')) return rest
     if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error
   }
+  return undefined
 }
 
 /** What readers have not seen of a run that has ended in its thread. */

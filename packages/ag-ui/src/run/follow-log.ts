@@ -48,8 +48,7 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
       const result = await withinTime(clock, lookMs, next, () => undefined)
       if (result === undefined) {
         const found = await look(options)
-        if (found === 'tell') return yield* toTheBreak({ ...options, after })
-        if (found === 'suspect' && suspected) await closeLost({ ...options, after })
+        if (yield* endOf({ ...options, after }, found, suspected)) return
         suspected = found === 'suspect'
         continue
       }
@@ -63,6 +62,22 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
     next.catch(() => undefined)
     scope.abort(new KernelError('ABORTED', 'follow: the reader has left'))
   }
+}
+
+/** Ends the following of a run that nobody carries out. Contract: gives whether the follower has its last event. */
+async function* endOf(
+  options: Following,
+  found: Awaited<ReturnType<typeof look>>,
+  suspected: boolean,
+): AsyncGenerator<readonly Logged[], boolean> {
+  if (found === 'tell') {
+    yield* toTheBreak(options)
+    return true
+  }
+  if (found === 'wait' || !suspected) return false
+  const unstored = await closeLost(options)
+  if (unstored) yield unstored.map((event) => ({ seq: options.after, event }))
+  return unstored !== undefined
 }
 
 /** Looks after a run that shows nothing. Contract: `suspect` twice in a row means that nobody will write to its log any more. */

@@ -3,7 +3,7 @@ import type { Logged, Tail } from './tail.ts'
 
 /**
  * Follows a run from a position in its log, in whichever process it runs.
- * Contract: only logged events, without gap or duplicate; ends after the terminal, or quietly when the signal aborts.
+ * Contract: only logged events, without gap or duplicate, but for the terminal of a log that cannot be written; ends after the terminal, or quietly when the signal aborts.
  */
 export async function* follow(options: Following): AsyncGenerator<readonly Logged[], void> {
   const { executions, ref, runId, signal } = options
@@ -19,7 +19,18 @@ export async function* follow(options: Following): AsyncGenerator<readonly Logge
     } else if (closed) return
     else await log.tail.changed(signal)
   }
-  if (!signal.aborted) yield* followLog({ ...options, after })
+  if (signal.aborted) return
+  if (!log?.unstored) return yield* followLog({ ...options, after })
+  if (after < log.tail.last) after = yield* rest(options, after, log.tail)
+  if (!signal.aborted) yield [{ seq: after, event: log.unstored }]
+}
+
+/** The logged events that a follower does not have. */
+async function* rest(options: Following, after: number, tail: Tail): AsyncGenerator<readonly Logged[], number> {
+  const last = tail.since(after) ? after : yield* catchUp(options, after, tail)
+  const some = tail.since(last) ?? []
+  if (some.length > 0) yield some
+  return some.at(-1)?.seq ?? last
 }
 
 /** Reads the log until its tail has the rest; returns the last sequence. */

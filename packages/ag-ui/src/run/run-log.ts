@@ -37,6 +37,8 @@ export class RunLog implements Sink<AgUiEvent> {
   readonly ended: Promise<void>
   /** The log could not be written to its end: followers read the log itself. */
   lost = false
+  /** The terminal of a log that could not be closed, for followers in this process. */
+  unstored: AgUiEvent | undefined
   readonly #options: RunLogOptions
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
   /** Settles with the first event: with the error of a run that never began, else with undefined. */
@@ -259,11 +261,17 @@ export class RunLog implements Sink<AgUiEvent> {
     this.tail.close()
   }
 
-  /** Tries to close the log with an error, so that no follower waits for more; otherwise followers detect the lost run themselves. */
+  /** Tries to close the log with an error, so that no follower waits for more; otherwise followers here are told, and others detect the lost run themselves. */
   async #closeWith(error: KernelError): Promise<void> {
     const { store, run, requestId } = this.#options
-    const terminal = runError(error, { requestId }) as unknown as Json
-    await store.append(run.ref, run.runId, this.tail.last, [terminal], true).catch(() => undefined)
+    const terminal = runError(error, { requestId })
+    try {
+      await store.append(run.ref, run.runId, this.tail.last, [terminal as unknown as Json], true)
+    } catch (cause) {
+      // The log is gone with its thread, or another process writes it.
+      if (KernelError.is(cause, 'NOT_FOUND') || KernelError.is(cause, 'VERSION_CONFLICT')) return
+      this.unstored = terminal
+    }
   }
 }
 

@@ -7,6 +7,7 @@ import { usageOf } from './outcome-of.ts'
 export type PublicError = { readonly code: string; readonly message: string }
 
 const BUSY = 'The model is busy. Try again later.'
+const UNAVAILABLE = 'The store is unavailable. Try again later.'
 const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
   [
     { code: 'ABORTED', message: 'The run was cancelled.' },
@@ -24,6 +25,10 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'RUN_ID_TAKEN', message: 'This conversation already has a run with this id.' },
     { code: 'RUN_LOST', message: 'The server of this run is gone.' },
     { code: 'RUN_TOO_LARGE', message: 'The run exceeded its size limit.' },
+    { code: 'STORE_BUSY', message: UNAVAILABLE },
+    { code: 'STORE_FULL', message: 'The store is full.' },
+    { code: 'STORE_READ_ONLY', message: 'The store cannot be written now.' },
+    { code: 'STORE_UNAVAILABLE', message: UNAVAILABLE },
     { code: 'THREAD_BUSY', message: 'Another run is active in this conversation.' },
     { code: 'TOOL_CALL_UNKNOWN', message: 'The tool call of this result is not open in this conversation.' },
     { code: 'TRANSFER_LIMIT', message: 'The agents exceeded their transfer limit.' },

@@ -12,6 +12,7 @@ export type CallRecord = StepEffects & {
     readonly customActions?: readonly AgentAction[]
     readonly asksOutcome?: true
     readonly saved?: Json
+    readonly began?: string
   }
   /** What it streamed; true if that was the text of its result. */
   readonly chunks?: true | readonly (string | Part)[]
@@ -28,6 +29,8 @@ export interface CallEffects {
   asksOutcome: boolean
   /** State of its nested runs, for when the call runs again. */
   saved: Json | undefined
+  /** The arguments with which the tool began, if it was decided whether it may. */
+  began: string | undefined
 }
 
 /** Joins the chunks of a stream for its record. */

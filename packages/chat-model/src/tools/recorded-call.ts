@@ -12,6 +12,8 @@ export interface RecordableCall {
   readonly lost: (() => Promise<ToolCallResult>) | undefined
   call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
   show(chunk: string | Part): void | Promise<void>
+  /** Announces once more that the tool began with these arguments. */
+  begin(args: string): Promise<void>
 }
 
 /**
@@ -20,7 +22,7 @@ export interface RecordableCall {
  */
 export async function recordedCall(
   journal: Journal,
-  { ctx, effects, lost, call, show }: RecordableCall,
+  { ctx, effects, lost, call, show, begin }: RecordableCall,
 ): Promise<ToolCallResult> {
   let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
   const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
@@ -51,7 +53,7 @@ export async function recordedCall(
     // A run that goes no further than its journal does not know what its last calls did.
     record = { result: { content: UNKNOWN_RESULT } }
   }
-  if (!made) return repeat(journal, record, ctx, effects, show)
+  if (!made) return repeat(journal, record, ctx, effects, show, begin)
   if ('thrown' in made) throw made.thrown
   // The cause of a failure is known by the object that the call gave; everything else goes on with the record.
   return made.result.error ? made.result : (record.result ?? made.result)
@@ -64,13 +66,15 @@ async function repeat(
   ctx: RunContext,
   effects: CallEffects,
   show: RecordableCall['show'],
+  begin: RecordableCall['begin'],
 ): Promise<ToolCallResult> {
-  const { interrupts = [], actions = [], customActions = [], asksOutcome = false, saved } = record.effects ?? {}
+  const { interrupts = [], actions = [], customActions = [], asksOutcome = false, saved, began } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
   effects.asksOutcome = asksOutcome
   effects.saved = saved
+  if (began !== undefined) await retell(journal, () => begin(began))
   await repeatEffects(journal, ctx, record)
   for (const chunk of chunksOf(record)) await retell(journal, () => show(chunk))
   if (record.result) return record.result
@@ -78,13 +82,14 @@ async function repeat(
 }
 
 function recordedEffects(made: CallEffects): Pick<CallRecord, 'effects'> {
-  const { interrupts, actions, customActions, asksOutcome, saved } = made
+  const { interrupts, actions, customActions, asksOutcome, saved, began } = made
   const effects = {
     ...(interrupts.length > 0 && { interrupts }),
     ...(actions.length > 0 && { actions }),
     ...(customActions.length > 0 && { customActions }),
     ...(asksOutcome && { asksOutcome }),
     ...(saved !== undefined && { saved }),
+    ...(began !== undefined && { began }),
   }
   return Object.keys(effects).length > 0 ? { effects } : {}
 }

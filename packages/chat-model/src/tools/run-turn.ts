@@ -19,10 +19,9 @@ interface TurnOutcome {
   readonly failure: KernelError | undefined
 }
 
-/** Runs the calls of a turn. Contract: asks for all approvals before any call starts; calls start in listed order and all settle. */
+/** Runs the calls of a turn. Contract: calls start in listed order and all settle. */
 export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const calls = callsOf(input)
-  for (const call of calls) if (call.mayNeedApproval) await call.askApproval()
   const [only] = calls
   if (only && calls.length === 1) {
     // The pool would cost 0.4 of 3.1 µs of a tool step.

@@ -1,10 +1,8 @@
 import {
   type AgentAction,
   type Answers,
-  type ApprovalAnswer,
   type CallScope,
   type Interrupt,
-  type InterruptRequest,
   type Journal,
   type Json,
   KernelError,
@@ -20,10 +18,10 @@ import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { pipe } from '@troupe/kernel/kit'
 import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../errors/error-origin.ts'
-import { approvalRequest, approvedInput, needsApproval, refusal } from './approval.ts'
+import { CallPermission, PERMISSION } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
 import type { CallEffects } from './call-record.ts'
-import { failedResult, isThrown, thrownError, toolError } from './failed-result.ts'
+import { failedResult, isThrown, thrownError } from './failed-result.ts'
 import { type KeptAction, steers } from './kept-action.ts'
 import { recordedCall } from './recorded-call.ts'
 import { TOOL_NAMES } from './toolbox.ts'
@@ -42,6 +40,7 @@ export class RunningCall implements CallScope {
     customActions: [],
     asksOutcome: false,
     saved: undefined,
+    began: undefined,
   }
   /** The error that ends the run, once every call has settled. */
   failure: KernelError | undefined
@@ -54,7 +53,7 @@ export class RunningCall implements CallScope {
   #result: ToolCallResult | undefined
   #messageId = ''
   #started: boolean
-  #approval = false
+  readonly #permission: CallPermission | undefined
   /** Whether `tool-end` was written. */
   #ended = false
   /** The action that goes into the result, because it must outlive this run. */
@@ -75,7 +74,11 @@ export class RunningCall implements CallScope {
     if (this.#parked?.saved !== undefined) this.saved = this.#parked.saved
     const key = this.#parked?.key ?? callKey(turn.ctx, id)
     const ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
-    this.#ctx = this.tool ? ctx : ctx.with(TOOL_NAMES, turn.toolbox.names)
+    const asked = this.#parked?.approval ?? false
+    if (asked || this.tool?.needsApproval) {
+      this.#permission = new CallPermission(ctx, asked, (args) => this.#begin(args))
+    }
+    this.#ctx = this.#contextOf(ctx)
     const { step } = this.#ctx
     const callOptions = turn.callOptions && Object.hasOwn(turn.callOptions, name) ? turn.callOptions[name] : undefined
     const input: { -readonly [K in keyof ToolCallInput]: ToolCallInput[K] } = {
@@ -86,8 +89,14 @@ export class RunningCall implements CallScope {
       idempotencyKey: key,
     }
     if (callOptions !== undefined) input.callOptions = callOptions
-    if (this.tool) input.tool = this.tool
+    // What was asked stays asked, even if the tool does not ask any more.
+    if (this.tool) input.tool = asked ? { needsApproval: () => true, ...this.tool } : this.tool
     this.#input = input
+  }
+
+  #contextOf(ctx: RunContext): RunContext {
+    if (!this.tool) return ctx.with(TOOL_NAMES, this.#turn.toolbox.names)
+    return this.#permission ? ctx.with(PERMISSION, this.#permission) : ctx
   }
 
   onInterrupt(interrupts: readonly Interrupt[], state?: Json): void {
@@ -97,10 +106,6 @@ export class RunningCall implements CallScope {
 
   get interrupts(): readonly Interrupt[] {
     return this.effects.interrupts
-  }
-
-  get mayNeedApproval(): boolean {
-    return this.tool?.needsApproval !== undefined || this.#parked?.approval === true
   }
 
   get direct(): boolean {
@@ -118,39 +123,23 @@ export class RunningCall implements CallScope {
     return { actions: this.effects.actions, ...(direct && { direct }) }
   }
 
-  /** Asks for approval if the tool needs it. Contract: before any call of the turn starts; a question that was asked stays asked, even if the tool would not ask again. */
-  async askApproval(): Promise<void> {
-    const { tool } = this
-    if (!tool) return
-    try {
-      const asked = this.#parked?.approval === true
-      if (!asked && !(await this.#needsApproval(tool))) return
-      this.#approval = true
-      const answer: Json = await this.#askAs('approval', approvalRequest(tool, this.#input.arguments))
-      this.#result = refusal(answer as ApprovalAnswer | null)
-      if (!this.#result) this.#input = approvedInput(this.#input, answer as ApprovalAnswer)
-    } catch (error) {
-      if (this.interrupts.length === 0) this.#fail(toolError(this.#ctx, tool.name, error))
-    }
-  }
-
-  #needsApproval(tool: Tool): Promise<boolean> {
-    const { journal, validator } = this.#turn
-    const decide = () => needsApproval(tool, this.#input.arguments, validator, this.#ctx)
-    return journal ? this.#ctx.perform('approval', decide) : decide()
-  }
-
-  /** Writes `tool-start`. Contract: the call may start when this has resolved. */
+  /** Writes `tool-start`. Contract: the call may start when this has resolved; if it has to be permitted first, it is announced then. */
   async announce(): Promise<void> {
-    if (this.#started || this.#settled) return
-    const { name, arguments: args, callId } = this.#input
-    const { runId, agentName, runPath } = this.#turn.stamp
+    if (this.#permission || this.#settled) return
     try {
-      await this.#turn.sink.write({ type: 'tool-start', runId, agentName, runPath, callId, name, arguments: args })
-      this.#started = true
+      await this.#begin(this.#input.arguments)
     } catch (error) {
       this.#stop(error)
     }
+  }
+
+  async #begin(args: string): Promise<void> {
+    if (this.#permission) this.effects.began = args
+    if (this.#started) return
+    const { name, callId } = this.#input
+    const { runId, agentName, runPath } = this.#turn.stamp
+    await this.#turn.sink.write({ type: 'tool-start', runId, agentName, runPath, callId, name, arguments: args })
+    this.#started = true
   }
 
   async run(): Promise<void> {
@@ -181,6 +170,7 @@ export class RunningCall implements CallScope {
   writeEnd(keep: boolean): void | Promise<void> {
     const result = this.#result
     if (!result || this.#ended) return
+    if (this.#permission && !this.#started && result.error?.code !== 'TOOL_REFUSED') return this.#writeBoth(keep)
     this.#ended = true
     if (this.#messageId === '') this.#messageId = this.#ctx.ids.next()
     if (keep) this.#kept = this.keptAction
@@ -200,6 +190,17 @@ export class RunningCall implements CallScope {
     const optional = this.#optionalFields(result)
     const wait = this.#turn.sink.write(optional ? { ...end, ...optional } : end)
     if (wait) return wait.catch((error: unknown) => this.#stop(error))
+  }
+
+  /** Writes `tool-start` and `tool-end` of a call that was answered before it was permitted: by a wrap, or because its outcome is unknown. */
+  async #writeBoth(keep: boolean): Promise<void> {
+    try {
+      await this.#begin(this.#input.arguments)
+      await this.writeEnd(keep)
+    } catch (error) {
+      this.#ended = true
+      this.#stop(error)
+    }
   }
 
   message(): ToolMessage | undefined {
@@ -240,7 +241,7 @@ export class RunningCall implements CallScope {
     return {
       name: this.#input.name,
       started: this.#started,
-      approval: this.#approval,
+      approval: this.#permission?.asked ?? false,
       key: this.#input.idempotencyKey,
       ...(this.#outcomesAsked > 0 && { outcomesAsked: this.#outcomesAsked }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
@@ -269,15 +270,11 @@ export class RunningCall implements CallScope {
 
   #askOutcome(): Promise<Json> {
     const { name, arguments: args } = this.#input
-    return this.#askAs('outcome', outcomeRequest(name, this.tool?.displayName ?? name, args))
+    // No answer to the tool or to a handler counts as an answer here.
+    return this.#ctx.derive({ asker: 'outcome' }).interrupt(outcomeRequest(name, this.tool?.displayName ?? name, args))
   }
 
-  /** Asks for the agent itself. Contract: no answer to the tool or to a handler counts as an answer here. */
-  #askAs(asker: 'approval' | 'outcome', request: InterruptRequest): Promise<Json> {
-    return this.#ctx.derive({ asker }).interrupt(request)
-  }
-
-  #perform(): Promise<ToolCallResult> {
+  async #perform(): Promise<ToolCallResult> {
     const { journal, sink } = this.#turn
     const { callId } = this
     const show = (delta: string | Part) => sink.write({ type: 'tool-delta', callId, delta })
@@ -286,10 +283,19 @@ export class RunningCall implements CallScope {
     return recordedCall(journal, {
       ctx: this.#ctx,
       effects: this.effects,
-      lost: (this.tool?.effect ?? 'once') === 'once' ? () => this.#lost(journal) : undefined,
+      lost: (await this.#mayHaveBegun()) ? () => this.#lost(journal) : undefined,
       call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
       show,
+      begin: (args) => this.#begin(args),
     })
+  }
+
+  /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. Contract: one that a person had to be asked for first has not. */
+  async #mayHaveBegun(): Promise<boolean> {
+    const { tool } = this
+    if ((tool?.effect ?? 'once') !== 'once') return false
+    if (!tool || !this.#permission || this.#parked?.approval || this.#turn.wrapsTools) return true
+    return !(await this.#permission.asksFirst(tool, this.#input.arguments, this.#turn.validator))
   }
 
   #attempt(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult> {

@@ -1,4 +1,4 @@
-import type { Json, Tool } from '@troupe/kernel'
+import type { AgentHandler, Json, Tool } from '@troupe/kernel'
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   brief,
@@ -7,6 +7,7 @@ import {
   type FinishedRun,
   noUnhandledRejection,
   runAgent,
+  streaming,
   tool,
 } from '../chat-model.fixture.ts'
 
@@ -78,13 +79,95 @@ describe('needsApproval', () => {
     },
   )
 
-  test('is asked for every call of the turn before any of them starts', async () => {
+  test('is decided last, on the arguments that the tool would get: a handler that rewrites or repairs them cannot pass it', async () => {
+    const needsApproval = (args: unknown) => (args as { n: number }).n > 100
+    const rewriting = (to: string): AgentHandler => ({
+      name: 'rewrite',
+      wrapInvokableToolCall: (ctx, input, next) => next(ctx, { ...input, arguments: to }),
+    })
+    const cases: readonly [said: readonly string[], to: string, asks: boolean][] = [
+      [['{"n":5}'], '{"n":5000}', true],
+      [['{"n":'], '{"n":5000}', true],
+      [['{"n":5000}'], '{"n":5}', false],
+    ]
+    for (const [said, to, asks] of cases) {
+      const log: string[] = []
+      const toolCalls = [{ id: 'g', name: 'guarded', arguments: said }]
+      const talk = conversation([{ toolCalls }, 'Done.'], {
+        tools: [guarded(log, { needsApproval })],
+        handlers: [rewriting(to)],
+      })
+      const first = await talk.next()
+      expect([first.end?.outcome, log]).toEqual(asks ? ['interrupted', []] : ['complete', [to]])
+      if (!asks) continue
+      expect(first.end?.interrupts?.[0]?.metadata).toEqual({ tool: 'guarded', arguments: to })
+      const [id = ''] = questions(first)
+      await talk.next({ [id]: { approved: true } })
+      expect([log, talk.started()]).toEqual([[to], ['g']])
+    }
+  })
+
+  test('an approval is for the arguments that were shown: if they change before it comes, a person is asked again', async () => {
     const log: string[] = []
-    const ask = (name: string) => ({ needsApproval: () => log.push(`ask ${name}`) < 0 })
-    const tools = ['a', 'b', 'c'].map((name) => tool(name, () => `${log.push(`run ${name}`)}`, ask(name)))
-    await conversation([calling('a', 'b', 'c'), 'Done.'], { tools }).next()
-    expect(log.slice(0, 3)).toEqual(['ask a', 'ask b', 'ask c'])
-    expect(log.slice(3).toSorted()).toEqual(['run a', 'run b', 'run c'])
+    let to = '{"n":5}'
+    const rewrite: AgentHandler = {
+      name: 'rewrite',
+      wrapInvokableToolCall: (ctx, input, next) => next(ctx, { ...input, arguments: to }),
+    }
+    const talk = conversation(turns, { tools: [guarded(log)], handlers: [rewrite] })
+    const first = await talk.next()
+    to = '{"n":5000}'
+    const [id = ''] = questions(first)
+    const second = await talk.next({ [id]: { approved: true } })
+    expect([second.end?.outcome, log]).toEqual(['interrupted', []])
+    expect(second.end?.interrupts?.[0]?.metadata).toMatchObject({ arguments: to })
+    const [again = ''] = questions(second)
+    await talk.next({ [again]: { approved: true } })
+    expect(log).toEqual([to])
+  })
+
+  test('a wrap that calls the tool several times needs one approval for the same arguments, and others for others', async () => {
+    const log: string[] = []
+    const twice: AgentHandler = {
+      name: 'twice',
+      async wrapInvokableToolCall(ctx, input, next) {
+        await next(ctx, input)
+        await next(ctx, input)
+        return next(ctx, { ...input, arguments: '{"n":2}' })
+      },
+    }
+    const talk = conversation(turns, { tools: [guarded(log)], handlers: [twice] })
+    const [one = ''] = questions(await talk.next())
+    const second = await talk.next({ [one]: { approved: true } })
+    expect(second.end?.interrupts?.map(({ metadata }) => metadata?.arguments)).toEqual(['{"n":2}'])
+    const [two = ''] = questions(second)
+    const third = await talk.next({ [two]: { approved: true } })
+    expect([third.end?.outcome, log.slice(-3)]).toEqual(['complete', ['{"n":1}', '{"n":1}', '{"n":2}']])
+  })
+
+  test('a tool that a wrap puts in is asked for too', async () => {
+    const log: string[] = []
+    const swap: AgentHandler = {
+      name: 'swap',
+      wrapInvokableToolCall: (ctx, input, next) => next(ctx, { ...input, tool: guarded(log) }),
+    }
+    const talk = conversation([calling('plain'), 'Done.'], { tools: [tool('plain')], handlers: [swap] })
+    const first = await talk.next()
+    expect([first.end?.outcome, log]).toEqual(['interrupted', []])
+    const [id = ''] = questions(first)
+    await talk.next({ [id]: { approved: true } })
+    expect(log).toHaveLength(1)
+  })
+
+  test('a streaming tool waits for its approval, and starts when it has it', async () => {
+    const talk = conversation([calling('s'), 'Done.'], {
+      tools: [streaming('s', ['a', 'b'], { needsApproval: () => true })],
+    })
+    const first = await talk.next()
+    expect([first.end?.outcome, first.started]).toEqual(['interrupted', []])
+    const [id = ''] = questions(first)
+    const second = await talk.next({ [id]: { approved: true } })
+    expect([second.toolEnds[0]?.content, second.started]).toEqual(['ab', ['s']])
   })
 
   test('gets validated arguments; a call with invalid ones is answered without asking', async () => {
@@ -136,13 +219,18 @@ describe('needsApproval', () => {
     expect([log, end?.text]).toEqual([[], 'Done.'])
   })
 
-  test('that throws: the call fails and the tool does not run', async () => {
-    const log: string[] = []
-    const needsApproval = () => {
+  test('that throws or does not decide: a person is asked', async () => {
+    const throwing = () => {
       throw new Error('policy is down')
     }
-    const talk = conversation(turns, { tools: [guarded(log, { needsApproval })] })
-    const { toolEnds } = await talk.next()
-    expect([log, toolEnds.map(({ status }) => status)]).toEqual([[], ['failed']])
+    for (const needsApproval of [throwing, async () => throwing(), () => undefined as never, () => 'no' as never]) {
+      const log: string[] = []
+      const talk = conversation(turns, { tools: [guarded(log, { needsApproval })] })
+      const first = await talk.next()
+      expect([first.end?.outcome, log]).toEqual(['interrupted', []])
+      const [id = ''] = questions(first)
+      await talk.next({ [id]: { approved: true } })
+      expect(log).toHaveLength(1)
+    }
   })
 })

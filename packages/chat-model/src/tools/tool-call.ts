@@ -21,6 +21,7 @@ import {
   parseArguments,
   toolResult,
 } from '@troupe/kernel/kit'
+import { CallPermission, PERMISSION, type Permitted } from './approval.ts'
 import { type AttemptPolicy, attemptCall } from './attempt-call.ts'
 import { checkLength, markMeasured, ResultLength } from './result-length.ts'
 import { markChecked } from './result-problem.ts'
@@ -38,7 +39,12 @@ export function toolCall(
   }
   return {
     invoke: (ctx, input) =>
-      attemptCall(ctx, input, policy, (callCtx) => invoke(callCtx, input, parse(input, callCtx), maxResultChars)),
+      attemptCall(ctx, input, policy, (callCtx) => {
+        const args = parse(input, callCtx)
+        return input.tool?.needsApproval
+          ? invokePermitted(callCtx, input, input.tool, args, validator, maxResultChars)
+          : invoke(callCtx, input, args, maxResultChars)
+      }),
     stream: async (ctx, input) => {
       const { promise: result, resolve, reject } = Promise.withResolvers<ToolCallResult>()
       result.catch(() => undefined)
@@ -49,9 +55,11 @@ export function toolCall(
           return sink.write(chunk)
         }
         const attempt = async (callCtx: RunContext) => {
-          const args = await parse(input, callCtx)
+          const tool = input.tool as StreamingTool
+          const permitted = await permittedCall(callCtx, input, tool, await parse(input, callCtx), validator)
+          if (permitted.refusal) return permitted.refusal
           callCtx.throwIfAborted()
-          const chunks = (input.tool as StreamingTool).stream(args, callCtx, input)
+          const chunks = tool.stream(permitted.args, callCtx, permitted.input)
           return streamTool(input, chunks, callCtx.signal, write, maxResultChars)
         }
         const work = attemptCall(ctx, input, policy, attempt, () => shown)
@@ -61,6 +69,32 @@ export function toolCall(
       return { stream: chunks, result }
     },
   }
+}
+
+async function invokePermitted(
+  ctx: RunContext,
+  input: ToolCallInput,
+  tool: Tool,
+  args: Awaitable<unknown>,
+  validator: JsonSchemaValidator,
+  most: number,
+): Promise<ToolCallResult> {
+  const permitted = await permittedCall(ctx, input, tool, await args, validator)
+  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, most)
+}
+
+/** Decides whether a call may run, with the arguments that the tool would get. */
+function permittedCall(
+  ctx: RunContext,
+  input: ToolCallInput,
+  tool: Tool,
+  args: unknown,
+  validator: JsonSchemaValidator,
+): Awaitable<Permitted> {
+  if (!tool?.needsApproval) return { args, input }
+  // A wrap may have put in a tool that the agent does not know.
+  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, false, async () => undefined)
+  return permission.permit(tool, input, args, validator, ctx)
 }
 
 /** The error of a call whose tool does not exist. Contract: tells the model what there is. */

@@ -87,7 +87,6 @@ describe('6: a call is answered exactly once before the next model call', () => 
             raise(thrown)()
           },
         }),
-        approval: tool('t', undefined, { needsApproval: raise(thrown) }),
       }
       for (const one of Object.values(failing)) {
         const finished = await runAgent([args('{}'), 'Done.'], { tools: [one] }, hello, { canInterrupt: true })

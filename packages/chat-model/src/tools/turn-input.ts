@@ -18,7 +18,7 @@ export type ParkedCall = {
   /** The name of its tool. */
   readonly name: string
   readonly started: boolean
-  /** Whether its first question was for approval. */
+  /** Whether a person was asked if it may run. */
   readonly approval: boolean
   readonly key: string
   /** How often a person was asked what became of it. */
@@ -47,6 +47,8 @@ export interface TurnInput {
   readonly toolbox: Toolbox
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool
+  /** Whether any handler wraps tool calls. */
+  readonly wrapsTools: boolean
   readonly validator: JsonSchemaValidator
   readonly journal: Journal | undefined
   readonly concurrency: number

@@ -13,7 +13,7 @@ import type { ThreadWork } from './thread-work.ts'
 export async function openThread(
   parts: RunnerParts,
   intent: RunIntent,
-  { ref, runId, token }: LeasedRun,
+  { ref, runId, token, write }: LeasedRun,
   pending: PendingPolicy,
   carry: Json | undefined,
 ): Promise<ThreadWork> {
@@ -33,9 +33,9 @@ export async function openThread(
     : openWithInput(flow, found ?? { openCalls: [] }, input, pending)
   const thread = found ?? (await store.threads.open(ref))
   const log = new ThreadLog([])
-  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, log, carry })
+  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, write, log, carry })
   await update.open()
   const { journal } = store
   if (parts.durability === 'turn' || !journal) return { update, log, journal: undefined }
-  return { update, log, journal: new RunJournal({ journal, clock, ref, runId, token }, { by: token }) }
+  return { update, log, journal: new RunJournal({ journal, clock, ref, runId, token, write }, { by: token }) }
 }

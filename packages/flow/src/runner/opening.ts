@@ -56,7 +56,7 @@ export function openAgain(agent: FlowNode, thread: Thread, answers: Answers | un
 /** Starts a run with messages. Contract: throws before anything changes; results of open calls go to the agent that made the calls. */
 export function openWithInput(
   agent: FlowNode,
-  thread: Pick<Thread, 'openCalls' | 'checkpoint'>,
+  thread: Pick<Thread, 'openCalls' | 'checkpoint' | 'forkedFrom'>,
   { messages }: RunInput,
   policy: PendingPolicy,
 ): Opening {
@@ -64,7 +64,10 @@ export function openWithInput(
   const waiting = thread.openCalls.filter(({ callId }) => !answered.has(callId))
   const asked = openQuestions(thread)
   const given = resultsFirst(messages, answered, thread)
-  if (thread.checkpoint === undefined && thread.openCalls.length === 0) return { messages: given }
+  if (thread.checkpoint === undefined && thread.openCalls.length === 0) {
+    // A branch may end with calls whose results its source got later.
+    return thread.forkedFrom ? { messages: given, drops: true } : { messages: given }
+  }
   if (unfinishedRun(thread) !== undefined) return { messages: given, drops: true }
   const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
   if (!complete && messages.some(({ role }) => role !== 'tool')) {

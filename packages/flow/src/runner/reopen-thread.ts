@@ -5,12 +5,15 @@ import { RunJournal, readJournal } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { type RunIntent, ThreadUpdate } from './thread-update.ts'
 import type { ThreadWork } from './thread-work.ts'
+import type { StoreWrite } from './with-retries.ts'
 
 /** A run that has the lease of its thread. */
 export interface LeasedRun {
   readonly ref: ThreadRef
   readonly runId: string
   readonly token: number
+  /** Writes what the run has done. @default for a moment, for a run that shows nothing */
+  readonly write?: StoreWrite
   /** Called where the journal of a lost run ends, before anything more is done. Contract: throws if the run must not go on. */
   readonly atEnd?: () => void
 }
@@ -21,7 +24,7 @@ interface ReopenOptions extends Pick<ContinueRequest, 'restore'>, Pick<Journal, 
 /** Opens the thread of a run again whose process died. Contract: throws `NOT_FOUND` if the thread has no such run. */
 export async function reopenThread(
   parts: RunnerParts,
-  { ref, runId, token, atEnd }: LeasedRun,
+  { ref, runId, token, write, atEnd }: LeasedRun,
   { restore, ...options }: ReopenOptions = {},
 ): Promise<ThreadWork & { readonly restored: Restored }> {
   const { store, flow, clock } = parts
@@ -45,13 +48,23 @@ export async function reopenThread(
   }
   const log = new ThreadLog([])
   const opening = openAgain(flow, thread, answers)
-  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, log, carry: undefined })
+  const update = new ThreadUpdate({
+    runner: parts,
+    runId,
+    intent,
+    thread,
+    opening,
+    token,
+    write,
+    log,
+    carry: undefined,
+  })
   await update.open()
   return {
     update,
     log,
     journal: new RunJournal(
-      { journal, clock, ref, runId, token },
+      { journal, clock, ref, runId, token, write },
       { by, recorded },
       { ...options, unknownCalls: parts.unknownCalls, ...(atEnd && { atEnd }) },
     ),

@@ -12,7 +12,7 @@ import {
 } from '@troupe/kernel'
 import { CompletionLog, type JournalEntry } from '@troupe/kernel/journal'
 import { got } from '@troupe/kernel/kit'
-import { withRetries } from './with-retries.ts'
+import { type StoreWrite, withRetries } from './with-retries.ts'
 
 const FORMAT = 1
 
@@ -58,6 +58,7 @@ export interface JournalPlace {
   readonly runId: string
   /** The token of the lease, which numbers the attempts. */
   readonly token: number
+  readonly write: StoreWrite | undefined
 }
 
 /** The journal of one attempt to carry out a run: the steps of earlier attempts, then those that it appends. */
@@ -108,8 +109,8 @@ export class RunJournal {
     this.#live = true
     this.#atEnd?.()
     const entries = await work()
-    const { journal, clock, ref, runId, token } = this.#place
-    if (entries.length > 0) await withRetries(clock, () => journal.append(ref, runId, entries, token))
+    const { journal, clock, ref, runId, token, write = (work) => withRetries(clock, work) } = this.#place
+    if (entries.length > 0) await write(() => journal.append(ref, runId, entries, token))
     return entries
   }
 }

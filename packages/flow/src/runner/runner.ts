@@ -5,6 +5,7 @@ import {
   type CancelRequest,
   type Clock,
   type ContinueRequest,
+  type ForkRequest,
   KernelError,
   type LostQuery,
   type LostRun,
@@ -15,7 +16,15 @@ import {
   type StartInput,
   type ThreadRef,
 } from '@troupe/kernel'
-import { checkOption, checkOptionNames, got, notJson, type OptionNames, systemClock } from '@troupe/kernel/kit'
+import {
+  checkOption,
+  checkOptionNames,
+  got,
+  notJson,
+  type OptionNames,
+  safeReport,
+  systemClock,
+} from '@troupe/kernel/kit'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/kernel/run'
 import { CANCEL_MODES } from '@troupe/kernel/store'
@@ -26,6 +35,7 @@ import { LocalRuns } from './local-runs.ts'
 import { openThread } from './open-thread.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { Durability, FlowRequest, RunnerParts, RunnerStore } from './runner-parts.ts'
+import { StaleLeases } from './stale-leases.ts'
 import { standaloneRun, standaloneState } from './standalone-run.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
 import { ThreadRun } from './thread-run.ts'
@@ -58,6 +68,7 @@ export interface FlowRunner<Output = unknown> extends Runner<Output> {
   query(text: string, request?: FlowRequest): Run<Output>
   continue(session: ThreadRef, request?: ContinueRequest): Run<Output>
   lost(query?: LostQuery): Promise<readonly LostRun[]>
+  fork(session: ThreadRef, request: ForkRequest): Promise<ThreadRef>
 }
 
 /**
@@ -94,7 +105,8 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     return store.leases.requestCancel(ref, { mode, ...(runId !== undefined && { runId }) })
   }
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
-  const lease: LeaseOptions = { leases: store.leases, local, clock, busy, cancel: stop, ...limits }
+  const stale = new StaleLeases(store.leases, clock, safeReport(report))
+  const lease: LeaseOptions = { leases: store.leases, local, stale, clock, busy, cancel: stop, ...limits }
   const parts: RunnerParts = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report, lease }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,
@@ -159,6 +171,13 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
       checkOptionNames('lost', query, LOST)
       const { before = clock.now(), limit = 100 } = query
       return store.journal ? store.journal.lost({ before, limit }) : []
+    },
+    async fork(session, request) {
+      checkOptionNames('fork', request, FORK, FORK_ALIASES)
+      // biome-ignore lint/plugin: a branch is made outside of runs, so no replay needs its id
+      const { to = crypto.randomUUID(), ...point } = request
+      const { ref } = await store.threads.fork(session, { ...point, to })
+      return ref
     },
     cancel,
   }
@@ -236,6 +255,8 @@ const CONTINUE: OptionNames<ContinueRequest> = {
   again: true,
 }
 const CONTINUE_ALIASES = { abortSignal: 'signal', timeout: 'timeoutMs', id: 'runId' } as const
+const FORK: OptionNames<ForkRequest> = { at: true, before: true, to: true }
+const FORK_ALIASES = { messageId: 'at', message: 'at', threadId: 'to', id: 'to' } as const
 const LOST: OptionNames<LostQuery> = { before: true, limit: true }
 const UNKNOWN_CALLS = ['tell', 'ask']
 const DURABILITY = ['step', 'turn'] satisfies Durability[]

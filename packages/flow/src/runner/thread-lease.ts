@@ -2,6 +2,8 @@ import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadR
 import { abortScope, sleep, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
+import type { StaleLeases } from './stale-leases.ts'
+import { isPassing, withRetries } from './with-retries.ts'
 
 /** How a run reacts to a busy thread: it fails, waits in a queue, or stops the run that holds the thread. */
 export type BusyPolicy = 'reject' | 'queue' | 'interrupt'
@@ -15,6 +17,7 @@ export interface LeaseOptions {
   readonly queueMs: number
   readonly leaseMs: number
   readonly pollMs: number
+  readonly stale: StaleLeases
   /** Asks the run that holds the thread to stop. */
   cancel(ref: ThreadRef, runId: string | undefined): Promise<unknown>
 }
@@ -39,8 +42,11 @@ export class ThreadLease {
 
   /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
   static async acquire(ref: ThreadRef, runId: string, options: LeaseOptions, run: RunControl): Promise<ThreadLease> {
-    const { leases, leaseMs, busy, local, clock, queueMs } = options
-    const take = async () => new ThreadLease(ref, await leases.acquire(ref, { runId, ttlMs: leaseMs }), options)
+    const { leases, leaseMs, busy, local, stale, clock, queueMs } = options
+    const take = async () => {
+      await stale.takeBack(ref)
+      return new ThreadLease(ref, await leases.acquire(ref, { runId, ttlMs: leaseMs }), options)
+    }
     if (busy === 'reject') return take()
     const { signal } = run
     const deadline = clock.now() + queueMs
@@ -72,14 +78,32 @@ export class ThreadLease {
   }
 
   #wait(cause: unknown): undefined {
-    const { clock, leaseMs } = this.#options
-    if (clock.now() - this.#renewedAt < leaseMs) return undefined
+    if (this.#options.clock.now() < this.#end) return undefined
     const message = `run: the lease of thread ${this.#ref.threadId} could not be renewed`
     throw new KernelError('LEASE_LOST', message, { cause })
   }
 
-  release(): Promise<void> {
-    return this.#options.leases.release(this.#ref, this.token)
+  /** When other runs may take the thread. */
+  get #end(): number {
+    return this.#renewedAt + this.#options.leaseMs
+  }
+
+  /** Writes to the store. Contract: an error that may pass is retried as long as the lease lives, but no longer than one lease: a write can fail while renewals succeed. */
+  write<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, leaseMs } = this.#options
+    const most = clock.now() + leaseMs
+    return withRetries(clock, work, () => Math.min(this.#end, most))
+  }
+
+  /** Releases the thread. Contract: if the store is not available now, this goes on in the background. */
+  async release(): Promise<void> {
+    const { leases, stale } = this.#options
+    try {
+      await leases.release(this.#ref, this.token)
+    } catch (error) {
+      if (!isPassing(error)) throw error
+      stale.add(this.#ref, this.token, this.#end)
+    }
   }
 }
 

@@ -76,9 +76,10 @@ export class ThreadRun implements RunHost {
       // A run that was stopped while it waited for its thread stores nothing.
       if (run.aborted) run.signal.throwIfAborted()
       const { token, cancel } = this.#lease
+      const write = this.#lease.write.bind(this.#lease)
       this.#watch.early = cancel
       const atEnd = () => this.#watch.cancelEarly()
-      const work = await this.#opener.open({ ref, runId: this.#runId, token, ...(cancel && { atEnd }) })
+      const work = await this.#opener.open({ ref, runId: this.#runId, token, write, ...(cancel && { atEnd }) })
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
       return { state: this.#work.update.state, attempt: token, close: () => this.#close() }

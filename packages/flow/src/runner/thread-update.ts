@@ -12,14 +12,16 @@ import type {
   ThreadCommit,
 } from '@troupe/kernel'
 import { repairHistory, unanswered } from '@troupe/kernel/history'
+import { type KeyChanges, mergeChanges, noteChanges } from '../key-changes.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
 import { callsRunAgain, keptValues, makeCheckpoint } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
+import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
 import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
-import { withRetries } from './with-retries.ts'
+import { type StoreWrite, withRetries } from './with-retries.ts'
 
 /** The input or the answers that a run was started with. */
 export type RunIntent =
@@ -35,6 +37,8 @@ interface ThreadUpdateParts {
   readonly opening: Opening
   /** The token of the lease. */
   readonly token: number
+  /** Writes what the agents have done. */
+  readonly write: StoreWrite | undefined
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
   /** What is kept for whoever continues the run. */
@@ -158,14 +162,28 @@ export class ThreadUpdate {
     const all = suspended ? said : calls.answered(said)
     const stored = this.#stored
     if (stored && !stored.unfinished && stored.suspended === suspended && stored.ids.size === all.length) return
-    await this.#write({
-      ...changes(this.#thread.state, state),
-      messages: all.filter(({ id }) => !stored?.ids.has(id)).map((message) => ({ runId, message })),
+    const fresh = all.filter(({ id }) => !stored?.ids.has(id))
+    const placed = placeChanges(runId, fresh, this.#thread.state, this.#changesIn(fresh))
+    const change: ThreadCommit = {
+      ...changesAfter(placed.state, state),
+      messages: placed.messages,
       openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
-    })
+    }
+    this.#thread = await this.#write(change, this.#parts.write)
     this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)), unfinished: false }
+  }
+
+  /** How the state has changed up to each of some messages; what the run was given counts for the last message that it was given. */
+  #changesIn(fresh: readonly Message[]): (message: Message) => KeyChanges | undefined {
+    const { intent, log } = this.#parts
+    const { set = {}, removed = [] } = intent.input.state ?? {}
+    const given = this.#stored ? undefined : (this.#given.at(-1) ?? fresh[0])
+    return (message) => {
+      const changes = log.changesAt(message)
+      return message === given ? mergeChanges(noteChanges(undefined, set, removed), changes) : changes
+    }
   }
 
   /** Ends a run that was stopped before its agents ran. Contract: a question that it has not answered with messages stays open. */
@@ -177,13 +195,17 @@ export class ThreadUpdate {
     else await this.#write({ checkpoint: null, openCalls: [], journal: null })
   }
 
-  #write(commit: ThreadCommit): Promise<Thread> {
+  #write(
+    commit: ThreadCommit,
+    write: StoreWrite = (work) => withRetries(this.#parts.runner.clock, work),
+  ): Promise<Thread> {
     const { runner, thread, token } = this.#parts
-    return withRetries(runner.clock, () => runner.store.threads.commit(thread.ref, commit, token))
+    return write(() => runner.store.threads.commit(thread.ref, commit, token))
   }
 
   #openCalls(said: readonly Message[]): OpenCalls {
-    return new OpenCalls(this.#parts.thread.checkpoint !== undefined, this.#history, said)
+    const { checkpoint, forkedFrom } = this.#parts.thread
+    return new OpenCalls(checkpoint !== undefined || forkedFrom !== undefined, this.#history, said)
   }
 }
 
@@ -204,21 +226,4 @@ function temporary(state: State): { readonly temp?: JsonObject } {
   const entries = [...state.keys()].filter(isTemporary).map((key) => [key, state.get(key)] as const)
   const temp = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject
   return entries.length > 0 ? { temp } : {}
-}
-
-function isTemporary(key: string): boolean {
-  return key.startsWith('temp:')
-}
-
-/** The differences from the stored state, without `temp:` keys, which live for one run. */
-function changes(stored: JsonObject, state: State): { set: JsonObject; removed: readonly string[] } {
-  const set: Record<string, JsonObject[string]> = {}
-  const kept = new Set<string>()
-  for (const key of state.keys()) {
-    if (isTemporary(key)) continue
-    kept.add(key)
-    const value = state.get(key)
-    if (value !== undefined && value !== stored[key]) set[key] = value
-  }
-  return { set, removed: Object.keys(stored).filter((key) => !kept.has(key)) }
 }

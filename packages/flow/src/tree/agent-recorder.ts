@@ -40,10 +40,19 @@ export class AgentRecorder implements Sink<AgentEvent> {
       const own = this.#all || isSaidBy(event, this.#stamp)
       if (own && event.type === 'action' && event.action.type === 'interrupt') return this.#hold(event)
       this.#log.record(event)
-      if (own && event.type === 'agent-end') this.end = event
-      if (own && event.type === 'action' && event.action.type !== 'custom') this.action = event.action as Steering
-    }
+      if (own) this.#keep(event)
+    } else this.#nested(event)
     return this.#sink.write(event)
+  }
+
+  #keep(event: AgentEvent): void {
+    if (event.type === 'agent-end') this.end = event
+    if (event.type === 'action' && event.action.type !== 'custom') this.action = event.action as Steering
+  }
+
+  /** Contract: a nested run has the state of this one. */
+  #nested(event: AgentEvent): void {
+    if (event.type === 'state-delta' && !this.#ownOnly) this.#log.changed(event)
   }
 
   #hold({ action }: EventOf<'action'>): void {

@@ -118,7 +118,7 @@ export class Branch {
     this.#scope[Symbol.dispose]()
     this.#state.merge()
     if (this.failure) for (const { result } of this.#unansweredCalls()) this.#log.add(result)
-    for (const message of this.#log.newMessages) this.#stage.flowContext.log.add(message)
+    this.#stage.flowContext.log.join(this.#log)
   }
 
   /** The calls that are left without a result after a failure, each with the neutral result it gets. */

@@ -25,7 +25,7 @@ export interface Tool<Args = unknown> {
   readonly longRunning?: boolean
   /** Whether the model or the run gets a thrown error. @default 'feedback' */
   readonly onError?: 'feedback' | 'throw'
-  /** Contract: asked for every call of the turn before any of them starts; true raises an interrupt of reason `approval`. */
+  /** Contract: decided after all wraps, on the arguments that the tool would get; anything but false, an error included, raises an interrupt of reason `approval`. The approval is for this call with these arguments. */
   needsApproval?(args: Args, ctx: RunContext): Awaitable<boolean>
   /** Contract: `args` are validated; throwing is a tool failure, not a run failure; `toolResult` reads the returned value. */
   invoke?(args: Args, ctx: RunContext, call: ToolCallInput): Awaitable<ToolOutput | void>

@@ -80,10 +80,7 @@ export function checkCallback(callback: Callback): void {
   }
   if (checked.has(callback)) return
   const who = `callback ${callback.name}`
-  const { agents = [] } = callback
-  if (!Array.isArray(agents) || agents.some((name) => typeof name !== 'string')) {
-    throw new KernelError('CONFIG_INVALID', `${who}: agents must be a list of names, ${got(agents)}`)
-  }
+  checkAgentNames(who, callback)
   for (const [name, value] of Object.entries(callback)) {
     if (SPANS.includes(name)) checkSpan(`${who}: ${name}`, value, name === 'run' ? RUN_HOOKS : SPAN_HOOKS)
     else if (isObject(value) && hasSpanHook(value)) {
@@ -98,6 +95,11 @@ export function checkCallback(callback: Callback): void {
     )
   }
   checked.add(callback)
+}
+
+function checkAgentNames(who: string, { agents = [] }: Callback): void {
+  if (Array.isArray(agents) && agents.every((name) => typeof name === 'string')) return
+  throw new KernelError('CONFIG_INVALID', `${who}: agents must be a list of names, ${got(agents)}`)
 }
 
 function checkSpan(who: string, span: unknown, known: readonly string[]): void {

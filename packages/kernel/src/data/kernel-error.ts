@@ -17,6 +17,7 @@ export type KernelErrorCode =
   | 'TIMEOUT'
   | 'INTERRUPTED'
   | 'THREAD_BUSY'
+  | 'THREAD_ID_TAKEN'
   | 'LEASE_LOST'
   | 'VERSION_CONFLICT'
   | 'NOT_FOUND'

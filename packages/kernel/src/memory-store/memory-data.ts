@@ -2,6 +2,7 @@ import type { CancelMode } from '../data/cancel.ts'
 import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { StateChange } from '../store/commit-effect.ts'
 import { isLive } from '../store/lease.ts'
 import { storeClosed } from '../store/refusals.ts'
 import type { ModelCallRecord, Page, RunRecord, Thread, ToolCallRecord } from '../store/store.ts'
@@ -36,7 +37,10 @@ export interface ThreadData {
   /** An array, because a page must be a slice of a long conversation. */
   readonly messages: { readonly seq: number; readonly runId: string; readonly message: Message }[]
   readonly messageIds: Set<string>
-  readonly processed: Set<string>
+  /** How the state came about, in order. */
+  readonly changes: StateChange[]
+  /** Foreign ids, each with the sequence of the message that it counts for. */
+  readonly processed: Map<string, number>
   readonly runs: Map<string, RunRecord>
   /** By root run: the highest attempt that has begun it. */
   readonly attempts: Map<string, number>
@@ -96,6 +100,26 @@ export function findThread(
   const lease = owner.leases.get(ref.threadId)
   const live = lease && isLive(lease, data.now()) ? lease : undefined
   return { owner, row: owner.threads.get(ref.threadId), lease, live }
+}
+
+/** Adds a thread without any data. */
+export function addThread(data: MemoryData, owner: OwnerData, { app, user, threadId }: ThreadRef): ThreadData {
+  data.owners.set(owner.key, owner)
+  const seq = ++owner.seq
+  const row: ThreadData = {
+    thread: { ref: { app, user, threadId }, seq, version: 0, state: {}, openCalls: [], updatedAt: data.now() },
+    messages: [],
+    messageIds: new Set(),
+    changes: [],
+    processed: new Map(),
+    runs: new Map(),
+    calls: new Map(),
+    attempts: new Map(),
+    modelCalls: new Map(),
+    logs: new Map(),
+  }
+  owner.threads.set(threadId, row)
+  return row
 }
 
 /** All threads of all owners. */

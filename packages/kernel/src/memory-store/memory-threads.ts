@@ -1,10 +1,13 @@
 import { checkCommit } from '../store/check-commit.ts'
+import { checkFork } from '../store/check-fork.ts'
 import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
+import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { holdsLease } from '../store/lease.ts'
-import { leaseLost, threadNotFound } from '../store/refusals.ts'
-import type { Thread, ThreadCommit, ThreadStore } from '../store/store.ts'
+import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
+import type { ForkPoint, Thread, ThreadCommit, ThreadStore } from '../store/store.ts'
 import {
+  addThread,
   allThreads,
   endLogs,
   findOwner,
@@ -32,20 +35,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       checkRef(WHO, ref)
       const { owner, row, live } = findThread(data, ref)
       if (row) return view(row.thread, live)
-      const thread = newThread(ref, ++owner.seq, data.now())
-      data.owners.set(owner.key, owner)
-      owner.threads.set(ref.threadId, {
-        thread,
-        messages: [],
-        messageIds: new Set(),
-        processed: new Set(),
-        runs: new Map(),
-        attempts: new Map(),
-        calls: new Map(),
-        modelCalls: new Map(),
-        logs: new Map(),
-      })
-      return view(thread, live)
+      return view(addThread(data, owner, ref).thread, live)
     },
 
     async commit(ref, commit, token) {
@@ -55,8 +45,10 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       if (!holdsLease(lease, token)) throw leaseLost(WHO, token)
       if (!row) throw threadNotFound(WHO, ref.threadId)
       const now = data.now()
-      row.thread = committed(row.thread, commit, now)
-      addMessages(row, commit)
+      const { messages } = row
+      const effect = commitEffect(commit, messages.length, (id) => row.messageIds.has(id))
+      row.thread = committed(row.thread, commit, effect, now)
+      addMessages(row, effect)
       replaceJournal(row, commit, now, lease)
       return view(row.thread, live)
     },
@@ -79,6 +71,22 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       const wanted = checkPage(WHO, page)
       const threads = [...findOwner(data, owner).threads.values()].map(({ thread }) => thread)
       return pageOf(threads, wanted).map(found)
+    },
+
+    async fork(ref, request) {
+      checkRef(WHO, ref)
+      checkFork(WHO, request)
+      const { owner, row } = findThread(data, ref)
+      if (!row) throw threadNotFound(WHO, ref.threadId)
+      const to = { ...ref, threadId: request.to }
+      const cut = cutOf(row, request)
+      const taken = findThread(data, to)
+      if (taken.row || taken.live) throw threadIdTaken(WHO, request.to)
+      // The token of a lease that has expired would still be good for a commit.
+      owner.leases.delete(request.to)
+      const branch = addThread(data, owner, to)
+      share(row, branch, cut)
+      return view(branch.thread, undefined)
     },
 
     async delete(ref) {
@@ -107,21 +115,15 @@ function view(thread: Thread, live: Lease | undefined): Thread {
   return { ...thread, state: { ...thread.state }, ...(live && { runId: live.runId }) }
 }
 
-function newThread({ app, user, threadId }: Thread['ref'], seq: number, updatedAt: number): Thread {
-  return { ref: { app, user, threadId }, seq, version: 0, state: {}, openCalls: [], updatedAt }
-}
-
 /** A thread after a commit. */
-function committed(thread: Thread, commit: ThreadCommit, updatedAt: number): Thread {
+function committed(thread: Thread, commit: ThreadCommit, { changes }: CommitEffect, updatedAt: number): Thread {
   const { checkpoint: kept = null, unfinished: running, ...rest } = thread
-  const { set, removed = [], openCalls = rest.openCalls, checkpoint = kept, journal } = commit
+  const { openCalls = rest.openCalls, checkpoint = kept, journal } = commit
   const unfinished = journal === undefined ? running : journal?.runId
-  const state = { ...rest.state, ...set }
-  for (const key of removed) delete state[key]
   return {
     ...rest,
     version: rest.version + 1,
-    state,
+    state: stateAfter(rest.state, changes),
     openCalls: [...openCalls],
     ...(checkpoint !== null && { checkpoint }),
     ...(unfinished !== undefined && { unfinished }),
@@ -129,14 +131,50 @@ function committed(thread: Thread, commit: ThreadCommit, updatedAt: number): Thr
   }
 }
 
-/** Adds the messages and processed ids of a commit that a thread does not have yet. */
-function addMessages(row: ThreadData, { messages = [], processed = [] }: ThreadCommit): void {
-  for (const { runId, message } of messages) {
-    if (row.messageIds.has(message.id)) continue
-    row.messageIds.add(message.id)
-    row.messages.push({ seq: row.messages.length + 1, runId, message })
+/** Adds what a commit adds to a thread. */
+function addMessages(row: ThreadData, { messages, changes, processed }: CommitEffect): void {
+  for (const message of messages) {
+    row.messageIds.add(message.message.id)
+    row.messages.push(message)
   }
-  for (const id of processed) row.processed.add(id)
+  for (const change of changes) addChange(row.changes, change)
+  for (const { id, seq } of processed) if (!row.processed.has(id)) row.processed.set(id, seq)
+}
+
+/** Contract: a key has one change for each message, so that commits without messages do not pile up; a value is copied, so that the past stays as it was. */
+function addChange(changes: StateChange[], given: StateChange): void {
+  const change = copyOf(given)
+  for (let i = changes.length - 1; changes[i]?.seq === change.seq; i--) {
+    if (changes[i]?.key !== change.key) continue
+    changes[i] = change
+    return
+  }
+  changes.push(change)
+}
+
+/** The sequence of the last message that a branch has; 0 if it has none. */
+function cutOf({ messages, messageIds }: ThreadData, { at, before }: ForkPoint): number {
+  const id = at ?? before ?? ''
+  if (!messageIds.has(id)) throw messageNotFound(WHO, id)
+  const index = messages.findIndex(({ message }) => message.id === id)
+  return at === undefined ? index : index + 1
+}
+
+/** Gives a branch what it has of its source. */
+function share(source: ThreadData, branch: ThreadData, cut: number): void {
+  const upToCut = ({ seq }: { readonly seq: number }) => seq <= cut
+  const messages = source.messages.slice(0, cut)
+  const changes = source.changes.filter(upToCut)
+  const processed = [...source.processed].map(([id, seq]) => ({ id, seq })).filter(upToCut)
+  addMessages(branch, { messages, last: cut, changes, processed })
+  const messageId = messages.at(-1)?.message.id
+  const forkedFrom = { threadId: source.thread.ref.threadId, ...(messageId !== undefined && { messageId }) }
+  branch.thread = { ...branch.thread, state: stateAfter({}, changes.map(copyOf)), forkedFrom }
+}
+
+function copyOf(change: StateChange): StateChange {
+  const { value } = change
+  return typeof value === 'object' ? { ...change, value: structuredClone(value) } : change
 }
 
 /** Begins or removes the journal of a thread, if a commit does. */

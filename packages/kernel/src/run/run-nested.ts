@@ -71,7 +71,7 @@ export async function runNested<Output>(
 /**
  * Checks what an interrupted call has kept of the runs of an agent inside it.
  * Contract: throws `CHECKPOINT_INVALID` for anything that `runNested` has not kept, or that the agent cannot go on from.
- * @example defineTool({ ...definition, checkState: (saved) => checkSavedRuns(researcher, saved) })
+ * @example const checkState = (saved: Json) => checkSavedRuns(researcher, saved)
  */
 export function checkSavedRuns(agent: Agent, saved: Json): void {
   const wrong = () => new KernelError('CHECKPOINT_INVALID', `run of ${agent.name}: what its call has kept is malformed`)

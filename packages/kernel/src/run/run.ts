@@ -10,7 +10,7 @@ import type { AgentEvent, RunResult } from '../data/event.ts'
 import type { Json, JsonObject } from '../data/json.ts'
 import type { KernelError } from '../data/kernel-error.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
-import type { LostRun } from '../store/store.ts'
+import type { ForkPoint, LostRun } from '../store/store.ts'
 
 /**
  * A run: use `for await` for its events, `await` for its result, or both.
@@ -38,8 +38,16 @@ export interface Runner<Output = unknown> {
   continue?(session: ThreadRef, request?: ContinueRequest): Run<Output>
   /** Lists runs whose process is gone, of all owners, those first that stopped first. */
   lost?(query?: LostQuery): Promise<readonly LostRun[]>
+  /** Makes a branch of a thread: its messages up to one of them, and the state as it was there. Contract: the thread need not be free, and stays as it is; `NOT_FOUND` for an unknown thread or message, `THREAD_ID_TAKEN` if `to` exists. */
+  fork?(session: ThreadRef, request: ForkRequest): Promise<ThreadRef>
   /** Contract: works from any process; false if nothing runs there. */
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
+}
+
+/** Where a thread branches, and the id of the new thread. */
+export type ForkRequest = ForkPoint & {
+  /** @default a new id */
+  readonly to?: string
 }
 
 /** How a run is continued. */

@@ -4,7 +4,7 @@ import { checkId } from './check-id.ts'
 import { checkJournal } from './check-journal.ts'
 import { check, checkList, checkText, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
 import { checkLength } from './json-text.ts'
-import type { ThreadCommit } from './store.ts'
+import type { CommittedMessage, ThreadCommit } from './store.ts'
 
 type Part<Name extends keyof ThreadCommit> = NonNullable<ThreadCommit[Name]>
 
@@ -49,7 +49,15 @@ function checkMessages(who: string, messages: Part<'messages'>): void {
     checkId(who, 'message id', entry.message.id)
     checkId(who, 'runId', entry.runId)
     if (isText(entry.message.content)) checkLength(who, 'a message', entry.message.content)
+    if (entry.changes !== undefined) checkChanges(who, entry.changes)
   }
+}
+
+function checkChanges(who: string, changes: NonNullable<CommittedMessage['changes']>): void {
+  check(who, isRecord(changes), 'changes of the state with set and removed', changes)
+  const { set, removed } = changes
+  if (set !== undefined) checkState(who, set)
+  if (removed !== undefined) checkRemoved(who, removed)
 }
 
 function checkOpenCalls(who: string, openCalls: Part<'openCalls'>): void {

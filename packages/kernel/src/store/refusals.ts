@@ -19,6 +19,16 @@ export function threadNotFound(who: string, threadId: string): KernelError {
   return new KernelError('NOT_FOUND', `${who}: unknown thread, ${got(threadId)}`)
 }
 
+/** The error of a message that a thread does not have. */
+export function messageNotFound(who: string, messageId: string): KernelError {
+  return new KernelError('NOT_FOUND', `${who}: the thread has no such message, ${got(messageId)}`)
+}
+
+/** The error of a branch whose id another thread has. */
+export function threadIdTaken(who: string, threadId: string): KernelError {
+  return new KernelError('THREAD_ID_TAKEN', `${who}: there is a thread with this id, ${got(threadId)}`)
+}
+
 /** The error of a run log that does not exist. */
 export function logNotFound(who: string, runId: string): KernelError {
   return new KernelError('NOT_FOUND', `${who}: unknown run log, ${got(runId)}`)

@@ -45,6 +45,8 @@ export interface Thread {
   readonly runId?: string
   /** The run whose steps are in the journal: it is under way, or its process is gone. */
   readonly unfinished?: string
+  /** Of a branch: the thread that it was made of, and the last message that it shares with it; none if it shares none. */
+  readonly forkedFrom?: { readonly threadId: string; readonly messageId?: string }
   readonly updatedAt: number
 }
 
@@ -59,11 +61,20 @@ export type Checkpoint = {
   readonly resumedBy?: string
 }
 
-/** One atomic change of a thread; missing fields stay as they are. */
+/** A message of a commit. */
+export interface CommittedMessage {
+  readonly runId: string
+  readonly message: Message
+  /** What has changed in the state up to this message, since the one before. */
+  readonly changes?: { readonly set?: JsonObject; readonly removed?: readonly string[] }
+}
+
+/** One atomic change of a thread; missing fields stay as they are. Contract: a message that the thread has is left out, its changes are not. */
 export interface ThreadCommit {
+  /** What has changed in the state after the last message; counts for the last message of the thread. */
   readonly set?: JsonObject
   readonly removed?: readonly string[]
-  readonly messages?: readonly { readonly runId: string; readonly message: Message }[]
+  readonly messages?: readonly CommittedMessage[]
   readonly openCalls?: Thread['openCalls']
   readonly checkpoint?: Checkpoint | null
   /** Foreign message ids that must not be processed again. */
@@ -71,6 +82,11 @@ export interface ThreadCommit {
   /** Begins the journal of a run in place of any other, or removes the journal with `null`. */
   readonly journal?: { readonly runId: string; readonly entries: readonly Json[] } | null
 }
+
+/** Where a thread branches: `at` is the last message that the branch has, `before` the first that it does not have. */
+export type ForkPoint =
+  | { readonly at: string; readonly before?: undefined }
+  | { readonly before: string; readonly at?: undefined }
 
 /** Conversations and their state. */
 export interface ThreadStore {
@@ -87,7 +103,14 @@ export interface ThreadStore {
   /** Returns those of these foreign ids that have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   list(owner: Owner, page?: Page): Promise<readonly Thread[]>
-  /** Contract: deletes all data of the thread; late writes cannot undo it. */
+  /**
+   * Makes a branch: a thread `to` of the same owner with the messages up to a point, and the state and processed ids as they were there.
+   * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, and
+   * nothing else of its source; what one of them commits later the other does not see. `NOT_FOUND` for an unknown thread or message;
+   * `THREAD_ID_TAKEN` if `to` exists or is leased. The id of a deleted thread is free, as for `open`.
+   */
+  fork(ref: ThreadRef, request: ForkPoint & { readonly to: string }): Promise<Thread>
+  /** Contract: deletes all data of the thread; late writes cannot undo it; branches keep the messages and the state that they share with it. */
   delete(ref: ThreadRef): Promise<boolean>
   /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first. */
   idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>

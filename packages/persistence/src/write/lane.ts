@@ -34,7 +34,7 @@ interface LaneHost {
   idle(lane: Lane): void
 }
 
-/** The writes of one thread, in order. Contract: one batch at a time; a failed batch is sent again unchanged until the store takes it. */
+/** The writes of one thread, in order. Contract: one batch at a time; a failed batch is sent again unchanged until the store takes it, or has refused it `attempts` times with an error that does not pass. */
 export class Lane {
   readonly ref: ThreadRef
   readonly key: string
@@ -146,7 +146,7 @@ export class Lane {
     try {
       results = sent.length > 0 ? await this.#send(sent) : []
     } catch (thrown) {
-      return !this.#stopped && this.#recover(batch, sent, KernelError.from(thrown, 'STORE_FAILED'))
+      return !this.#stopped && this.#recover(batch, sent, thrown)
     }
     if (this.#stopped) return false
     await this.#settle(batch, sent, results)
@@ -154,17 +154,26 @@ export class Lane {
   }
 
   /** Contract: false if the lane pauses. */
-  async #recover(
-    batch: readonly QueuedCommand[],
-    sent: readonly QueuedCommand[],
-    error: KernelError,
-  ): Promise<boolean> {
-    if (error.code !== 'VALIDATION_FAILED') {
+  async #recover(batch: readonly QueuedCommand[], sent: readonly QueuedCommand[], thrown: unknown): Promise<boolean> {
+    const error = KernelError.from(thrown, 'STORE_FAILED')
+    const isMalformed = error.code === 'VALIDATION_FAILED'
+    // The error of a foreign driver does not say whether it passes.
+    const passes = error.retryable || !KernelError.is(thrown)
+    if (!isMalformed && (passes || this.#failures + 1 < this.#host.attempts)) {
       this.#retry(batch, error)
       return false
     }
-    if (sent.length > 1) this.#separate(batch)
-    else await this.#settle(batch, sent, [{ refused: true, cause: error }])
+    if (isMalformed && sent.length > 1) {
+      this.#separate(batch)
+      return true
+    }
+    if (!isMalformed) this.#host.failed(this, error)
+    const refusal = { refused: true, cause: error } as const
+    await this.#settle(
+      batch,
+      sent,
+      sent.map(() => refusal),
+    )
     return true
   }
 

@@ -15,7 +15,7 @@ import { toolLifecycle } from '../tool-lifecycle.ts'
 
 /** A run whose callbacks a test calls by hand. */
 function manualRun(callback: Callback, runId: string, session = ANN) {
-  const info: RunInfo = { component: 'run', name: 'agent', runId, spanId: `${runId}/run`, session }
+  const info: RunInfo = { component: 'run', name: 'agent', agentName: 'agent', runId, spanId: `${runId}/run`, session }
   const stamp = { runId, agentName: 'agent', runPath: [] }
   let text = ''
   return {
@@ -300,6 +300,55 @@ describe('WriteQueue', () => {
     expect(done).toHaveLength(1)
   })
 
+  it('an error that does not pass is tried a few times, then the records are refused, and later ones are written again', async () => {
+    const harness = await recordsHarness()
+    const { store, messages, clock, reports, done, notifications } = harness
+    store.fault = 'read-only'
+    const run = manualRun(messages, 'first')
+    run.start()
+    run.say('lost')
+    run.end()
+    await patiently(harness, 1_000)
+    expect(store.attempts).toBe(3)
+    expect(done).toMatchObject([[{ runId: 'first' }, { code: 'STORE_READ_ONLY' }]])
+    expect(notifications.at(-1)).toMatchObject({ type: 'failed' })
+    await messages.flush()
+    clock.advance(1_000_000)
+    await calm()
+    expect([store.attempts, clock.pending]).toEqual([3, 0])
+    store.fault = undefined
+    const next = manualRun(messages, 'next')
+    next.start()
+    next.say('kept')
+    next.end()
+    await messages.flush()
+    expect(await store.records.runs(ANN)).toMatchObject([{ runId: 'next', text: 'kept', status: 'complete' }])
+    expect(reports.map(({ code }) => code)).toEqual(['RECORDS_DEGRADED', 'RECORD_REFUSED'])
+    store.fault = 'read-only'
+    manualRun(messages, 'third').start()
+    await patiently(harness, 1_000)
+    expect(reports.map(({ code }) => code).slice(2)).toEqual(['RECORDS_DEGRADED', 'RECORD_REFUSED'])
+  })
+
+  it('threads whose ids contain a separator have lanes of their own', async () => {
+    const { store, messages, clock } = await recordsHarness()
+    const [one, two] = [
+      { app: 'app', user: 'ann', threadId: 'a\0b' },
+      { app: 'app', user: 'ann\0a', threadId: 'b' },
+    ]
+    for (const ref of [one, two]) await store.threads.open(ref)
+    const runs = [manualRun(messages, 'run-1', one), manualRun(messages, 'run-1', two)]
+    for (const run of runs) run.start()
+    for (const [i, run] of runs.entries()) {
+      run.say(`text ${i}`)
+      run.end()
+    }
+    clock.advance(50)
+    await messages.flush()
+    expect(await store.records.runs(one)).toMatchObject([{ runId: 'run-1', text: 'text 0', status: 'complete' }])
+    expect(await store.records.runs(two)).toMatchObject([{ runId: 'run-1', text: 'text 1', status: 'complete' }])
+  })
+
   it('beyond its limit new runs are left out whole, those under way are kept', async () => {
     const harness = await recordsHarness({ write: { maxPending: 10 } })
     const { store, messages, clock, reports, done } = harness
@@ -346,7 +395,14 @@ describe('WriteQueue', () => {
   it('a message that begins while the text of the one before waits replaces it', async () => {
     const { store, messages } = await recordsHarness()
     const stamp = { runId: 'a', agentName: 'agent', runPath: [] }
-    const info: RunInfo = { component: 'run', name: 'agent', runId: 'a', spanId: 'a/run', session: ANN }
+    const info: RunInfo = {
+      component: 'run',
+      name: 'agent',
+      agentName: 'agent',
+      runId: 'a',
+      spanId: 'a/run',
+      session: ANN,
+    }
     const say = (messageId: string, delta: string) =>
       messages.run?.onPart?.(info, { type: 'text-delta', messageId, delta, ...stamp })
     messages.run?.onStart?.(info, input)

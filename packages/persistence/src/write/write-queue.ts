@@ -161,7 +161,10 @@ export class WriteQueue implements AsyncDisposable {
 
   idle(lane: Lane): void {
     // A removed lane may be woken once more, after its thread has got a new one.
-    if (lane.runs <= 0 && lane.empty && this.#lanes.get(lane.key) === lane) this.#lanes.delete(lane.key)
+    if (lane.runs > 0 || !lane.empty || this.#lanes.get(lane.key) !== lane) return
+    this.#lanes.delete(lane.key)
+    // Its last writes were given up.
+    this.#down.delete(lane)
   }
 
   #wait(lane: Lane): void {

@@ -173,7 +173,7 @@ describe('audit', () => {
     })
     await s.run()
     const stories = Map.groupBy(events, ({ id, agent: who }) => `${who} ${id}`)
-    expect(stories.size).toBe(41)
+    expect(stories.size).toBe(42)
     for (const story of stories.values()) {
       expect(story.map(({ type }) => type)).toEqual(['requested', 'decided', 'finished'])
     }

@@ -7,8 +7,9 @@ import { configError } from '../define/config-error.ts'
 import { type AgentDefinition, COMPLETE_TASK, isDefinition } from '../define/define-agent.ts'
 import { AgentPlan } from './agent-plan.ts'
 import { BUDGET, Budget } from './budget.ts'
+import { guardsIn, withGuard } from './caller-guards.ts'
 import type { AgentPosition } from './child-tools.ts'
-import { Environment, type SubagentEnvironment } from './environment.ts'
+import { Environment, type SubagentEnvironment, type ToolGuard } from './environment.ts'
 import type { SubagentReason, SubagentStatus } from './subagent-status.ts'
 import { SubagentTool } from './subagent-tool.ts'
 
@@ -53,7 +54,10 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
 
   /** Runs the agent inside a tool call. Contract: if the call runs again after a question, the agent continues where it stopped. */
   async run(inputs: Inputs, ctx: RunContext): Promise<SubagentStatus<Output>> {
-    const here = this.#below(ctx.get(BUDGET)?.path ?? [])
+    const here = this.#below(
+      ctx.get(BUDGET)?.path ?? [],
+      guardsIn(ctx).filter((guard) => guard !== this.#env.guard),
+    )
     if (here !== this) return here.run(inputs, ctx)
     const budget = new Budget(this.path, this.#limits, ctx)
     const error = budget.tooDeep()
@@ -62,14 +66,15 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     return statusOf(this.definition.name, budget, outcome) as SubagentStatus<Output>
   }
 
-  /** Gives the same agent below its caller: an agent given as a tool may be called anywhere, and the caller's limits and rules apply to it. */
-  #below(caller: readonly string[]): AgentExecutor<Inputs, Output> {
-    if (caller.length < this.path.length && caller.every((name, i) => name === this.path[i])) return this
-    const path = [...caller, this.definition.name]
+  /** Gives the same agent below its caller: an agent given as a tool may be called anywhere, and the caller's limits and guards apply to it. */
+  #below(caller: readonly string[], guards: readonly ToolGuard[]): AgentExecutor<Inputs, Output> {
+    const isBelow = caller.length < this.path.length && caller.every((name, i) => name === this.path[i])
+    if (isBelow && isUnder(guards, this.#position)) return this
+    const path = isBelow ? this.path : [...caller, this.definition.name]
     const key = path.join('/')
     const known = this.#atOtherPaths.get(key)
-    if (known) return known
-    const made = new AgentExecutor(this.definition, this.#env, { ...this.#position, path })
+    if (known && isUnder(guards, known.#position)) return known
+    const made = new AgentExecutor(this.definition, this.#env, { ...this.#position, path, guards })
     this.#atOtherPaths.set(key, made)
     return made
   }
@@ -116,7 +121,8 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     const scope = abortScope(ctx.signal)
     budget.open(untilMs, scope.abort)
     try {
-      await runNested(agent, input, ctx.with(BUDGET, budget).derive({ signal: scope.signal }), {
+      const inside = withGuard(ctx.with(BUDGET, budget).derive({ signal: scope.signal }), this.#env.guard)
+      await runNested(agent, input, inside, {
         forward: this.#env.forward,
         onEvent(event) {
           if (event.type === 'run-end' && event.runId === budget.runId) budget.settle(event.usage)
@@ -146,8 +152,15 @@ export function subagentTool<Inputs, Output>(
   environment: SubagentEnvironment | Environment,
   position?: AgentPosition,
 ): SubagentTool<Inputs, Output> {
-  const executor = new AgentExecutor(definition, environment, position)
-  return new SubagentTool(definition, (inputs, ctx) => executor.run(inputs, ctx))
+  const env = Environment.of(environment)
+  const executor = new AgentExecutor(definition, env, position)
+  const tool = new SubagentTool(definition, (inputs: Inputs, ctx) => executor.run(inputs, ctx), env.guard)
+  env.made(tool, !(environment instanceof Environment))
+  return tool
+}
+
+function isUnder(guards: readonly ToolGuard[], { guards: own = [] }: AgentPosition): boolean {
+  return own.length === guards.length && own.every((guard, i) => guard === guards[i])
 }
 
 const WARNINGS: { readonly [reason in SubagentReason]?: string } = {

@@ -1,10 +1,10 @@
 import { type Agent, KernelError, type Tool, type ToolMeta } from '@troupe/kernel'
-import { checkOption } from '@troupe/kernel/kit'
 import { checkAgent } from '@troupe/kernel/run'
 import type { AgentLimits } from '../define/agent-limits.ts'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
 import { compileTemplate, type Template } from '../define/template.ts'
 import { budgetedAgent } from './budgeted-agent.ts'
+import { guardedBy } from './caller-guards.ts'
 import { type AgentPosition, childTools, unresolvedTools } from './child-tools.ts'
 import { COMPLETION_INSTRUCTION, completionTool } from './completion-tool.ts'
 import type { Environment } from './environment.ts'
@@ -80,7 +80,8 @@ export class AgentPlan {
   }
 
   #tools(): ToolMeta[] {
-    const { path } = this.#position
+    const { path, guards: above = [] } = this.#position
+    const guards = this.#env.guard ? [...above, this.#env.guard] : above
     const { found, unresolved } = childTools(this.#definition, this.#env, this.#position)
     const granted = new Set(found.keys())
     const tools: ToolMeta[] = []
@@ -88,29 +89,17 @@ export class AgentPlan {
     for (const [name, one] of found) {
       let tool: Tool
       try {
-        tool = isDefinition(one) ? this.#childTool(one, { path: [...path, name], granted }) : one
+        tool = isDefinition(one) ? this.#childTool(one, { ...this.#position, path: [...path, name], granted }) : one
       } catch (error) {
         // An agent that cannot be made is left out, so that its caller still works.
         missing.push({ name, why: KernelError.from(error).message })
         continue
       }
-      tools.push({ tool: this.#guarded(tool), returnDirectly: false })
+      tools.push({ tool: guardedBy(guards, tool, path), returnDirectly: false })
     }
     if (missing.length > 0) this.#env.report(unresolvedTools(path, missing))
+    if (guards.length === 0) this.#env.reportUnguarded(path, tools)
     return tools
-  }
-
-  #guarded(tool: Tool): Tool {
-    const { guard } = this.#env
-    if (!guard) return tool
-    const guarded = guard(tool, { path: this.#position.path })
-    checkOption(
-      guarded?.name === tool.name,
-      `guard of tool ${tool.name}`,
-      'must give a tool of the same name',
-      guarded?.name,
-    )
-    return guarded
   }
 }
 

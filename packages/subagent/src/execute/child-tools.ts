@@ -2,7 +2,7 @@ import { KernelError, type Tool } from '@troupe/kernel'
 import type { AgentDefinition } from '../define/define-agent.ts'
 import { isName, toolPatterns } from '../define/tool-selection.ts'
 import { compileNames } from '../glob.ts'
-import type { Environment } from './environment.ts'
+import type { Environment, ToolGuard } from './environment.ts'
 
 /** The position of an agent in the tree of agents that call each other. */
 export interface AgentPosition {
@@ -10,6 +10,8 @@ export interface AgentPosition {
   readonly path: readonly string[]
   /** The names of its caller's tools; absent, which means all, if the caller is not a sub-agent. */
   readonly granted?: ReadonlySet<string>
+  /** The guards of callers from other environments, which apply beside the environment's own. */
+  readonly guards?: readonly ToolGuard[]
 }
 
 /** The tools and agents that an agent may call. */

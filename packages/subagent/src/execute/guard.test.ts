@@ -35,7 +35,7 @@ describe('the guard wraps every tool of every agent', () => {
       },
     })
     await s.run()
-    expect(log.sort()).toEqual(['a b', 'a grep', 'a/b grep', 'b grep'])
+    expect(log.sort()).toEqual([' a', ' b', 'a b', 'a grep', 'a/b grep', 'b grep'])
   })
 
   test('by invoke_agent too, and a refusal of an agent keeps it from running', async () => {
@@ -52,7 +52,7 @@ describe('the guard wraps every tool of every agent', () => {
       },
     })
     const { events } = await s.run()
-    expect([log, s.models.b?.requests]).toEqual([['a grep', 'a b'], []])
+    expect([log, s.models.b?.requests]).toEqual([[' invoke_agent', ' a', 'a grep', 'a b'], []])
     expect(events.find((event) => event.type === 'tool-end' && event.name === 'b')).toMatchObject({
       error: { code: 'POLICY_DENIED' },
     })
@@ -72,7 +72,7 @@ describe('the guard wraps every tool of every agent', () => {
     })
     const { asked } = await s.run()
     await s.resume({ [asked[0] as string]: 'yes' })
-    expect(log).toEqual(['a asks', 'a asks', 'a grep'])
+    expect(log).toEqual([' a', 'a asks', ' a', 'a asks', 'a grep'])
   })
 
   test('in the grace turn there is nothing to guard: no tool but the completion tool', async () => {
@@ -87,7 +87,7 @@ describe('the guard wraps every tool of every agent', () => {
       },
     })
     expect((await s.run()).statuses).toMatchObject([{ reason: 'goal', recovered: true }])
-    expect(log).toEqual([])
+    expect(log).toEqual([' a'])
   })
 
   test.each<[string, () => Tool]>([
@@ -106,7 +106,8 @@ describe('the guard wraps every tool of every agent', () => {
       guard,
       scripts: { lead: [calling('a'), 'Done.'], a: [calling({ name: 'grep' }), completing()] },
     })
-    expect((await s.run()).statuses).toMatchObject([{ reason: 'error', turns: 0 }])
+    expect((await s.run()).results).toMatchObject([{ name: 'a', status: 'failed' }])
+    expect(s.models.a?.requests).toEqual([])
   })
 
   test('is asked once per tool and position, not per call', async () => {
@@ -123,6 +124,6 @@ describe('the guard wraps every tool of every agent', () => {
       scripts: { lead: [calling('a', 'a', 'a'), 'Done.'] },
     })
     await s.run()
-    expect(asked).toBe(1)
+    expect(asked).toBe(2)
   })
 })

@@ -1,6 +1,7 @@
 import { KernelError } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
 import { compileGlob } from '../glob.ts'
+import { matchSegments } from './match-segments.ts'
 
 const WRITTEN: Record<string, string> = { '%': '%25', '/': '%2F', '*': '%2A' }
 const ESCAPES = Object.values(WRITTEN)
@@ -40,31 +41,7 @@ export function compilePath(pattern: string, makeError: MakeError): (path: reado
   const parts = pattern === '' ? [] : pattern.split('/')
   if (parts.includes('')) throw makeError('must have a name before and after each slash')
   const names = parts.map((part) => (part === '**' ? undefined : compileGlob(normal(part, makeError))))
-  return (path) => walk(names, path.map(writtenName))
-}
-
-/** `undefined` stands for `**`. */
-type NamePattern = ((name: string) => boolean) | undefined
-
-/** Matches pattern by pattern over all names, so that many `**` cost no more than one. */
-function walk(patterns: readonly NamePattern[], names: readonly string[]): boolean {
-  // By a number of names: whether the patterns so far match the first so many names.
-  let reached = [true, ...names.map(() => false)]
-  for (const matches of patterns) reached = matches ? afterName(matches, names, reached) : afterAny(reached)
-  return reached[names.length] === true
-}
-
-function afterName(
-  matches: (name: string) => boolean,
-  names: readonly string[],
-  reached: readonly boolean[],
-): boolean[] {
-  return [false, ...names.map((name, i) => reached[i] === true && matches(name))]
-}
-
-function afterAny(reached: readonly boolean[]): boolean[] {
-  const first = reached.indexOf(true)
-  return reached.map((_, i) => first !== -1 && i >= first)
+  return (path) => matchSegments(names, path.map(writtenName))
 }
 
 function normal(pattern: string, makeError: MakeError): string {

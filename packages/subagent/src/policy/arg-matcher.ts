@@ -1,12 +1,19 @@
 import type { Json } from '@troupe/kernel'
 import { got, notJson } from '@troupe/kernel/kit'
-import { compileGlob, LONGEST_PATTERN } from '../glob.ts'
+import { compileNames, LONGEST_PATTERN } from '../glob.ts'
 import type { MakeError } from './agent-path.ts'
+import { compilePathGlob, type PathGlob } from './path-glob.ts'
 
 /** A condition on one argument. */
 export type ArgMatcher = ArgTest | { readonly not: ArgTest }
-/** `equals` compares JSON; `glob` compares text: `*` is any text without `/`, `**` is any text; of several patterns one has to match. */
-export type ArgTest = { readonly equals: Json } | { readonly glob: string | readonly string[] }
+/**
+ * `equals` compares JSON. `glob` compares paths: `*` and `?` within a name, `**` for any number of names, none included, `{a,b}`.
+ * `text` compares any other text: `*` is any text, every other character is itself. Of several patterns one has to match.
+ */
+export type ArgTest =
+  | { readonly equals: Json }
+  | { readonly glob: string | readonly string[] }
+  | { readonly text: string | readonly string[] }
 
 /**
  * Compiles the conditions of a rule on arguments; all of them have to match.
@@ -18,7 +25,7 @@ export function compileArgs(
   errorAt: (where: string) => MakeError,
 ): (args: unknown) => boolean {
   if (!isRecord(given) || Object.keys(given).length === 0) {
-    throw errorAt('args')(`must map names of arguments to { equals }, { glob } or { not }, ${got(given)}`)
+    throw errorAt('args')(`must map names of arguments to { equals }, { glob }, { text } or { not }, ${got(given)}`)
   }
   const matchers = Object.entries(given).map(([name, matcher]) => {
     const makeError = errorAt(`args.${name}`)
@@ -38,7 +45,7 @@ export function compileArgs(
 }
 
 function compileTest(given: unknown, loosens: boolean, makeError: MakeError): (value: unknown) => boolean {
-  if (!isRecord(given)) throw makeError(`must be { equals }, { glob } or { not }, ${got(given)}`)
+  if (!isRecord(given)) throw makeError(`must be { equals }, { glob }, { text } or { not }, ${got(given)}`)
   if ('equals' in given) {
     checkMatcherKeys(given, ['equals'], makeError)
     const { equals } = given
@@ -47,42 +54,73 @@ function compileTest(given: unknown, loosens: boolean, makeError: MakeError): (v
     const expected: unknown = structuredClone(equals)
     return (value) => isEqual(value, expected)
   }
+  if ('text' in given) {
+    checkMatcherKeys(given, ['text'], makeError)
+    const matches = compileNames(patternsOf('text', given.text, makeError))
+    return loosens ? everyText(matches) : someText(matches)
+  }
   checkMatcherKeys(given, ['glob'], makeError)
-  return compileGlobs(given.glob, loosens, makeError)
+  const globs = patternsOf('glob', given.glob, makeError).map((pattern) => compilePathGlob(pattern, makeError))
+  return loosens ? everyText((text) => freesPath(globs, text)) : someText((text) => bindsPath(globs, text))
 }
 
-function compileGlobs(given: unknown, loosens: boolean, makeError: MakeError): (value: unknown) => boolean {
+function patternsOf(key: string, given: unknown, makeError: MakeError): readonly string[] {
   const patterns: readonly unknown[] = Array.isArray(given) ? given : [given]
-  if (patterns.length === 0) throw makeError('glob must be a pattern or a list of patterns, got an empty list')
-  const globs = patterns.map((pattern) => {
-    if (typeof pattern !== 'string') throw makeError(`glob must be a pattern or a list of patterns, ${got(pattern)}`)
+  if (patterns.length === 0) throw makeError(`${key} must be a pattern or a list of patterns, got an empty list`)
+  return patterns.map((pattern) => {
+    if (typeof pattern !== 'string') throw makeError(`${key} must be a pattern or a list of patterns, ${got(pattern)}`)
     checkLength(pattern, makeError)
-    return { matches: compileGlob(pattern), wild: pattern.includes('*') }
+    return pattern
   })
-  const frees = (value: unknown) =>
-    typeof value === 'string' && globs.some(({ matches, wild }) => matches(value) && !(wild && CLIMBS.test(value)))
-  const binds = (value: unknown): boolean => {
-    if (typeof value === 'object' && value !== null) return Object.values(value).some(binds)
-    if (typeof value !== 'string') return false
-    const plain = normalizedPath(value)
-    return CLIMBS.test(plain) || globs.some(({ matches }) => matches(value) || matches(plain))
+}
+
+/** For a rule that allows: a text, or a list in which every item is a text that matches. */
+function everyText(matches: (text: string) => boolean): (value: unknown) => boolean {
+  const fits = (value: unknown) => typeof value === 'string' && matches(value)
+  return (value) => (Array.isArray(value) ? value.length > 0 && value.every(fits) : fits(value))
+}
+
+/** For a rule that forbids: one text that matches is enough, at any depth. */
+function someText(matches: (text: string) => boolean): (value: unknown) => boolean {
+  const fits = (value: unknown): boolean => {
+    if (typeof value === 'object' && value !== null) return Object.values(value).some(fits)
+    return typeof value === 'string' && matches(value)
   }
-  if (!loosens) return binds
-  return (value) => (Array.isArray(value) ? value.length > 0 && value.every(frees) : frees(value))
+  return fits
+}
+
+/** Contract: a path with `..` may lead anywhere through a link, so only a pattern of exactly this text allows it. */
+function freesPath(globs: readonly PathGlob[], path: string): boolean {
+  if (CLIMBS.test(path)) return globs.some(({ literal }) => literal === path)
+  // A backslash is a part of a name on one system and a slash on another; a path has to match as both.
+  const readings = [namesOf(path, '/'), namesOf(path, ANY_SLASH)]
+  return globs.some((glob) => readings.every((names) => glob.matches(names)))
+}
+
+/** Contract: a path that leaves its folder matches; the beginning of an absolute path is unknown, so its end may match. */
+function bindsPath(globs: readonly PathGlob[], path: string): boolean {
+  const names = namesOf(path, ANY_SLASH)
+  if (names[0] === '..') return true
+  const readings = [names, namesOf(path, '/'), path.split(ANY_SLASH)]
+  const isAbsolute = ABSOLUTE.test(path)
+  return globs.some((glob) => readings.some((each) => glob.matches(each) || (isAbsolute && glob.matchesEnd(each))))
 }
 
 /** Matches a path with a `..` step. */
 const CLIMBS = /(^|[\\/])\.\.([\\/]|$)/
 
-/** Resolves `.` and `..` steps: `./a//b/../c` becomes `a/c`; a leading `..` stays. */
-function normalizedPath(path: string): string {
-  const steps: string[] = []
-  for (const step of path.split(/[\\/]/)) {
-    if (step === '' || step === '.') continue
-    if (step === '..' && steps.length > 0 && steps.at(-1) !== '..') steps.pop()
-    else steps.push(step)
+const ANY_SLASH = /[\\/]/
+const ABSOLUTE = /^([\\/~]|[A-Za-z]:)/
+
+/** Gives the names between the slashes, with `.` and `..` resolved: those of `./a//b/../c` are `a` and `c`; a leading `..` stays. */
+function namesOf(path: string, slash: string | RegExp): readonly string[] {
+  const names: string[] = []
+  for (const name of path.split(slash)) {
+    if (name === '' || name === '.') continue
+    if (name === '..' && names.length > 0 && names.at(-1) !== '..') names.pop()
+    else names.push(name)
   }
-  return (/^[\\/]/.test(path) ? '/' : '') + steps.join('/')
+  return path.split(slash, 1)[0] === '' && path !== '' ? ['', ...names] : names
 }
 
 /** Contract: throws if a pattern is too long. */

@@ -1,9 +1,10 @@
 import {
   type Agent,
   type AgentInput,
-  type ApprovalAnswer,
   type EventDraft,
   type Json,
+  type JsonObject,
+  type JsonSchema,
   KernelError,
   type ResumeInfo,
   type RunContext,
@@ -11,6 +12,8 @@ import {
 import { APPROVAL_SCHEMA } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
 import { readAnswer } from './ask-live.ts'
+import type { AlwaysAnswer } from './bus.ts'
+import type { CallGrants } from './call-grants.ts'
 
 /** The call to approve, and a way to ask the live listeners. */
 interface ApprovalQuestion {
@@ -20,14 +23,16 @@ interface ApprovalQuestion {
   readonly arguments: string
   readonly message: string
   /** Asks the live listeners; gives `undefined` if none of them answers. */
-  askLive(): Promise<ApprovalAnswer | undefined>
+  askLive(): Promise<AlwaysAnswer | undefined>
+  /** The permissions given before; absent if an answer holds for this call only. */
+  readonly grants: CallGrants | undefined
 }
 
 /** An answer and its source. */
-export type SourcedAnswer = ApprovalAnswer & { readonly by: 'listener' | 'answer' }
+export type SourcedAnswer = AlwaysAnswer & { readonly by: 'grant' | 'listener' | 'answer' }
 
 /**
- * Asks the live listeners, then raises an interrupt if the run can wait for one; gives `undefined` if there is no one to ask.
+ * Looks for a grant, asks the live listeners, then raises an interrupt if the run can wait for one; gives `undefined` if there is no one to ask.
  *
  * In a run that can wait, the question is a nested run inside the call, so the call remembers it. When the call runs again, here or in
  * another process, a live listener's answer is reused, and a question that became an interrupt gets its answer without asking a listener.
@@ -36,8 +41,7 @@ export type SourcedAnswer = ApprovalAnswer & { readonly by: 'listener' | 'answer
 export async function askApproval(question: ApprovalQuestion, ctx: RunContext): Promise<SourcedAnswer | undefined> {
   if (!ctx.canInterrupt) {
     // The call of an agent runs again when the run goes on after a crash, and nobody is asked twice.
-    const answer = await ctx.perform('approval', async () => (await question.askLive()) ?? null)
-    return answer ? { ...answer, by: 'listener' } : undefined
+    return (await ctx.perform('approval', async () => (await askNow(question)) ?? null)) ?? undefined
   }
   const messages = [{ id: question.id, role: 'user', content: question.arguments } as const]
   const { output } = await runNested(questionAgent(question, ctx.agentName), { messages }, ctx, { forward: false })
@@ -50,16 +54,38 @@ type AnsweredQuestion = { readonly question: string; readonly arguments: string;
 function answerIn({ id, arguments: text }: ApprovalQuestion, output: unknown): SourcedAnswer {
   const answered = output as AnsweredQuestion | undefined
   if (answered?.question !== id || answered.arguments !== text) throw changed(id)
-  return { ...readAnswer(answered.answer), by: answered.answer.by === 'listener' ? 'listener' : 'answer' }
+  return { ...readAnswer(answered.answer), by: answered.answer.by }
+}
+
+/** Gives the answer of a grant or of a live listener, if there is one. */
+async function askNow(question: ApprovalQuestion): Promise<SourcedAnswer | undefined> {
+  if (await question.grants?.allow()) return { approved: true, by: 'grant' }
+  const answer = await question.askLive()
+  if (!answer) return undefined
+  await question.grants?.remember(answer)
+  return { ...answer, by: 'listener' }
+}
+
+/** The schema of an answer that may have `always`. */
+const ALWAYS_SCHEMA: JsonSchema = {
+  ...APPROVAL_SCHEMA,
+  properties: { ...(APPROVAL_SCHEMA.properties as JsonObject), always: { enum: ['thread', 'tool'] } },
 }
 
 function questionAgent(question: ApprovalQuestion, agentName: string): Agent {
   const { id, tool, arguments: text, message } = question
   async function* waiting(ctx: RunContext): AsyncIterable<EventDraft> {
     const metadata = { tool, arguments: text }
-    const request = { reason: 'approval', message, responseSchema: APPROVAL_SCHEMA, metadata }
+    const request = {
+      reason: 'approval',
+      message,
+      responseSchema: question.grants ? ALWAYS_SCHEMA : APPROVAL_SCHEMA,
+      metadata,
+    }
     const answer: Json = await ctx.derive({ agentName }).interrupt(request)
-    yield exitWith({ ...readOrRefuse(answer), by: 'answer' })
+    const given = readOrRefuse(answer)
+    await question.grants?.remember(given)
+    yield exitWith({ ...given, by: 'answer' })
   }
   const exitWith = (answer: SourcedAnswer): EventDraft => {
     const result: AnsweredQuestion = { question: id, arguments: text, answer }
@@ -69,8 +95,8 @@ function questionAgent(question: ApprovalQuestion, agentName: string): Agent {
     name: 'policy',
     description: 'Asks whether a call may run.',
     async *run(_: AgentInput, ctx: RunContext) {
-      const answer = await question.askLive()
-      if (answer) yield exitWith({ ...answer, by: 'listener' })
+      const answer = await askNow(question)
+      if (answer) yield exitWith(answer)
       else yield* waiting(ctx)
     },
     async *resume({ messages: [asked] }: ResumeInfo, ctx: RunContext) {
@@ -81,7 +107,7 @@ function questionAgent(question: ApprovalQuestion, agentName: string): Agent {
 }
 
 /** Reads an answer. Contract: an invalid one refuses the call; a Runner lets only valid ones through. */
-function readOrRefuse(answer: unknown): ApprovalAnswer {
+function readOrRefuse(answer: unknown): AlwaysAnswer {
   try {
     return readAnswer(answer)
   } catch {

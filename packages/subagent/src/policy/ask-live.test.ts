@@ -50,6 +50,7 @@ describe('a live listener', () => {
     ])
     expect(seen).toEqual({
       id: 'c1#policy',
+      offersAlways: false,
       agent: 'a/b',
       path: ['a', 'b'],
       callId: 'c1',

@@ -1,5 +1,5 @@
-import { type ApprovalAnswer, KernelError, type RunContext } from '@troupe/kernel'
-import type { ApprovalRequest } from './bus.ts'
+import { KernelError, type RunContext } from '@troupe/kernel'
+import type { AlwaysAnswer, ApprovalRequest } from './bus.ts'
 import type { MessageBus } from './create-bus.ts'
 
 /**
@@ -11,11 +11,11 @@ export async function askLive(
   question: Omit<ApprovalRequest, 'signal'>,
   { signal, clock }: Pick<RunContext, 'signal' | 'clock'>,
   timeoutMs: number,
-): Promise<ApprovalAnswer | undefined> {
+): Promise<AlwaysAnswer | undefined> {
   signal.throwIfAborted()
   const closed = new AbortController()
   const request: ApprovalRequest = Object.freeze({ ...question, signal: closed.signal })
-  const { promise, resolve, reject } = Promise.withResolvers<ApprovalAnswer | undefined>()
+  const { promise, resolve, reject } = Promise.withResolvers<AlwaysAnswer | undefined>()
   // Set up before the listeners are called, because one of them may abort the run at once.
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort)
@@ -33,7 +33,7 @@ export async function askLive(
 }
 
 /** Reads a listener's answer; an invalid one is a failure of the listener. */
-function readListenerAnswer(answer: unknown): ApprovalAnswer {
+function readListenerAnswer(answer: unknown): AlwaysAnswer {
   try {
     return readAnswer(answer)
   } catch (cause) {
@@ -42,18 +42,20 @@ function readListenerAnswer(answer: unknown): ApprovalAnswer {
 }
 
 /** Reads an answer. Contract: reads every property once and throws unless it is valid, so that only a plain `approved: true` approves. */
-export function readAnswer(answer: unknown): ApprovalAnswer {
-  const { approved, arguments: edited, message } = Object(answer) as Record<string, unknown>
+export function readAnswer(answer: unknown): AlwaysAnswer {
+  const { approved, arguments: edited, message, always } = Object(answer) as Record<string, unknown>
   const fine = (text: unknown) => text === undefined || typeof text === 'string'
-  if (typeof approved !== 'boolean' || !fine(edited) || !fine(message)) {
+  const isKnown = always === undefined || always === 'thread' || always === 'tool'
+  if (typeof approved !== 'boolean' || !fine(edited) || !fine(message) || !isKnown) {
     throw new KernelError(
       'VALIDATION_FAILED',
-      'approval: expected { approved: boolean, arguments?: text, message?: text }',
+      "approval: expected { approved: boolean, arguments?: text, message?: text, always?: 'thread' or 'tool' }",
     )
   }
   return {
     approved,
     ...(edited !== undefined && { arguments: edited as string }),
     ...(message !== undefined && { message: message as string }),
+    ...(always !== undefined && { always }),
   }
 }

@@ -1,8 +1,8 @@
 import type { ErrorInfo, ToolKind } from '@troupe/kernel'
 import type { PolicyEffect } from './rule.ts'
 
-/** The source of the final decision on a call: a rule, the default, a live listener, the answer to an interrupt, or `nobody` if no one could be asked or the answer was unusable. */
-export type DecidedBy = 'rule' | 'default' | 'listener' | 'answer' | 'nobody'
+/** The source of the final decision on a call: a rule, the default, a grant, a live listener, the answer to an interrupt, or `nobody` if no one could be asked or the answer was unusable. */
+export type DecidedBy = 'rule' | 'default' | 'grant' | 'listener' | 'answer' | 'nobody'
 
 /** Identifies a call in every audit event. */
 export type AuditStamp = {

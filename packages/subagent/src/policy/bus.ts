@@ -29,12 +29,17 @@ export interface ApprovalRequest {
   readonly arguments: string
   /** The question for a person: `Allow write_file?`, with the reason of the rule if it has one. */
   readonly message: string
+  /** Whether an answer may have `always`: the policy has `grants`, and the question is not one of the tool itself. */
+  readonly offersAlways: boolean
   /** Aborts when the question is closed: another listener answered, the time is up, or the run was aborted. */
   readonly signal: AbortSignal
 }
 
+/** An answer to a question of a policy; `always` also permits the later calls of this tool by this agent, in this thread or in all threads of the owner. */
+export type AlwaysAnswer = ApprovalAnswer & { readonly always?: 'thread' | 'tool' }
+
 /** Answers, or leaves the question to others with `undefined`. Contract: the first answer counts; a listener that throws or gives an invalid answer has not answered. */
-export type ApprovalListener = (request: ApprovalRequest) => Awaitable<ApprovalAnswer | undefined>
+export type ApprovalListener = (request: ApprovalRequest) => Awaitable<AlwaysAnswer | undefined>
 
 /** The listener for a type of message. */
 export type BusListener<M extends BusMessages, T> = T extends 'approval'

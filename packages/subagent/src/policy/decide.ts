@@ -1,4 +1,5 @@
-import type { ToolKind } from '@troupe/kernel'
+import type { Tool, ToolKind } from '@troupe/kernel'
+import { INVOKE_AGENT } from '../define/define-agent.ts'
 import { identityOf } from './agent-path.ts'
 import { type CompiledRule, compileRules, type PolicyEffect, type PolicyRule } from './rule.ts'
 
@@ -10,6 +11,8 @@ export interface PolicyCall {
   readonly kind: ToolKind
   /** Validated arguments. */
   readonly args: unknown
+  /** The agent that the call runs, if the tool is one; `invoke_agent` has it in its arguments. */
+  readonly calls?: string
 }
 
 /** The effect of the rules on a call, and the reason. */
@@ -26,7 +29,8 @@ export type Decision = {
 /**
  * Decides on a call, without side effects.
  * Contract: deny > ask > allow, whatever the order of the rules; without a rule read and think are allowed, everything else asks. The
- * decision for `a/b` is the strictest of those for `a` and `a/b`; a deny or ask rule that matches the main agent holds for all.
+ * decision for `a/b` is the strictest of those for `a` and `a/b`; a deny or ask rule that matches the main agent holds for all. A deny or
+ * ask rule for an agent's tool holds through `invoke_agent`; a deny rule that has only an `agent` also denies calling this agent.
  * @example decide([{ effect: 'deny', tool: 'rm' }], { path: ['a'], tool: 'rm', kind: 'execute', args: {} }).effect // 'deny'
  */
 export function decide(rules: readonly PolicyRule[], call: PolicyCall): Decision {
@@ -36,15 +40,19 @@ export function decide(rules: readonly PolicyRule[], call: PolicyCall): Decision
 /** Makes a function that decides on the calls of one tool by one agent, for which only the arguments vary. */
 export function decider(
   rules: readonly CompiledRule[],
-  { path, tool, kind }: Omit<PolicyCall, 'args'>,
+  { path, tool, kind, calls }: Omit<PolicyCall, 'args'>,
 ): (args: unknown) => Decision {
   const prefixes = Array.from({ length: path.length + 1 }, (_, i) => path.slice(0, i))
   // The main agent's default does not apply to the agents below it.
   const counting = path.length === 0 ? prefixes : prefixes.slice(1)
   const ofTool = rules.filter((rule) => rule.matchesTool(tool, kind))
-  const strict = (['deny', 'ask'] as const).flatMap((effect) =>
-    ofTool.filter((rule) => rule.effect === effect).flatMap((rule) => ruleDecisionsOf(rule, prefixes)),
-  )
+  const names = [{ name: tool, kind }]
+  const known = strictDecisions(rules, prefixes, names, calls)
+  const strictFor = (args: unknown) => {
+    const called = tool === INVOKE_AGENT ? calledIn(args) : undefined
+    if (called === undefined) return known
+    return strictDecisions(rules, prefixes, [...names, { name: called, kind: 'think' }], called)
+  }
   const allows = ofTool
     .filter(({ effect }) => effect === 'allow')
     .map((rule) => ({ rule, covers: counting.map((prefix) => rule.matchesAgent(prefix)) }))
@@ -57,7 +65,7 @@ export function decider(
   const allowedByDefault: Decision = { effect: 'allow', by: 'default', agent }
 
   return (args) => {
-    for (const { rule, decision } of strict) if (rule.matchesArgs?.(args) ?? true) return decision
+    for (const { rule, decision } of strictFor(args)) if (rule.matchesArgs?.(args) ?? true) return decision
     const matching = allows.map(({ rule }) => rule.matchesArgs?.(args) ?? true)
     const bound = isHarmless
       ? undefined
@@ -70,6 +78,29 @@ export function decider(
 interface RuleDecision {
   readonly rule: CompiledRule
   readonly decision: Decision
+}
+
+/** Gives the deny decisions, then the ask decisions, of the rules for these names of the tool, and of those against the agent that is called. */
+function strictDecisions(
+  rules: readonly CompiledRule[],
+  prefixes: readonly (readonly string[])[],
+  names: readonly Pick<Tool, 'name' | 'kind'>[],
+  called: string | undefined,
+): readonly RuleDecision[] {
+  const below = called === undefined ? [] : [[...(prefixes.at(-1) ?? []), called]]
+  return (['deny', 'ask'] as const).flatMap((effect) =>
+    rules
+      .filter((rule) => rule.effect === effect)
+      .flatMap((rule) => {
+        if (effect === 'deny' && rule.isForAgent) return ruleDecisionsOf(rule, [...prefixes, ...below])
+        return names.some(({ name, kind }) => rule.matchesTool(name, kind)) ? ruleDecisionsOf(rule, prefixes) : []
+      }),
+  )
+}
+
+function calledIn(args: unknown): string | undefined {
+  const { agent_name: name } = Object(args) as { readonly agent_name?: unknown }
+  return typeof name === 'string' ? name : undefined
 }
 
 /** Applies a rule to the caller: one that matches an agent on the path applies to all below it. */

@@ -14,8 +14,10 @@ import { askApproval, type SourcedAnswer } from './ask-approval.ts'
 import { askLive } from './ask-live.ts'
 import type { AuditStamp } from './audit-event.ts'
 import { CallAudit } from './call-audit.ts'
+import { CallGrants, hasOwner } from './call-grants.ts'
 import type { MessageBus } from './create-bus.ts'
 import type { Decision } from './decide.ts'
+import type { GrantStore } from './grant-store.ts'
 import { copyOf, jsonOf } from './json-copy.ts'
 
 /** The caller and its tool, the same for all calls of a guarded tool. */
@@ -28,7 +30,10 @@ interface GuardOptions {
   readonly path: readonly string[]
   readonly bus: MessageBus | undefined
   readonly askTimeoutMs: number
+  readonly grants: GrantStore | undefined
   decide(args: unknown): Decision
+  /** Gives a rule as JSON. */
+  textOf(rule: number): string | undefined
 }
 
 /** The arguments to run with, or the refusal that the model gets instead. */
@@ -119,7 +124,7 @@ export class Guard {
         audit?.decided({ ...ruled, effect, by })
         return { args: own, call }
       }
-      return await this.#applyAnswer(await this.#ask(decision, own, ctx, call), decision, own, call, audit)
+      return await this.#applyAnswer(await this.#answer(decision, own, ctx, call), decision, own, call, audit)
     } catch (cause) {
       // A refused call gets a result even if the tool's `onError` ends the run.
       const error = KernelError.from(cause, 'TOOL_FAILED')
@@ -135,7 +140,34 @@ export class Guard {
     return ctx.perform('needs-approval', async () => (await tool.needsApproval?.(args, ctx)) ?? false)
   }
 
-  #ask(decision: Decision, args: unknown, ctx: RunContext, call: ToolCallInput): Promise<SourcedAnswer | undefined> {
+  /** Contract: a grant answers for the rules, not for the tool's own `needsApproval`. */
+  async #answer(
+    decision: Decision,
+    args: unknown,
+    ctx: RunContext,
+    call: ToolCallInput,
+  ): Promise<SourcedAnswer | undefined> {
+    const answer = await this.#ask(decision, args, ctx, call, this.#grants(decision, ctx))
+    const asksAgain =
+      answer?.by === 'grant' && this.#options.tool.needsApproval && (await this.#needsApproval(args, ctx))
+    return asksAgain ? this.#ask(decision, args, ctx, call, undefined) : answer
+  }
+
+  #grants({ effect, rule }: Decision, ctx: RunContext): CallGrants | undefined {
+    const { grants, callerTool, textOf } = this.#options
+    if (!grants || effect !== 'ask' || !hasOwner(ctx)) return undefined
+    const { agent, tool } = callerTool
+    const text = rule === undefined ? undefined : textOf(rule)
+    return new CallGrants(grants, { agent, tool, ...(text !== undefined && { rule: text }) }, ctx)
+  }
+
+  #ask(
+    decision: Decision,
+    args: unknown,
+    ctx: RunContext,
+    call: ToolCallInput,
+    grants: CallGrants | undefined,
+  ): Promise<SourcedAnswer | undefined> {
     const { bus, callerTool, path, tool, askTimeoutMs } = this.#options
     const { reason } = decision
     const message = `Allow ${tool.displayName ?? callerTool.tool}?${reason === undefined ? '' : ` ${reason}`}`
@@ -145,12 +177,17 @@ export class Guard {
       if (!bus?.listeners('approval')) return undefined
       const resumeLimits = pauseLimits(ctx)
       try {
-        return await askLive(bus, { ...question, path, args: jsonOf(args) }, ctx, askTimeoutMs)
+        return await askLive(
+          bus,
+          { ...question, path, args: jsonOf(args), offersAlways: grants !== undefined },
+          ctx,
+          askTimeoutMs,
+        )
       } finally {
         resumeLimits()
       }
     }
-    return askApproval({ ...question, askLive: live }, ctx)
+    return askApproval({ ...question, askLive: live, grants }, ctx)
   }
 
   async #applyAnswer(

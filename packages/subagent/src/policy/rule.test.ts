@@ -148,12 +148,43 @@ describe('arguments of a rule', () => {
   test.each(['src/../etc/passwd', 'src/..', 'src\\..\\..\\x', 'src/a/../../b'])(
     '%s leaves its folder: it frees nothing and escapes nothing',
     (path) => {
-      expect(allows({ path: { glob: 'src**' } }, { path })).toBe(false)
-      expect(args({ path: { not: { glob: 'src**' } } }, { path })).toBe(true)
-      expect(args({ path: { glob: 'src**' } }, { path })).toBe(true)
+      expect(allows({ path: { glob: 'src/**' } }, { path })).toBe(false)
+      expect(args({ path: { not: { glob: 'src/**' } } }, { path })).toBe(true)
+      expect(args({ path: { glob: 'src/**' } }, { path })).toBe(true)
       expect(allows({ path: { equals: path } }, { path })).toBe(true)
     },
   )
+
+  test('a folder with everything in it is also the folder itself, and ** is also no folder', () => {
+    const rules: PolicyRule['args'] = { path: { glob: ['**/.env', 'secrets/**'] } }
+    for (const path of ['.env', 'a/.env', 'secrets', 'secrets/', './secrets', 'secrets/a']) {
+      expect([path, args(rules, { path })]).toEqual([path, true])
+    }
+    expect(allows({ path: { glob: 'src/**' } }, { path: 'src' })).toBe(true)
+    for (const path of ['a.env', 'secrets2', 'secret']) expect([path, args(rules, { path })]).toEqual([path, false])
+  })
+
+  test('an absolute path may end in the folder that a rule forbids; it is not in the one that a rule allows', () => {
+    for (const path of ['/work/secrets/key', 'C:\\work\\secrets\\key', '~/secrets']) {
+      expect([path, args({ path: { glob: 'secrets/**' } }, { path })]).toEqual([path, true])
+      expect([path, allows({ path: { glob: 'secrets/**' } }, { path })]).toEqual([path, false])
+    }
+    expect(args({ path: { glob: '/etc/**' } }, { path: '/work/etc/x' })).toBe(false)
+  })
+
+  test('a backslash may be a slash or a part of a name: the stricter one counts', () => {
+    expect(allows({ path: { glob: 'src/*' } }, { path: 'src/a\\b' })).toBe(false)
+    expect(args({ path: { glob: 'src/*' } }, { path: 'src/a\\b' })).toBe(true)
+    expect(args({ path: { glob: 'src/a/*' } }, { path: 'src/a\\b' })).toBe(true)
+  })
+
+  test('text compares a text that is not a path', () => {
+    expect(args({ command: { text: 'rm *' } }, { command: 'rm -rf /a/b' })).toBe(true)
+    expect(args({ command: { text: 'rm *' } }, { command: 'ls rm' })).toBe(false)
+    expect(allows({ command: { text: ['git status', 'git log *'] } }, { command: 'git log ../x' })).toBe(true)
+    expect(allows({ command: { text: 'git *' } }, { command: 'git\nrm' })).toBe(false)
+    expect(args({ command: { not: { text: 'git *' } } }, { command: 'rm' })).toBe(true)
+  })
 
   test('of a list, a rule that frees has to know each text, one that forbids any', () => {
     const given = { paths: { glob: 'src/**' } }
@@ -202,6 +233,8 @@ describe('an invalid rule', () => {
     ['args.x glob must be', { effect: 'deny', args: { x: { glob: 1 } } }],
     ['args.x glob must be', { effect: 'deny', args: { x: { glob: [] } } }],
     ['args.x must have at most 256', { effect: 'deny', args: { x: { glob: '*'.repeat(257) } } }],
+    ['args.x glob must have ** between slashes only', { effect: 'deny', args: { x: { glob: 'rm **' } } }],
+    ['args.x text must be', { effect: 'deny', args: { x: { text: [] } } }],
   ]
   test.each(wrong)('%s: %j', (expected, rule) => {
     const rules = [{ effect: 'allow' }, rule] as PolicyRule[]

@@ -1,7 +1,9 @@
 import { KernelError, type ToolKind } from '@troupe/kernel'
 import { got, suggestion } from '@troupe/kernel/kit'
+import type { GuardedNames } from '../execute/environment.ts'
 import { compileName, compilePath, type MakeError } from './agent-path.ts'
 import { type ArgMatcher, checkLength, compileArgs, isRecord } from './arg-matcher.ts'
+import { unmatchedPatterns } from './unmatched-patterns.ts'
 
 /** The effect of a rule on a call. */
 export type PolicyEffect = 'deny' | 'ask' | 'allow'
@@ -30,6 +32,12 @@ export interface CompiledRule {
   readonly reason: string | undefined
   matchesAgent(path: readonly string[]): boolean
   matchesTool(name: string, kind: ToolKind): boolean
+  /** The rule as JSON. */
+  readonly text: string
+  /** Whether the rule has no condition but the agent. */
+  readonly isForAgent: boolean
+  /** Gives a problem for each pattern of tools or agents that matches none of these. */
+  unmatched(known: GuardedNames): readonly string[]
   /** Absent if the rule has no conditions on arguments. */
   readonly matchesArgs: ((args: unknown) => boolean) | undefined
 }
@@ -69,6 +77,9 @@ function compileRule(rule: unknown, index: number): CompiledRule {
     reason,
     matchesAgent: (path) => agents?.some((matches) => matches(path)) ?? true,
     matchesTool: (name, of) => (tools?.some((matches) => matches(name)) ?? true) && (kinds?.includes(of) ?? true),
+    text: JSON.stringify(rule),
+    isForAgent: agent !== undefined && tool === undefined && kind === undefined && args === undefined,
+    unmatched: (known) => unmatchedPatterns(texts(agent, makeError), texts(tool, makeError), kinds, known),
     matchesArgs: args === undefined ? undefined : compileArgs(args, LOOSENS[effect as PolicyEffect], errorAt),
   }
 }

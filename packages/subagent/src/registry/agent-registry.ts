@@ -58,7 +58,7 @@ export class AgentRegistry {
   constructor(options: AgentRegistryOptions) {
     const who = 'registry'
     checkOptionNames(who, options, NAMES, ALIASES)
-    this.#env = new Environment(options, (name) => this.getDefinition(name))
+    this.#env = new Environment(options, this)
     const { enabled = true, allowed = ['*'], excluded = [], overrides = {} } = options
     checkOption(typeof enabled === 'boolean', who, 'enabled must be true or false', enabled)
     checkOverrides(overrides)
@@ -98,6 +98,7 @@ export class AgentRegistry {
 
   /** Gives one tool per agent. Contract: an agent that cannot become a tool is reported once and left out. */
   tools(): readonly SubagentTool[] {
+    this.#env.checkGuard()
     return this.getAllDefinitions().flatMap((definition) => {
       const known = this.#tools.get(definition) ?? this.#wrap(definition)
       return known instanceof SubagentTool ? [known] : []
@@ -106,7 +107,7 @@ export class AgentRegistry {
 
   /** Gives one tool for all agents: `invoke_agent { agent_name, … }`. */
   invokeAgentTool(): Tool {
-    return invokeAgentTool(this.tools())
+    return invokeAgentTool(this.tools(), this.#env.guard)
   }
 
   #isOffered(name: string): boolean {

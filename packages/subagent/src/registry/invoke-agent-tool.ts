@@ -9,15 +9,18 @@ import {
 } from '@troupe/kernel'
 import { toJsonSchema } from '@troupe/kernel/kit'
 import { INVOKE_AGENT } from '../define/define-agent.ts'
+import { guardedBy } from '../execute/caller-guards.ts'
+import type { ToolGuard } from '../execute/environment.ts'
 import type { SubagentTool } from '../execute/subagent-tool.ts'
 
 /**
  * Makes one tool for all agents: `invoke_agent { agent_name, … }`, with the inputs of the agent beside its name.
- * Contract: validates the arguments against the schema of the named agent and runs it like its own tool.
+ * Contract: validates the arguments against the schema of the named agent and runs it like its own tool, so that a guard decides on
+ * both: on `invoke_agent`, and on the agent.
  */
-export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
+export function invokeAgentTool(tools: readonly SubagentTool[], guard?: ToolGuard): Tool {
   const byName = new Map(tools.map((tool) => [tool.name, tool]))
-  return defineTool({
+  const tool = defineTool({
     name: INVOKE_AGENT,
     displayName: 'Invoke agent',
     description: describe(tools),
@@ -25,7 +28,7 @@ export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
     kind: 'think',
     output: 'markdown',
     effect: 'nested',
-    async invoke(args: unknown, ctx): Promise<ToolCallResult> {
+    async invoke(args: unknown, ctx, call): Promise<ToolCallResult> {
       const { agent_name: name, ...inputs } = args as { agent_name: string } & Record<string, unknown>
       const tool = byName.get(name)
       if (!tool) {
@@ -41,9 +44,10 @@ export function invokeAgentTool(tools: readonly SubagentTool[]): Tool {
         const { code, message, details } = KernelError.from(cause, 'VALIDATION_FAILED')
         return failed(new KernelError(code, `agent ${name}: arguments are not valid, ${message}`, { details }))
       }
-      return tool.build(validated).execute(ctx)
+      return tool.invoke(validated, ctx, { ...call, name, arguments: JSON.stringify(inputs), tool })
     },
   }) as Tool
+  return guard ? guardedBy([guard], tool, []) : tool
 }
 
 function failed(error: KernelError): ToolCallResult {

@@ -22,6 +22,7 @@ export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRe
   'threads.commit': ({ threads }, ref) => threads.commit(ref, {}, 1),
   'threads.messages': ({ threads }, ref) => threads.messages(ref),
   'threads.processed': ({ threads }, ref) => threads.processed(ref, []),
+  'threads.fork': ({ threads }, ref) => threads.fork(ref, { at: 'm1', to: 'free' }),
   'threads.delete': ({ threads }, ref) => threads.delete(ref),
   'records.apply': ({ records }, ref) => records.apply(ref, [start('run-9')]),
   'records.runs': ({ records }, ref) => records.runs(ref),
@@ -47,6 +48,9 @@ export const MALFORMED_COMMITS: readonly unknown[] = [
   ...[null, 'text', 7, () => 1].map((message) => ({ messages: [{ runId: 'run-1', message }] })),
   ...NOT_IDS.map((id) => ({ messages: [said(id as string, 'text')] })),
   ...NOT_IDS.map((runId) => ({ messages: [{ ...said('m9'), runId }] })),
+  ...[null, 'text', 7, [], { set: null }, { set: { a: 1n } }, { removed: 'a' }, { removed: [7] }].map((changes) => ({
+    messages: [{ ...said('m9'), changes }],
+  })),
   ...[null, 'text', {}, [null], [{ callId: 'c', name: 'n' }]].map((openCalls) => ({ openCalls })),
   ...[undefined, null, 7, ''].map((callId) => ({ openCalls: [{ callId, name: 'weather', agentName: 'agent' }] })),
   ...NOT_JSON.map((checkpoint) => ({ checkpoint })),
@@ -120,6 +124,14 @@ export function malformedCalls(
     values.map((value) => [`${name}(${shown(value, 80)})`, () => method(value as Arg)] as const)
   const pages = [null, 'text', 7, ...NOT_LIMITS.map((limit) => ({ limit })), ...NOT_NUMBERS.map((after) => ({ after }))]
   const queries = [undefined, null, 'text', {}, { before: 1 }, { limit: 1 }]
+  const forks = [
+    ...[undefined, null, 'm1', [], { to: 'b' }, { at: 'm1' }, { at: 'm1', before: 'm1', to: 'b' }],
+    ...NOT_IDS.flatMap((id) => [
+      { at: id, to: 'b' },
+      { before: id, to: 'b' },
+      { at: 'm1', to: id },
+    ]),
+  ]
   const holders = [undefined, null, 'run-9', ...NOT_IDS.map((runId) => ({ runId, ttlMs: TTL }))]
   const follow = (options: unknown) => collect(runLog.follow(ref, 'run-1', options as { signal: AbortSignal }))
   const cursors = [null, ...NOT_NUMBERS].map((after) => ({ after, live: false, signal }))
@@ -130,6 +142,7 @@ export function malformedCalls(
     ...wrong('records.runs', pages, (page: object) => records.runs(ref, page)),
     ...wrong('threads.list', [undefined, null, 'anna', { app: 'app' }], (owner: ThreadRef) => threads.list(owner)),
     ...wrong('threads.processed', [undefined, null, 'p', 7, {}], (ids: string[]) => threads.processed(ref, ids)),
+    ...wrong('threads.fork', forks, (request: never) => threads.fork(ref, request)),
     ...wrong('threads.idle', queries, (query: never) => threads.idle(query)),
     ...wrong('records.open', queries, (query: never) => records.open(query)),
     ...wrong('records.apply', [undefined, null, 'text', {}, new Set()], (all: never) => records.apply(ref, all)),

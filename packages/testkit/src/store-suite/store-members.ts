@@ -10,6 +10,7 @@ const threads: Methods<ThreadStore> = {
   messages: true,
   processed: true,
   list: true,
+  fork: true,
   delete: true,
   idle: true,
 }

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { check } from '../clause.ts'
 import { broken, expectBroken } from '../suite/broken.fixture.ts'
 import { attemptMutants } from './attempt-mutants.fixture.ts'
+import { forkMutants } from './fork-mutants.fixture.ts'
+import { forkStateMutants } from './fork-state-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
@@ -77,6 +79,8 @@ describe('testStore', () => {
 
   const mutants = [
     ...threadMutants,
+    ...forkMutants,
+    ...forkStateMutants,
     ...recordMutants,
     ...runLogMutants,
     ...journalMutants,

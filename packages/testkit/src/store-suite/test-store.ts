@@ -4,6 +4,8 @@ import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { attemptClauses } from './attempt-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
+import { forkClauses } from './fork-clauses.ts'
+import { forkStateClauses } from './fork-state-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
@@ -60,6 +62,8 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       takeOverClauses,
       attemptClauses,
       deleteClauses,
+      forkClauses,
+      forkStateClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),

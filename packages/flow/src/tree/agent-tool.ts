@@ -10,7 +10,7 @@ import {
 } from '@troupe/kernel'
 import { checkOptionNames, toJsonSchema } from '@troupe/kernel/kit'
 import { checkAgent, checkSavedRuns, HISTORY, runNested } from '@troupe/kernel/run'
-import { rewriteHistory } from './tree/rewrite-history.ts'
+import { rewriteHistory } from './rewrite-history.ts'
 
 /** Options of `agentTool`. */
 export interface AgentToolOptions {

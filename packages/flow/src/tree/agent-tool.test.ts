@@ -15,9 +15,9 @@ import {
   thrownBy,
   transferring,
   yielding,
-} from './flow.fixture.ts'
-import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from './index.ts'
-import { type ScriptedAgent, scriptedAgent } from './scripted-agent.fixture.ts'
+} from '../flow.fixture.ts'
+import { type AgentToolOptions, agentTool, loop, sequential, setSubAgents } from '../index.ts'
+import { type ScriptedAgent, scriptedAgent } from '../scripted-agent.fixture.ts'
 
 testTool('agentTool', () => agentTool(talker('inner')), { args: { request: 'Hi' }, invalid: [{}, { request: 1 }] })
 

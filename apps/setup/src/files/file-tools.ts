@@ -1,18 +1,25 @@
 import { defineTool, type Tool } from '@troupe/kernel'
-import type { Folder } from './folder.ts'
+import { ProjectFolder } from './project-folder.ts'
 
 const MAX_LISTED = 200
-const MAX_MATCHES = 20
-const MAX_LINES = 200
 
 const text = (description: string) => ({ type: 'string', description, minLength: 1 }) as const
 
-/** Tools that read a folder and change nothing. */
-export function fileTools(folder: Folder): readonly Tool[] {
-  return [listFiles(folder), searchFiles(folder), readFile(folder)] as Tool[]
+/** The options of `fileTools`. */
+export interface FileToolsOptions {
+  /** The lines of one search. @default 20 */
+  readonly maxMatches?: number
+  /** The lines of one reading. @default 200 */
+  readonly maxLines?: number
 }
 
-function listFiles(folder: Folder) {
+/** Makes the tools that read the text files of a folder and change nothing: `list_files`, `search_files` and `read_file`. */
+export function fileTools(root: string, { maxMatches = 20, maxLines = 200 }: FileToolsOptions = {}): readonly Tool[] {
+  const folder = new ProjectFolder(root)
+  return [listFiles(folder), searchFiles(folder, maxMatches), readFile(folder, maxLines)] as Tool[]
+}
+
+function listFiles(folder: ProjectFolder) {
   return defineTool({
     name: 'list_files',
     description: 'The files below a folder of the project.',
@@ -29,7 +36,7 @@ function listFiles(folder: Folder) {
   })
 }
 
-function searchFiles(folder: Folder) {
+function searchFiles(folder: ProjectFolder, maxMatches: number) {
   return defineTool({
     name: 'search_files',
     description: 'The lines of the project that contain a text, with file and line number.',
@@ -46,7 +53,7 @@ function searchFiles(folder: Folder) {
         const lines = (await folder.read(path).catch(() => '')).split('\n')
         for (const [i, line] of lines.entries()) {
           if (!line.includes(wanted)) continue
-          if (matches.push(`${path}:${i + 1}: ${line.trim().slice(0, 200)}`) === MAX_MATCHES) {
+          if (matches.push(`${path}:${i + 1}: ${line.trim().slice(0, 200)}`) === maxMatches) {
             return `${matches.join('\n')}\n(there are more: search for a longer text)`
           }
         }
@@ -56,10 +63,10 @@ function searchFiles(folder: Folder) {
   })
 }
 
-function readFile(folder: Folder) {
+function readFile(folder: ProjectFolder, maxLines: number) {
   return defineTool({
     name: 'read_file',
-    description: `Lines of a file, ${MAX_LINES} at most.`,
+    description: `Lines of a file, ${maxLines} at most.`,
     parameters: {
       type: 'object',
       properties: { path: text('a path from list_files'), from: { type: 'integer', minimum: 1 } },
@@ -69,7 +76,8 @@ function readFile(folder: Folder) {
     effect: 'idempotent',
     async invoke({ path, from = 1 }) {
       const lines = (await folder.read(path)).split('\n')
-      const shown = lines.slice(from - 1, from - 1 + MAX_LINES)
+      const shown = lines.slice(from - 1, from - 1 + maxLines)
+      if (shown.length === 0) return 'The file has no such lines.'
       const left = lines.length - (from - 1) - shown.length
       return left > 0 ? `${shown.join('\n')}\n(${left} more lines)` : shown.join('\n')
     },

@@ -1,0 +1,121 @@
+import { KernelError, type Store, type ThreadCommit, type ThreadRef } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
+import * as fc from 'fast-check'
+import { expect } from 'vitest'
+
+const clock = { now: () => 1 }
+const refOf = (threadId: string): ThreadRef => ({ app: 'app', user: 'anna', threadId })
+const THREADS = ['a', 'b', 'c', 'd', 'e', 'f']
+const threadId = fc.constantFrom(...THREADS)
+/** Few ids, so that threads of different branches have messages of the same name. */
+const messageId = fc.integer({ min: 1, max: 14 }).map((n) => `m${n}`)
+const changes = fc.record(
+  {
+    set: fc.dictionary(fc.constantFrom('x', 'y', 'z'), fc.nat({ max: 9 }), { maxKeys: 2 }),
+    removed: fc.uniqueArray(fc.constantFrom('x', 'y', 'z'), { maxLength: 1 }),
+  },
+  { requiredKeys: [] },
+)
+const foreignId = fc.constantFrom('p1', 'p2', 'p3', 'p4', 'm1', 'm5', 'm9')
+const message = fc
+  .record({ id: messageId, changes: fc.option(changes, { nil: undefined }) })
+  .map(({ id, changes }) => ({
+    runId: 'r',
+    message: { id, role: 'user' as const, content: id },
+    ...(changes && { changes }),
+  }))
+const commit: fc.Arbitrary<ThreadCommit> = fc
+  .tuple(
+    changes,
+    fc.record({
+      messages: fc.array(message, { maxLength: 4 }),
+      processed: fc.array(foreignId, { maxLength: 2 }),
+    }),
+  )
+  .map(([changes, rest]) => ({ ...changes, ...rest }))
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ call: fc.constant('commit' as const), threadId, commit }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      call: fc.constant('fork' as const),
+      threadId,
+      at: fc.boolean(),
+      // Mostly a message that the thread has.
+      place: fc.nat({ max: 20 }),
+      to: threadId,
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ call: fc.constant('delete' as const), threadId }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+async function perform({ threads, leases }: Store, step: Step): Promise<unknown> {
+  const ref = refOf(step.threadId)
+  if (step.call === 'delete') return threads.delete(ref)
+  if (step.call === 'fork') {
+    const messages = await threads.messages(ref)
+    const id = messages[step.place % (messages.length + 1)]?.message.id ?? 'm1'
+    return threads.fork(ref, { ...(step.at ? { at: id } : { before: id }), to: step.to })
+  }
+  await threads.open(ref)
+  const { token } = await leases.acquire(ref, { runId: 'r', ttlMs: 1 })
+  const thread = await threads.commit(ref, step.commit, token)
+  await leases.release(ref, token)
+  return thread
+}
+
+/** Everything that the threads of a store have, the state after each message too. */
+async function contentOf({ threads }: Store): Promise<unknown> {
+  const all = []
+  for (const { ref, ...thread } of await threads.list(refOf('a'))) {
+    const messages = await threads.messages(ref)
+    const states = []
+    for (const { message } of messages) {
+      const { ref: probe, state } = await threads.fork(ref, { at: message.id, to: 'probe' })
+      states.push(state)
+      await threads.delete(probe)
+    }
+    const { seq, ...rest } = thread
+    all.push({
+      ...rest,
+      id: ref.threadId,
+      messages,
+      states,
+      newest: await threads.messages(ref, { newestFirst: true, limit: 3 }),
+      middle: await threads.messages(ref, { after: 2, limit: 4 }),
+      before: await threads.messages(ref, { after: 5, limit: 3, newestFirst: true }),
+      processed: await threads.processed(ref, ['p1', 'p2', 'p3', 'p4', 'm1', 'm5', 'm9']),
+    })
+  }
+  return all
+}
+
+/**
+ * Makes random commits, branches and deletes in a store and in one in memory, and compares everything that they have.
+ * Contract: `use` gives an empty store to its callback, and `rowsOf` counts what is left of threads when all are deleted.
+ */
+export async function sameBranches(
+  use: (clock: { now(): number }, work: (store: Store) => Promise<void>) => Promise<void>,
+  rowsOf: (store: Store) => Promise<number>,
+  numRuns: number,
+): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), (steps) =>
+      use(clock, async (store) => {
+        const memory = memoryStore({ clock })
+        for (const step of steps) {
+          const outcomes = [memory, store].map((one) =>
+            perform(one, step).catch((error: unknown) => KernelError.from(error).code),
+          )
+          const [expected, found] = await Promise.all(outcomes)
+          expect(found).toEqual(expected)
+        }
+        expect(await contentOf(store)).toEqual(await contentOf(memory))
+        for (const { ref } of await store.threads.list(refOf('a'))) await store.threads.delete(ref)
+        expect(await rowsOf(store)).toBe(0)
+      }),
+    ),
+    { numRuns },
+  )
+}
