@@ -77,10 +77,10 @@ async function invokePermitted(
   tool: Tool,
   args: Awaitable<unknown>,
   validator: JsonSchemaValidator,
-  maxResultChars: number,
+  most: number,
 ): Promise<ToolCallResult> {
   const permitted = await permittedCall(ctx, input, tool, await args, validator)
-  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, maxResultChars)
+  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, most)
 }
 
 /** Decides whether a call may run, with the arguments that the tool would get. */
