@@ -60,6 +60,7 @@ const agent: Required<Omit<AgUiAgentOptions, Instead>> = {
   maxConcurrentExecutions: 1,
   maxExecutionsPerUser: 1,
   toolResults: 'json',
+  systemMessages: 'instruction',
   pending: 'drop',
   hidden: () => false,
   limits,

@@ -58,25 +58,32 @@ describe('执行流程: a new execution', () => {
     expect(await store.threads.get(ANN)).toBeUndefined()
   })
 
-  test('adds the leading system message and the context to the instruction, and keeps neither', async () => {
-    const seen: unknown[] = []
-    const listens = agentOf(({ additions }, ctx) => {
-      seen.push(additions?.instruction)
-      return say(ctx, 'yes')
-    })
-    const { serve, store } = stage(listens)
-    const system = { id: 's1', role: 'system', content: 'Be brief.' } as const
-    const context = [
-      { description: 'City', value: 'Beijing' },
-      { description: 'Unit', value: '°C' },
-    ]
-    await serve({ messages: [system, user('a')], context })
-    await serve({ messages: [system, user('a'), user('b')] })
-    await serve({ messages: [user('a'), { ...system, id: 's2' }, user('c')], context: [] })
-    expect(seen).toEqual(['Be brief.\n\nCity: Beijing\nUnit: °C', 'Be brief.', undefined])
-    const stored = (await store.threads.messages(ANN)).map(({ message }) => message.role)
-    expect(stored).not.toContain('system')
-  })
+  test.each(['instruction', undefined] as const)(
+    'adds the context to the instruction, and the leading system message if the app says so: %s',
+    async (systemMessages) => {
+      const seen: unknown[] = []
+      const listens = agentOf(({ additions }, ctx) => {
+        seen.push(additions?.instruction)
+        return say(ctx, 'yes')
+      })
+      const { serve, store } = stage(listens, systemMessages && { systemMessages })
+      const system = { id: 's1', role: 'system', content: 'Be brief.' } as const
+      const context = [
+        { description: 'City', value: 'Beijing' },
+        { description: 'Unit', value: '°C' },
+      ]
+      await serve({ messages: [system, user('a')], context })
+      await serve({ messages: [system, user('a'), user('b')] })
+      await serve({ messages: [user('a'), { ...system, id: 's2' }, user('c')], context: [] })
+      const facts = 'City: Beijing\nUnit: °C'
+      const expected = systemMessages
+        ? [`Be brief.\n\n${facts}`, 'Be brief.', undefined]
+        : [facts, undefined, undefined]
+      expect(seen).toEqual(expected)
+      const stored = (await store.threads.messages(ANN)).map(({ message }) => message.role)
+      expect(stored).not.toContain('system')
+    },
+  )
 
   test('gives tools and handlers the request, and the run its settings', async () => {
     const seen: unknown[] = []

@@ -162,10 +162,10 @@ export class AgentRun {
     thread: Thread | undefined,
     done: ReadonlySet<string>,
   ): Promise<RunPlan> {
-    const { clock, hidden, toolResults, store } = this.#settings
+    const { clock, hidden, toolResults, systemMessages, store } = this.#settings
     const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
     this.#reply.phase = 'input'
-    const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults })
+    const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults, systemMessages })
     this.#reply.phase = 'setup'
     if (plan.kind === 'nothing') await checkCalls(store.threads, ref, plan.notOpen, thread)
     return plan

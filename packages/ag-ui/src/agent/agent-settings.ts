@@ -1,6 +1,7 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import type { Awaitable, Clock, KernelError, Owner, Runner, RunOptions, Store } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
+import type { SystemMessageMode } from '../input/added-instruction.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { reportToConsole } from '../report-to-console.ts'
@@ -36,6 +37,8 @@ export interface AgUiAgentOptions {
   readonly maxExecutionsPerUser?: number
   /** How results of client tools are kept. @default 'text' */
   readonly toolResults?: ToolResultMode
+  /** What becomes of a leading system or developer message of a client: it is ignored, or added to the instruction of the root agent. @default 'ignore' */
+  readonly systemMessages?: SystemMessageMode
   /** Whether user text is refused while calls or questions are open, or drops them. @default 'reject' */
   readonly pending?: 'reject' | 'drop'
   /** Selects state keys that clients neither see nor set. `temp:` keys are always hidden, but clients may set them. @default none */
@@ -63,6 +66,7 @@ export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
   maxConcurrentExecutions: true,
   maxExecutionsPerUser: true,
   toolResults: true,
+  systemMessages: true,
   pending: true,
   hidden: true,
   limits: true,
@@ -78,6 +82,7 @@ type Defaulted =
   | 'maxConcurrentExecutions'
   | 'maxExecutionsPerUser'
   | 'toolResults'
+  | 'systemMessages'
   | 'hidden'
   | 'report'
 
@@ -88,7 +93,7 @@ export type AgentSettings = AgUiAgentOptions & Required<Pick<AgUiAgentOptions, D
 export function agentSettings(options: AgUiAgentOptions): AgentSettings {
   checkOptionNames(WHO, options, AGENT_OPTIONS)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, INPUT_LIMITS)
-  const { store, clock = systemClock, hidden = () => false, toolResults = 'text' } = options
+  const { store, clock = systemClock, hidden = () => false, toolResults = 'text', systemMessages = 'ignore' } = options
   const { executionTimeoutMs = EXECUTION_MS, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
   checkChoices(options)
   const share = options.userId === undefined ? Math.ceil(maxConcurrentExecutions / 2) : maxConcurrentExecutions
@@ -106,6 +111,7 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
     clock,
     sessions: options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) }),
     toolResults,
+    systemMessages,
     hidden: (key) => isTemporary(key) || hidden(key),
     report,
   }
@@ -115,6 +121,9 @@ const WHO = 'AgUiAgent'
 
 function checkChoices(options: AgUiAgentOptions): void {
   const { runner, resolveRunner, appName, appNameExtractor, userId, userIdExtractor, toolResults, pending } = options
+  const known: readonly unknown[] = [undefined, 'ignore', 'instruction']
+  const { systemMessages } = options
+  checkOption(known.includes(systemMessages), WHO, 'systemMessages must be ignore or instruction', systemMessages)
   checkOption(
     runner === undefined || (typeof runner.run === 'function' && typeof runner.resume === 'function'),
     WHO,

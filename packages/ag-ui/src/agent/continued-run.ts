@@ -153,7 +153,7 @@ export class ContinuedRun {
     this.#translator = this.#reply.translate(input, thread.state, history)
     return {
       prepare: (ctx) => ctx.with(AG_UI_INPUT, input),
-      additions: limit.untimed(additionsOf(input, thread.openCalls)),
+      additions: limit.untimed(additionsOf(input, thread.openCalls, this.#settings.systemMessages)),
     }
   }
 

@@ -16,7 +16,7 @@ import {
 import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
 import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
-import { addedInstruction } from '../input/added-instruction.ts'
+import { addedInstruction, type SystemMessageMode } from '../input/added-instruction.ts'
 import { sortMessages } from '../input/sort-messages.ts'
 import { stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
@@ -49,6 +49,7 @@ interface Facts {
   readonly now: number
   readonly hidden: (key: string) => boolean
   readonly toolResults: ToolResultMode
+  readonly systemMessages: SystemMessageMode
 }
 
 /** The ids by which a repeated request is recognised. */
@@ -57,11 +58,11 @@ export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly s
 }
 
 /** Decides what to do with a request. Contract: changes nothing; throws coded errors about the request. */
-export function planRun({ input, thread, done, stored, now, hidden, toolResults }: Facts): RunPlan {
+export function planRun({ input, thread, done, stored, now, hidden, toolResults, systemMessages }: Facts): RunPlan {
   const openCalls = thread?.openCalls ?? []
   const sorted = sortMessages(input, openCalls, { done, stored }, toolResults)
   const change = stateChange(input, thread?.state ?? {}, hidden)
-  const additions = additionsOf(input, stillOpen(openCalls, sorted.results))
+  const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages)
   const { resume = [] } = input
   const answers =
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
@@ -85,14 +86,18 @@ function stillOpen(openCalls: Thread['openCalls'], results: readonly ToolMessage
 }
 
 /** What a request adds to its root agent: an instruction, and the tools of the client. */
-export function additionsOf(input: RunAgentInput, waiting: Thread['openCalls']): Additions {
+export function additionsOf(
+  input: RunAgentInput,
+  waiting: Thread['openCalls'],
+  systemMessages: SystemMessageMode,
+): Additions {
   const tools: ToolMeta[] = [...clientProxyToolset(input.tools)]
   // A call stays open although the client does not list its tool this time; while it waits, no model is asked that could call it.
   for (const { name } of waiting) {
     if (tools.some(({ tool }) => tool.name === name)) continue
     tools.push({ tool: clientProxyTool({ name, description: '' }), returnDirectly: false })
   }
-  const instruction = addedInstruction(input)
+  const instruction = addedInstruction(input, systemMessages)
   return { ...(instruction !== '' && { instruction }), ...(tools.length > 0 && { tools }) }
 }
 

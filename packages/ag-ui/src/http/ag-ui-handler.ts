@@ -204,6 +204,7 @@ const AGENT_ONLY_OPTIONS = [
   'maxConcurrentExecutions',
   'maxExecutionsPerUser',
   'toolResults',
+  'systemMessages',
   'pending',
   'sessions',
   'runConfigFactory',
