@@ -11,6 +11,7 @@ import { scriptedModel } from './scripted-model.ts'
 
 const multiply = defineTool({
   name: 'multiply',
+  kind: 'think',
   description: 'Multiplies two numbers.',
   parameters: {
     type: 'object',
