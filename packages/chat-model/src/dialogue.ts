@@ -29,6 +29,7 @@ import { recordedModel } from './model/recorded-model.ts'
 import type { OutputCheck } from './model/structured-output.ts'
 import { writeMessageEnd, writePartialEnd } from './model/write-message-end.ts'
 import type { Plan } from './plan.ts'
+import { keyIn } from './tools/call-key.ts'
 
 /** The model calls of one run: their history and context, the tokens used and the last text. */
 export class Dialogue {
@@ -174,7 +175,7 @@ export class Dialogue {
       tools: toolbox.specs,
       options: options ? { ...modelOptions, ...options } : modelOptions,
       step,
-      idempotencyKey: `${this.ctx.runId}/${step}`,
+      idempotencyKey: keyIn(this.ctx, this.ctx.runId, step),
     }
   }
 

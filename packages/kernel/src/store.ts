@@ -17,6 +17,7 @@ export {
   logConflict,
   logNotFound,
   messageNotFound,
+  runIdTaken,
   storeClosed,
   threadBusy,
   threadIdTaken,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Store, ThreadRef } from '@troupe/kernel'
+import type { KernelError, Store, ThreadRef } from '@troupe/kernel'
 import { type KyselyPlugin, sql } from 'kysely'
 import type { Engine } from './engine.ts'
 
@@ -134,8 +134,11 @@ export const FIRST_VERSION: unknown = {
   journals: [undefined],
 }
 
-/** Uses what later versions have added: a journal, its cancel, the attempts of calls, and branches. */
+/** Uses what later versions have added: a journal, its cancel, the attempts of calls, branches, and ids of runs. */
 export async function useLaterVersion(store: Store): Promise<unknown> {
+  const taken = await store.leases
+    .acquire({ ...ANNA, threadId: 'new' }, { runId: 'run-2', ttlMs: 1000, begins: true })
+    .catch((error: unknown) => (error as KernelError).code)
   const { token } = await store.leases.acquire(ANNA, { runId: 'run-4', ttlMs: 1000 })
   await store.threads.commit(ANNA, { journal: { runId: 'run-4', entries: ['a'] } }, token)
   await store.journal.append(ANNA, 'run-4', ['b'], token)
@@ -155,6 +158,7 @@ export async function useLaterVersion(store: Store): Promise<unknown> {
   const branch = await store.threads.fork(ANNA, { at: 'a2', to: 'branch' })
   const empty = await store.threads.fork(branch.ref, { before: 'u1', to: 'empty' })
   return {
+    taken,
     cancel: again.cancel,
     attempts,
     journal,
@@ -166,6 +170,7 @@ export async function useLaterVersion(store: Store): Promise<unknown> {
 
 /** The result of `useLaterVersion`. */
 export const LATER_VERSION: unknown = {
+  taken: 'RUN_ID_TAKEN',
   cancel: 'now',
   attempts: 2,
   journal: { runId: 'run-4', entries: ['a', 'b'] },

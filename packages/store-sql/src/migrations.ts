@@ -8,6 +8,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   second,
   third,
   fourth,
+  fifth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -229,4 +230,38 @@ async function fourth(db: Kysely<Tables>): Promise<void> {
     .addColumn('seq', 'bigint', (column) => column.notNull().defaultTo(0))
     .execute()
   await schema.createIndex('troupe_processed_seq').on('troupe_processed').columns(['thread', 'seq']).execute()
+}
+
+/** The ids of runs by owner, so that none is used in two threads; those of former runs are taken from their messages and records. */
+async function fifth(db: Kysely<Tables>): Promise<void> {
+  const { schema } = db
+  await schema
+    .createTable('troupe_run_ids')
+    .addColumn('owner', 'bigint', (column) => column.notNull().references('troupe_owners.id'))
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('thread_id', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('troupe_run_ids_name', ['owner', 'run_id'])
+    .execute()
+  await schema.createIndex('troupe_run_ids_thread').on('troupe_run_ids').columns(['owner', 'thread_id']).execute()
+  await db
+    .insertInto('troupe_run_ids')
+    .columns(['owner', 'run_id', 'thread_id'])
+    .expression(({ selectFrom }) =>
+      selectFrom(
+        selectFrom('troupe_messages as m')
+          .innerJoin('troupe_threads as t', 't.id', 'm.thread')
+          .select(['t.owner', 'm.run_id', 't.thread_id'])
+          .union(
+            selectFrom('troupe_runs as r')
+              .innerJoin('troupe_threads as t', 't.id', 'r.thread')
+              .where('r.parent_run_id', 'is', null)
+              .select(['t.owner', 'r.run_id', 't.thread_id']),
+          )
+          .as('used'),
+      )
+        .select(['used.owner', 'used.run_id'])
+        .select(({ fn }) => fn.min('used.thread_id').as('thread_id'))
+        .groupBy(['used.owner', 'used.run_id']),
+    )
+    .execute()
 }

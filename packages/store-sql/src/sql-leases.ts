@@ -8,11 +8,12 @@ import {
   leaseLost,
   lostCall,
   lostRun,
+  runIdTaken,
   threadBusy,
 } from '@troupe/kernel/store'
 import type { Transaction } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
-import { compiled, type Slots } from './compiled.ts'
+import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
@@ -40,6 +41,21 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
+  const claim = compiled((db, row: Slots<Tables['troupe_run_ids']>) =>
+    db
+      .insertInto('troupe_run_ids')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing()),
+  )
+  const claimed = compiled((db, { owner, run_id }: Slots<{ owner: number; run_id: string }>) =>
+    db.selectFrom('troupe_run_ids').select('thread_id').where('owner', '=', owner).where('run_id', '=', run_id),
+  )
+  /** Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id. */
+  const claimId = async (tx: Queries, runId: string, row: Tables['troupe_run_ids']) => {
+    await claim(tx, row)
+    const { thread_id } = sure(await claimed(tx, { owner: row.owner, run_id: row.run_id }))
+    if (thread_id !== row.thread_id) throw runIdTaken(who, runId)
+  }
   const extend = compiled(
     (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
       patient(
@@ -95,7 +111,9 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
         // If another process was faster, the next attempt finds its lease.
         for (;;) {
           const lease = await take()
-          if (lease) return { ...lease, ...asked(cancel) }
+          if (!lease) continue
+          if (holder.begins) await claimId(tx, holder.runId, { owner, run_id, thread_id: key.threadId })
+          return { ...lease, ...asked(cancel) }
         }
       })
     },

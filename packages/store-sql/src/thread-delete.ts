@@ -21,6 +21,11 @@ export function threadDelete(
       if (!thread) return undefined
       const logs = await tx.selectFrom('troupe_run_logs').select('id').where('thread', '=', thread.id).execute()
       await tx.deleteFrom('troupe_leases').where('owner', '=', owner.id).where('thread_id', '=', key.threadId).execute()
+      await tx
+        .deleteFrom('troupe_run_ids')
+        .where('owner', '=', owner.id)
+        .where('thread_id', '=', key.threadId)
+        .execute()
       await leaveToBranch(tx, thread.id)
       await tx.deleteFrom('troupe_threads').where('id', '=', thread.id).execute()
       const ids = logs.map(({ id }) => id)

@@ -22,7 +22,7 @@ const PUBLIC: ReadonlyMap<string, PublicError> = new Map(
     { code: 'MODEL_RATE_LIMITED', message: BUSY },
     { code: 'NOT_FOUND', message: 'Not found.' },
     { code: 'PENDING_TOOL_CALLS', message: 'This conversation has open tool calls or questions. Answer them first.' },
-    { code: 'RUN_ID_TAKEN', message: 'This conversation already has a run with this id.' },
+    { code: 'RUN_ID_TAKEN', message: 'There is already a run with this id.' },
     { code: 'RUN_LOST', message: 'The server of this run is gone.' },
     { code: 'RUN_TOO_LARGE', message: 'The run exceeded its size limit.' },
     { code: 'STORE_BUSY', message: UNAVAILABLE },

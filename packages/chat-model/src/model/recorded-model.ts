@@ -41,7 +41,7 @@ export function recordedModel(
 ): PipeStream<ModelPart> {
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
-    const record = await journal.perform<ModelRecord>(request.idempotencyKey, async () => {
+    const record = await journal.perform<ModelRecord>(`${ctx.runId}/${request.step}`, async () => {
       const noted = new NotedStep(ctx)
       const recorder = new PartRecorder(sink, builder)
       try {

@@ -51,3 +51,32 @@ test('a call of a run inside a call keeps its key when the outer call runs again
   expect(keys).toHaveLength(2)
   expect(new Set(keys).size).toBe(1)
 })
+
+test('a key names the owner and the thread, so that no other one has it, whatever its ids contain', async () => {
+  const keys: string[] = []
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    parameters: { type: 'object' },
+    effect: 'idempotent',
+    invoke: (_args, _ctx, { idempotencyKey }) => `paid ${keys.push(idempotencyKey)}`,
+  })
+  const model = scriptedModel([{ toolCalls: [{ id: 'call-1', name: 'pay' }] }, 'Done.'], { repeat: true })
+  const agent = chatModelAgent({ name: 'a', model, tools: [pay] })
+  const sessions = [
+    { app: 'app', user: 'anna', threadId: 't' },
+    { app: 'app', user: 'anna', threadId: 't2' },
+    { app: 'app', user: 'bob', threadId: 't' },
+    { app: 'other', user: 'anna', threadId: 't' },
+    { app: 'app/anna', user: 't', threadId: '💥' },
+    { app: 'app', user: 'anna/t', threadId: '💥' },
+    { app: 'app', user: 'anna', threadId: '\ud800' },
+    { app: 'app', user: 'anna', threadId: '%ud800' },
+  ]
+  for (const session of sessions) {
+    await startRun(agent, { messages: [{ id: 'u', role: 'user', content: 'Pay' }] }, { session, runId: 'run-1' })
+  }
+  const all = [...keys, ...model.requests.map(({ idempotencyKey }) => idempotencyKey)]
+  expect(new Set(all).size).toBe(3 * sessions.length)
+  for (const key of all) expect(key).toMatch(/^[!-~]+$/)
+})

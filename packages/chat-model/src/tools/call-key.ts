@@ -3,8 +3,22 @@ import { type ContextKey, contextKey, type RunContext } from '@troupe/kernel'
 /** The key of the outer call, for the calls of the runs inside it. */
 export const OUTER_KEY: ContextKey<string> = contextKey<string>('chat-model.outer-key')
 
-/** The idempotency key of a call. Contract: unique, even if a provider repeats the id of a call in a lost run; a call that runs again keeps its key, and so do the calls inside it. */
+/** The idempotency key of a call. Contract: unique over all owners and threads, even if a provider repeats the id of a call in a lost run; a call that runs again keeps its key, and so do the calls inside it. */
 export function callKey(ctx: RunContext, callId: string): string {
-  const { runId, origin, session } = ctx
-  return origin === '' ? `${runId}/${callId}` : `${ctx.get(OUTER_KEY) ?? session.threadId}/${origin}/${callId}`
+  const { runId, origin } = ctx
+  return origin === ''
+    ? keyIn(ctx, runId, callId)
+    : `${ctx.get(OUTER_KEY) ?? keyIn(ctx)}/${encoded(origin)}/${encoded(callId)}`
+}
+
+/** A key of something in the thread of a run. Contract: printable ASCII, so that it can be sent in a header; different parts give different keys, whatever characters they contain. */
+export function keyIn({ session: { app, user, threadId } }: RunContext, ...parts: readonly string[]): string {
+  return [app, user, threadId, ...parts].map(encoded).join('/')
+}
+
+/** Contract: a lone surrogate, which a URI cannot have, is `%u` and its number. */
+function encoded(part: string): string {
+  return Array.from(part, (char) =>
+    /^[\ud800-\udfff]$/.test(char) ? `%u${char.charCodeAt(0).toString(16)}` : encodeURIComponent(char),
+  ).join('')
 }

@@ -77,10 +77,10 @@ async function invokePermitted(
   tool: Tool,
   args: Awaitable<unknown>,
   validator: JsonSchemaValidator,
-  most: number,
+  maxResultChars: number,
 ): Promise<ToolCallResult> {
   const permitted = await permittedCall(ctx, input, tool, await args, validator)
-  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, most)
+  return permitted.refusal ?? invoke(ctx, permitted.input, permitted.args, maxResultChars)
 }
 
 /** Decides whether a call may run, with the arguments that the tool would get. */

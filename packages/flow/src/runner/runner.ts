@@ -128,6 +128,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     }
     checkCarry(carry)
     const host = new ThreadRun(parts, runId, session, request, {
+      begins: true,
       open: (leased) => openThread(parts, intent, leased, ownPending, carry),
     })
     return startRun(flow, input, { ...settings, session, canInterrupt: true }, host)

@@ -41,11 +41,16 @@ export class ThreadLease {
   }
 
   /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
-  static async acquire(ref: ThreadRef, runId: string, options: LeaseOptions, run: RunControl): Promise<ThreadLease> {
+  static async acquire(
+    ref: ThreadRef,
+    holder: { readonly runId: string; readonly begins?: boolean },
+    options: LeaseOptions,
+    run: RunControl,
+  ): Promise<ThreadLease> {
     const { leases, leaseMs, busy, local, stale, clock, queueMs } = options
     const take = async () => {
       await stale.takeBack(ref)
-      return new ThreadLease(ref, await leases.acquire(ref, { runId, ttlMs: leaseMs }), options)
+      return new ThreadLease(ref, await leases.acquire(ref, { ...holder, ttlMs: leaseMs }), options)
     }
     if (busy === 'reject') return take()
     const { signal } = run

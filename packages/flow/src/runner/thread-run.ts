@@ -18,6 +18,8 @@ import { Watch } from './watch.ts'
 
 /** How a run begins on its thread. */
 export interface ThreadOpener extends Pick<RunHost, 'shows'> {
+  /** Whether the run is new, and so must have a new id. */
+  readonly begins?: boolean
   /** Opens the thread of a run that has its lease. */
   open(run: LeasedRun): Promise<ThreadWork>
 }
@@ -70,7 +72,9 @@ export class ThreadRun implements RunHost {
     const ref = this.#session
     try {
       this.#watch.begin(run)
-      this.#lease = await ThreadLease.acquire(ref, this.#runId, this.#leaseOptions, run)
+      const { begins = false } = this.#opener
+      const holder = { runId: this.#runId, ...(begins && { begins }) }
+      this.#lease = await ThreadLease.acquire(ref, holder, this.#leaseOptions, run)
       this.#watch.lease = this.#lease
       this.#unregister = this.#leaseOptions.local.register(ref, this)
       // A run that was stopped while it waited for its thread stores nothing.

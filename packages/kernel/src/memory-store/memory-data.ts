@@ -27,7 +27,9 @@ export interface OwnerData {
   readonly threads: Map<string, ThreadData>
   /** By thread id; a lease may be older than its thread. */
   readonly leases: Map<string, Lease>
-  /** The ids of all runs, to keep one id out of two threads. */
+  /** The thread of each run that has begun. */
+  readonly begun: Map<string, string>
+  /** The ids of all recorded runs, to keep one id out of two threads. */
   readonly runIds: Set<string>
 }
 
@@ -83,7 +85,9 @@ export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
   refuseClosed(data)
   // The length tells where the app ends, so that no two owners share a key; JSON would take five times as long.
   const key = `${app.length} ${app}${user}`
-  return data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), runIds: new Set() }
+  return (
+    data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), begun: new Map(), runIds: new Set() }
+  )
 }
 
 /** Finds a thread's row and lease with its owner; `live` is the lease unless it has expired. */

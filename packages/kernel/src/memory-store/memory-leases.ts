@@ -1,7 +1,7 @@
 import { checkCancel, checkHolder, checkTtl } from '../store/check-lease.ts'
 import { checkRef } from '../store/check-ref.ts'
 import { harderCancel, holdsLease, lostCall, lostRun } from '../store/lease.ts'
-import { leaseLost, threadBusy } from '../store/refusals.ts'
+import { leaseLost, runIdTaken, threadBusy } from '../store/refusals.ts'
 import type { LeaseStore } from '../store/store.ts'
 import { findThread, type Lease, type MemoryData, type ThreadData, WHO } from './memory-data.ts'
 
@@ -13,6 +13,9 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       checkHolder(WHO, holder)
       const { owner, row, lease, live } = findThread(data, ref)
       if (live) throw threadBusy(WHO, live)
+      const { runId, begins } = holder
+      if (begins && (owner.begun.get(runId) ?? ref.threadId) !== ref.threadId) throw runIdTaken(WHO, runId)
+      if (begins) owner.begun.set(runId, ref.threadId)
       const now = data.now()
       if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token

@@ -96,6 +96,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       owner.threads.delete(ref.threadId)
       owner.leases.delete(ref.threadId)
       for (const runId of row.runs.keys()) owner.runIds.delete(runId)
+      for (const [runId, threadId] of owner.begun) if (threadId === ref.threadId) owner.begun.delete(runId)
       endLogs(row)
       return true
     },

@@ -10,6 +10,8 @@ export function checkHolder(who: string, holder: Parameters<LeaseStore['acquire'
   if (!isObject(holder)) throw malformed(who, 'a holder with runId and ttlMs', holder)
   checkId(who, 'runId', holder.runId)
   checkTtl(who, holder.ttlMs)
+  const { begins = false } = holder
+  check(who, typeof begins === 'boolean', 'begins to be true or false', begins)
 }
 
 /** Checks how long a lease is. */

@@ -9,6 +9,11 @@ export function threadBusy(who: string, holder: { readonly runId: string; readon
   })
 }
 
+/** The error of a run whose id its owner has used in another thread. */
+export function runIdTaken(who: string, runId: string): KernelError {
+  return new KernelError('RUN_ID_TAKEN', `${who}: a run in another thread has this id, ${got(runId)}; use a new one`)
+}
+
 /** The error of a token that is not, or no longer, the token of the lease. */
 export function leaseLost(who: string, token: unknown): KernelError {
   return new KernelError('LEASE_LOST', `${who}: stale lease token, ${got(token)}`)

@@ -1,4 +1,4 @@
-import { defineTool, type RunContext, type Tool, type ToolCallInput } from '@troupe/kernel'
+import { defineTool, type Tool, type ToolCallInput } from '@troupe/kernel'
 import { createRunContext } from '@troupe/kernel/run'
 import { testTool } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -130,7 +130,7 @@ describe('a guarded tool', () => {
     const args = {}
     const seen: unknown[] = []
     const guarded = ALLOW.guard(noting('t', seen), A)
-    expect(guarded.invoke?.(args, {} as RunContext, {} as ToolCallInput)).toBe('t done')
+    expect(guarded.invoke?.(args, createRunContext(), {} as ToolCallInput)).toBe('t done')
     expect(seen[0]).toBe(args)
   })
 

@@ -1,6 +1,7 @@
 import { KernelError, type RunContext, type Tool, type ToolKind } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
+import { BUDGET } from '../execute/budget.ts'
 import { withGuard } from '../execute/caller-guards.ts'
 import type { AgentIdentity, GuardedNames, ToolGuard } from '../execute/environment.ts'
 import { checkPath, identityOf } from './agent-path.ts'
@@ -73,7 +74,8 @@ export function createPolicy<M extends BusMessages = BusMessages>(options: Polic
     const callerTool = Object.freeze({ agent, tool: name, kind })
     const definition = definitionOf(tool)
     const decide = decider(compiled, { path, tool: name, kind, ...(definition && { calls: definition.name }) })
-    const enter = (ctx: RunContext) => (path.length === 0 ? withGuard(ctx, guard) : ctx)
+    // The guard of a sub-agent's environment is in the context already.
+    const enter = (ctx: RunContext) => (ctx.get(BUDGET) ? ctx : withGuard(ctx, guard))
     const guarded = guardedTool(
       tool,
       new Guard({ tool, callerTool, path, bus, askTimeoutMs, grants, decide, textOf }),

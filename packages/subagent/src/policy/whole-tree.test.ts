@@ -2,7 +2,7 @@ import type { Tool } from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { type ScriptedModel, scriptedModel } from '@troupe/testkit'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { AgentRegistry, createPolicy, decide, type PolicyRule, subagentTool } from '../index.ts'
+import { AgentRegistry, createBus, createPolicy, decide, type PolicyRule, subagentTool } from '../index.ts'
 import { agent, calling, completing, leadHarness } from '../lead.fixture.ts'
 import { miniAgent, tool } from '../subagent.fixture.ts'
 import { idle, noUnhandledRejection } from './policy.fixture.ts'
@@ -68,6 +68,29 @@ describe('an agent from elsewhere runs under the guard of its caller', () => {
     })
     expect((await startRun(lead, 'Go.')).text).toBe('Done.')
     expect(log).toEqual([])
+  })
+
+  test('that has guarded the call of the agent itself: it is decided on once', async () => {
+    const bus = createBus()
+    const decided: string[] = []
+    bus.on('audit', (event) => void (event.type === 'decided' && decided.push(`${event.agent} ${event.tool}`)))
+    const { guard } = createPolicy({ bus, rules: [{ effect: 'allow' }] })
+    for (const path of [[], ['lead']]) {
+      const options = { factory: miniAgent, model: writing(), tools: [saving([])], guard }
+      const lead = miniAgent({
+        name: 'lead',
+        description: '',
+        instruction: '',
+        model: scriptedModel([calling('writer'), 'Done.']),
+        tools: [
+          { tool: guard(subagentTool(agent('writer', { tools: ['save'] }), options), { path }), returnDirectly: false },
+        ],
+        handlers: [],
+        maxIterations: 5,
+      })
+      await startRun(lead, 'Go.')
+    }
+    expect(decided).toEqual([' writer', 'writer save', 'lead writer', 'writer save'])
   })
 
   test('also when the same agent was called without a guard before', async () => {

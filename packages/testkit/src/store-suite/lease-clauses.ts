@@ -6,6 +6,46 @@ import { anna, begin, codeOf, hold, TTL, upTo } from './store-samples.ts'
 /** Who may write to a thread. */
 export const leaseClauses: StoreClauses = {
   ...advised(
+    'Keep the id of each run that begins (a holder with begins: true) with its owner and thread, in the step that takes the lease; refuse it with RUN_ID_TAKEN in another thread, and forget it with its thread.',
+    {
+      'a run cannot begin with an id that its owner has used in another thread': async ({ store, ref }) => {
+        const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true })
+        const elsewhere = () => codeOf(store.leases.acquire(anna('t2'), { runId: 'run-1', ttlMs: TTL, begins: true }))
+        expect(await elsewhere()).toBe('RUN_ID_TAKEN')
+        await store.leases.release(ref, token)
+        expect(await elsewhere()).toBe('RUN_ID_TAKEN')
+        expect((await store.threads.open(anna('t2'))).runId).toBeUndefined()
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true }))).toBeUndefined()
+      },
+      'of ten threads in which a run begins with one id one gets it': async ({ store }) => {
+        const want = (n: number) =>
+          codeOf(store.leases.acquire(anna(`t${n}`), { runId: 'run-1', ttlMs: TTL, begins: true }))
+        const codes = await Promise.all(upTo(10).map(want))
+        expect(codes.filter((code) => code === undefined)).toHaveLength(1)
+        expect(codes.filter((code) => code === 'RUN_ID_TAKEN')).toHaveLength(9)
+      },
+      'a run that did not get its thread has not used its id': async ({ store, ref }) => {
+        await hold(store, ref, 'other')
+        expect(await codeOf(store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true }))).toBe(
+          'THREAD_BUSY',
+        )
+        const elsewhere = store.leases.acquire(anna('t2'), { runId: 'run-1', ttlMs: TTL, begins: true })
+        expect(await codeOf(elsewhere)).toBeUndefined()
+      },
+      'owners, holders that do not begin, and deleted threads do not keep an id': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true })
+        const bob = { ...ref, user: `${ref.user}-other` }
+        expect(await codeOf(store.leases.acquire(bob, { runId: 'run-1', ttlMs: TTL, begins: true }))).toBeUndefined()
+        const { token } = await store.leases.acquire(anna('t2'), { runId: 'run-1', ttlMs: TTL })
+        await store.leases.release(anna('t2'), token)
+        await store.threads.delete(ref)
+        const again = store.leases.acquire(anna('t2'), { runId: 'run-1', ttlMs: TTL, begins: true })
+        expect(await codeOf(again)).toBeUndefined()
+      },
+    },
+  ),
+  ...advised(
     'Take a lease in one step: if one is held (expiresAt later than clock.now()), fail with THREAD_BUSY, retryable, details { runId, expiresAt }; draw tokens from one counter that never goes back.',
     {
       'a held thread is THREAD_BUSY, retryable, and tells who holds it until when': async ({ store, clock, ref }) => {

@@ -4,6 +4,23 @@ import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixtur
 /** Stores that are wrong about leases. */
 export const leaseMutants: readonly StoreMutant[] = [
   {
+    wrong: 'a run may begin with an id that was used elsewhere',
+    caught: [
+      'a run cannot begin with an id that its owner has used in another thread',
+      'of ten threads in which a run begins with one id one gets it',
+    ],
+    ports: ({ leases }) => ({
+      leases: { ...leases, acquire: (ref, { begins: _, ...holder }) => leases.acquire(ref, holder) },
+    }),
+  },
+  {
+    wrong: 'every holder uses its id',
+    caught: ['owners, holders that do not begin, and deleted threads do not keep an id'],
+    ports: ({ leases }) => ({
+      leases: { ...leases, acquire: (ref, holder) => leases.acquire(ref, { ...holder, begins: true }) },
+    }),
+  },
+  {
     wrong: 'a lease that is held can be taken',
     caught: [
       'a held thread is THREAD_BUSY, retryable, and tells who holds it until when',
