@@ -23,7 +23,8 @@ it('keeps the same branches as the memory store, whatever is said, branched and 
   await store.ready()
   await sameBranches(
     async (_clock, work) => {
-      for (const table of ['threads', 'leases', 'owners']) await server.ask(`delete from ${schema}.troupe_${table}`)
+      for (const table of ['threads', 'leases', 'run_ids', 'owners'])
+        await server.ask(`delete from ${schema}.troupe_${table}`)
       await work(store)
     },
     async () => {

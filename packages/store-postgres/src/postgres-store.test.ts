@@ -24,7 +24,8 @@ afterAll(async () => {
 
 /** Faster than a schema for each clause, or a truncate. */
 const empty = async () => {
-  for (const table of ['threads', 'leases', 'owners']) await server.ask(`delete from ${schema}.troupe_${table}`)
+  for (const table of ['threads', 'leases', 'run_ids', 'owners'])
+    await server.ask(`delete from ${schema}.troupe_${table}`)
 }
 
 testStore('postgresStore on a pool of the app', async (clock) => {

@@ -19,7 +19,7 @@ it('keeps the same branches as the memory store, whatever is said, branched and 
   const raw = new DatabaseSync(path)
   await sameBranches(
     async (clock, work) => {
-      for (const table of ['threads', 'leases', 'owners']) raw.exec(`delete from troupe_${table}`)
+      for (const table of ['threads', 'leases', 'run_ids', 'owners']) raw.exec(`delete from troupe_${table}`)
       await using store = sqliteStore({ path, clock: { ...clock, after: () => () => undefined }, synchronous })
       await work(store)
     },

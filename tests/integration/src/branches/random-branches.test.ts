@@ -91,7 +91,8 @@ describe('conversations that branch anywhere and go on are those that were held 
     return expectBranches(async () => {
       const store = postgresStore({ url: server.url, schema })
       await store.ready()
-      for (const table of ['threads', 'leases', 'owners']) await server.ask(`delete from ${schema}.troupe_${table}`)
+      for (const table of ['threads', 'leases', 'run_ids', 'owners'])
+        await server.ask(`delete from ${schema}.troupe_${table}`)
       return store
     }, 15)
   }, 120_000)
