@@ -1,7 +1,7 @@
 /**
  * Whether a text is a web address, by the rules of `format: 'url'` in `@cfworker/json-schema`: http, https or ftp, then a public IPv4 address or a host name with a top-level domain.
  * Contract: takes linear time; the pattern of that library takes exponential time for some texts.
- * @example format.url = isUrl
+ * @example isUrl('https://example.org') // true
  */
 export function isUrl(text: string): boolean {
   const scheme = SCHEME.exec(text)?.[0]

@@ -6,7 +6,7 @@ const SCALAR = 5
 /**
  * About how many characters a value has as JSON.
  * Contract: stops counting after `most`, so the time is limited too; takes any value, also one that is not JSON or contains itself.
- * @example if (jsonLength(result, 4_000_000) > 4_000_000) throw new KernelError('RESULT_TOO_LARGE', 'tool: too much')
+ * @example const isLong = jsonLength(messages, 4_000_000) > 4_000_000
  */
 export function jsonLength(value: unknown, most: number): number {
   return typeof value === 'string' ? value.length : lengthOf(value, most, 0)

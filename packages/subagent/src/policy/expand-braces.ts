@@ -6,7 +6,7 @@ const MOST = 64
 /**
  * Expands `{a,b}` in a pattern into one pattern for each alternative; braces may be nested.
  * Contract: throws for a brace without a partner, without a comma, or with a range; `\` keeps a brace or comma as it is.
- * @example expandBraces('*.{key,pem}', makeError) // ['*.key', '*.pem']
+ * @example expandBraces('*.{key,pem}', (message) => new KernelError('CONFIG_INVALID', message)) // ['*.key', '*.pem']
  */
 export function expandBraces(pattern: string, makeError: MakeError): readonly string[] {
   const finished: string[] = []

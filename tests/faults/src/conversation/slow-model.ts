@@ -19,7 +19,8 @@ export function slowModel(notes: StepNotes, name: string, turns: readonly string
   return {
     name,
     async *stream(request, { signal }) {
-      notes.begin(request.idempotencyKey)
+      const step = stepOf(request)
+      notes.begin(step)
       const turn = request.messages.filter(({ role }) => role === 'assistant').length
       const calls = (turns[turn] ?? '').split(' ').filter((call) => call !== '')
       for (const word of WORDS.slice(0, calls.length > 0 ? 3 : WORDS.length)) {
@@ -27,11 +28,16 @@ export function slowModel(notes: StepNotes, name: string, turns: readonly string
         signal.throwIfAborted()
         yield { type: 'text-delta', delta: `${word}.${notes.pid} ` }
       }
-      yield* calls.flatMap((call, i) => partsOf(call, `${request.idempotencyKey}/${i}`))
+      yield* calls.flatMap((call, i) => partsOf(call, `${step}/${i}`))
       await notes.pause('finish')
       yield { type: 'finish', reason: calls.length > 0 ? 'tool-calls' : 'stop', usage: usageOf(request) }
     },
   }
+}
+
+/** The name of a model call, `<runId>/<step>`: its key ends with both. */
+function stepOf({ idempotencyKey }: ModelRequest): string {
+  return idempotencyKey.split('/').slice(-2).map(decodeURIComponent).join('/')
 }
 
 function partsOf(call: string, callId: string): readonly ModelPart[] {

@@ -29,7 +29,7 @@ export function scriptedAnswers(host: ScriptedHost, name: string, script: Script
   return {
     name,
     async *stream(request) {
-      const { idempotencyKey: step } = request
+      const step = stepOf(request)
       host.begin(step)
       if (!isFallback) yield* host.brokenOff(step)
       const made = request.messages.filter(({ role }) => role === 'assistant').length
@@ -42,6 +42,11 @@ export function scriptedAnswers(host: ScriptedHost, name: string, script: Script
       if (fails) throw new KernelError('MODEL_FAILED', `${name}: failed`)
     },
   }
+}
+
+/** The name of a model call, `<runId>/<step>`: its key ends with both. */
+function stepOf({ idempotencyKey }: ModelRequest): string {
+  return idempotencyKey.split('/').slice(-2).map(decodeURIComponent).join('/')
 }
 
 /** What a model says, and whether it fails then. */
