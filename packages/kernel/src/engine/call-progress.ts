@@ -17,7 +17,7 @@ export class CallProgress {
   readonly #saved: JsonObject
   #runs: Record<string, Json> | undefined
   /** How often each question was asked. */
-  readonly #asked: Map<string, number> = new Map()
+  #asked: Map<string, number> | undefined
   #sent = false
   #nested = 0
   #active = 0
@@ -39,7 +39,7 @@ export class CallProgress {
   }
 
   get acted(): boolean {
-    return this.#sent || this.#asked.size > 0
+    return this.#sent || this.#asked !== undefined
   }
 
   /** Returns the answer if there is one; otherwise records the question and throws. */
@@ -51,6 +51,7 @@ export class CallProgress {
     checkRequest(request)
     const { reason, message, responseSchema, metadata, key } = request
     const print = fingerprint([agentName, asker, reason, message, responseSchema, metadata, key])
+    this.#asked ??= new Map()
     const times = (this.#asked.get(print) ?? 0) + 1
     this.#asked.set(print, times)
     const id = `${this.origin}#${print}${times === 1 ? '' : `.${times}`}`

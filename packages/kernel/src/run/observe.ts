@@ -70,7 +70,8 @@ class Observation implements Sink<EventDraft>, OpenEnd {
   readonly #ctx: KernelContext
   readonly #sink: Sink<AgentEvent>
   readonly #stamp: EventStamp
-  readonly #iteration: { readonly iteration: number } | undefined
+  /** The stamp of its beginning and end, with the iteration of a loop around it. */
+  readonly #frame: EventStamp & { readonly iteration?: number }
   readonly answers?: Answers
   #asked: readonly Interrupt[] | undefined
   #span: Span<'agent'> | undefined
@@ -93,7 +94,7 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, asker: '', agent: this })
     this.#stamp = core.ids.stamp(agent.name, fields.runPath)
     const { iteration } = fields
-    this.#iteration = iteration === undefined ? undefined : { iteration }
+    this.#frame = iteration === undefined ? this.#stamp : { ...this.#stamp, iteration }
   }
 
   get closed(): boolean {
@@ -114,7 +115,7 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     )
     let thrown: { readonly error: unknown } | undefined
     try {
-      const wait = this.#sink.write({ type: 'agent-start', ...this.#stamp, ...this.#iteration })
+      const wait = this.#sink.write({ type: 'agent-start', ...this.#frame })
       if (wait) await wait
       await pipe(this.#begin(), this)
     } catch (error) {
@@ -197,8 +198,8 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     const { core } = this.#ctx
     const info = error && core.errors.infoOf(error)
     const end: EventOf<'agent-end'> = info
-      ? { type: 'agent-end', ...this.#stamp, ...this.#iteration, outcome, error: info }
-      : { type: 'agent-end', ...this.#stamp, ...this.#iteration, outcome }
+      ? { type: 'agent-end', ...this.#frame, outcome, error: info }
+      : { type: 'agent-end', ...this.#frame, outcome }
     const wait =
       info &&
       outcome === 'failed' &&

@@ -19,6 +19,8 @@ import { reorder } from './order-messages.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
+const NONE: readonly string[] = []
+
 /** The sink at the end of a run: passes every event on and collects the run's result. */
 export class RunRecorder implements Sink<AgentEvent> {
   readonly #core: RunCore
@@ -32,7 +34,7 @@ export class RunRecorder implements Sink<AgentEvent> {
   /** By id, because a flow may pass on the questions of an agent inside it. */
   #interrupts: Map<string, Interrupt> | undefined
   /** Calls that run again when the questions are answered. */
-  #runAgain: readonly string[] = []
+  #runAgain: readonly string[] = NONE
 
   constructor(core: RunCore, out: Sink<AgentEvent>) {
     this.#core = core
