@@ -135,24 +135,29 @@ function runLoop(
   const questions = plan.hasHandlers ? new HookQuestions(answers) : undefined
   const own = questions ? ctx.derive({ call: questions }) : ctx
   const parts = { config, ctx: own, stamp, sink, questions, from, answers }
-  return plan.chain.hasAgentHooks ? hookedLoop(plan, parts) : plainLoop(new Loop(plan, parts), ctx, questions)
+  if (plan.chain.hasAgentHooks) return hookedLoop(plan, parts)
+  const loop = new Loop(plan, parts)
+  return questions ? plainLoop(loop, ctx, questions) : loop.run()
 }
 
 /** The options of a caller for one agent: those by its name come before those for all. */
-function optionsFor(agentName: string, { agents, ...all }: RunOptions = {}): RunOptions {
-  const own = agents && Object.hasOwn(agents, agentName) ? agents[agentName] : undefined
+function optionsFor(agentName: string, options: RunOptions | undefined): RunOptions {
+  if (!options?.agents) return { ...options }
+  const { agents, ...all } = options
+  const own = Object.hasOwn(agents, agentName) ? agents[agentName] : undefined
   if (!own) return all
   const model = (all.model ?? own.model) && { ...all.model, ...own.model }
   const tools = (all.tools ?? own.tools) && { ...all.tools, ...own.tools }
   return { ...all, ...own, ...(model && { model }), ...(tools && { tools }) }
 }
 
-/** Runs a loop without hooks around it. */
-async function plainLoop(loop: Loop, ctx: RunContext, questions: HookQuestions | undefined): Promise<void> {
+/** Runs a loop without hooks around it, whose handlers may ask. */
+async function plainLoop(loop: Loop, ctx: RunContext, questions: HookQuestions): Promise<void> {
   try {
     await loop.run()
   } catch (error) {
     if (!isAsking(ctx, questions)) throw error
   }
-  await loop.finish()
+  const wait = loop.finish()
+  if (wait) await wait
 }

@@ -17,7 +17,7 @@ import {
 } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { addUsage, checkOption, NO_USAGE, pipe } from '@troupe/kernel/kit'
-import { HISTORY, openSpan } from '@troupe/kernel/run'
+import { openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from './errors/error-origin.ts'
 import { isStop } from './errors/is-stop.ts'
 import type { HookQuestions } from './handlers/hook-questions.ts'
@@ -63,7 +63,7 @@ export class Dialogue {
     this.#stamp = stamp
     this.#sink = sink
     this.journal = ctx.get(JOURNAL)
-    this.ctx = ctx.with(HISTORY, () => this.messages)
+    this.ctx = ctx
     this.messages = config.input.messages
     this.#questions = questions
     this.#calls = modelCalls

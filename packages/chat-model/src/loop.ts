@@ -57,11 +57,11 @@ export class Loop {
     this.dialogue = new Dialogue(plan, config, ctx, stamp, sink, questions, from)
   }
 
-  async run(): Promise<void> {
+  run(): Promise<void> {
     const { at, end } = this.#parts.from
     if (at === 'end') {
       this.action = end?.action
-      return
+      return Promise.resolve(this.#ended())
     }
     const { messages } = this.dialogue
     const before = openCalls(messages)
@@ -83,17 +83,19 @@ export class Loop {
   }
 
   /** Writes what the run ends with: its questions, or its action. */
-  async finish(end?: RunEnd): Promise<void> {
-    const { action, asked: interrupts } = this
-    const { sink } = this.#parts
-    if (interrupts.length > 0) {
-      // A run that was asked to stop does not ask any more.
-      if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
-      const { runAgain: callIds } = this
-      const again = callIds.length > 0 && { callIds }
-      const state = this.#state(end)
-      await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
-    } else if (action) await sink.write({ type: 'action', action })
+  finish(end?: RunEnd): void | Promise<void> {
+    const { action } = this
+    if (this.interrupts.length > 0 || this.#parts.questions?.asked.length) return this.#ask(end)
+    return action && this.#parts.sink.write({ type: 'action', action })
+  }
+
+  async #ask(end: RunEnd | undefined): Promise<void> {
+    // A run that was asked to stop does not ask any more.
+    if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
+    const { asked: interrupts, runAgain: callIds } = this
+    const again = callIds.length > 0 && { callIds }
+    const state = this.#state(end)
+    await this.#parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
   }
 
   #state(end: RunEnd | undefined): LoopState {
@@ -111,10 +113,15 @@ export class Loop {
       this.#inTurn = true
       const message = await this.dialogue.ask(this.#turn, again)
       this.#inTurn = false
-      if (message && !message.toolCalls?.length) return
-      if (message?.toolCalls && (await this.#answerCalls(message.toolCalls))) return
+      if (message && !message.toolCalls?.length) return this.#ended()
+      if (message?.toolCalls && (await this.#answerCalls(message.toolCalls))) return this.#ended()
       this.#turn++
     }
+  }
+
+  /** Contract: without handlers, which may have something to do after the run, what it ends with is written at once. */
+  #ended(): void | Promise<void> {
+    return this.#parts.questions ? undefined : this.finish()
   }
 
   /** Continues a history that ends within a turn. */
@@ -129,9 +136,9 @@ export class Loop {
     if (at === 'tools' && before.length > 0) return this.#resumeTurn(parked ?? {}, open)
     if (open.length > 0) {
       this.#parked = {}
-      return
+      return this.#ended()
     }
-    if (this.#applyKeptActions()) return
+    if (this.#applyKeptActions()) return this.#ended()
     await this.#turns()
   }
 
@@ -159,7 +166,7 @@ export class Loop {
     const skip = new Set((last.toolCalls ?? []).map(({ id }) => id).filter((id) => !again.has(id)))
     const besideOpen = open.length > again.size
     const { answers } = this.#parts
-    if (await this.#answerCalls(last.toolCalls ?? [], { parked, skip, besideOpen, answers })) return
+    if (await this.#answerCalls(last.toolCalls ?? [], { parked, skip, besideOpen, answers })) return this.#ended()
     this.#turn++
     await this.#turns()
   }
@@ -177,6 +184,7 @@ export class Loop {
       sink,
       turn: this.#turn,
       calls,
+      messages: dialogue.messages,
       toolbox,
       invokeTool,
       streamTool,

@@ -3,11 +3,6 @@ import { type HookName, isPromise } from '@troupe/kernel/kit'
 import { isHandlerError, isModelError, markHandlerError } from '../errors/error-origin.ts'
 import { isStop } from '../errors/is-stop.ts'
 
-/** The context of a hook: answers to questions that it asks reach it alone. `place` tells hooks of one turn from those of another. */
-export function askingContext(ctx: RunContext, name: string, hook: HookName, place = ''): RunContext {
-  return ctx.derive({ asker: `${name}/${hook}${place}` })
-}
-
 /** Calls a hook. Contract: an error that it throws, now or later, names handler and hook. */
 export function callHook<T>(ctx: RunContext, name: string, hook: HookName, call: () => T): T {
   try {

@@ -8,8 +8,9 @@ import {
   type RunResult,
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise } from '@troupe/kernel/kit'
+import { askingContext } from '@troupe/kernel/run'
 import { checkTools } from '../tools/toolbox.ts'
-import { askingContext, callHook, invalidReturn } from './call-hook.ts'
+import { callHook, invalidReturn } from './call-hook.ts'
 
 /** A history and the context that goes with it. */
 interface Rewritten {
@@ -17,7 +18,12 @@ interface Rewritten {
   readonly messages: readonly Message[]
 }
 
-type Named<H extends HookName> = { readonly name: string; readonly hook: NonNullable<AgentHandler[H]> }
+/** A hook with its handler, and the name under which it asks. */
+type Named<H extends HookName> = {
+  readonly name: string
+  readonly asker: string
+  readonly hook: NonNullable<AgentHandler[H]>
+}
 type RewriteHook = 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'
 
 /** The hooks of an agent's handlers, in order; an absent hook costs nothing. */
@@ -49,7 +55,7 @@ export class HandlerChain {
     for (const [index, { before }] of this.#agentHooks.entries()) {
       reached(index + 1, current)
       if (!before) continue
-      const asking = askingContext(current, before.name, 'beforeAgent')
+      const asking = askingContext(current, before.asker)
       const returned = await callHook(current, before.name, 'beforeAgent', () => before.hook(asking, config))
       if (returned !== undefined) current = checkContext(before.name, 'beforeAgent', returned)
       checkConfig(before.name, config)
@@ -62,7 +68,7 @@ export class HandlerChain {
     let failed: { readonly error: unknown } | undefined
     for (const { after } of this.#agentHooks.slice(0, reached)) {
       try {
-        const asking = after && askingContext(ctx, after.name, 'afterAgent')
+        const asking = after && askingContext(ctx, after.asker)
         if (asking) await callHook(ctx, after.name, 'afterAgent', () => after.hook(asking, result))
       } catch (error) {
         failed ??= { error }
@@ -84,8 +90,8 @@ export class HandlerChain {
   /** Contract: runs forward; each hook gets the history of the one before; a hook that returns no promise is not awaited. */
   async rewrite(hook: RewriteHook, start: Rewritten, turn: number): Promise<Rewritten> {
     let current = start
-    for (const { name, hook: rewrite } of this.#rewrites[hook]) {
-      const asking = askingContext(current.ctx, name, hook, `/${turn}`)
+    for (const { name, asker, hook: rewrite } of this.#rewrites[hook]) {
+      const asking = askingContext(current.ctx, `${asker}/${turn}`)
       let returned = callHook(current.ctx, name, hook, () => rewrite(asking, current.messages))
       if (isPromise(returned)) returned = await returned
       current = rewritten(name, hook, returned, current)
@@ -96,7 +102,7 @@ export class HandlerChain {
 
 function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | undefined {
   const found = hookOf(handler, hook)
-  return found && { name: handler.name, hook: found }
+  return found && { name: handler.name, asker: `${handler.name}/${hook}`, hook: found }
 }
 
 function rewritten(name: string, hook: HookName, returned: HistoryRewrite, before: Rewritten): Rewritten {

@@ -10,10 +10,11 @@ import {
   type ToolCallResult,
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise, pipe, sinkTo } from '@troupe/kernel/kit'
+import { askingContext } from '@troupe/kernel/run'
 import { keepingAnswers } from '../model/model-answers.ts'
 import { limitedResult } from '../tools/result-length.ts'
 import { resultProblem } from '../tools/result-problem.ts'
-import { askingContext, callHook, handlerError, invalidReturn } from './call-hook.ts'
+import { callHook, handlerError, invalidReturn } from './call-hook.ts'
 import { drainScope, withDrainedStream } from './drained-stream.ts'
 import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
@@ -57,7 +58,7 @@ export function hasAny(handlers: readonly AgentHandler[], ...hooks: readonly Hoo
 
 /** The context of a tool inside the wraps: it asks for itself. */
 function toolContext(ctx: RunContext): RunContext {
-  return ctx.derive({ asker: '' })
+  return askingContext(ctx, '')
 }
 
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
@@ -65,7 +66,7 @@ function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   if (!wrap) return next
   return (ctx, request) => {
     const { name } = handler
-    const asking = askingContext(ctx, name, 'wrapModelCall', `/${request.step}`)
+    const asking = askingContext(ctx, `${name}/wrapModelCall/${request.step}`)
     return handlerStream(ctx, name, 'wrapModelCall', () => wrap(asking, request, next), untilFinish(name))
   }
 }
@@ -76,8 +77,9 @@ function wrapInvokeOnce(next: InvokeTool, handler: AgentHandler): InvokeTool {
   const wrap = invokable ?? (streamable && asInvokableWrap(streamable))
   if (!wrap) return next
   const hook = invokable ? 'wrapInvokableToolCall' : 'wrapStreamableToolCall'
+  const asker = `${handler.name}/${hook}`
   return async (ctx, input) => {
-    const asking = askingContext(ctx, handler.name, hook)
+    const asking = askingContext(ctx, asker)
     return checkResult(handler.name, hook, await callHook(ctx, handler.name, hook, () => wrap(asking, input, next)))
   }
 }
@@ -88,10 +90,11 @@ function wrapStreamOnce(next: StreamTool, handler: AgentHandler): StreamTool {
   const wrap = streamable ?? (invokable && asStreamableWrap(invokable))
   if (!wrap) return next
   const hook = streamable ? 'wrapStreamableToolCall' : 'wrapInvokableToolCall'
+  const asker = `${handler.name}/${hook}`
   const rest = withDrainedStream(next)
   return async (ctx, input) => {
     const scope = drainScope(ctx)
-    const asking = askingContext(scope.ctx, handler.name, hook)
+    const asking = askingContext(scope.ctx, asker)
     const call = await callHook(ctx, handler.name, hook, () => wrap(asking, input, rest))
     if (!call?.stream || !isPromise(call.result)) throw invalidReturn(handler.name, hook, '{ stream, result }')
     const result = callHook(ctx, handler.name, hook, () => call.result).then((value) =>

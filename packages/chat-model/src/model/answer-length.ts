@@ -31,7 +31,10 @@ function lengthOf(part: ModelPart, most: number): number {
     case 'tool-call-delta':
       // A delta that is not text is refused later.
       return part.delta?.length ?? 0
-    default:
+    case 'file':
       return jsonLength(part, most)
+    default:
+      // Names and ids are short; only a provider's metadata may be long.
+      return part && 'metadata' in part ? jsonLength(part, most) : 0
   }
 }

@@ -8,38 +8,32 @@ export function callKey(ctx: RunContext, callId: string): string {
   const { runId, origin } = ctx
   return origin === ''
     ? keyIn(ctx, runId, callId)
-    : `${ctx.get(OUTER_KEY) ?? keyIn(ctx)}/${encoded(origin)}/${encoded(callId)}`
+    : `${ctx.get(OUTER_KEY) ?? threadKey(ctx.session)}/${encoded(origin)}/${encoded(callId)}`
 }
 
 /** A key of something in the thread of a run. Contract: printable ASCII, so that it can be sent in a header; different parts give different keys, whatever characters they contain. */
-export function keyIn({ session }: RunContext, ...parts: readonly string[]): string {
-  let key = threadKey(session)
-  for (const part of parts) key += `/${encoded(part)}`
-  return key
+export function keyIn({ session }: RunContext, runId: string, part: string): string {
+  return `${threadKey(session)}/${encoded(runId)}/${encoded(part)}`
 }
 
-/** The keys of threads, made once for each run. */
-const THREADS = new WeakMap<ThreadRef, string>()
+/** The key of the thread that was asked for last: most keys follow each other in one run. */
+let last: { readonly ref: ThreadRef; readonly key: string } | undefined
 
 function threadKey(ref: ThreadRef): string {
-  let key = THREADS.get(ref)
-  if (key === undefined) {
-    key = [ref.app, ref.user, ref.threadId].map(encoded).join('/')
-    THREADS.set(ref, key)
-  }
+  if (last?.ref === ref) return last.key
+  const key = `${encoded(ref.app)}/${encoded(ref.user)}/${encoded(ref.threadId)}`
+  last = { ref, key }
   return key
 }
 
 /** Contract: printable ASCII without a slash; a lone surrogate, which a URI cannot have, is `%u` and its number. */
 function encoded(part: string): string {
-  if (PRINTABLE.test(part)) return part.includes('/') || part.includes('%') ? escaped(part) : part
+  if (PLAIN.test(part)) return part
+  if (PRINTABLE.test(part)) return part.replaceAll('%', '%25').replaceAll('/', '%2F')
   return Array.from(part, (char) =>
     /^[\ud800-\udfff]$/.test(char) ? `%u${char.charCodeAt(0).toString(16)}` : encodeURIComponent(char),
   ).join('')
 }
 
-const PRINTABLE = /^[\x21-\x7e]*$/
-
-function escaped(part: string): string {
-  return part.replaceAll('%', '%25').replaceAll('/', '%2F')
-}
+const PLAIN = /^[!-$&-.0-~]*$/
+const PRINTABLE = /^[!-~]*$/

@@ -16,7 +16,7 @@ import {
 } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { pipe } from '@troupe/kernel/kit'
-import { openSpan } from '@troupe/kernel/run'
+import { HISTORY, openSpan } from '@troupe/kernel/run'
 import { isHandlerError } from '../errors/error-origin.ts'
 import { CallPermission, PERMISSION } from './approval.ts'
 import { callKey, OUTER_KEY } from './call-key.ts'
@@ -96,7 +96,9 @@ export class RunningCall implements CallScope {
 
   #contextOf(ctx: RunContext): RunContext {
     if (!this.tool) return ctx.with(TOOL_NAMES, this.#turn.toolbox.names)
-    return this.#permission ? ctx.with(PERMISSION, this.#permission) : ctx
+    const own = this.#permission ? ctx.with(PERMISSION, this.#permission) : ctx
+    // Tools that run agents may show them the conversation.
+    return this.tool.effect === 'nested' ? own.with(HISTORY, () => this.#turn.messages) : own
   }
 
   onInterrupt(interrupts: readonly Interrupt[], state?: Json): void {

@@ -5,6 +5,7 @@ import type {
   InvokeTool,
   Journal,
   Json,
+  Message,
   RunContext,
   Sink,
   StreamTool,
@@ -45,6 +46,8 @@ export interface TurnInput {
   /** All calls of the message: their positions are part of the steps. */
   readonly calls: readonly ToolCall[]
   readonly toolbox: Toolbox
+  /** The history of the agent, with the message that makes the calls. */
+  readonly messages: readonly Message[]
   readonly invokeTool: InvokeTool
   readonly streamTool: StreamTool
   /** Whether any handler wraps tool calls. */
