@@ -1,5 +1,5 @@
 import { runner } from '@troupe/flow'
-import type { Answers, Interrupt, Json, RunResult } from '@troupe/kernel'
+import type { Answers, Interrupt, Json, RunResult, Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -54,7 +54,7 @@ const SESSION = { app: 'app', user: 'ann', threadId: 't' }
 /** Holds a conversation: asks, and answers some of the open questions each time, in a process with other code. */
 async function converse(made: Program, deploys: readonly Deploy[], picks: readonly number[]): Promise<Ledger> {
   const ledger = new Ledger()
-  const store = memoryStore()
+  const store = storeOfText()
   const code = (n: number) =>
     runner({ agent: programAgent(made, deploys[n % deploys.length] as Deploy, ledger), store })
   let result = await ended(code(0).query('go', { session: SESSION, runId: 'R0' }))
@@ -77,6 +77,27 @@ async function converse(made: Program, deploys: readonly Deploy[], picks: readon
   const thread = await store.threads.get(SESSION)
   if (thread?.checkpoint ?? thread?.unfinished) ledger.violations.push('the thread is not free')
   return ledger
+}
+
+/** A store that keeps nothing but text, as a database does: another process gets no object of this one. */
+function storeOfText(): Store {
+  const store = memoryStore()
+  const { threads, journal } = store
+  const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value))
+  return {
+    ...store,
+    threads: {
+      ...threads,
+      get: async (ref) => {
+        const thread = await threads.get(ref)
+        return thread && copy(thread)
+      },
+      commit: async (ref, commit, token) => copy(await threads.commit(ref, copy(commit), token)),
+      messages: async (ref, page) => copy(await threads.messages(ref, page)),
+    },
+    journal: { ...journal, append: (ref, runId, entries, token) => journal.append(ref, runId, copy(entries), token) },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  }
 }
 
 function siteOf({ expiresAt }: Interrupt): number | undefined {
