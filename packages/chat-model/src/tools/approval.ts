@@ -30,8 +30,8 @@ export class CallPermission {
   readonly #begin: (args: string) => Promise<void>
   /** Whether a person was asked before the call ran again: the question stands, even if the tool would not ask again. */
   readonly #askedBefore: boolean
-  /** What a person has approved, by the arguments that were shown. */
-  readonly #approved: Map<string, ToolCallInput> = new Map()
+  /** The arguments that a person has approved, by the tool and the arguments that were shown. */
+  readonly #approved: Map<string, string> = new Map()
   #first: Promise<boolean> | undefined
   /** Whether a person was asked. */
   asked: boolean
@@ -52,22 +52,22 @@ export class CallPermission {
     validator: JsonSchemaValidator,
     ctx: RunContext,
   ): Promise<Permitted> {
-    const known = this.#approved.get(given.arguments)
-    const input = known ?? ((await this.#decide(tool, parsed, ctx)) ? await this.#ask(tool, given, ctx) : given)
-    if ('refusal' in input) return input
-    const args = input === given ? parsed : await parseArguments(tool, input.arguments, validator)
-    await this.#begin(input.arguments)
-    return { args, input }
+    const shown = JSON.stringify([tool.name, given.arguments])
+    if (!this.#approved.has(shown) && (await this.#decide(tool, parsed, ctx))) {
+      const answer = (await this.#ask(tool, given.arguments, ctx)) as ApprovalAnswer | null
+      const refused = refusal(answer)
+      if (refused) return { refusal: refused }
+      this.#approved.set(shown, approvedArguments(given.arguments, answer?.arguments))
+    }
+    const text = this.#approved.get(shown) ?? given.arguments
+    const args = text === given.arguments ? parsed : await parseArguments(tool, text, validator)
+    await this.#begin(text)
+    return { args, input: text === given.arguments ? given : { ...given, arguments: text } }
   }
 
-  async #ask(tool: Tool, given: ToolCallInput, ctx: RunContext): Promise<ToolCallInput | { refusal: ToolCallResult }> {
+  #ask(tool: Tool, args: string, ctx: RunContext): Promise<Json> {
     this.asked = true
-    const answer: Json = await ctx.derive({ asker: 'approval' }).interrupt(approvalRequest(tool, given.arguments))
-    const refused = refusal(answer as ApprovalAnswer | null)
-    if (refused) return { refusal: refused }
-    const input = approvedInput(given, answer as ApprovalAnswer)
-    this.#approved.set(given.arguments, input)
-    return input
+    return ctx.derive({ asker: 'approval' }).interrupt(approvalRequest(tool, args))
   }
 
   /** Whether a person has to be asked first, for a call that no wrap changes. */
@@ -121,9 +121,8 @@ function refusal(answer: ApprovalAnswer | null): ToolCallResult | undefined {
   return { content: message, error: new KernelError('TOOL_REFUSED', message).toJSON() }
 }
 
-/** The input of an approved call, with the arguments as the person edited them. */
-function approvedInput(input: ToolCallInput, answer: ApprovalAnswer): ToolCallInput {
-  const edited: unknown = answer.arguments
-  if (edited === undefined) return input
-  return { ...input, arguments: typeof edited === 'string' ? edited : JSON.stringify(edited) }
+/** The arguments of an approved call, as the person edited them. */
+function approvedArguments(shown: string, edited: unknown): string {
+  if (edited === undefined) return shown
+  return typeof edited === 'string' ? edited : JSON.stringify(edited)
 }

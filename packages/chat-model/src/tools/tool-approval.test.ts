@@ -159,6 +159,26 @@ describe('needsApproval', () => {
     expect(log).toHaveLength(1)
   })
 
+  test('an approval is for one tool: another one that a wrap puts in with the same arguments is asked for itself', async () => {
+    const log: string[] = []
+    const other = tool('other', () => `ran ${log.push('other')}`, { needsApproval: () => true })
+    const both: AgentHandler = {
+      name: 'both',
+      async wrapInvokableToolCall(ctx, input, next) {
+        await next(ctx, input)
+        return next(ctx, { ...input, tool: other })
+      },
+    }
+    const talk = conversation(turns, { tools: [guarded(log)], handlers: [both] })
+    const [one = ''] = questions(await talk.next())
+    const second = await talk.next({ [one]: { approved: true } })
+    expect([second.end?.outcome, log]).toEqual(['interrupted', ['{"n":1}']])
+    expect(second.end?.interrupts?.map(({ metadata }) => metadata?.tool)).toEqual(['other'])
+    const [two = ''] = questions(second)
+    await talk.next({ [two]: { approved: true } })
+    expect(log).toEqual(['{"n":1}', '{"n":1}', 'other'])
+  })
+
   test('a streaming tool waits for its approval, and starts when it has it', async () => {
     const talk = conversation([calling('s'), 'Done.'], {
       tools: [streaming('s', ['a', 'b'], { needsApproval: () => true })],
