@@ -12,9 +12,8 @@ import {
 import { inCallOrder, messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { setTextAndOutput, TextAndOutput } from '@troupe/kernel/run'
-import { cancelled } from './dialogue.ts'
 import { abortError } from './errors/abort-error.ts'
-import { callsBeside, isAsking, Loop, type LoopParts } from './loop.ts'
+import { callsBeside, isAsking, Loop, type LoopParts, writeQuestions } from './loop.ts'
 import type { RunEnd } from './loop-state.ts'
 import { type Plan, withToolbox } from './plan.ts'
 
@@ -48,13 +47,9 @@ export async function hookedLoop(plan: Plan, parts: LoopParts): Promise<void> {
   }
   if (failure) throw failure.error
   if (loop) return loop.finish(said.end(loop.action))
-  const asked = questions?.asked ?? []
-  if (ctx.cancelling) throw cancelled(ctx)
   // A hook asks before the first turn: the run begins again where it would have begun now.
   const state = { ...from, answers: parts.answers }
-  const callIds = callsBeside(from.parked, [])
-  const again = callIds.length > 0 && { callIds }
-  await parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts: asked, state, ...again } })
+  await writeQuestions(parts, questions?.asked ?? [], state, callsBeside(from.parked, []))
 }
 
 type Thrown = { readonly error: unknown }

@@ -89,13 +89,8 @@ export class Loop {
     return action && this.#parts.sink.write({ type: 'action', action })
   }
 
-  async #ask(end: RunEnd | undefined): Promise<void> {
-    // A run that was asked to stop does not ask any more.
-    if (this.dialogue.ctx.cancelling) throw cancelled(this.dialogue.ctx)
-    const { asked: interrupts, runAgain: callIds } = this
-    const again = callIds.length > 0 && { callIds }
-    const state = this.#state(end)
-    await this.#parts.sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
+  #ask(end: RunEnd | undefined): Promise<void> {
+    return writeQuestions(this.#parts, this.asked, this.#state(end), this.runAgain)
   }
 
   #state(end: RunEnd | undefined): LoopState {
@@ -230,6 +225,18 @@ export class Loop {
     }
     throw error
   }
+}
+
+/** Ends a run with its questions. Contract: a run that was asked to stop does not ask any more. */
+export async function writeQuestions(
+  { ctx, sink }: LoopParts,
+  interrupts: readonly Interrupt[],
+  state: LoopState,
+  callIds: readonly string[],
+): Promise<void> {
+  if (ctx.cancelling) throw cancelled(ctx)
+  const again = callIds.length > 0 && { callIds }
+  await sink.write({ type: 'action', action: { type: 'interrupt', interrupts, state, ...again } })
 }
 
 /** The calls that run again besides those that ask. */
