@@ -6,6 +6,8 @@ export interface EventKey {
   readonly key: string
   /** The piece of a text that it adds: pieces may be cut differently the second time. */
   readonly delta?: string
+  /** What it says as a whole: readers are corrected if it differs the second time. */
+  readonly content?: string
   /** Whether it is part of the conversation: a message, a call, a result. */
   readonly said?: true
 }
@@ -30,8 +32,9 @@ export function keyOf(event: AgUiEvent): EventKey {
       return { key: `${type} ${event.messageId}`, said: true }
     case EventType.TOOL_CALL_START:
     case EventType.TOOL_CALL_END:
-    case EventType.TOOL_CALL_RESULT:
       return { key: `${type} ${event.toolCallId}`, said: true }
+    case EventType.TOOL_CALL_RESULT:
+      return { key: `${type} ${event.toolCallId}`, content: event.content, said: true }
     case EventType.REASONING_ENCRYPTED_VALUE:
       return { key: `${type} ${event.entityId}`, said: true }
     default:

@@ -26,7 +26,7 @@ export class SeenEvents {
   readonly #around: Map<string, { readonly call: string | undefined; readonly owner: string }> = new Map()
   /** The place of the last result that came again: what tools emitted before it does not come again. */
   #answered = -1
-  /** Whether a message has come again with other words. */
+  /** Whether a message or a result has come again with other words. */
   differs = false
 
   constructor(events: Iterable<AgUiEvent>) {
@@ -43,10 +43,11 @@ export class SeenEvents {
   /** The part of an event that readers have not seen; undefined if they have seen all of it. */
   meet(event: AgUiEvent): AgUiEvent | undefined {
     if (this.#seen.size === 0) return event
-    const { key, delta } = keyOf(event)
+    const { key, delta, content } = keyOf(event)
     this.#endTexts(event)
     const seen = this.#seen.get(key)
     if (!seen) return event
+    if (content !== undefined && content !== seen.text) this.differs = true
     return delta === undefined ? this.#meetWhole(event, key, seen) : this.#meetText(event, delta, key, seen)
   }
 
@@ -102,7 +103,7 @@ export class SeenEvents {
   }
 
   #add(event: AgUiEvent, place: number): void {
-    const { key, delta, said = false } = keyOf(event)
+    const { key, delta, content, said = false } = keyOf(event)
     const owner = ('subagentRunId' in event && event.subagentRunId) || ''
     if (event.type === EventType.SUBAGENT_STARTED) {
       const { subagentRunId, parentToolCallId: call, parentSubagentRunId: parent = '' } = event
@@ -114,7 +115,13 @@ export class SeenEvents {
       if (delta === undefined) known.places.push(place)
       return
     }
-    this.#seen.set(key, { owner, said, places: delta === undefined ? [place] : [], text: delta ?? '', at: 0 })
+    this.#seen.set(key, {
+      owner,
+      said,
+      places: delta === undefined ? [place] : [],
+      text: delta ?? content ?? '',
+      at: 0,
+    })
     if (said) this.#left.set(owner, (this.#left.get(owner) ?? 0) + 1)
   }
 }

@@ -97,6 +97,12 @@ describe('a run that is translated again', () => {
     expect(unseen(seen, [...BEGUN, ...text('m1', 'Hel'), end('m1')], [corrected])).toEqual([end('m1'), corrected])
   })
 
+  test('corrects a result that a process without its lease has shown', () => {
+    const corrected = snapshot({ id: 'c1-result', role: 'tool', toolCallId: 'c1', content: 'red' })
+    const seen = [...BEGUN, ...text('m1', 'a'), ...call('c1'), { ...result('c1'), content: 'lost' }]
+    expect(unseen(seen, [...BEGUN, ...text('m1', 'a'), ...call('c1'), result('c1')], [corrected])).toEqual([corrected])
+  })
+
   test('holds a correction back until everything that was said has come again', () => {
     const now = snapshot({ id: 'r', role: 'assistant', content: 'right' })
     const seen = [...BEGUN, ...text('l', 'left'), end('l'), ...text('r', 'right')]

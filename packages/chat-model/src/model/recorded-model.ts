@@ -78,8 +78,11 @@ function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
   return ctx.derive({ step: position }).with(JOURNAL, undefined)
 }
 
+/** Contract: a text is played as a whole, so that a run that is stopped meanwhile does not cut it shorter than readers have seen it. */
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
-  for (const part of shown) await sink.write(part)
+  const whole: ModelPart[] = []
+  for (const part of shown) addPart(whole, part)
+  for (const part of whole) await sink.write(part)
   await sink.write({ type: 'restart' })
 }
 
@@ -95,15 +98,20 @@ class PartRecorder implements Sink<ModelPart> {
   }
 
   write(part: ModelPart): void | Promise<void> {
-    const joined = join(this.parts.at(-1), part)
-    if (joined) this.parts[this.parts.length - 1] = joined
-    else this.parts.push(part)
+    addPart(this.parts, part)
     const wait = this.#sink.write(part)
     if (part.type === 'tool-call-start' && part.callId !== '' && this.#builder.lastCallId !== part.callId) {
       this.parts[this.parts.length - 1] = { ...part, renamed: true }
     }
     return wait
   }
+}
+
+/** Adds a part; a delta that follows its like is joined to it. */
+function addPart(parts: ModelPart[], part: ModelPart): void {
+  const joined = join(parts.at(-1), part)
+  if (joined) parts[parts.length - 1] = joined
+  else parts.push(part)
 }
 
 function join(last: ModelPart | undefined, part: ModelPart): ModelPart | undefined {

@@ -119,14 +119,16 @@ function keyOf(event: AgentEvent): string {
     case 'text-delta':
     case 'reasoning-delta':
       return `${type} ${event.messageId}`
+    // A process that lost its lease has cut off its answer and its calls for its readers; the run ends them again.
     case 'message-end':
-      return `${type} ${event.message.id}`
+      return `${type} ${event.message.id} ${event.message.partial === true}`
+    case 'tool-end':
+      return `${type} ${runId} ${event.callId} ${event.status} ${event.error?.code}`
     case 'tool-call-end':
       return `${type} ${runId} ${event.call.id}`
     case 'tool-call-start':
     case 'tool-call-delta':
     case 'tool-start':
-    case 'tool-end':
       return `${type} ${runId} ${event.callId}`
     case 'tool-delta':
       return `${type} ${runId} ${event.callId} ${typeof event.delta}`

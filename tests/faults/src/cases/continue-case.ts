@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { runner } from '@troupe/flow'
-import type { AgentEvent } from '@troupe/kernel'
+import type { AgentEvent, Store } from '@troupe/kernel'
 import type { CaseResult } from '../campaign-result.ts'
 import { checkConversation, checkFree, type LeftBehind, unknownCalls } from '../checks/conversation-checks.ts'
 import { Findings } from '../checks/findings.ts'
@@ -30,8 +30,8 @@ export async function continueCase(databases: Databases, kind: StoreKind, seed: 
   })
 }
 
-/** The ways to carry a conversation on to its end: one process, two at once, or another one while one is stopped. */
-const LAST = ['carryOn', 'carryOnWithRival', 'carryOnWithRival', 'carryOnWhileStopped'] as const
+/** The ways to carry a conversation on to its end: one process, two at once, or another one while one is stopped or goes on too. */
+const LAST = ['carryOn', 'carryOnWithRival', 'carryOnWhileStopped', 'carryOnWhileItGoesOn'] as const
 
 /** How long a conversation is that nobody disturbs, in moments at which it can be killed and in milliseconds. */
 type Length = Extract<CaseEvent, { readonly type: 'carried-on' }>
@@ -108,18 +108,35 @@ class LostProcesses {
 
   /** Stops a process, lets another one take its run over to the end, and continues the first one. */
   async carryOnWhileStopped(): Promise<void> {
-    await using stopped = this.#start({ signalAt: { ...this.#moment(0.5), signal: 'SIGSTOP' } })
-    if (!(await stopped.waitFor((events) => events.some(({ type }) => type === 'hit')))) return
-    this.#stopped.add(stopped.pid)
     await using store = await openStore(this.#storage.address)
-    await waitUntilFree(store, REF)
+    await using stopped = this.#start({ signalAt: { ...this.#moment(0.5), signal: 'SIGSTOP' } })
+    if (!(await this.#stoppedPastLease(stopped, store))) return
     await this.carryOn()
     const before = await store.threads.messages(REF, { limit: 1_000 })
     stopped.signal('SIGCONT')
     await stopped.waitForEnd()
     const after = await store.threads.messages(REF, { limit: 1_000 })
     this.#findings.check('a stopped process adds nothing', after.length === before.length, after.slice(before.length))
+  }
+
+  /** Stops a process, and continues it just as another one takes its run over. */
+  async carryOnWhileItGoesOn(): Promise<void> {
+    await using store = await openStore(this.#storage.address)
+    await using stopped = this.#start({ signalAt: { ...this.#moment(0.5), signal: 'SIGSTOP' } })
+    if (!(await this.#stoppedPastLease(stopped, store))) return
+    await using other = this.#start({})
+    await other.waitFor((events) => events.some(({ type }) => type === 'began'))
+    await sleep(this.#random.below(20))
+    stopped.signal('SIGCONT')
+    await Promise.all([stopped.waitForEnd(), other.waitForEnd()])
+  }
+
+  async #stoppedPastLease(stopped: WorkerProcess, store: Store): Promise<boolean> {
+    if (!(await stopped.waitFor((events) => events.some(({ type }) => type === 'hit')))) return false
+    this.#stopped.add(stopped.pid)
+    await waitUntilFree(store, REF)
     this.#counts.stopped++
+    return true
   }
 
   /** Checks a conversation that has come to its end. */

@@ -7,7 +7,10 @@ interface SeenMessage {
   end?: EventOf<'message-end'>
 }
 
-/** A reader of a conversation: follows its events and finds what does not fit. */
+/**
+ * A reader of a conversation: follows its events and finds what does not fit.
+ * Contract: what a process ended because it had lost its lease may end again, because the run goes on elsewhere.
+ */
 export class Reader {
   readonly #findings: Findings
   readonly messages: Map<string, SeenMessage> = new Map()
@@ -44,6 +47,7 @@ export class Reader {
       return
     }
     this.#check(`${runId} shows events between its beginning and its end`, this.#runs.get(runId) === 'runs', event)
+    if (isLeaseLost(event)) return
     if (event.type === 'run-end') this.#runs.set(runId, 'has ended')
     else if (event.type === 'agent-start' || event.type === 'agent-end') this.#readAgent(event)
     else if (event.type === 'state-delta') this.#readState(event)
@@ -90,7 +94,9 @@ export class Reader {
   #endMessage(event: EventOf<'message-end'>): void {
     const { id, content } = event.message
     const seen = this.messages.get(id)
-    this.#check(`message ${id} ends once, after it began`, seen !== undefined && !seen.end, event)
+    const isFirst = seen !== undefined && !seen.end
+    const takenBack = event.dropped === true && seen?.end?.message.partial === true
+    this.#check(`message ${id} ends once, after it began`, isFirst || takenBack, event)
     if (!seen) return
     seen.end = event
     this.#check(`message ${id} is what was seen of it`, seen.text === textOf(content), [seen.text, content])
@@ -101,4 +107,9 @@ export class Reader {
   #check(what: string, holds: boolean, seen?: unknown): void {
     this.#findings.check(what, holds, seen)
   }
+}
+
+/** Whether a process ends something because another one may have its run. */
+function isLeaseLost(event: AgentEvent): boolean {
+  return 'error' in event && event.error?.code === 'LEASE_LOST'
 }

@@ -1,35 +1,44 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AgentEvent } from '@troupe/kernel'
 import { LineFile } from './line-file.ts'
+
+/** A process shows an event, or, without one, takes the readers over. */
+interface EventLine {
+  readonly by: string
+  readonly event?: AgentEvent
+}
 
 /**
  * The events of a conversation as its readers saw them, across processes.
  * Contract: readers follow the process that took a run last; what an earlier one still shows, they do not see.
  */
 export class EventFile {
-  readonly #owner: string
   readonly #name: string
-  readonly #seen: LineFile<AgentEvent>
+  readonly #lines: LineFile<EventLine>
 
   /** `name` is that of the process. */
   constructor(folder: string, name: string) {
-    this.#owner = join(folder, 'owner')
     this.#name = name
-    this.#seen = new LineFile(join(folder, 'events'))
+    this.#lines = new LineFile(join(folder, 'events'))
   }
 
   /** Lets the readers follow this process. */
   take(): void {
-    writeFileSync(this.#owner, this.#name)
+    this.#lines.add({ by: this.#name })
   }
 
   add(event: AgentEvent): void {
-    if (existsSync(this.#owner) && readFileSync(this.#owner, 'utf8') === this.#name) this.#seen.add(event)
+    this.#lines.add({ by: this.#name, event })
   }
 
   all(): readonly AgentEvent[] {
-    return this.#seen.all()
+    const seen: AgentEvent[] = []
+    let followed: string | undefined
+    for (const { by, event } of this.#lines.all()) {
+      if (!event) followed = by
+      else if (by === followed) seen.push(event)
+    }
+    return seen
   }
 
   /** What readers have seen of a run and of the runs inside it. */
@@ -38,6 +47,6 @@ export class EventFile {
   }
 
   close(): void {
-    this.#seen.close()
+    this.#lines.close()
   }
 }
