@@ -70,8 +70,8 @@ function compile(options: ChatModelAgentOptions): Plan {
     maxIterations = 20,
     toolConcurrency = 8,
     modelOptions = {},
-    retry = backoff(),
-    toolRetry = backoff(),
+    retry = RETRY,
+    toolRetry = RETRY,
     modelTimeoutMs,
     toolTimeoutMs,
     maxAnswerChars = 8_000_000,
@@ -107,6 +107,9 @@ function compile(options: ChatModelAgentOptions): Plan {
     output: structured,
   }
 }
+
+/** The policy of an agent that does not name one. */
+const RETRY = backoff()
 
 /** The policy of `retry: false` and `toolRetry: false`. */
 function noRetry(): undefined {}

@@ -2,12 +2,14 @@ import {
   type AgentAction,
   type AgentEvent,
   type EventDraft,
+  type Interrupt,
   type Json,
   KernelError,
   type Message,
   type RunContext,
   type RunResult,
   type Sink,
+  type ToolCall,
 } from '@troupe/kernel'
 import { inCallOrder, messageOf, openCalls } from '@troupe/kernel/history'
 import { NO_USAGE } from '@troupe/kernel/kit'
@@ -76,12 +78,16 @@ class SaidSoFar implements Sink<EventDraft> {
   }
 
   write(draft: EventDraft): void | Promise<void> {
-    const { stamp, sink } = this.#parts
-    const event = { ...stamp, ...draft } as AgentEvent
+    const { type } = draft
+    if (type === 'message-end' || type === 'tool-end' || type === 'action') this.#note(draft)
+    return this.#parts.sink.write(draft)
+  }
+
+  #note(draft: EventDraft): void {
+    const event = (draft.runId === undefined ? { ...this.#parts.stamp, ...draft } : draft) as AgentEvent
     const message = messageOf(event)
     if (message) this.#messages.push(message)
     this.#textAndOutput.update(event)
-    return sink.write(draft)
   }
 
   /** Notes the action that the run ends with, which is written after the hooks. */
@@ -103,10 +109,8 @@ class SaidSoFar implements Sink<EventDraft> {
     const { output } = this.#textAndOutput
     const interrupts = loop?.asked ?? questions?.asked ?? []
     const error = earlyEnd(ctx, failure)
-    const open = error ? [] : openCalls(history).map(({ id }) => id)
-    const runAgain = loop?.runAgain ?? callsBeside(from.parked, [])
-    const asked = new Set([...interrupts.map(({ callId }) => callId), ...runAgain])
-    const waiting = open.filter((id) => !asked.has(id))
+    const runAgain = () => loop?.runAgain ?? callsBeside(from.parked, [])
+    const waiting = error ? [] : waitingCalls(openCalls(history), interrupts, runAgain)
     const outcome = error ? outcomeOf(ctx, error) : interrupts.length > 0 ? 'interrupted' : 'complete'
     return {
       outcome,
@@ -119,6 +123,17 @@ class SaidSoFar implements Sink<EventDraft> {
       ...(waiting.length > 0 && { openCallIds: waiting }),
     }
   }
+}
+
+/** The calls that await their result from outside. */
+function waitingCalls(
+  open: readonly ToolCall[],
+  interrupts: readonly Interrupt[],
+  runAgain: () => readonly string[],
+): readonly string[] {
+  if (open.length === 0) return []
+  const asked = new Set([...interrupts.map(({ callId }) => callId), ...runAgain()])
+  return open.map(({ id }) => id).filter((id) => !asked.has(id))
 }
 
 /** The error that ends a run; undefined if it is complete or waits for answers. */

@@ -35,6 +35,8 @@ export interface LoopParts {
   readonly answers: Answers
 }
 
+const NONE: readonly Interrupt[] = []
+
 /** One run of a ChatModel agent: calls the model and its tools in turns until the run ends. */
 export class Loop {
   readonly #plan: Plan
@@ -45,7 +47,7 @@ export class Loop {
   #parked: InterruptedTurn['parked'] | undefined
   #inTurn = false
   /** The questions of its calls. */
-  interrupts: readonly Interrupt[] = []
+  interrupts: readonly Interrupt[] = NONE
   /** The action that the run ends with. */
   action: AgentAction | undefined
 
@@ -74,7 +76,9 @@ export class Loop {
 
   /** All questions of the run, of its calls and of its hooks. */
   get asked(): readonly Interrupt[] {
-    return [...this.interrupts, ...(this.#parts.questions?.asked ?? [])]
+    const { interrupts } = this
+    const asked = this.#parts.questions?.asked ?? NONE
+    return interrupts.length === 0 ? asked : [...interrupts, ...asked]
   }
 
   /** The calls that run again besides those that ask. */

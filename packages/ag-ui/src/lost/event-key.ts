@@ -34,7 +34,7 @@ export function keyOf(event: AgUiEvent): EventKey {
     case EventType.TOOL_CALL_END:
       return { key: `${type} ${event.toolCallId}`, said: true }
     case EventType.TOOL_CALL_RESULT:
-      return { key: `${type} ${event.toolCallId}`, content: event.content, said: true }
+      return { key: `${type} ${event.toolCallId}`, content: JSON.stringify(event.content), said: true }
     case EventType.REASONING_ENCRYPTED_VALUE:
       return { key: `${type} ${event.entityId}`, said: true }
     default:

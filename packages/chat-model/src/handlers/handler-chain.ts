@@ -22,6 +22,8 @@ interface Rewritten {
 type Named<H extends HookName> = {
   readonly name: string
   readonly asker: string
+  /** The names under which it asks in the first turns, as far as they were needed. */
+  readonly inTurn: string[]
   readonly hook: NonNullable<AgentHandler[H]>
 }
 type RewriteHook = 'beforeModelRewriteHistory' | 'afterModelRewriteHistory'
@@ -90,8 +92,9 @@ export class HandlerChain {
   /** Contract: runs forward; each hook gets the history of the one before; a hook that returns no promise is not awaited. */
   async rewrite(hook: RewriteHook, start: Rewritten, turn: number): Promise<Rewritten> {
     let current = start
-    for (const { name, asker, hook: rewrite } of this.#rewrites[hook]) {
-      const asking = askingContext(current.ctx, `${asker}/${turn}`)
+    for (const named of this.#rewrites[hook]) {
+      const { name, hook: rewrite } = named
+      const asking = askingContext(current.ctx, askerIn(turn, named))
       let returned = callHook(current.ctx, name, hook, () => rewrite(asking, current.messages))
       if (isPromise(returned)) returned = await returned
       current = rewritten(name, hook, returned, current)
@@ -102,7 +105,14 @@ export class HandlerChain {
 
 function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | undefined {
   const found = hookOf(handler, hook)
-  return found && { name: handler.name, asker: `${handler.name}/${hook}`, hook: found }
+  return found && { name: handler.name, asker: `${handler.name}/${hook}`, inTurn: [], hook: found }
+}
+
+/** Kept for the turns of most runs, which saves 0.3 of 6 µs of a turn with five handlers. */
+function askerIn(turn: number, { asker, inTurn }: Pick<Named<RewriteHook>, 'asker' | 'inTurn'>): string {
+  if (turn >= 32) return `${asker}/${turn}`
+  inTurn[turn] ??= `${asker}/${turn}`
+  return inTurn[turn]
 }
 
 function rewritten(name: string, hook: HookName, returned: HistoryRewrite, before: Rewritten): Rewritten {

@@ -11,7 +11,6 @@ import {
 } from '@troupe/kernel'
 import { type HookName, hookOf, isPromise, pipe, sinkTo } from '@troupe/kernel/kit'
 import { askingContext } from '@troupe/kernel/run'
-import { keepingAnswers } from '../model/model-answers.ts'
 import { limitedResult } from '../tools/result-length.ts'
 import { resultProblem } from '../tools/result-problem.ts'
 import { callHook, handlerError, invalidReturn } from './call-hook.ts'
@@ -20,8 +19,7 @@ import { asInvokableWrap, asStreamableWrap } from './wrap-adapters.ts'
 
 /** Puts the `wrapModelCall` of each handler around a model call; the first handler is outermost. */
 export function wrapModelCall(handlers: readonly AgentHandler[], innermost: CallModel): CallModel {
-  if (!hasAny(handlers, 'wrapModelCall')) return innermost
-  return handlers.reduceRight(wrapModel, keepingAnswers(innermost))
+  return handlers.reduceRight(wrapModel, innermost)
 }
 
 /** Puts the tool wraps of each handler around the call of a tool without a stream; the first handler is outermost. */
@@ -64,9 +62,12 @@ function toolContext(ctx: RunContext): RunContext {
 function wrapModel(next: CallModel, handler: AgentHandler): CallModel {
   const wrap = hookOf(handler, 'wrapModelCall')
   if (!wrap) return next
+  const { name } = handler
+  let last = { step: '', asker: '' }
   return (ctx, request) => {
-    const { name } = handler
-    const asking = askingContext(ctx, `${name}/wrapModelCall/${request.step}`)
+    const { step } = request
+    if (last.step !== step) last = { step, asker: `${name}/wrapModelCall/${step}` }
+    const asking = askingContext(ctx, last.asker)
     return handlerStream(ctx, name, 'wrapModelCall', () => wrap(asking, request, next), untilFinish(name))
   }
 }

@@ -4,24 +4,12 @@ import { jsonLength } from '@troupe/kernel/kit'
 /** Every part costs memory, even an empty one. */
 const PART = 16
 
-/** Counts the characters of one model answer. Contract: called for every part, so it must be cheap. */
-export class AnswerLength {
-  readonly #modelName: string
-  readonly #most: number
-  #length = 0
-
-  constructor(modelName: string, most: number) {
-    this.#modelName = modelName
-    this.#most = most
-  }
-
-  /** Contract: throws `ANSWER_TOO_LARGE` for the part that is too much. */
-  add(part: ModelPart): void {
-    this.#length += PART + lengthOf(part, this.#most)
-    if (this.#length <= this.#most) return
-    const message = `model ${this.#modelName}: its answer has more than ${this.#most} characters; raise maxAnswerChars if it needs more`
-    throw new KernelError('ANSWER_TOO_LARGE', message, { details: { maxAnswerChars: this.#most } })
-  }
+/** The length of an answer with one part more. Contract: throws `ANSWER_TOO_LARGE` for the part that is too much; called for every part, so it must be cheap. */
+export function answerLength(modelName: string, length: number, part: ModelPart, most: number): number {
+  const longer = length + PART + lengthOf(part, most)
+  if (longer <= most) return longer
+  const message = `model ${modelName}: its answer has more than ${most} characters; raise maxAnswerChars if it needs more`
+  throw new KernelError('ANSWER_TOO_LARGE', message, { details: { maxAnswerChars: most } })
 }
 
 function lengthOf(part: ModelPart, most: number): number {

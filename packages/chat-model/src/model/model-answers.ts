@@ -1,15 +1,5 @@
-import {
-  type CallModel,
-  type ContextKey,
-  contextKey,
-  type ModelPart,
-  type ModelRequest,
-  type RunContext,
-  type Sink,
-  stream,
-  type Usage,
-} from '@troupe/kernel'
-import { addUsage, NO_USAGE, pipe, sinkTo } from '@troupe/kernel/kit'
+import { type ContextKey, contextKey, type ModelPart, type Sink, type Usage } from '@troupe/kernel'
+import { addUsage, NO_USAGE } from '@troupe/kernel/kit'
 
 /** The answers of one turn, for the model call inside the wraps. */
 export const MODEL_ANSWERS: ContextKey<ModelAnswers> = contextKey<ModelAnswers>('chat-model.model-answers')
@@ -30,31 +20,39 @@ export class ModelAnswers {
     return [...this.#made, ...this.#before.slice(this.#made.length)]
   }
 
-  /** Calls the model, or gives the answer that it gave before. Contract: the n-th call of the turn gets the n-th answer. */
-  async give(ctx: RunContext, request: ModelRequest, next: CallModel, sink: Sink<ModelPart>): Promise<void> {
-    const place = this.#made.push(null) - 1
-    const before = this.#before[place]
-    if (before) {
-      this.#made[place] = before
-      for (const part of before) await sink.write(part)
-      return
-    }
-    let parts: ModelPart[] = []
-    const keep = (part: ModelPart) => {
-      if (part?.type === 'restart') parts = []
-      else parts.push(part?.type === 'finish' ? { ...part, usage: NO_USAGE } : part)
-      if (part?.type === 'finish') this.usage = addUsage(this.usage, part.usage)
-      return sink.write(part)
-    }
-    await pipe(next(ctx, request), sinkTo(sink, keep))
+  /** Begins a call. Contract: the n-th call of the turn gets the n-th answer from before, or keeps the one that it writes. */
+  begin(sink: Sink<ModelPart>): readonly ModelPart[] | Sink<ModelPart> {
+    const place = this.#made.length
+    const before = this.#before[place] ?? null
+    this.#made.push(before)
+    return before ?? new KeptAnswer(sink, (parts, usage) => this.#keep(place, parts, usage))
+  }
+
+  #keep(place: number, parts: readonly ModelPart[], usage: Usage): void {
     this.#made[place] = parts
+    this.usage = addUsage(this.usage, usage)
   }
 }
 
-/** Keeps the answers of a model call while its turn lasts. */
-export function keepingAnswers(next: CallModel): CallModel {
-  return (ctx, request) => {
-    const answers = ctx.get(MODEL_ANSWERS)
-    return answers ? stream((sink) => answers.give(ctx, request, next, sink)) : next(ctx, request)
+/** Passes an answer on, and keeps its parts when it is finished. */
+class KeptAnswer implements Sink<ModelPart> {
+  readonly #sink: Sink<ModelPart>
+  readonly #finished: (parts: readonly ModelPart[], usage: Usage) => void
+  #parts: ModelPart[] = []
+
+  constructor(sink: Sink<ModelPart>, finished: (parts: readonly ModelPart[], usage: Usage) => void) {
+    this.#sink = sink
+    this.#finished = finished
+  }
+
+  get closed(): boolean {
+    return this.#sink.closed ?? false
+  }
+
+  write(part: ModelPart): void | Promise<void> {
+    if (part.type === 'restart') this.#parts = []
+    else if (part.type !== 'finish') this.#parts.push(part)
+    else this.#finished([...this.#parts, { ...part, usage: NO_USAGE }], part.usage)
+    return this.#sink.write(part)
   }
 }

@@ -11,7 +11,8 @@ import {
 import { pipe, sleep } from '@troupe/kernel/kit'
 import { isModelError, markModelError } from '../errors/error-origin.ts'
 import { withinLimit } from '../errors/within-limit.ts'
-import { AnswerLength } from './answer-length.ts'
+import { answerLength } from './answer-length.ts'
+import { MODEL_ANSWERS } from './model-answers.ts'
 import { pauseOf, type RetryPolicy } from './retry.ts'
 
 /** The limits of one attempt, and when another one follows. */
@@ -24,10 +25,18 @@ export interface ModelAttempts {
 
 /**
  * Calls a model with its retries, then those to fall back on, in order.
- * Contract: the parts of a failed attempt are followed by `restart`; `timeoutMs` and `maxChars` limit each attempt.
+ * Contract: an answer that the turn has from before is given again; the parts of a failed attempt are followed by `restart`; `timeoutMs` and `maxChars` limit each attempt.
  */
 export function modelCall(models: readonly ChatModel[], attempts: ModelAttempts): CallModel {
-  return (ctx, request) => stream((sink) => callInOrder(models, attempts, ctx, request, sink))
+  return (ctx, request) =>
+    stream((sink) => {
+      const kept = ctx.get(MODEL_ANSWERS)?.begin(sink) ?? sink
+      return 'write' in kept ? callInOrder(models, attempts, ctx, request, kept) : writeAll(kept, sink)
+    })
+}
+
+async function writeAll(parts: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
+  for (const part of parts) await sink.write(part)
 }
 
 async function callInOrder(
@@ -67,13 +76,15 @@ class ModelAttempt implements Sink<ModelPart> {
   /** Whether parts of an earlier attempt may have been shown: the first part of this one takes them back. */
   #restart: boolean
   #finished = false
-  readonly #answer: AnswerLength
+  readonly #maxChars: number
+  /** How many characters the answer has so far. */
+  #length = 0
   /** Set if the reader of the parts failed, and not the model. */
   #downstream: { readonly error: unknown } | undefined
 
   constructor(model: ChatModel, sink: Sink<ModelPart>, maxChars: number, restart: boolean) {
     this.#model = model
-    this.#answer = new AnswerLength(model.name, maxChars)
+    this.#maxChars = maxChars
     this.#sink = sink
     this.#restart = restart
   }
@@ -104,7 +115,7 @@ class ModelAttempt implements Sink<ModelPart> {
 
   write(part: ModelPart): void | Promise<void> {
     if (this.#finished) return
-    this.#answer.add(part)
+    this.#length = answerLength(this.#model.name, this.#length, part, this.#maxChars)
     const wait = this.#restart ? this.#pass({ type: 'restart' }) : undefined
     this.#restart = false
     if (part.type !== 'finish') return wait ? wait.then(() => this.#pass(part)) : this.#pass(part)

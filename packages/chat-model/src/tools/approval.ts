@@ -27,7 +27,7 @@ export type Permitted =
  */
 export class CallPermission {
   readonly #ctx: RunContext
-  readonly #begin: (args: string) => Promise<void>
+  readonly #begin: (args: string) => void | Promise<void>
   /** Whether a person was asked before the call ran again: the question stands, even if the tool would not ask again. */
   readonly #askedBefore: boolean
   /** The arguments that a person has approved, by the tool and the arguments that were shown. */
@@ -37,7 +37,7 @@ export class CallPermission {
   asked: boolean
 
   /** `ctx` is that of the call, under the journal of its run; `begin` announces that the tool starts. */
-  constructor(ctx: RunContext, askedBefore: boolean, begin: (args: string) => Promise<void>) {
+  constructor(ctx: RunContext, askedBefore: boolean, begin: (args: string) => void | Promise<void>) {
     this.#ctx = ctx
     this.#askedBefore = askedBefore
     this.asked = askedBefore

@@ -13,7 +13,7 @@ export interface RecordableCall {
   call(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult>
   show(chunk: string | Part): void | Promise<void>
   /** Announces once more that the tool began with these arguments. */
-  begin(args: string): Promise<void>
+  begin(args: string): void | Promise<void>
 }
 
 /**

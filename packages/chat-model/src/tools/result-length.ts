@@ -15,18 +15,24 @@ const MEASURED = new WeakSet<object>()
 
 /** Marks a result as short enough. Contract: only for results that are made of a value that has passed `checkLength`. */
 export function markMeasured(result: ToolCallResult): ToolCallResult {
-  for (const value of Object.values(result)) if (typeof value === 'object' && value !== null) MEASURED.add(value)
+  const { content, data, error } = result
+  if (typeof content === 'object') MEASURED.add(content)
+  if (typeof data === 'object' && data !== null) MEASURED.add(data)
+  if (error) MEASURED.add(error)
   return result
 }
 
 /** A result that a handler gave, or the error that the model gets instead of a result that is too large. Contract: what the tool gave is not measured again. */
 export function limitedResult(toolName: string, result: ToolCallResult, most: number): ToolCallResult {
+  const { content, display, data, error } = result
   // The content of most results is the text of their data, so each property has the whole room.
-  for (const value of Object.values(result)) {
-    const isMeasured = typeof value === 'object' && value !== null && MEASURED.has(value)
-    if (!isMeasured && jsonLength(value, most) > most) return failedResult(tooLarge(toolName, most))
-  }
-  return result
+  const fits = isShort(content, most) && isShort(display, most) && isShort(data, most) && isShort(error, most)
+  return fits ? result : failedResult(tooLarge(toolName, most))
+}
+
+function isShort(value: unknown, most: number): boolean {
+  const isMeasured = typeof value === 'object' && value !== null && MEASURED.has(value)
+  return isMeasured || jsonLength(value, most) <= most
 }
 
 /** Counts the characters of a result that comes in chunks. */

@@ -25,7 +25,8 @@ export async function runTurn(input: TurnInput): Promise<TurnOutcome> {
   const [only] = calls
   if (only && calls.length === 1) {
     // The pool would cost 0.4 of 3.1 µs of a tool step.
-    await only.announce()
+    const wait = only.announce()
+    if (wait) await wait
     await only.run()
   } else await pool(calls, input.concurrency)
   const open = input.interrupted?.besideOpen || calls.some((call) => !call.answered)

@@ -126,22 +126,26 @@ export class RunningCall implements CallScope {
   }
 
   /** Writes `tool-start`. Contract: the call may start when this has resolved; if it has to be permitted first, it is announced then. */
-  async announce(): Promise<void> {
+  announce(): void | Promise<void> {
     if (this.#permission || this.#settled) return
     try {
-      await this.#begin(this.#input.arguments)
+      return this.#begin(this.#input.arguments)?.catch((error: unknown) => this.#stop(error))
     } catch (error) {
       this.#stop(error)
     }
   }
 
-  async #begin(args: string): Promise<void> {
+  #begin(args: string): void | Promise<void> {
     if (this.#permission) this.effects.began = args
     if (this.#started) return
     const { name, callId } = this.#input
     const { runId, agentName, runPath } = this.#turn.stamp
-    await this.#turn.sink.write({ type: 'tool-start', runId, agentName, runPath, callId, name, arguments: args })
-    this.#started = true
+    const start = { type: 'tool-start', runId, agentName, runPath, callId, name, arguments: args } as const
+    const wait = this.#turn.sink.write(start)
+    const started = () => {
+      this.#started = true
+    }
+    return wait ? wait.then(started) : started()
   }
 
   async run(): Promise<void> {
@@ -276,12 +280,15 @@ export class RunningCall implements CallScope {
     return this.#ctx.derive({ asker: 'outcome' }).interrupt(outcomeRequest(name, this.tool?.displayName ?? name, args))
   }
 
-  async #perform(): Promise<ToolCallResult> {
+  #perform(): Promise<ToolCallResult> {
     const { journal, sink } = this.#turn
     const { callId } = this
     const show = (delta: string | Part) => sink.write({ type: 'tool-delta', callId, delta })
     // The steps of the runs inside a nested call are recorded instead.
-    if (!journal || this.tool?.effect === 'nested') return this.#attempt(this.#ctx, show)
+    return !journal || this.tool?.effect === 'nested' ? this.#attempt(this.#ctx, show) : this.#record(journal, show)
+  }
+
+  async #record(journal: Journal, show: (delta: string | Part) => void | Promise<void>): Promise<ToolCallResult> {
     return recordedCall(journal, {
       ctx: this.#ctx,
       effects: this.effects,

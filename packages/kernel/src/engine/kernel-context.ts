@@ -31,8 +31,6 @@ interface ContextFields {
   readonly signal: AbortSignal | undefined
   readonly values: Values | undefined
   readonly progress: CallProgress | undefined
-  /** The hook or part of a call that asks questions here; '' for the tool or the agent itself. */
-  readonly asker: string
   readonly iteration: number | undefined
   /** The agent whose events are written here. */
   readonly agent: (Sink<EventDraft> & { readonly spanId: string }) | undefined
@@ -42,10 +40,13 @@ interface ContextFields {
 export class KernelContext implements RunContext {
   readonly core: RunCore
   readonly fields: ContextFields
+  /** The hook or part of a call that asks questions here; '' for the tool or the agent itself. */
+  readonly asker: string
 
-  constructor(core: RunCore, fields: ContextFields) {
+  constructor(core: RunCore, fields: ContextFields, asker = '') {
     this.core = core
     this.fields = fields
+    this.asker = asker
   }
 
   get runId(): string {
@@ -105,7 +106,7 @@ export class KernelContext implements RunContext {
   with<T>(key: ContextKey<T>, value: NoInfer<T>): RunContext {
     checkContextKey(key)
     const { core, fields } = this
-    return new KernelContext(core, {
+    const own = {
       agentName: fields.agentName,
       runPath: fields.runPath,
       step: fields.step,
@@ -113,33 +114,16 @@ export class KernelContext implements RunContext {
       signal: fields.signal,
       values: { key, value, rest: fields.values },
       progress: fields.progress,
-      asker: fields.asker,
       iteration: fields.iteration,
       agent: fields.agent,
-    })
-  }
-
-  /** The context of someone else who may ask: the same as `derive({ asker })`, in less time. */
-  askedBy(asker: string): RunContext {
-    const { core, fields } = this
-    return new KernelContext(core, {
-      agentName: fields.agentName,
-      runPath: fields.runPath,
-      step: fields.step,
-      state: fields.state,
-      signal: fields.signal,
-      values: fields.values,
-      progress: fields.progress,
-      asker,
-      iteration: fields.iteration,
-      agent: fields.agent,
-    })
+    }
+    return new KernelContext(core, own, this.asker)
   }
 
   derive({ agentName, runPath, step, signal, call, asker, iteration, state }: ContextPatch): RunContext {
     const { core, fields } = this
     // Written out because contexts are created often and a spread is slower.
-    return new KernelContext(core, {
+    const own = {
       agentName: agentName ?? fields.agentName,
       runPath: runPath ?? fields.runPath,
       step: step === undefined ? fields.step : fields.step === '' ? step : `${fields.step}/${step}`,
@@ -147,10 +131,10 @@ export class KernelContext implements RunContext {
       signal: signal ?? fields.signal,
       values: fields.values,
       progress: call ? new CallProgress(call, core.ids.originOf(call.callId ?? fields.step)) : fields.progress,
-      asker: asker ?? (call ? '' : fields.asker),
       iteration: iteration ?? fields.iteration,
       agent: fields.agent,
-    })
+    }
+    return new KernelContext(core, own, asker ?? (call ? '' : this.asker))
   }
 
   emit(name: string, data: Json): void | Promise<void> {
@@ -185,7 +169,7 @@ export class KernelContext implements RunContext {
   interrupt<T extends Json = Json>(request: InterruptRequest): Promise<T> {
     const { progress } = this.fields
     const answer = progress
-      ? progress.interrupt(request, this.fields, this.canInterrupt)
+      ? progress.interrupt(request, this, this.canInterrupt)
       : Promise.reject(onlyInCall('interrupt'))
     // A tool that forgets to await the answer has asked all the same, and must not end the process.
     return handled(answer as Promise<T>)

@@ -21,7 +21,7 @@ export class NotedStep {
   #usage: Usage | undefined
 
   constructor(ctx: RunContext) {
-    const { core, fields } = internals(ctx)
+    const { core, fields, asker } = internals(ctx)
     const { agent } = fields
     this.#outer = ctx.get(STEP)
     this.#state = new NotedState(fields.state)
@@ -29,12 +29,13 @@ export class NotedStep {
       this.note(draft)
       return agent?.write(draft)
     }
-    this.ctx = new KernelContext(core, {
+    const own = {
       ...fields,
       state: this.#state,
       agent: agent && { spanId: agent.spanId, write },
       values: { key: STEP, value: this, rest: fields.values },
-    })
+    }
+    this.ctx = new KernelContext(core, own, asker)
   }
 
   /** Notes an event. Contract: deltas that follow each other are joined. */

@@ -91,7 +91,7 @@ class Observation implements Sink<EventDraft>, OpenEnd {
     this.#sink = sink
     if ('answers' in start) this.answers = start.answers
     const progress = new CallProgress(this, core.ids.originOf(step))
-    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, asker: '', agent: this })
+    this.#ctx = new KernelContext(core, { ...fields, agentName: agent.name, progress, agent: this })
     this.#stamp = core.ids.stamp(agent.name, fields.runPath)
     const { iteration } = fields
     this.#frame = iteration === undefined ? this.#stamp : { ...this.#stamp, iteration }

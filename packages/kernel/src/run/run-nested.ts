@@ -135,7 +135,7 @@ function inOrder(messages: readonly Message[]): readonly Message[] {
   return repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
 }
 
-const BLANK = { step: '', signal: undefined, progress: undefined, asker: '', iteration: undefined, agent: undefined }
+const BLANK = { step: '', signal: undefined, progress: undefined, iteration: undefined, agent: undefined }
 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`

@@ -107,7 +107,6 @@ function rootContext(
     signal: undefined,
     values: undefined,
     progress: undefined,
-    asker: '',
     iteration: undefined,
     agent: undefined,
   })
