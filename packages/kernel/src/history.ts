@@ -130,6 +130,7 @@ export function repairHistory(messages: readonly Message[], options: RepairOptio
  * @example const ordered = inCallOrder(messages)
  */
 export function inCallOrder(messages: readonly Message[], before: readonly Message[] = []): readonly Message[] {
+  if (messages.length < 2) return messages
   const isResult = (i: number) => messages[i]?.role === 'tool'
   if (!messages.some((_, i) => isResult(i) && isResult(i + 1))) return messages
   const ids = [...before, ...messages].flatMap(callsOf).map(({ id }) => id)

@@ -19,7 +19,7 @@ import { TextAndOutput } from './text-and-output.ts'
 type CoreSettings = Pick<
   RunCore,
   'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
->
+> & { readonly makeKey: () => string }
 
 /** A list of messages. */
 export interface MessageList {
@@ -48,6 +48,8 @@ export class RunCore {
   /** Undefined if the run has no callbacks. */
   readonly spans: RunSpans | undefined
   #errors: RunErrors | undefined
+  readonly #makeKey: () => string
+  #key: string | undefined
   usage: Usage = NO_USAGE
   /** The number of this attempt to carry out the root run, once its host has opened it. */
   attempt: number | undefined
@@ -73,6 +75,7 @@ export class RunCore {
     runPath,
     parent,
     outer,
+    makeKey,
   }: CoreSettings) {
     this.runId = runId
     this.session = session
@@ -84,6 +87,7 @@ export class RunCore {
     this.runPath = runPath
     this.parent = parent
     this.outer = outer
+    this.#makeKey = makeKey
     this.attempt = outer?.attempt
     this.abortState = new AbortState(clock, depth)
     this.ids = new RunIds(runId, parent)
@@ -93,6 +97,12 @@ export class RunCore {
   get errors(): RunErrors {
     this.#errors ??= new RunErrors()
     return this.#errors
+  }
+
+  /** Unique over all owners and threads. */
+  get key(): string {
+    this.#key ??= this.#makeKey()
+    return this.#key
   }
 
   /** Whether the root run was aborted, and not only this run or a part of it. */

@@ -136,9 +136,7 @@ export class RunExecution {
     const nested = core.endNested()
     if (nested) await nested
     const result = recorder.finish(thrown, this.#stamp)
-    // Each message had an event of its own.
-    const { messages: _, ...rest } = result
-    const end: EventOf<'run-end'> = { type: 'run-end', ...this.#stamp, ...rest }
+    const end = endOf(this.#stamp, result)
     core.spans?.part(end)
     if (result.outcome === 'failed') span?.fail(result.error)
     else span?.end(result)
@@ -181,6 +179,24 @@ export class RunExecution {
       core.closeOpenEnds()
     }
   }
+}
+
+/** The last event of a run. Contract: without its messages, each of which had an event of its own. */
+function endOf(stamp: EventStamp, result: RunResult<Json>): EventOf<'run-end'> {
+  const { outcome, text, usage, output, error, interrupts, openCallIds } = result
+  // Not a spread of the result, which would cost 0.2 of 2.7 µs of a turn.
+  const end: { -readonly [K in keyof EventOf<'run-end'>]: EventOf<'run-end'>[K] } = {
+    type: 'run-end',
+    ...stamp,
+    outcome,
+    text,
+    usage,
+  }
+  if (output !== undefined) end.output = output
+  if (error) end.error = error
+  if (interrupts) end.interrupts = interrupts
+  if (openCallIds) end.openCallIds = openCallIds
+  return end
 }
 
 /** Passes on the part of each event that is to be shown. */

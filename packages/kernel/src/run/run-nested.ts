@@ -9,6 +9,7 @@ import type { Message, ToolCall, Usage } from '../data/message.ts'
 import { checkOptionNames } from '../data/option.ts'
 import { onlyInCall } from '../engine/call-progress.ts'
 import { internals, KernelContext } from '../engine/kernel-context.ts'
+import { keyPart } from '../engine/key-part.ts'
 import { RunCore } from '../engine/run-core.ts'
 import { messageOf, repairHistory, unanswered } from '../history.ts'
 import { STEP } from '../journal/noted-step.ts'
@@ -157,6 +158,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     runPath: [...outer.runPath, outer.agentName],
     parent,
     outer: outer.core,
+    makeKey: () => `${outer.core.key}%2F${keyPart(outer.step + name)}`,
   })
 }
 

@@ -8,6 +8,7 @@ import type { JsonObject } from '../data/json.ts'
 import { got, KernelError } from '../data/kernel-error.ts'
 import { checkOption, checkOptionNames, type OptionNames } from '../data/option.ts'
 import { KernelContext } from '../engine/kernel-context.ts'
+import { keyPart } from '../engine/key-part.ts'
 import { RunCore } from '../engine/run-core.ts'
 import { kernelRun } from './kernel-run.ts'
 import { checkAgent } from './observe.ts'
@@ -66,9 +67,16 @@ function createCore(settings: RunSettings, host: RunHost, who: string): RunCore 
     throw new KernelError('CONFIG_INVALID', `${who}: runId must be a non-empty string, ${got(runId)}`)
   }
   checkSettings(settings, who)
+  const session = settings.session ?? { app: 'standalone', user: 'standalone', threadId: runId }
+  const makeKey = () => {
+    // An id of the kernel's own is plain, and a look at it would cost 0.2 of 2.7 µs of a turn.
+    const own = settings.runId === undefined ? runId : keyPart(runId)
+    const thread = session.threadId === runId ? own : keyPart(session.threadId)
+    return `${keyPart(session.app)}/${keyPart(session.user)}/${thread}/${own}`
+  }
   return new RunCore({
     runId,
-    session: settings.session ?? { app: 'standalone', user: 'standalone', threadId: runId },
+    session,
     clock,
     listeners: callbacks.length > 0 ? new Listeners(callbacks, clock, report) : undefined,
     canInterrupt,
@@ -77,6 +85,7 @@ function createCore(settings: RunSettings, host: RunHost, who: string): RunCore 
     runPath: [],
     parent: undefined,
     outer: undefined,
+    makeKey,
   })
 }
 

@@ -1,4 +1,4 @@
-import { type Agent, type AgentInput, type Json, KernelError, type RunContext, textOf } from '@troupe/kernel'
+import { type Agent, type AgentInput, JOURNAL, type Json, KernelError, type RunContext, textOf } from '@troupe/kernel'
 import { repairHistory } from '@troupe/kernel/history'
 import { abortScope } from '@troupe/kernel/kit'
 import { runNested } from '@troupe/kernel/run'
@@ -62,7 +62,7 @@ export class AgentExecutor<Inputs = unknown, Output = unknown> {
     const budget = new Budget(this.path, this.#limits, ctx)
     const error = budget.tooDeep()
     const outcome = error ? ({ reason: 'depth', error } as const) : await this.#work(inputs, ctx, budget)
-    if (outcome.reason !== 'aborted') budget.watch.elapsedMs = await elapsedOf(budget, ctx)
+    if (outcome.reason !== 'aborted' && ctx.get(JOURNAL)) budget.watch.elapsedMs = await elapsedOf(budget, ctx)
     return statusOf(this.definition.name, budget, outcome) as SubagentStatus<Output>
   }
 
