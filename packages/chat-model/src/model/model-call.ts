@@ -9,6 +9,7 @@ import {
   stream,
 } from '@troupe/kernel'
 import { pipe, sleep } from '@troupe/kernel/kit'
+import { beforeEffect } from '@troupe/kernel/run'
 import { isModelError, markModelError } from '../errors/error-origin.ts'
 import { withinLimit } from '../errors/within-limit.ts'
 import { answerLength } from './answer-length.ts'
@@ -110,7 +111,9 @@ class ModelAttempt implements Sink<ModelPart> {
   }
 
   #read(ctx: RunContext, request: ModelRequest): Promise<void> {
-    return pipe(this.#model.stream(request, { signal: ctx.signal }), this)
+    const wait = beforeEffect(ctx)
+    const read = () => pipe(this.#model.stream(request, { signal: ctx.signal }), this)
+    return wait ? wait.then(read) : read()
   }
 
   write(part: ModelPart): void | Promise<void> {

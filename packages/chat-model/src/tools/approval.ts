@@ -20,6 +20,14 @@ export type Permitted =
   | { readonly args: unknown; readonly input: ToolCallInput; readonly refusal?: undefined }
   | { readonly refusal: ToolCallResult }
 
+/** The call that is to be permitted. */
+export interface PermittedCall {
+  /** Announces that the tool starts. */
+  begin?(args: string): void | Promise<void>
+  /** Notes that a person is asked. */
+  ask?(): void
+}
+
 /**
  * Whether a call may run: decided after all wraps, on the arguments that the tool would get.
  * Contract: whatever cannot be decided asks; an approval is for this call with these arguments; arguments that a person edits are validated again, and
@@ -27,21 +35,18 @@ export type Permitted =
  */
 export class CallPermission {
   readonly #ctx: RunContext
-  readonly #begin: (args: string) => void | Promise<void>
+  readonly #call: PermittedCall
   /** Whether a person was asked before the call ran again: the question stands, even if the tool would not ask again. */
   readonly #askedBefore: boolean
   /** The arguments that a person has approved, by the tool and the arguments that were shown. */
   readonly #approved: Map<string, string> = new Map()
   #first: Promise<boolean> | undefined
-  /** Whether a person was asked. */
-  asked: boolean
 
-  /** `ctx` is that of the call, under the journal of its run; `begin` announces that the tool starts. */
-  constructor(ctx: RunContext, askedBefore: boolean, begin: (args: string) => void | Promise<void>) {
+  /** `ctx` is that of the call, under the journal of its run. */
+  constructor(ctx: RunContext, askedBefore: boolean, call: PermittedCall) {
     this.#ctx = ctx
     this.#askedBefore = askedBefore
-    this.asked = askedBefore
-    this.#begin = begin
+    this.#call = call
   }
 
   /** Decides whether the call may run, and asks a person if need be. */
@@ -61,12 +66,12 @@ export class CallPermission {
     }
     const text = this.#approved.get(shown) ?? given.arguments
     const args = text === given.arguments ? parsed : await parseArguments(tool, text, validator)
-    await this.#begin(text)
+    await this.#call.begin?.(text)
     return { args, input: text === given.arguments ? given : { ...given, arguments: text } }
   }
 
   #ask(tool: Tool, args: string, ctx: RunContext): Promise<Json> {
-    this.asked = true
+    this.#call.ask?.()
     return ctx.derive({ asker: 'approval' }).interrupt(approvalRequest(tool, args))
   }
 

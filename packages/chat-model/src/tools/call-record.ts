@@ -10,6 +10,7 @@ export type CallRecord = StepEffects & {
     readonly interrupts?: readonly Interrupt[]
     readonly actions?: readonly AgentAction[]
     readonly customActions?: readonly AgentAction[]
+    readonly asksApproval?: true
     readonly asksOutcome?: true
     readonly saved?: Json
     readonly began?: string
@@ -25,6 +26,8 @@ export interface CallEffects {
   readonly actions: AgentAction[]
   /** Actions that are written as events and decide nothing. */
   readonly customActions: AgentAction[]
+  /** Whether a person was asked if it may run: the question stands, even if the tool would not ask again. */
+  asksApproval: boolean
   /** Whether it asks a person once more what became of it. */
   asksOutcome: boolean
   /** State of its nested runs, for when the call runs again. */

@@ -68,11 +68,20 @@ async function repeat(
   show: RecordableCall['show'],
   begin: RecordableCall['begin'],
 ): Promise<ToolCallResult> {
-  const { interrupts = [], actions = [], customActions = [], asksOutcome = false, saved, began } = record.effects ?? {}
+  const {
+    interrupts = [],
+    actions = [],
+    customActions = [],
+    asksApproval,
+    asksOutcome,
+    saved,
+    began,
+  } = record.effects ?? {}
   effects.interrupts.push(...interrupts)
   effects.actions.push(...actions)
   effects.customActions.push(...customActions)
-  effects.asksOutcome = asksOutcome
+  effects.asksApproval ||= asksApproval === true
+  effects.asksOutcome = asksOutcome === true
   effects.saved = saved
   if (began !== undefined) await retell(journal, () => begin(began))
   await repeatEffects(journal, ctx, record)
@@ -82,11 +91,12 @@ async function repeat(
 }
 
 function recordedEffects(made: CallEffects): Pick<CallRecord, 'effects'> {
-  const { interrupts, actions, customActions, asksOutcome, saved, began } = made
+  const { interrupts, actions, customActions, asksApproval, asksOutcome, saved, began } = made
   const effects = {
     ...(interrupts.length > 0 && { interrupts }),
     ...(actions.length > 0 && { actions }),
     ...(customActions.length > 0 && { customActions }),
+    ...(asksApproval && { asksApproval }),
     ...(asksOutcome && { asksOutcome }),
     ...(saved !== undefined && { saved }),
     ...(began !== undefined && { began }),

@@ -38,6 +38,7 @@ export class RunningCall implements CallScope {
     interrupts: [],
     actions: [],
     customActions: [],
+    asksApproval: false,
     asksOutcome: false,
     saved: undefined,
     began: undefined,
@@ -76,7 +77,13 @@ export class RunningCall implements CallScope {
     const ctx = turn.ctx.derive({ step: `tool:${turn.turn}:${index}`, call: this }).with(OUTER_KEY, key)
     const asked = this.#parked?.approval ?? false
     if (asked || this.tool?.needsApproval) {
-      this.#permission = new CallPermission(ctx, asked, (args) => this.#begin(args))
+      this.effects.asksApproval = asked
+      this.#permission = new CallPermission(ctx, asked, {
+        begin: (args) => this.#begin(args),
+        ask: () => {
+          this.effects.asksApproval = true
+        },
+      })
     }
     this.#ctx = this.#contextOf(ctx)
     const { step } = this.#ctx
@@ -247,7 +254,7 @@ export class RunningCall implements CallScope {
     return {
       name: this.#input.name,
       started: this.#started,
-      approval: this.#permission?.asked ?? false,
+      approval: this.effects.asksApproval,
       key: this.#input.idempotencyKey,
       ...(this.#outcomesAsked > 0 && { outcomesAsked: this.#outcomesAsked }),
       ...(this.effects.saved !== undefined && { saved: this.effects.saved }),
@@ -299,11 +306,11 @@ export class RunningCall implements CallScope {
     })
   }
 
-  /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. Contract: one that a person had to be asked for first has not. */
+  /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. Contract: one that a person had to be asked for first has not, unless it runs again and may have the answer. */
   async #mayHaveBegun(): Promise<boolean> {
     const { tool } = this
     if ((tool?.effect ?? 'once') !== 'once') return false
-    if (!tool || !this.#permission || this.#parked?.approval || this.#turn.wrapsTools) return true
+    if (!tool || !this.#permission || this.#parked || this.#turn.wrapsTools) return true
     return !(await this.#permission.asksFirst(tool, this.#input.arguments, this.#turn.validator))
   }
 

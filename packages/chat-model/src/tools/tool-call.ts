@@ -21,6 +21,7 @@ import {
   parseArguments,
   toolResult,
 } from '@troupe/kernel/kit'
+import { beforeEffect } from '@troupe/kernel/run'
 import { CallPermission, PERMISSION, type Permitted } from './approval.ts'
 import { type AttemptPolicy, attemptCall } from './attempt-call.ts'
 import { checkLength, markMeasured, ResultLength } from './result-length.ts'
@@ -59,6 +60,7 @@ export function toolCall(
           const permitted = await permittedCall(callCtx, input, tool, await parse(input, callCtx), validator)
           if (permitted.refusal) return permitted.refusal
           callCtx.throwIfAborted()
+          await beforeEffect(callCtx)
           const chunks = tool.stream(permitted.args, callCtx, permitted.input)
           return streamTool(input, chunks, callCtx.signal, write, maxResultChars)
         }
@@ -93,7 +95,7 @@ function permittedCall(
 ): Awaitable<Permitted> {
   if (!tool?.needsApproval) return { args, input }
   // A wrap may have put in a tool that the agent does not know.
-  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, false, async () => undefined)
+  const permission = ctx.get(PERMISSION) ?? new CallPermission(ctx, false, {})
   return permission.permit(tool, input, args, validator, ctx)
 }
 
@@ -113,6 +115,11 @@ function invoke(
 ): Awaitable<ToolCallResult> {
   if (isPromise(args)) return args.then((parsed) => invoke(ctx, input, parsed, most))
   ctx.throwIfAborted()
+  const wait = beforeEffect(ctx)
+  return wait ? wait.then(() => invokeNow(ctx, input, args, most)) : invokeNow(ctx, input, args, most)
+}
+
+function invokeNow(ctx: RunContext, input: ToolCallInput, args: unknown, most: number): Awaitable<ToolCallResult> {
   const output = input.tool?.invoke?.(args, ctx, input)
   return isPromise(output) ? output.then((value) => resultOf(input, value, most)) : resultOf(input, output, most)
 }

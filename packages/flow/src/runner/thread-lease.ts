@@ -30,14 +30,19 @@ export class ThreadLease {
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewedAt: number
-  #renewing = false
+  #renewal: Promise<CancelMode | undefined> | undefined
 
-  private constructor(ref: ThreadRef, taken: { token: number; cancel?: CancelMode }, options: LeaseOptions) {
+  private constructor(
+    ref: ThreadRef,
+    taken: { token: number; cancel?: CancelMode },
+    askedAt: number,
+    options: LeaseOptions,
+  ) {
     this.#ref = ref
     this.token = taken.token
     this.cancel = taken.cancel
     this.#options = options
-    this.#renewedAt = options.clock.now()
+    this.#renewedAt = askedAt
   }
 
   /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
@@ -50,7 +55,8 @@ export class ThreadLease {
     const { leases, leaseMs, busy, local, stale, clock, queueMs } = options
     const take = async () => {
       await stale.takeBack(ref)
-      return new ThreadLease(ref, await leases.acquire(ref, { ...holder, ttlMs: leaseMs }), options)
+      const askedAt = clock.now()
+      return new ThreadLease(ref, await leases.acquire(ref, { ...holder, ttlMs: leaseMs }), askedAt, options)
     }
     if (busy === 'reject') return take()
     const { signal } = run
@@ -66,10 +72,31 @@ export class ThreadLease {
 
   /** Renews the lease and gives the requested cancel mode. Contract: rejects with `LEASE_LOST` if another run has, or may have, the thread; a store that fails or hangs is tolerated until the lease expires. */
   async renew(): Promise<CancelMode | undefined> {
+    return this.#renewal ? this.#wait(undefined) : this.#renew()
+  }
+
+  /** Whether no other run can have the thread. Contract: as far as the clock of this process tells; one that was set back tells nothing. */
+  get isSure(): boolean {
+    const now = this.#options.clock.now()
+    return this.#renewedAt <= now && now < this.#end
+  }
+
+  /** Asks the store whether the run still has its thread, for a process that was paused. Contract: rejects with `LEASE_LOST` if it has not; a store that fails is tolerated until the lease expires. */
+  confirm(): Promise<CancelMode | undefined> {
+    return this.#renewal ?? this.#renew()
+  }
+
+  #renew(): Promise<CancelMode | undefined> {
+    const renewal = this.#askStore().finally(() => {
+      this.#renewal = undefined
+    })
+    this.#renewal = renewal
+    return renewal
+  }
+
+  async #askStore(): Promise<CancelMode | undefined> {
     const { leases, clock, leaseMs } = this.#options
     const now = clock.now()
-    if (this.#renewing) return this.#wait(undefined)
-    this.#renewing = true
     try {
       const { cancel } = await leases.renew(this.#ref, this.token, leaseMs)
       this.#renewedAt = now
@@ -77,8 +104,6 @@ export class ThreadLease {
     } catch (cause) {
       if (KernelError.is(cause, 'LEASE_LOST')) throw cause
       return this.#wait(cause)
-    } finally {
-      this.#renewing = false
     }
   }
 

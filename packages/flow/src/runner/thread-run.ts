@@ -68,6 +68,10 @@ export class ThreadRun implements RunHost {
     return this.#watch.cancelling
   }
 
+  beforeEffect(): void | Promise<void> {
+    return this.#watch.beforeEffect()
+  }
+
   async open(run: RunControl): ReturnType<NonNullable<RunHost['open']>> {
     const ref = this.#session
     try {

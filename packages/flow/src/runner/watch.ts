@@ -1,4 +1,5 @@
 import { type AgentEvent, type CancelMode, type Clock, KernelError } from '@troupe/kernel'
+import { untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import { harderCancel } from '@troupe/kernel/store'
 import type { RunnerLimits } from './limits.ts'
@@ -65,6 +66,26 @@ export class Watch {
     if (this.#run?.aborted) this.#run.signal.throwIfAborted()
   }
 
+  /** Contract: a process that was paused for longer than its lease asks the store before it does anything more; a lost lease ends the run. */
+  beforeEffect(): void | Promise<void> {
+    if (this.lease && !this.lease.isSure) return this.#confirm(this.lease)
+  }
+
+  async #confirm(lease: ThreadLease): Promise<void> {
+    try {
+      const mode = await (this.#run ? untilAborted(this.#run.signal, lease.confirm()) : lease.confirm())
+      if (mode && mode !== this.early) this.cancel(mode)
+    } catch (error) {
+      this.#fail(error)
+      throw error
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.lost ||= KernelError.is(error, 'LEASE_LOST')
+    this.#run?.abort(error)
+  }
+
   /** Notes a write that waits. Contract: called for every such write, so it must be cheap. */
   park(write: Promise<void>, type: AgentEvent['type']): void {
     this.#parked = write
@@ -77,11 +98,7 @@ export class Watch {
     if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
     const next = Math.min(this.#limits.pollMs, this.#escalation - now)
-    const look = () =>
-      void this.#look().catch((error: unknown) => {
-        this.lost ||= KernelError.is(error, 'LEASE_LOST')
-        this.#run?.abort(error)
-      })
+    const look = () => void this.#look().catch((error: unknown) => this.#fail(error))
     // A run whose events were not being read at the last check does not keep the process alive.
     const awaited = this.#parked === undefined || this.#seen?.write !== this.#parked
     this.#cancelTimer = this.#clock.after(Math.max(0, next), look, awaited)

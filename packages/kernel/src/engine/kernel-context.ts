@@ -155,10 +155,15 @@ export class KernelContext implements RunContext {
     if (typeof name !== 'string' || name === '' || typeof work !== 'function') {
       throw new KernelError('VALIDATION_FAILED', `perform: expected a name and a function, ${got(name)}`)
     }
+    const permitted = async () => {
+      await this.core.beforeEffect?.()
+      return work()
+    }
     const journal = this.get(JOURNAL)
-    if (!journal) return work()
+    if (!journal) return permitted()
     const { step, signal } = this.fields
-    return performStep(journal, this.core.ids.next(step === '' ? name : `${step}/${name}`), this.core, signal, work)
+    const id = this.core.ids.next(step === '' ? name : `${step}/${name}`)
+    return performStep(journal, id, this.core, signal, permitted)
   }
 
   sendAction(action: AgentAction): void {

@@ -18,7 +18,17 @@ import { TextAndOutput } from './text-and-output.ts'
 /** The settings that a core is created with. */
 type CoreSettings = Pick<
   RunCore,
-  'runId' | 'session' | 'clock' | 'listeners' | 'canInterrupt' | 'cancelling' | 'depth' | 'runPath' | 'parent' | 'outer'
+  | 'runId'
+  | 'session'
+  | 'clock'
+  | 'listeners'
+  | 'canInterrupt'
+  | 'cancelling'
+  | 'beforeEffect'
+  | 'depth'
+  | 'runPath'
+  | 'parent'
+  | 'outer'
 > & { readonly makeKey: () => string }
 
 /** A list of messages. */
@@ -35,6 +45,8 @@ export class RunCore {
   readonly listeners: Listeners | undefined
   readonly canInterrupt: boolean
   readonly cancelling: (() => CancelMode | undefined) | undefined
+  /** Asks the host whether an effect may begin. */
+  readonly beforeEffect: (() => void | Promise<void>) | undefined
   readonly depth: number
   /** The agents that led to the run. */
   readonly runPath: readonly string[]
@@ -71,6 +83,7 @@ export class RunCore {
     listeners,
     canInterrupt,
     cancelling,
+    beforeEffect,
     depth,
     runPath,
     parent,
@@ -83,6 +96,7 @@ export class RunCore {
     this.listeners = listeners
     this.canInterrupt = canInterrupt
     this.cancelling = cancelling
+    this.beforeEffect = beforeEffect
     this.depth = depth
     this.runPath = runPath
     this.parent = parent

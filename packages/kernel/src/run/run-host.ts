@@ -16,6 +16,8 @@ export interface RunHost {
   shows?(event: AgentEvent): AgentEvent | undefined
   /** Polled between steps. */
   cancelling?(): CancelMode | undefined
+  /** Contract: called before each model call, each attempt of a tool and what `ctx.perform` does, also in nested runs; what it throws keeps them from beginning. */
+  beforeEffect?(): void | Promise<void>
 }
 
 /** The run as its host sees it while the agents run. Contract: after an abort the agents end soon, so that the host can still save what they did. */

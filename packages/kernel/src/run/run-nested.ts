@@ -140,7 +140,7 @@ const BLANK = { step: '', signal: undefined, progress: undefined, iteration: und
 
 function nestedCore(outer: KernelContext, callId: string, name: string): RunCore {
   const spanId = `${outer.runId}/${outer.step}`
-  const { session, clock, listeners, canInterrupt, cancelling, depth } = outer.core
+  const { session, clock, listeners, canInterrupt, cancelling, beforeEffect, depth } = outer.core
   const step = outer.get(STEP)
   const addUsage = (usage: Usage) => {
     outer.core.addUsage(usage)
@@ -154,6 +154,7 @@ function nestedCore(outer: KernelContext, callId: string, name: string): RunCore
     listeners,
     canInterrupt,
     cancelling,
+    beforeEffect,
     depth: depth + 1,
     runPath: [...outer.runPath, outer.agentName],
     parent,

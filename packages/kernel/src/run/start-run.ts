@@ -81,6 +81,7 @@ function createCore(settings: RunSettings, host: RunHost, who: string): RunCore 
     listeners: callbacks.length > 0 ? new Listeners(callbacks, clock, report) : undefined,
     canInterrupt,
     cancelling: host.cancelling && (() => host.cancelling?.()),
+    beforeEffect: host.beforeEffect && (() => host.beforeEffect?.()),
     depth: 0,
     runPath: [],
     parent: undefined,
