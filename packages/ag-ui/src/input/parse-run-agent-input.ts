@@ -67,6 +67,7 @@ function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAg
   checkId('threadId', threadId, longest)
   checkId('runId', runId, longest)
   if (isHold(runId)) throw invalidInput('runId', `the prefix is reserved, ${got(runId)}`)
+  if (runId.includes('/')) throw invalidInput('runId', `only nested runs have ids with /, ${got(runId)}`)
   if (parentRunId !== undefined) checkId('parentRunId', parentRunId, longest)
   const counted = new Set<string>()
   messages.forEach((message, i) => {

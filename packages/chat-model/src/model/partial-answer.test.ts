@@ -335,18 +335,18 @@ test('a run that is replayed from its journal ends its answers in the same way',
   }
 })
 
-test('a run that is stopped while it shows again what readers saw of an answer keeps all of it', async () => {
+test('a run that is stopped while it plays what readers saw of an answer takes all of it back', async () => {
   const abort = new AbortController()
   const journal: Journal = {
     perform: (_, work) => work(),
     shown: () => ['Half ', 'an ', 'answer'].map((delta) => ({ type: 'text-delta', delta })),
   }
   const agent = chatModelAgent({ name: 'a', model: scriptedModel(['A whole answer']) })
-  const ends: string[] = []
+  const ends: (readonly [string, boolean | undefined])[] = []
   const settings = { signal: abort.signal, prepare: (ctx: RunContext) => ctx.with(JOURNAL, journal) }
   for await (const event of startRun(agent, 'hi', settings).eventsWithoutThrowing()) {
     if (event.type === 'text-delta') abort.abort()
-    if (event.type === 'message-end') ends.push(textOf(event.message.content))
+    if (event.type === 'message-end') ends.push([textOf(event.message.content), event.dropped])
   }
-  expect(ends).toEqual(['Half an answer'])
+  expect(ends).toEqual([['Half an answer', true]])
 })

@@ -78,12 +78,15 @@ function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
   return ctx.derive({ step: position }).with(JOURNAL, undefined)
 }
 
-/** Contract: a text is played as a whole, so that a run that is stopped meanwhile does not cut it shorter than readers have seen it. */
+/** Contract: what readers have seen is taken back even if the run is stopped meanwhile; a text is played as a whole, so that it does not end shorter than they have seen it. */
 async function takeBack(shown: readonly ModelPart[], sink: Sink<ModelPart>): Promise<void> {
   const whole: ModelPart[] = []
   for (const part of shown) addPart(whole, part)
-  for (const part of whole) await sink.write(part)
-  await sink.write({ type: 'restart' })
+  try {
+    for (const part of whole) await sink.write(part)
+  } finally {
+    await sink.write({ type: 'restart' })
+  }
 }
 
 /** Passes the parts of an answer on and keeps them, with deltas that follow each other joined. */
