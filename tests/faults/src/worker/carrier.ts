@@ -49,13 +49,14 @@ class Carrier {
 
   /** The next thing to do in the thread, if there is one; a promise of a run itself would wait for its end. */
   async #next(store: Store, talk: ReturnType<typeof runner>): Promise<{ readonly run: Run } | undefined> {
-    const thread = await store.threads.get(REF)
-    const { unfinished, checkpoint, openCalls = [] } = thread ?? {}
+    const isOpen = (await store.threads.get(REF)) !== undefined
+    // Before the thread: a run that begins in between must be seen as unfinished.
+    const stored = isOpen ? await store.threads.messages(REF, { limit: 1_000 }) : []
+    const { unfinished, checkpoint, openCalls = [] } = (await store.threads.get(REF)) ?? {}
     if (unfinished !== undefined) {
       const shown = this.#shownOf(unfinished)
       return { run: talk.continue(REF, { runId: unfinished, shown, busy: 'queue' }) }
     }
-    const stored = thread ? await store.threads.messages(REF, { limit: 1_000 }) : []
     const runId = `R${new Set(stored.map((message) => message.runId)).size + 1}`
     if (stored.length === 0) return { run: talk.query('Go', { session: REF, runId }) }
     const asked = checkpoint?.interrupts ?? []
