@@ -54,7 +54,7 @@ const MOMENTS = {
   'in its first answer': ['look', 'model model:0'],
   'in a tool': ['look', 'tool look'],
   'in its last answer': ['look', 'model model:1'],
-  'before its last commit': ['look', 'end'],
+  'before its last commit': ['look slowly', 'end'],
   'in an agent inside a tool': ['helper', 'tool look'],
 } as const
 
