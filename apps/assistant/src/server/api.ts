@@ -1,6 +1,14 @@
 import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import { type Agent, type ChatModel, KernelError, type Owner, type Store, type Thread, textOf } from '@troupe/kernel'
+import {
+  type Agent,
+  type ChatModel,
+  KernelError,
+  type Owner,
+  type Store,
+  type ThreadSummary,
+  textOf,
+} from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry } from '@troupe/subagent'
 import type { Config } from '../config.ts'
@@ -97,8 +105,8 @@ function about({ config, model, agent, subagents }: ApiParts) {
   return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
 }
 
-async function summary({ threads }: Store, thread: Thread) {
-  const { ref, updatedAt, runId, unfinished, openCalls, checkpoint } = thread
+async function summary({ threads }: Store, thread: ThreadSummary) {
+  const { ref, updatedAt, runId, unfinished, waiting } = thread
   const first = await threads.messages(ref, { limit: 3 })
   const asked = first.find(({ message }) => message.role === 'user')
   return {
@@ -107,6 +115,6 @@ async function summary({ threads }: Store, thread: Thread) {
     updatedAt,
     running: runId !== undefined,
     brokeOff: runId === undefined && unfinished !== undefined,
-    waiting: openCalls.length > 0 || checkpoint !== undefined,
+    waiting,
   }
 }

@@ -38,7 +38,7 @@ export interface BoundedRows<T> {
 
 /** Collects rows as text until there are `limit` of them or they have `chars` characters. Contract: at least one row, if there is one. */
 export async function collectRows<Row extends { readonly seq: number }>(
-  pages: AsyncIterable<readonly Row[]>,
+  pages: AsyncIterable<readonly Row[]> | Iterable<readonly Row[]>,
   textOf: (row: Row) => string,
   { limit, chars }: { readonly limit: number; readonly chars: number },
 ): Promise<BoundedRows<string>> {

@@ -1,9 +1,7 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { KernelError, type Message, type Owner, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
-import { jsonLength } from '@troupe/kernel/kit'
+import { KernelError, type Message, type Owner, type Page, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
-import { isPending } from '../session/forget.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
@@ -31,7 +29,7 @@ interface ThreadRoutesOptions {
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
   const { store, lostRuns, pageChars } = parts
   const { capabilities, hidden, deleteThread } = options
-  const summaryOf = (thread: Thread) => {
+  const summaryOf = (thread: ThreadSummary) => {
     const lostRunId = lostRuns === 'leave' ? undefined : lostRunOf(thread)
     return { ...threadSummary(thread), ...(lostRunId !== undefined && { lostRunId }) }
   }
@@ -43,12 +41,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads',
       async handle({ owner, query, requestId }) {
         const { limit, after } = pageOf(query)
-        const read = (part: Page) => store.threads.list(owner, { newestFirst: true, ...part })
-        const pages = boundedPages(read, threadLength, pageChars, after)
-        const found = await collectRows(pages, (thread) => JSON.stringify(summaryOf(thread)), {
-          limit,
-          chars: pageChars,
-        })
+        const page = { newestFirst: true, limit, ...(after !== undefined && { after }) }
+        const threads = await store.threads.list(owner, page)
+        const textOf = (thread: ThreadSummary) => JSON.stringify(summaryOf(thread))
+        const found = await collectRows([threads], textOf, { limit, chars: pageChars })
         return serveRows(parts, owner, requestId, 'threads', found)
       },
     },
@@ -119,10 +115,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
 
 const LONGEST_PAGE = 1_000
 
-function threadSummary(thread: Thread) {
-  const { ref, updatedAt } = thread
+function threadSummary(thread: ThreadSummary) {
+  const { ref, updatedAt, waiting } = thread
   const runId = runningIn(thread)
-  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting: isPending(thread) }
+  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting }
 }
 
 function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
@@ -136,11 +132,6 @@ function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
   }
   const after = number('after', Number.MAX_SAFE_INTEGER)
   return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
-}
-
-/** The length of a thread in memory: its state and its checkpoint. */
-function threadLength(thread: Thread): number {
-  return jsonLength(thread, 100_000_000)
 }
 
 /** A page of rows as JSON, sent at the pace of the reader; `next` is where the next page begins. */
