@@ -4,7 +4,6 @@ import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
-import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
 import { connect } from './connect.ts'
@@ -14,6 +13,7 @@ import { acceptedBy } from './negotiate.ts'
 import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
 import { type HandlerParts, servePieces } from './serve-run.ts'
+import { shownState } from './shown-state.ts'
 import { threadOf, threadUnknown } from './thread-of.ts'
 
 /** The options of the thread routes. */
@@ -54,12 +54,14 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads/:threadId',
       async handle(context) {
         const thread = await threadOf(parts.store, context)
-        return json(200, {
+        const state = shownState(thread.state, hidden, pageChars)
+        const text = JSON.stringify({
           ...summaryOf(thread),
-          state: new SharedState(thread.state, hidden).snapshot,
+          ...(state ? { state } : { stateOmitted: true }),
           pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
           interrupts: openInterrupts(thread).map(interruptOf),
         })
+        return serveText(parts, thread.ref, context.requestId, [text])
       },
     },
     {
@@ -134,7 +136,7 @@ function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
   return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
 }
 
-/** A page of rows as JSON, sent at the pace of the reader; `next` is where the next page begins. */
+/** A page of rows as JSON; `next` is where the next page begins. */
 function serveRows(
   parts: HandlerParts,
   owner: Owner,
@@ -142,7 +144,7 @@ function serveRows(
   name: 'threads' | 'messages',
   { rows, next }: BoundedRows<string>,
 ): Response {
-  async function* pieces() {
+  function* pieces() {
     yield `{"${name}":[`
     let comma = ''
     for (const row of rows) {
@@ -153,7 +155,15 @@ function serveRows(
     }
     yield next === undefined ? ']}' : `],"next":${next}}`
   }
-  return servePieces(parts, owner, pieces(), NO_EVENTS, requestId, JSON_HEADERS)
+  return serveText(parts, owner, requestId, pieces())
+}
+
+/** JSON in pieces, sent at the pace of the reader. */
+function serveText(parts: HandlerParts, owner: Owner, requestId: string, pieces: Iterable<string>): Response {
+  async function* lead() {
+    yield* pieces
+  }
+  return servePieces(parts, owner, lead(), NO_EVENTS, requestId, JSON_HEADERS)
 }
 
 const NO_EVENTS = { aside: () => '' }

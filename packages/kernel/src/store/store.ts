@@ -213,7 +213,7 @@ export interface RecordStore {
 export interface RunLogStore {
   /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
   append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
-  /** Contract: gives the stored events, then live ones, in batches, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
+  /** Contract: gives the stored events, then live ones, in batches of limited size, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
   follow(
     ref: ThreadRef,
     runId: string,
