@@ -22,7 +22,7 @@ export interface Memory {
 /** How often, one after the other, every response must be found to be stalled or done. */
 const LOOKS = 20
 /** How often it collects, to tell what is in use from what waits for a collection. */
-const COLLECT_MS = 2
+const COLLECT_MS = 20
 
 const agent: ServedAgent = {
   run: () => {

@@ -156,6 +156,41 @@ describe('the messages of a thread', () => {
   })
 })
 
+describe('a state beyond the limit of a page', () => {
+  async function withState(chars: number) {
+    const stage = await large({ pageChars: 10_000 })
+    const { token } = await stage.store.leases.acquire(REF, { runId: 'tool', ttlMs: 60_000 })
+    await stage.store.threads.commit(REF, { set: { note: 'x'.repeat(chars) } }, token)
+    await stage.store.leases.release(REF, token)
+    return stage
+  }
+
+  it('is left out of the thread, which says so', async () => {
+    const shown = async (chars: number) => (await (await withState(chars)).handler(get('/threads/t1'))).json()
+    expect(await shown(9_000)).toMatchObject({ state: { note: 'x'.repeat(9_000) } })
+    expect(await shown(11_000)).toEqual(expect.objectContaining({ threadId: 't1', stateOmitted: true, interrupts: [] }))
+    expect(await shown(11_000)).not.toHaveProperty('state')
+  })
+
+  it('is left out when the thread is joined, and the rest is there', async () => {
+    const types = async (chars: number) => {
+      const { handler } = await withState(chars)
+      const frames = await framesOf(await handler(get('/threads/t1/connect?protocolVersion=1.0')))
+      return frames.map(({ event }) => event.type)
+    }
+    const [started, state, messages, end] = await types(9_000)
+    expect(state).toBe(EventType.STATE_SNAPSHOT)
+    expect(await types(11_000)).toEqual([started, messages, end])
+  })
+
+  it('does not stay in memory for a reader that takes nothing of the thread', async () => {
+    const { handler, clock } = await withState(1_000)
+    const response = await handler(get('/threads/t1'))
+    clock.advance(30_000)
+    await expect(response.text()).rejects.toMatchObject({ code: 'READER_STALLED' })
+  })
+})
+
 describe('the list of threads', () => {
   async function many(limits: AgUiHandlerOptions['limits']) {
     const stage = await large(limits)
