@@ -17,6 +17,7 @@ export default defineConfig({
             'examples/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
             'tests/docs/*.test.ts',
+            'bench/src/**/*.test.ts',
           ],
           exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
         },

@@ -82,6 +82,7 @@ export type {
   Thread,
   ThreadCommit,
   ThreadStore,
+  ThreadSummary,
   ToolCallRecord,
 } from './store/store.ts'
 export type { StreamOptions } from './stream/channel.ts'

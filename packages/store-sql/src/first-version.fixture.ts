@@ -36,7 +36,8 @@ export async function readFirstVersion(store: Store): Promise<unknown> {
   const log: unknown[] = []
   for await (const batch of store.runLog.follow(ANNA, 'run-1', { live: false, signal })) log.push(...batch)
   return {
-    threads: [...(await store.threads.list(ANNA)), ...(await store.threads.list(BOB))],
+    lists: [...(await store.threads.list(ANNA)), ...(await store.threads.list(BOB))],
+    threads: [await store.threads.get(ANNA), await store.threads.get(ASKING), await store.threads.get(BOB)],
     messages: [...(await store.threads.messages(ANNA)), ...(await store.threads.messages(ASKING))],
     processed: await store.threads.processed(ANNA, ['u1', 'u2']),
     runs: [...(await store.records.runs(ANNA)), ...(await store.records.runs(BOB))],
@@ -51,14 +52,17 @@ export async function readFirstVersion(store: Store): Promise<unknown> {
 const USAGE = { inputTokens: 7, outputTokens: 5, cachedInputTokens: 2 }
 const LOOK = { id: 'c1', name: 'look', arguments: '{"q":"sea"}' }
 
+const ANNAS = { ref: ANNA, seq: 1, version: 1, waiting: false, updatedAt: 1013 }
+const ASKS = { ref: ASKING, seq: 2, version: 1, waiting: true, updatedAt: 1016 }
+const BOBS = { ref: BOB, seq: 1, version: 0, waiting: false, runId: 'run-3', updatedAt: 1010 }
+
 /** The result of `readFirstVersion`, in every later version, at a time when the lease of the run under way has not expired. */
 export const FIRST_VERSION: unknown = {
+  lists: [ANNAS, ASKS, BOBS],
   threads: [
-    { ref: ANNA, seq: 1, version: 1, state: { a: 1, note: '\ud800' }, openCalls: [], updatedAt: 1013 },
+    { ...ANNAS, state: { a: 1, note: '\ud800' }, openCalls: [] },
     {
-      ref: ASKING,
-      seq: 2,
-      version: 1,
+      ...ASKS,
       state: {},
       openCalls: [{ callId: 'c2', name: 'book', agentName: 'desk' }],
       checkpoint: {
@@ -68,9 +72,8 @@ export const FIRST_VERSION: unknown = {
         interrupts: [{ id: 'c2#1', callId: 'c2', kind: 'approval', message: 'Book it?', agentName: 'desk' }],
         saved: { at: [] },
       },
-      updatedAt: 1016,
     },
-    { ref: BOB, seq: 1, version: 0, state: {}, openCalls: [], runId: 'run-3', updatedAt: 1010 },
+    { ...BOBS, state: {}, openCalls: [] },
   ],
   messages: [
     { seq: 1, runId: 'run-1', message: { id: 'u1', role: 'user', content: 'Hi' } },

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 import type { Flavour, Tables } from './schema.ts'
 import { OPEN_END } from './thread-path.ts'
 
@@ -9,6 +9,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   third,
   fourth,
   fifth,
+  sixth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -262,6 +263,24 @@ async function fifth(db: Kysely<Tables>): Promise<void> {
         .select(['used.owner', 'used.run_id'])
         .select(({ fn }) => fn.min('used.thread_id').as('thread_id'))
         .groupBy(['used.owner', 'used.run_id']),
+    )
+    .execute()
+}
+
+/** Whether a thread waits for a client, so that lists read neither open calls nor checkpoints. */
+async function sixth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
+  const add = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo(0)
+  await db.schema.alterTable('troupe_threads').addColumn('waiting', 'integer', add).execute()
+  const checkpoint = sql.ref('checkpoint')
+  const resumedBy =
+    flavour === 'sqlite'
+      ? sql`json_extract(${checkpoint}, '$.resumedBy')`
+      : sql`cast(${checkpoint} as json) -> 'resumedBy'`
+  await db
+    .updateTable('troupe_threads')
+    .set({ waiting: 1 })
+    .where(({ eb, or, and }) =>
+      or([eb('open_calls', '<>', '[]'), and([eb('checkpoint', 'is not', null), eb(resumedBy, 'is', null)])]),
     )
     .execute()
 }

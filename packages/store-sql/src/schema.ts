@@ -18,6 +18,8 @@ export interface Tables {
     state: string
     open_calls: string
     checkpoint: string | null
+    /** 1 if `isWaiting` says so of the two above, for lists that do not read them. */
+    waiting: number
     /** The run whose steps are in the journal, and the cancel that was asked of it. */
     unfinished: string | null
     unfinished_cancel: string | null

@@ -10,10 +10,15 @@ import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 
-/** The most events in one row. */
+/** The most events and characters in one row; a single event may be larger. */
 const EVENTS_PER_ROW = 100
-/** The most events in one batch of a follower, up to one row more. */
+const CHARS_PER_ROW = 65_536
+/** The most events in one batch of a follower, up to one row more, and about the most characters. */
 const EVENTS_PER_BATCH = 400
+const CHARS_PER_BATCH = 262_144
+/** The most rows of a batch, and of the first one, because rows may be large. */
+const ROWS_PER_BATCH = 100
+const FIRST_ROWS = 4
 
 /** A log of a thread. */
 interface LogKey {
@@ -73,7 +78,7 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
   }
 
   /** Reads the next events, or waits for a change and returns none; undefined if no more will come. */
-  const nextBatch = async (log: number, from: number, live: boolean, signal: AbortSignal) => {
+  const nextBatch = async (log: number, from: Position, live: boolean, signal: AbortSignal) => {
     // Armed before the read, so that no change between read and wait is missed.
     const { changed, left, disarm } = watch.arm(log, signal)
     try {
@@ -84,10 +89,10 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
         reading.catch(() => {})
         return undefined
       }
-      if (next.batch.length > 0) return next.batch
+      if (next.batch.length > 0) return next
       if (next.ended || !live) return undefined
       await changed
-      return []
+      return next
     } finally {
       disarm()
     }
@@ -119,54 +124,71 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
       const { after, live, signal } = checkFollow(who, runId, options)
       const [log] = await query((db) => logOf(db, { ...key, run: toColumn(runId) }))
       if (!log) throw logNotFound(who, runId)
-      let from = after
+      let from: Position = { after, rows: FIRST_ROWS }
       while (!signal.aborted && !watch.closed) {
-        const batch = await nextBatch(log.id, from, live, signal)
-        if (!batch) return
-        if (batch.length === 0) continue
+        const next = await nextBatch(log.id, from, live, signal)
+        if (!next) return
+        if (next.batch.length === 0) continue
         if (signal.aborted) return
-        from = batch.at(-1)?.seq ?? from
-        yield batch
+        from = next.to
+        yield next.batch
       }
     },
   }
 }
 
-/** Reads the events after `from`; `ended` if no more will come, because the log is closed or gone. */
+/** The last event that a follower has, and how many rows it reads next. */
+interface Position {
+  readonly after: number
+  readonly rows: number
+}
+
+/** Reads the events after a position; `ended` if no more will come, because the log is closed or gone. Contract: the number of rows follows from the size of those before. */
 function eventReader() {
-  const read = compiled((db, { log, from, upTo }: Slots<{ log: number; from: number; upTo: number }>) =>
+  const read = compiled((db, { log, after, upTo, rows }: Slots<{ log: number; upTo: number } & Position>) =>
     db
       .selectFrom('troupe_run_logs as l')
       .leftJoin('troupe_run_events as e', (join) =>
-        join.onRef('e.log', '=', 'l.id').on('e.last_seq', '>', from).on('e.first_seq', '<=', upTo),
+        join.onRef('e.log', '=', 'l.id').on('e.last_seq', '>', after).on('e.first_seq', '<=', upTo),
       )
       .where('l.id', '=', log)
       .select(['l.closed', 'e.first_seq', 'e.events'])
-      .orderBy('e.first_seq'),
+      .orderBy('e.first_seq')
+      .limit(rows),
   )
-  return async (db: Queries, log: number, from: number) => {
-    const rows = await read(db, { log, from, upTo: Math.min(from + EVENTS_PER_BATCH, Number.MAX_SAFE_INTEGER) })
-    const batch = rows.flatMap(({ first_seq, events }) =>
-      events === null || first_seq === null
-        ? []
-        : fromJson<Json[]>(events)
-            .map((event, i) => ({ seq: first_seq + i, event }))
-            .filter(({ seq }) => seq > from),
-    )
-    return { batch, ended: rows.length === 0 || rows[0]?.closed === 1 }
+  return async (db: Queries, log: number, { after, rows: limit }: Position) => {
+    const upTo = Math.min(after + EVENTS_PER_BATCH, Number.MAX_SAFE_INTEGER)
+    const rows = await read(db, { log, after, upTo, rows: limit })
+    const batch: { readonly seq: number; readonly event: Json }[] = []
+    let [used, chars] = [0, 1]
+    for (const { first_seq, events } of rows) {
+      // The others are read again, when there is room for them.
+      if (events === null || first_seq === null || chars > CHARS_PER_BATCH) break
+      used++
+      chars += events.length
+      for (const [i, event] of fromJson<Json[]>(events).entries()) {
+        if (first_seq + i > after) batch.push({ seq: first_seq + i, event })
+      }
+    }
+    const fitting = Math.floor((used * CHARS_PER_BATCH) / chars)
+    const to = { after: batch.at(-1)?.seq ?? after, rows: Math.max(1, Math.min(fitting, limit * 4, ROWS_PER_BATCH)) }
+    return { batch, to, ended: rows.length === 0 || rows[0]?.closed === 1 }
   }
 }
 
 /** Events as rows. */
 function packed(who: string, after: number, events: readonly Json[]) {
   const rows: { readonly first_seq: number; readonly last_seq: number; readonly events: string }[] = []
-  for (let i = 0; i < events.length; i += EVENTS_PER_ROW) {
-    const some = events.slice(i, i + EVENTS_PER_ROW)
-    rows.push({
-      first_seq: after + i + 1,
-      last_seq: after + i + some.length,
-      events: jsonText(who, 'events', some),
-    })
+  const pack = (first: number, some: readonly Json[]) => {
+    const text = jsonText(who, 'events', some)
+    if (text.length <= CHARS_PER_ROW || some.length === 1) {
+      rows.push({ first_seq: first, last_seq: first + some.length - 1, events: text })
+      return
+    }
+    const half = some.length >> 1
+    pack(first, some.slice(0, half))
+    pack(first + half, some.slice(half))
   }
+  for (let i = 0; i < events.length; i += EVENTS_PER_ROW) pack(after + i + 1, events.slice(i, i + EVENTS_PER_ROW))
   return rows
 }

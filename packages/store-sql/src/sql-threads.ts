@@ -13,26 +13,30 @@ import { threadDelete } from './thread-delete.ts'
 import { threadFork } from './thread-fork.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
 import { messagePages, unindexed } from './thread-path.ts'
-import { viewOf } from './thread-view.ts'
+import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
 export function sqlThreads(database: SqlDatabase): ThreadStore {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
 
-  /** Threads as `viewOf` returns them. */
-  const views = (db: Queries, now: number | Expression<number>) =>
+  /** Threads as `summaryOf` returns them. */
+  const summaries = (db: Queries, now: number | Expression<number>) =>
     db
       .selectFrom('troupe_threads as t')
       .innerJoin('troupe_owners as o', 'o.id', 't.owner')
       .leftJoin('troupe_leases as l', (join) =>
         join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id').on('l.expires_at', '>', now),
       )
-      .select(['o.app', 'o.user_id', 't.thread_id', 't.seq', 't.version', 't.state', 't.open_calls', 't.checkpoint'])
-      .select(['t.unfinished', 't.updated_at', 't.forked_from', 't.forked_at', 'l.run_id'])
+      .select(['o.app', 'o.user_id', 'l.run_id'])
+      .select(SUMMARY.map((column) => `t.${column}` as const))
 
   const findView = compiled((db, { app, user, threadId, now }: Slots<ThreadKey & { now: number }>) =>
-    views(db, now).where('o.app', '=', app).where('o.user_id', '=', user).where('t.thread_id', '=', threadId),
+    summaries(db, now)
+      .select(CONTENT.map((column) => `t.${column}` as const))
+      .where('o.app', '=', app)
+      .where('o.user_id', '=', user)
+      .where('t.thread_id', '=', threadId),
   )
   const find = async (db: Queries, key: ThreadKey): Promise<Thread | undefined> => {
     const [row] = await findView(db, { ...key, now: now() })
@@ -98,7 +102,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       const { app, user } = ownerKey(who, owner)
       const { after, limit, newestFirst } = checkPage(who, page)
       const rows = await query((db) =>
-        views(db, now())
+        summaries(db, now())
           // Not a join: with one owner, its threads are in the order of their index.
           .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
           .where('t.seq', newestFirst ? '<' : '>', after)
@@ -106,7 +110,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
           .limit(limit)
           .execute(),
       )
-      return rows.map(viewOf)
+      return rows.map(summaryOf)
     },
 
     fork: threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
@@ -117,7 +121,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       checkMaintenance(who, wanted)
       const { before, limit } = wanted
       const rows = await query((db) =>
-        views(db, now())
+        summaries(db, now())
           .where('t.updated_at', '<', before)
           .where('l.token', 'is', null)
           .orderBy('t.updated_at')
@@ -125,7 +129,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
           .limit(limit)
           .execute(),
       )
-      return rows.map(viewOf)
+      return rows.map(summaryOf)
     },
   }
 }

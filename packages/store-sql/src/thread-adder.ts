@@ -66,6 +66,7 @@ const EMPTY = {
   state: '{}',
   open_calls: '[]',
   checkpoint: null,
+  waiting: 0,
   unfinished: null,
   unfinished_cancel: null,
   message_seq: 0,

@@ -1,10 +1,11 @@
-import type { ThreadCommit, ThreadStore } from '@troupe/kernel'
+import type { Thread, ThreadCommit, ThreadStore } from '@troupe/kernel'
 import {
   type CommitEffect,
   checkCommit,
   commitEffect,
   holdsLease,
   isLive,
+  isWaiting,
   jsonText,
   leaseLost,
   stateAfter,
@@ -26,8 +27,18 @@ import { viewOf } from './thread-view.ts'
 
 type Changed = Pick<
   Tables['troupe_threads'],
-  'version' | 'state' | 'open_calls' | 'checkpoint' | 'unfinished' | 'unfinished_cancel' | 'message_seq' | 'updated_at'
+  | 'version'
+  | 'state'
+  | 'open_calls'
+  | 'checkpoint'
+  | 'waiting'
+  | 'unfinished'
+  | 'unfinished_cancel'
+  | 'message_seq'
+  | 'updated_at'
 >
+
+type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
 
 /** Writes commits to threads. */
 export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadStore['commit'] {
@@ -41,6 +52,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
         't.state',
         't.open_calls',
         't.checkpoint',
+        't.waiting',
         't.unfinished',
         't.unfinished_cancel',
         't.message_seq',
@@ -83,6 +95,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       const changed: Changed = {
         ...kept,
         ...written,
+        waiting: waitingAfter(kept, written),
         // The cancel may have come before the journal.
         ...('unfinished' in written && {
           unfinished_cancel: written.unfinished === lease.run_id ? lease.cancel : null,
@@ -113,6 +126,14 @@ function writtenBy(who: string, { openCalls, checkpoint, journal }: ThreadCommit
     }),
     ...(journal !== undefined && { unfinished: journal && toColumn(journal.runId) }),
   }
+}
+
+/** Whether a thread waits for a client after a commit. */
+function waitingAfter({ waiting, ...kept }: Kept, written: Partial<Changed>): number {
+  if (!('open_calls' in written) && !('checkpoint' in written)) return waiting
+  const { open_calls, checkpoint } = { ...kept, ...written }
+  const openCalls = fromJson<Thread['openCalls']>(open_calls)
+  return isWaiting({ openCalls, ...(checkpoint !== null && { checkpoint: fromJson(checkpoint) }) }) ? 1 : 0
 }
 
 function stateText(before: string, { changes }: CommitEffect): string {

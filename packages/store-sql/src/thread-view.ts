@@ -1,31 +1,45 @@
-import type { Thread } from '@troupe/kernel'
+import type { Thread, ThreadSummary } from '@troupe/kernel'
 import { fromColumn, fromJson } from './column-text.ts'
 import type { Tables } from './schema.ts'
 
-/** The columns of a thread view. */
-type ViewRow = Pick<
-  Tables['troupe_threads'],
-  | 'thread_id'
-  | 'seq'
-  | 'version'
-  | 'state'
-  | 'open_calls'
-  | 'checkpoint'
-  | 'unfinished'
-  | 'updated_at'
-  | 'forked_from'
-  | 'forked_at'
-> & { readonly app: string; readonly user_id: string; readonly run_id: string | null }
+/** The columns of a thread in a list. */
+export const SUMMARY = [
+  'thread_id',
+  'seq',
+  'version',
+  'waiting',
+  'unfinished',
+  'updated_at',
+  'forked_from',
+  'forked_at',
+] as const
+/** The columns of the content of a thread, which may be large. */
+export const CONTENT = ['state', 'open_calls', 'checkpoint'] as const
+
+type SummaryRow = Pick<Tables['troupe_threads'], (typeof SUMMARY)[number]> & {
+  readonly app: string
+  readonly user_id: string
+  readonly run_id: string | null
+}
+type ViewRow = SummaryRow & Pick<Tables['troupe_threads'], (typeof CONTENT)[number]>
 
 /** A thread as callers see it. */
 export function viewOf(row: ViewRow): Thread {
   return {
-    ref: { app: fromColumn(row.app), user: fromColumn(row.user_id), threadId: fromColumn(row.thread_id) },
-    seq: row.seq,
-    version: row.version,
+    ...summaryOf(row),
     state: fromJson(row.state),
     openCalls: fromJson(row.open_calls),
     ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
+  }
+}
+
+/** A thread as lists show it. */
+export function summaryOf(row: SummaryRow): ThreadSummary {
+  return {
+    ref: { app: fromColumn(row.app), user: fromColumn(row.user_id), threadId: fromColumn(row.thread_id) },
+    seq: row.seq,
+    version: row.version,
+    waiting: row.waiting === 1,
     ...(row.run_id !== null && { runId: fromColumn(row.run_id) }),
     ...(row.unfinished !== null && { unfinished: fromColumn(row.unfinished) }),
     ...(row.forked_from !== null && { forkedFrom: forkedFrom(row.forked_from, row.forked_at) }),

@@ -1,11 +1,19 @@
 import type { SessionManager } from '@troupe/ag-ui'
 import { type AgentDescription, describe } from '@troupe/flow'
-import { type Agent, type ChatModel, KernelError, type Owner, type Store, type Thread, textOf } from '@troupe/kernel'
+import {
+  type Agent,
+  type ChatModel,
+  KernelError,
+  type Owner,
+  type Store,
+  type ThreadSummary,
+  textOf,
+} from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry } from '@troupe/subagent'
 import type { Config } from '../config.ts'
 import { boundedBody } from './bounded-body.ts'
-import { historyOf } from './history.ts'
+import { historyText } from './history.ts'
 import { readPageState } from './page-state.ts'
 import { tokensByMessage } from './tokens.ts'
 
@@ -56,14 +64,17 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
     case 'GET threads': {
       const limit = limitIn(searchParams)
       const threads = await store.threads.list(owner, { newestFirst: true, limit })
-      return Response.json(await Promise.all(threads.map((thread) => summary(store, thread))))
+      const summaries: Awaited<ReturnType<typeof summary>>[] = []
+      // One after the other: a message may be large, and a title is short.
+      for (const thread of threads) summaries.push(await summary(store, thread))
+      return Response.json(summaries)
     }
     case 'GET threads :id history': {
       const thread = await store.threads.get(ref)
       if (!thread) return Response.json({ runs: [] })
       await messages.flush(ref)
       // A run whose process is gone is joined like one that is active.
-      return Response.json(await historyOf(store, ref, thread.runId ?? thread.unfinished))
+      return jsonOf(historyText(store, ref, thread.runId ?? thread.unfinished))
     }
     case 'GET threads :id tokens':
       await messages.flush(ref)
@@ -73,6 +84,25 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
     default:
       throw new KernelError('NOT_FOUND', 'api: no such route')
   }
+}
+
+/** A response of JSON that is made while it is read. */
+async function jsonOf(pieces: AsyncGenerator<string, void>): Promise<Response> {
+  // What cannot be read at all is an error of the request, not of its body.
+  let first: IteratorResult<string, void> | undefined = await pieces.next()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = first ?? (await pieces.next())
+        first = undefined
+        if (done) controller.close()
+        else controller.enqueue(new TextEncoder().encode(value))
+      },
+      cancel: async () => void (await pieces.return()),
+    },
+    { highWaterMark: 0 },
+  )
+  return new Response(body, { headers: { 'content-type': 'application/json' } })
 }
 
 function limitIn(query: URLSearchParams): number {
@@ -97,8 +127,8 @@ function about({ config, model, agent, subagents }: ApiParts) {
   return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
 }
 
-async function summary({ threads }: Store, thread: Thread) {
-  const { ref, updatedAt, runId, unfinished, openCalls, checkpoint } = thread
+async function summary({ threads }: Store, thread: ThreadSummary) {
+  const { ref, updatedAt, runId, unfinished, waiting } = thread
   const first = await threads.messages(ref, { limit: 3 })
   const asked = first.find(({ message }) => message.role === 'user')
   return {
@@ -107,6 +137,6 @@ async function summary({ threads }: Store, thread: Thread) {
     updatedAt,
     running: runId !== undefined,
     brokeOff: runId === undefined && unfinished !== undefined,
-    waiting: openCalls.length > 0 || checkpoint !== undefined,
+    waiting,
   }
 }

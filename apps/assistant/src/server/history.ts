@@ -1,7 +1,9 @@
 import { type AgUiEvent, type AgUiMessage, toAgUiMessages } from '@troupe/ag-ui'
-import { KernelError, type Message, type RunRecord, type Store, type ThreadRef, textOf } from '@troupe/kernel'
+import { KernelError, type Message, type Store, type ThreadRef, textOf } from '@troupe/kernel'
+import { pages } from '@troupe/kernel/kit'
 
-const PAGE = 500
+/** Rows in one query; messages and records may be large. */
+const PAGE = 20
 
 /** One run of a conversation, as the page showed it. */
 export interface PastRun {
@@ -20,50 +22,81 @@ export interface History {
   readonly runs: readonly PastRun[]
 }
 
-/** Loads the runs of a conversation, in order; of the active one only the messages of the user. */
-export async function historyOf(store: Store, ref: ThreadRef, running: string | undefined): Promise<History> {
-  const byRun = await messagesByRun(store, ref)
-  for (const { runId } of await rootRuns(store, ref)) {
-    // A run without messages is included too, in the order of the records.
-    const messages = byRun.get(runId) ?? []
-    byRun.delete(runId)
-    byRun.set(runId, messages)
+/**
+ * The history of a conversation as JSON, run by run in order; of the active run only the messages of the user.
+ * Contract: has one run in memory at a time, and reads the next one when it is asked for.
+ */
+export async function* historyText(
+  store: Store,
+  ref: ThreadRef,
+  running: string | undefined,
+): AsyncGenerator<string, void> {
+  const spans = await spansOf(store, ref)
+  let before = `{${running === undefined ? '' : `"running":${JSON.stringify(running)},`}"runs":[`
+  for (const [runId, span] of spans) {
+    yield before + JSON.stringify(await pastRun(store, ref, runId, span, runId === running))
+    before = ','
   }
-  const runs = [...byRun].map(async ([runId, messages]): Promise<PastRun> => {
-    const userMessages = messages
-      .filter(({ role }) => role === 'user')
-      .map(({ id, content }) => ({ id, text: textOf(content) }))
-    const results = messages.flatMap((message) =>
-      message.role === 'tool' ? [{ toolCallId: message.callId, text: textOf(message.content) }] : [],
-    )
-    if (runId === running) return { runId, userMessages, results, events: [], messages: [] }
-    const events = await loggedEvents(store, ref, runId)
-    const shown = events.length > 0 ? [] : messages.filter(({ role }) => role !== 'user')
-    return { runId, userMessages, results, events, messages: toAgUiMessages(shown) }
-  })
-  return { running, runs: await Promise.all(runs) }
+  yield before === ',' ? ']}' : `${before}]}`
 }
 
-async function messagesByRun({ threads }: Store, ref: ThreadRef): Promise<Map<string, Message[]>> {
-  const byRun = new Map<string, Message[]>()
-  for (let after = 0; ; ) {
-    const rows = await threads.messages(ref, { after, limit: PAGE })
-    for (const { runId, message } of rows) byRun.set(runId, [...(byRun.get(runId) ?? []), message])
-    const last = rows.at(-1)
-    if (rows.length < PAGE || !last) return byRun
-    after = last.seq
-  }
+async function pastRun(
+  store: Store,
+  ref: ThreadRef,
+  runId: string,
+  span: Span | undefined,
+  isRunning: boolean,
+): Promise<PastRun> {
+  const messages = span ? await messagesOf(store, ref, runId, span) : []
+  const userMessages = messages
+    .filter(({ role }) => role === 'user')
+    .map(({ id, content }) => ({ id, text: textOf(content) }))
+  const results = messages.flatMap((message) =>
+    message.role === 'tool' ? [{ toolCallId: message.callId, text: textOf(message.content) }] : [],
+  )
+  if (isRunning) return { runId, userMessages, results, events: [], messages: [] }
+  const events = await loggedEvents(store, ref, runId)
+  const shown = events.length > 0 ? [] : messages.filter(({ role }) => role !== 'user')
+  return { runId, userMessages, results, events, messages: toAgUiMessages(shown) }
 }
 
-async function rootRuns({ records }: Store, ref: ThreadRef): Promise<readonly RunRecord[]> {
-  const runs: RunRecord[] = []
-  for (let after = 0; ; ) {
-    const page = await records.runs(ref, { after, limit: PAGE })
-    runs.push(...page.filter(({ parentRunId }) => parentRunId === undefined))
-    const last = page.at(-1)
-    if (page.length < PAGE || !last) return runs
-    after = last.seq
+/** The sequences of the first and the last message of a run. */
+interface Span {
+  readonly first: number
+  readonly last: number
+}
+
+/** The runs of a conversation in order, those without messages too. */
+async function spansOf({ threads, records }: Store, ref: ThreadRef): Promise<ReadonlyMap<string, Span | undefined>> {
+  const spans = new Map<string, Span | undefined>()
+  for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
+    for (const { runId, seq } of page) spans.set(runId, { first: spans.get(runId)?.first ?? seq, last: seq })
   }
+  for await (const page of pages(PAGE, (query) => records.runs(ref, query))) {
+    for (const { runId, parentRunId } of page) {
+      if (parentRunId !== undefined) continue
+      // In the order of the records.
+      const span = spans.get(runId)
+      spans.delete(runId)
+      spans.set(runId, span)
+    }
+  }
+  return spans
+}
+
+async function messagesOf(
+  { threads }: Store,
+  ref: ThreadRef,
+  runId: string,
+  { first, last }: Span,
+): Promise<Message[]> {
+  const messages: Message[] = []
+  for (let after = first - 1; after < last; ) {
+    const rows = await threads.messages(ref, { after, limit: Math.min(PAGE, last - after) })
+    for (const row of rows) if (row.runId === runId) messages.push(row.message)
+    after = rows.at(-1)?.seq ?? last
+  }
+  return messages
 }
 
 async function loggedEvents(store: Store, ref: ThreadRef, runId: string): Promise<readonly AgUiEvent[]> {

@@ -52,7 +52,7 @@ export interface HttpLimits {
   readonly detachedMs?: number
   /** How many streams one user may have open. @default 64 */
   readonly streamsPerUser?: number
-  /** After how many characters a page of messages or threads ends, and a stream of messages waits for its reader. @default 1_000_000 */
+  /** After how many characters a page of messages or threads ends, a stream of messages waits for its reader, and the state of a thread is left out. @default 1_000_000 */
   readonly pageChars?: number
   /** After how long without an event the server checks that a run of another process is still alive. @default 5_000 */
   readonly lookMs?: number

@@ -15,7 +15,7 @@ const LENGTH = 50_000
 async function large(limits: AgUiHandlerOptions['limits'] = {}) {
   const clock = fakeClock()
   const inner = memoryStore({ clock })
-  const read = { messages: 0, threads: 0, mostThreads: 0 }
+  const read = { messages: 0, threads: 0 }
   const store: Store = {
     ...inner,
     threads: {
@@ -28,7 +28,6 @@ async function large(limits: AgUiHandlerOptions['limits'] = {}) {
       async list(owner, page) {
         const rows = await inner.threads.list(owner, page)
         read.threads += rows.length
-        read.mostThreads = Math.max(read.mostThreads, rows.length)
         return rows
       },
     },
@@ -157,20 +156,73 @@ describe('the messages of a thread', () => {
   })
 })
 
+describe('a state beyond the limit of a page', () => {
+  async function withState(chars: number) {
+    const stage = await large({ pageChars: 10_000 })
+    const { token } = await stage.store.leases.acquire(REF, { runId: 'tool', ttlMs: 60_000 })
+    await stage.store.threads.commit(REF, { set: { note: 'x'.repeat(chars) } }, token)
+    await stage.store.leases.release(REF, token)
+    return stage
+  }
+
+  it('is left out of the thread, which says so', async () => {
+    const shown = async (chars: number) => (await (await withState(chars)).handler(get('/threads/t1'))).json()
+    expect(await shown(9_000)).toMatchObject({ state: { note: 'x'.repeat(9_000) } })
+    expect(await shown(11_000)).toEqual(expect.objectContaining({ threadId: 't1', stateOmitted: true, interrupts: [] }))
+    expect(await shown(11_000)).not.toHaveProperty('state')
+  })
+
+  it('is left out when the thread is joined, and the rest is there', async () => {
+    const types = async (chars: number) => {
+      const { handler } = await withState(chars)
+      const frames = await framesOf(await handler(get('/threads/t1/connect?protocolVersion=1.0')))
+      return frames.map(({ event }) => event.type)
+    }
+    const [started, state, messages, end] = await types(9_000)
+    expect(state).toBe(EventType.STATE_SNAPSHOT)
+    expect(await types(11_000)).toEqual([started, messages, end])
+  })
+
+  it('does not stay in memory for a reader that takes nothing of the thread', async () => {
+    const { handler, clock } = await withState(1_000)
+    const response = await handler(get('/threads/t1'))
+    clock.advance(30_000)
+    await expect(response.text()).rejects.toMatchObject({ code: 'READER_STALLED' })
+  })
+})
+
 describe('the list of threads', () => {
-  it('has summaries only, and reads few large threads at a time', async () => {
-    const { handler, store, read } = await large({ pageChars: 100_000 })
+  async function many(limits: AgUiHandlerOptions['limits']) {
+    const stage = await large(limits)
     for (let i = 0; i < 60; i++) {
       const ref = { ...ANN, threadId: `big-${i}` }
-      await store.threads.open(ref)
-      const { token } = await store.leases.acquire(ref, { runId: 'r', ttlMs: 60_000 })
-      await store.threads.commit(ref, { set: { note: 'x'.repeat(40_000) } }, token)
-      await store.leases.release(ref, token)
+      await stage.store.threads.open(ref)
+      const { token } = await stage.store.leases.acquire(ref, { runId: 'r', ttlMs: 60_000 })
+      await stage.store.threads.commit(ref, { set: { note: 'x'.repeat(40_000) } }, token)
+      await stage.store.leases.release(ref, token)
     }
+    return stage
+  }
+
+  it('has summaries only, and reads each thread once', async () => {
+    const { handler, read } = await many({ pageChars: 100_000 })
     const text = await (await handler(get('/threads?limit=1000'))).text()
     expect((JSON.parse(text) as { threads: unknown[] }).threads).toHaveLength(61)
     expect(text.length).toBeLessThan(10_000)
     expect(read.threads).toBe(61)
-    expect(read.mostThreads).toBeLessThanOrEqual(8)
+  })
+
+  it('comes in pages of limited length, each thread once', async () => {
+    const { handler } = await many({ pageChars: 1_000 })
+    const found: string[] = []
+    let query = ''
+    for (let i = 0; i < 100 && query !== 'end'; i++) {
+      const text: string = await (await handler(get(`/threads?limit=1000${query}`))).text()
+      expect(text.length).toBeLessThan(1_200)
+      const page = JSON.parse(text) as { threads: { threadId: string }[]; next?: number }
+      found.push(...page.threads.map(({ threadId }) => threadId))
+      query = page.next === undefined ? 'end' : `&after=${page.next}`
+    }
+    expect(found).toEqual([...Array.from({ length: 60 }, (_, i) => `big-${59 - i}`), 't1'])
   })
 })

@@ -1,13 +1,13 @@
 /** The most rows of one query; the first query has fewer, because rows may be large. */
-const MOST_ROWS = 500
-const FIRST_ROWS = 8
+const MOST_ROWS = 100
+const FIRST_ROWS = 4
 
 /** A page of rows from a store, and where it begins. */
 type ReadPage<Row> = (query: { readonly after?: number; readonly limit: number }) => Promise<readonly Row[]>
 
 /**
  * Reads a list in pages of about `chars` characters.
- * Contract: reads a page when it is asked for; the number of rows follows from the size of those before, so that a page of large rows is short.
+ * Contract: reads a page when it is asked for; the number of rows follows from the size of those before, and a page ends at the row that fills it.
  */
 export async function* boundedPages<Row extends { readonly seq: number }>(
   read: ReadPage<Row>,
@@ -18,16 +18,28 @@ export async function* boundedPages<Row extends { readonly seq: number }>(
   let after = from
   let limit = FIRST_ROWS
   for (;;) {
-    const page = await read(after === undefined ? { limit } : { after, limit })
+    const found = await read(after === undefined ? { limit } : { after, limit })
+    const { page, size } = firstOf(found, sizeOf, chars)
+    const isLast = found.length < limit && page.length === found.length
+    const fitting = Math.floor((page.length * chars) / size)
+    limit = Math.max(1, Math.min(fitting, limit * 4, MOST_ROWS))
     const last = page.at(-1)
     if (!last) return
     after = last.seq
-    const size = page.reduce((sum, row) => sum + sizeOf(row), 1)
     yield page
-    if (page.length < limit) return
-    const fitting = Math.floor((page.length * chars) / size)
-    limit = Math.max(1, Math.min(fitting, limit * 4, MOST_ROWS))
+    if (isLast) return
   }
+}
+
+/** The rows up to `chars` characters, at least one. The others are read again, when there is room for them. */
+function firstOf<Row>(rows: readonly Row[], sizeOf: (row: Row) => number, chars: number) {
+  let [count, size] = [0, 1]
+  for (const row of rows) {
+    if (count > 0 && size >= chars) break
+    size += sizeOf(row)
+    count++
+  }
+  return { page: count === rows.length ? rows : rows.slice(0, count), size }
 }
 
 /** The rows of one page of a list, and where the next page begins. */
@@ -38,7 +50,7 @@ export interface BoundedRows<T> {
 
 /** Collects rows as text until there are `limit` of them or they have `chars` characters. Contract: at least one row, if there is one. */
 export async function collectRows<Row extends { readonly seq: number }>(
-  pages: AsyncIterable<readonly Row[]>,
+  pages: AsyncIterable<readonly Row[]> | Iterable<readonly Row[]>,
   textOf: (row: Row) => string,
   { limit, chars }: { readonly limit: number; readonly chars: number },
 ): Promise<BoundedRows<string>> {

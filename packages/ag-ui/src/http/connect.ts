@@ -6,12 +6,12 @@ import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
-import { SharedState } from '../translate/shared-state.ts'
 import { canFollow } from './can-follow.ts'
 import type { Encoding } from './encoding.ts'
 import { historyPages } from './history-pages.ts'
 import type { RouteContext } from './route.ts'
 import { type HandlerParts, servePieces, serveRun, streamHeaders } from './serve-run.ts'
+import { shownState } from './shown-state.ts'
 
 type Pieces = AsyncGenerator<string | Uint8Array, void>
 
@@ -99,21 +99,22 @@ async function* withoutRepeats(
   yield [...others.values()]
 }
 
-/** The events of a thread without an active run: a run that ends at once. */
-async function* idleThread(
+/** The events of a thread without an active run: a run that ends at once. Contract: keeps nothing of the thread but what is to be sent; a state that is too large is left out. */
+function idleThread(
   parts: HandlerParts,
   thread: Thread,
   hidden: (key: string) => boolean,
   encoding: Encoding,
   runId: string,
 ): Pieces {
-  const { threadId } = thread.ref
+  const { ref, openCalls } = thread
+  const { threadId } = ref
   const interrupts = openInterrupts(thread).map(interruptOf)
-  const pendingToolCallIds = thread.openCalls.map(({ callId }) => callId)
-  yield encoding.aside({ type: EventType.RUN_STARTED, threadId, runId })
-  yield encoding.aside({ type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(thread.state, hidden).snapshot })
-  yield* encoding.spread({ type: EventType.MESSAGES_SNAPSHOT, messages: [] }, historyPages(parts, thread.ref))
-  yield encoding.aside({
+  const pendingToolCallIds = openCalls.map(({ callId }) => callId)
+  const snapshot = shownState(thread.state, hidden, parts.pageChars)
+  const started: AgUiEvent = { type: EventType.RUN_STARTED, threadId, runId }
+  const begin: readonly AgUiEvent[] = snapshot ? [started, { type: EventType.STATE_SNAPSHOT, snapshot }] : [started]
+  const end: AgUiEvent = {
     type: EventType.RUN_FINISHED,
     threadId,
     runId,
@@ -121,5 +122,24 @@ async function* idleThread(
       interrupts.length > 0
         ? { type: 'interrupt', interrupts }
         : { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds }) },
-  })
+  }
+  return around(
+    encoding,
+    begin.map((event) => encoding.aside(event)),
+    historyPages(parts, ref),
+    end,
+  )
+}
+
+/** A history between other events. */
+async function* around(
+  encoding: Encoding,
+  begin: (string | Uint8Array)[],
+  history: AsyncIterable<readonly AgUiMessage[]>,
+  end: AgUiEvent,
+): Pieces {
+  // A state that was sent is not kept while its reader takes the history.
+  while (begin.length > 0) yield begin.shift() ?? ''
+  yield* encoding.spread({ type: EventType.MESSAGES_SNAPSHOT, messages: [] }, history)
+  yield encoding.aside(end)
 }

@@ -1,12 +1,9 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { KernelError, type Message, type Owner, type Page, type Thread, type ThreadRef } from '@troupe/kernel'
-import { jsonLength } from '@troupe/kernel/kit'
+import { KernelError, type Message, type Owner, type Page, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
-import { isPending } from '../session/forget.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/outcome-of.ts'
-import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
 import { connect } from './connect.ts'
@@ -16,6 +13,7 @@ import { acceptedBy } from './negotiate.ts'
 import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
 import { type HandlerParts, servePieces } from './serve-run.ts'
+import { shownState } from './shown-state.ts'
 import { threadOf, threadUnknown } from './thread-of.ts'
 
 /** The options of the thread routes. */
@@ -31,7 +29,7 @@ interface ThreadRoutesOptions {
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
   const { store, lostRuns, pageChars } = parts
   const { capabilities, hidden, deleteThread } = options
-  const summaryOf = (thread: Thread) => {
+  const summaryOf = (thread: ThreadSummary) => {
     const lostRunId = lostRuns === 'leave' ? undefined : lostRunOf(thread)
     return { ...threadSummary(thread), ...(lostRunId !== undefined && { lostRunId }) }
   }
@@ -43,12 +41,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads',
       async handle({ owner, query, requestId }) {
         const { limit, after } = pageOf(query)
-        const read = (part: Page) => store.threads.list(owner, { newestFirst: true, ...part })
-        const pages = boundedPages(read, threadLength, pageChars, after)
-        const found = await collectRows(pages, (thread) => JSON.stringify(summaryOf(thread)), {
-          limit,
-          chars: pageChars,
-        })
+        const page = { newestFirst: true, limit, ...(after !== undefined && { after }) }
+        const threads = await store.threads.list(owner, page)
+        const textOf = (thread: ThreadSummary) => JSON.stringify(summaryOf(thread))
+        const found = await collectRows([threads], textOf, { limit, chars: pageChars })
         return serveRows(parts, owner, requestId, 'threads', found)
       },
     },
@@ -58,12 +54,14 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       path: '/threads/:threadId',
       async handle(context) {
         const thread = await threadOf(parts.store, context)
-        return json(200, {
+        const state = shownState(thread.state, hidden, pageChars)
+        const text = JSON.stringify({
           ...summaryOf(thread),
-          state: new SharedState(thread.state, hidden).snapshot,
+          ...(state ? { state } : { stateOmitted: true }),
           pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
           interrupts: openInterrupts(thread).map(interruptOf),
         })
+        return serveText(parts, thread.ref, context.requestId, [text])
       },
     },
     {
@@ -119,10 +117,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
 
 const LONGEST_PAGE = 1_000
 
-function threadSummary(thread: Thread) {
-  const { ref, updatedAt } = thread
+function threadSummary(thread: ThreadSummary) {
+  const { ref, updatedAt, waiting } = thread
   const runId = runningIn(thread)
-  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting: isPending(thread) }
+  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting }
 }
 
 function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
@@ -138,12 +136,7 @@ function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
   return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
 }
 
-/** The length of a thread in memory: its state and its checkpoint. */
-function threadLength(thread: Thread): number {
-  return jsonLength(thread, 100_000_000)
-}
-
-/** A page of rows as JSON, sent at the pace of the reader; `next` is where the next page begins. */
+/** A page of rows as JSON; `next` is where the next page begins. */
 function serveRows(
   parts: HandlerParts,
   owner: Owner,
@@ -151,7 +144,7 @@ function serveRows(
   name: 'threads' | 'messages',
   { rows, next }: BoundedRows<string>,
 ): Response {
-  async function* pieces() {
+  function* pieces() {
     yield `{"${name}":[`
     let comma = ''
     for (const row of rows) {
@@ -162,7 +155,15 @@ function serveRows(
     }
     yield next === undefined ? ']}' : `],"next":${next}}`
   }
-  return servePieces(parts, owner, pieces(), NO_EVENTS, requestId, JSON_HEADERS)
+  return serveText(parts, owner, requestId, pieces())
+}
+
+/** JSON in pieces, sent at the pace of the reader. */
+function serveText(parts: HandlerParts, owner: Owner, requestId: string, pieces: Iterable<string>): Response {
+  async function* lead() {
+    yield* pieces
+  }
+  return servePieces(parts, owner, lead(), NO_EVENTS, requestId, JSON_HEADERS)
 }
 
 const NO_EVENTS = { aside: () => '' }

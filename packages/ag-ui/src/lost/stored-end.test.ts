@@ -8,6 +8,7 @@ const thread: Thread = {
   version: 1,
   state: {},
   openCalls: [],
+  waiting: false,
   updatedAt: 0,
 }
 const asked: Message = { id: 'u1', role: 'user', content: 'Go' }

@@ -1,10 +1,39 @@
-import type { AgentEvent, Message, Thread } from '@troupe/kernel'
-import { NO_USAGE } from '@troupe/kernel/kit'
+import type { AgentEvent, Message, Thread, ThreadStore } from '@troupe/kernel'
+import { NO_USAGE, pages } from '@troupe/kernel/kit'
+
+/** Messages in one query. */
+const NEWEST = 20
 
 /** A message of a thread, with its run. */
 interface Row {
   readonly runId: string
   readonly message: Message
+}
+
+/** Whether `storedEnd` knows how a run has ended. Contract: reads no more of the thread than the last message of the run and those after it. */
+export async function hasStoredEnd(
+  threads: Pick<ThreadStore, 'messages'>,
+  thread: Thread,
+  runId: string,
+): Promise<boolean> {
+  let last: Row | undefined
+  for await (const page of pages(NEWEST, (query) => threads.messages(thread.ref, { newestFirst: true, ...query }))) {
+    last ??= page[0]
+    if (isAsking(thread, last, runId)) return true
+    const own = page.find((row) => row.runId === runId)
+    if (own) return isAnswer(own.message)
+  }
+  return false
+}
+
+/** Whether a thread waits for what its last run has asked. */
+function isAsking({ checkpoint, openCalls }: Thread, last: Row | undefined, runId: string): boolean {
+  return last?.runId === runId && (openCalls.length > 0 || checkpoint?.runId === runId)
+}
+
+/** Whether a run that has said this at its end has given its answer. */
+function isAnswer(last: Message | undefined): boolean {
+  return last?.role === 'assistant' && !last.toolCalls?.length && !last.partial
 }
 
 /**
@@ -13,11 +42,9 @@ interface Row {
  */
 export function storedEnd(thread: Thread, rows: readonly Row[], runId: string): readonly AgentEvent[] | undefined {
   const own = rows.filter((row) => row.runId === runId).map(({ message }) => message)
-  const last = own.at(-1)
   const { checkpoint, openCalls } = thread
-  const waits = rows.at(-1)?.runId === runId && (openCalls.length > 0 || checkpoint?.runId === runId)
-  const answered = last?.role === 'assistant' && !last.toolCalls?.length && !last.partial
-  if (!waits && !answered) return undefined
+  const waits = isAsking(thread, rows.at(-1), runId)
+  if (!waits && !isAnswer(own.at(-1))) return undefined
   const stamp = { runId, agentName: '', runPath: [] }
   const interrupts = waits && checkpoint?.resumedBy === undefined ? (checkpoint?.interrupts ?? []) : []
   const openCallIds = waits ? openCalls.map(({ callId }) => callId) : []

@@ -1,8 +1,9 @@
-import { type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
-import { storedEnd } from '../lost/stored-end.ts'
+import { type Json, KernelError, type RunLogStore, type Store, type ThreadRef } from '@troupe/kernel'
+import { hasStoredEnd, storedEnd } from '../lost/stored-end.ts'
 import { storedHistory } from '../lost/stored-history.ts'
 import { UnseenEvents } from '../lost/unseen-events.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
+import { threadKey } from '../session/thread-key.ts'
 import { EventTranslator } from '../translate/event-translator.ts'
 import { runError } from '../translate/run-error.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
@@ -20,17 +21,35 @@ interface LostLog {
 
 const RUN_LOST: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of this run is gone.'))
 
+type Rest = readonly AgUiEvent[] | undefined
+
+/** What is under way, by run log and run. */
+const closing: WeakMap<RunLogStore, Map<string, Promise<Rest>>> = new WeakMap()
+
 /**
  * Closes the log of a run whose process is gone: with its end, if the thread has it, else with a RUN_ERROR.
- * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing; gives the rest of a log that cannot be written.
+ * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing; gives the rest of a log that cannot be
+ * written. The log and the thread are read once for all followers at the end of a log.
  */
-export async function closeLost(log: LostLog): Promise<readonly AgUiEvent[] | undefined> {
+export async function closeLost(log: LostLog): Promise<Rest> {
   const { store, ref, runId, after } = log
-  const seen = await loggedEvents(store.runLog, ref, runId)
-  if (seen.length > after || seen.some(isTerminal)) return undefined
-  const rest = (await endOf(log, seen)) ?? [RUN_LOST]
+  const all = closing.get(store.runLog) ?? new Map<string, Promise<Rest>>()
+  closing.set(store.runLog, all)
+  const key = threadKey(ref, runId, String(after))
+  const known = all.get(key)
+  if (known) return known
+  const done = close(log).finally(() => all.delete(key))
+  all.set(key, done)
+  return done
+}
+
+async function close(log: LostLog): Promise<Rest> {
+  const { store, ref, runId, after } = log
+  const last = await loggedEvents(store.runLog, ref, runId, Math.max(0, after - 1))
+  if (last.length > Math.min(1, after) || last.some(isTerminal)) return undefined
+  const rest = (await endOf(log)) ?? [RUN_LOST]
   try {
-    await store.runLog.append(ref, runId, seen.length, rest as unknown as readonly Json[], true)
+    await store.runLog.append(ref, runId, after, rest as unknown as readonly Json[], true)
   } catch (error) {
     if (KernelError.is(error, 'STORE_FULL') || KernelError.is(error, 'STORE_READ_ONLY')) return rest
     if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error
@@ -39,17 +58,15 @@ export async function closeLost(log: LostLog): Promise<readonly AgUiEvent[] | un
 }
 
 /** What readers have not seen of a run that has ended in its thread. */
-async function endOf(
-  { store, ref, runId, hidden }: LostLog,
-  seen: readonly AgUiEvent[],
-): Promise<readonly AgUiEvent[] | undefined> {
+async function endOf({ store, ref, runId, hidden }: LostLog): Promise<Rest> {
   const thread = await store.threads.get(ref)
-  const rows = thread ? await storedHistory(store.threads, ref) : []
-  const events = thread && storedEnd(thread, rows, runId)
+  if (!thread || !(await hasStoredEnd(store.threads, thread, runId))) return undefined
+  const rows = await storedHistory(store.threads, ref)
+  const events = storedEnd(thread, rows, runId)
   if (!events) return undefined
   const history = toAgUiMessages(rows.filter((row) => row.runId !== runId).map(({ message }) => message))
   const { state } = thread
   const translator = new EventTranslator({ threadId: ref.threadId, runId, history, state, hidden })
-  const unseen = new UnseenEvents(seen, () => translator.snapshot())
+  const unseen = new UnseenEvents(await loggedEvents(store.runLog, ref, runId), () => translator.snapshot())
   return events.flatMap((event) => unseen.pass(translator.translate(event)))
 }

@@ -1,12 +1,17 @@
 import { KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 
-/** The events in the log of a run so far; none if there is no log. */
-export async function loggedEvents(log: RunLogStore, ref: ThreadRef, runId: string): Promise<readonly AgUiEvent[]> {
+/** The events in the log of a run so far, after a sequence; none if there is no log. */
+export async function loggedEvents(
+  log: RunLogStore,
+  ref: ThreadRef,
+  runId: string,
+  after = 0,
+): Promise<readonly AgUiEvent[]> {
   const events: AgUiEvent[] = []
   const { signal } = new AbortController()
   try {
-    for await (const batch of log.follow(ref, runId, { live: false, signal })) {
+    for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
       for (const { event } of batch) events.push(event as unknown as AgUiEvent)
     }
   } catch (error) {

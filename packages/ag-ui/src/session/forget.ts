@@ -1,4 +1,4 @@
-import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
+import { KernelError, type Message, type ThreadRef, type ThreadStore, type ThreadSummary } from '@troupe/kernel'
 import { pages, withinTime } from '@troupe/kernel/kit'
 import type { SessionSettings } from './session-settings.ts'
 
@@ -11,7 +11,7 @@ const PAGE = 500
 export async function forget(
   { store, memory, memoryTimeoutMs, clock, holds }: SessionSettings,
   ref: ThreadRef,
-  wanted: (thread: Thread) => boolean,
+  wanted: (thread: ThreadSummary) => boolean,
 ): Promise<boolean> {
   const { threads } = store
   // Do not take a lease on a thread that does not exist.
@@ -34,9 +34,4 @@ async function* messagesOf(threads: ThreadStore, ref: ThreadRef): AsyncGenerator
   for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
     for (const { message } of page) yield message
   }
-}
-
-/** Whether a session waits for a client: for the result of a call, or for the answer to a question. */
-export function isPending({ openCalls, checkpoint }: Thread): boolean {
-  return openCalls.length > 0 || (checkpoint !== undefined && checkpoint.resumedBy === undefined)
 }

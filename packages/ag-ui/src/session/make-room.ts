@@ -1,6 +1,6 @@
-import { KernelError, type Owner, type Thread, type ThreadStore } from '@troupe/kernel'
+import { KernelError, type Owner, type ThreadStore, type ThreadSummary } from '@troupe/kernel'
 import { pages } from '@troupe/kernel/kit'
-import { forget, isPending } from './forget.ts'
+import { forget } from './forget.ts'
 import type { SessionSettings } from './session-settings.ts'
 import { isHold } from './thread-holds.ts'
 
@@ -32,12 +32,12 @@ export async function makeRoom(settings: SessionSettings, owner: Owner): Promise
 }
 
 /** Whether a session may be ended. Under a session hold a thread has no run. */
-function mayGo(thread: Thread): boolean {
-  return !isPending(thread) && (thread.runId === undefined || isHold(thread.runId))
+function mayGo(thread: ThreadSummary): boolean {
+  return !thread.waiting && (thread.runId === undefined || isHold(thread.runId))
 }
 
-async function sessionsOf(threads: ThreadStore, owner: Owner): Promise<Thread[]> {
-  const all: Thread[] = []
+async function sessionsOf(threads: ThreadStore, owner: Owner): Promise<ThreadSummary[]> {
+  const all: ThreadSummary[] = []
   for await (const page of pages(PAGE, (query) => threads.list(owner, query))) all.push(...page)
   return all
 }

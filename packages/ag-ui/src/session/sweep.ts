@@ -1,5 +1,5 @@
-import { KernelError, type Thread } from '@troupe/kernel'
-import { forget, isPending } from './forget.ts'
+import { KernelError, type ThreadSummary } from '@troupe/kernel'
+import { forget } from './forget.ts'
 import type { SessionSettings } from './session-settings.ts'
 import { threadKey } from './thread-key.ts'
 
@@ -39,7 +39,7 @@ export async function sweep(settings: SessionSettings): Promise<SweepResult> {
 
 async function end(
   settings: SessionSettings,
-  { ref }: Thread,
+  { ref }: ThreadSummary,
   sum: { deleted: number; failed: number },
 ): Promise<void> {
   try {
@@ -52,7 +52,7 @@ async function end(
   }
 }
 
-function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionSettings, thread: Thread): boolean {
-  const limit = isPending(thread) ? Math.max(maxPendingMs, sessionTimeoutMs) : sessionTimeoutMs
+function isExpired({ clock, sessionTimeoutMs, maxPendingMs }: SessionSettings, thread: ThreadSummary): boolean {
+  const limit = thread.waiting ? Math.max(maxPendingMs, sessionTimeoutMs) : sessionTimeoutMs
   return clock.now() - thread.updatedAt > limit
 }

@@ -111,7 +111,15 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
   data.owners.set(owner.key, owner)
   const seq = ++owner.seq
   const row: ThreadData = {
-    thread: { ref: { app, user, threadId }, seq, version: 0, state: {}, openCalls: [], updatedAt: data.now() },
+    thread: {
+      ref: { app, user, threadId },
+      seq,
+      version: 0,
+      state: {},
+      openCalls: [],
+      waiting: false,
+      updatedAt: data.now(),
+    },
     messages: [],
     messageIds: new Set(),
     changes: [],

@@ -4,6 +4,9 @@ import { logConflict, logNotFound, threadNotFound } from '../store/refusals.ts'
 import type { RunLogStore } from '../store/store.ts'
 import { findThread, type Log, type MemoryData, WHO, wake } from './memory-data.ts'
 
+/** The most events in one batch of a follower. */
+const EVENTS_PER_BATCH = 400
+
 /** Run logs in memory. */
 export function memoryRunLog(data: MemoryData): RunLogStore {
   return {
@@ -30,7 +33,9 @@ export function memoryRunLog(data: MemoryData): RunLogStore {
       let from = after
       while (!signal.aborted && !log.gone) {
         if (from < log.events.length) {
-          const batch = log.events.slice(from).map((event, i) => ({ seq: from + i + 1, event }))
+          const batch = log.events
+            .slice(from, from + EVENTS_PER_BATCH)
+            .map((event, i) => ({ seq: from + i + 1, event }))
           from += batch.length
           yield batch
         } else if (log.closed || !live) return

@@ -3,9 +3,10 @@ import { checkFork } from '../store/check-fork.ts'
 import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
 import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
+import { isWaiting } from '../store/is-waiting.ts'
 import { holdsLease } from '../store/lease.ts'
 import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
-import type { ForkPoint, Thread, ThreadCommit, ThreadStore } from '../store/store.ts'
+import type { ForkPoint, Thread, ThreadCommit, ThreadStore, ThreadSummary } from '../store/store.ts'
 import {
   addThread,
   allThreads,
@@ -23,7 +24,7 @@ import {
 
 /** Conversations in memory. */
 export function memoryThreads(data: MemoryData): ThreadStore {
-  const found = (thread: Thread) => view(thread, findThread(data, thread.ref).live)
+  const found = (thread: Thread) => summary(thread, findThread(data, thread.ref).live)
   return {
     async get(ref) {
       checkRef(WHO, ref)
@@ -116,17 +117,26 @@ function view(thread: Thread, live: Lease | undefined): Thread {
   return { ...thread, state: { ...thread.state }, ...(live && { runId: live.runId }) }
 }
 
+/** A thread as lists show it. */
+function summary(
+  { state: _1, openCalls: _2, checkpoint: _3, ...thread }: Thread,
+  live: Lease | undefined,
+): ThreadSummary {
+  return { ...thread, ...(live && { runId: live.runId }) }
+}
+
 /** A thread after a commit. */
 function committed(thread: Thread, commit: ThreadCommit, { changes }: CommitEffect, updatedAt: number): Thread {
   const { checkpoint: kept = null, unfinished: running, ...rest } = thread
   const { openCalls = rest.openCalls, checkpoint = kept, journal } = commit
   const unfinished = journal === undefined ? running : journal?.runId
+  const open = { openCalls: [...openCalls], ...(checkpoint !== null && { checkpoint }) }
   return {
     ...rest,
     version: rest.version + 1,
     state: stateAfter(rest.state, changes),
-    openCalls: [...openCalls],
-    ...(checkpoint !== null && { checkpoint }),
+    waiting: isWaiting(open),
+    ...open,
     ...(unfinished !== undefined && { unfinished }),
     updatedAt,
   }

@@ -29,18 +29,15 @@ export interface Store extends AsyncDisposable {
   readonly leases: LeaseStore
 }
 
-/** A conversation. */
-export interface Thread {
+/** A conversation in a list: where it is and what goes on in it, without its content. */
+export interface ThreadSummary {
   readonly ref: ThreadRef
   /** Its place in the owner's list. Contract: assigned by the store when the thread is opened. */
   readonly seq: number
   /** Grows with each commit. */
   readonly version: number
-  readonly state: JsonObject
-  /** Calls of long-running tools that await their result, with the agent that asked. */
-  readonly openCalls: readonly { readonly callId: string; readonly name: string; readonly agentName: string }[]
-  /** The checkpoint for `resume`. */
-  readonly checkpoint?: Checkpoint
+  /** Whether it waits for the result of a call or the answer to a question, as `isWaiting` says. */
+  readonly waiting: boolean
   /** The run that holds the lease, for a page that was reloaded. */
   readonly runId?: string
   /** The run whose steps are in the journal: it is under way, or its process is gone. */
@@ -48,6 +45,15 @@ export interface Thread {
   /** Of a branch: the thread that it was made of, and the last message that it shares with it; none if it shares none. */
   readonly forkedFrom?: { readonly threadId: string; readonly messageId?: string }
   readonly updatedAt: number
+}
+
+/** A conversation. */
+export interface Thread extends ThreadSummary {
+  readonly state: JsonObject
+  /** Calls of long-running tools that await their result, with the agent that asked. */
+  readonly openCalls: readonly { readonly callId: string; readonly name: string; readonly agentName: string }[]
+  /** The checkpoint for `resume`. */
+  readonly checkpoint?: Checkpoint
 }
 
 /** The state of an interrupted run. Contract: versioned JSON, checked on load. */
@@ -102,7 +108,8 @@ export interface ThreadStore {
   ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
   /** Returns those of these foreign ids that have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
-  list(owner: Owner, page?: Page): Promise<readonly Thread[]>
+  /** The threads of an owner. Contract: neither reads nor gives state, open calls or checkpoints, which may be large. */
+  list(owner: Owner, page?: Page): Promise<readonly ThreadSummary[]>
   /**
    * Makes a branch: a thread `to` of the same owner with the messages up to a point, and the state and processed ids as they were there.
    * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, and
@@ -112,8 +119,8 @@ export interface ThreadStore {
   fork(ref: ThreadRef, request: ForkPoint & { readonly to: string }): Promise<Thread>
   /** Contract: deletes all data of the thread; late writes cannot undo it; branches keep the messages and the state that they share with it. */
   delete(ref: ThreadRef): Promise<boolean>
-  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first. */
-  idle(query: { readonly before: number; readonly limit: number }): Promise<readonly Thread[]>
+  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. */
+  idle(query: { readonly before: number; readonly limit: number }): Promise<readonly ThreadSummary[]>
 }
 
 /** A run as a row. Contract: `runId` is unique for its owner. */
@@ -206,7 +213,7 @@ export interface RecordStore {
 export interface RunLogStore {
   /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
   append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
-  /** Contract: gives the stored events, then live ones, in batches, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
+  /** Contract: gives the stored events, then live ones, in batches of limited size, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
   follow(
     ref: ThreadRef,
     runId: string,

@@ -1,7 +1,21 @@
 import { expect } from 'vitest'
 import { commitTo, forkAt, idsOf, say } from './fork-samples.ts'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, begin, ben, call, codeOf, hold, logged, said, start, TTL, upTo, used } from './store-samples.ts'
+import {
+  anna,
+  begin,
+  ben,
+  call,
+  codeOf,
+  hold,
+  logged,
+  said,
+  start,
+  summaryOf,
+  TTL,
+  upTo,
+  used,
+} from './store-samples.ts'
 
 const checkpoint = { format: 1, runId: 'run-1', agentName: 'agent', interrupts: [], state: null }
 const openCalls = [{ callId: 'c', name: 'weather', agentName: 'agent' }]
@@ -103,7 +117,15 @@ export const forkClauses: StoreClauses = {
         clock.advance(1)
         const branch = await store.threads.fork(ref, { at: 'm1', to: 'b' })
         const forkedFrom = { threadId: 'thread-1', messageId: 'm1' }
-        const fresh = { seq: 2, version: 0, state: {}, openCalls: [], updatedAt: clock.now(), forkedFrom }
+        const fresh = {
+          seq: 2,
+          version: 0,
+          waiting: false,
+          state: {},
+          openCalls: [],
+          updatedAt: clock.now(),
+          forkedFrom,
+        }
         expect(branch).toEqual({ ref: anna('b'), ...fresh })
         expect(await store.threads.get(anna('b'))).toEqual(branch)
         expect(await store.journal.read(branch.ref)).toBeUndefined()
@@ -134,8 +156,10 @@ export const forkClauses: StoreClauses = {
         await say(store, ref, 'm1')
         clock.advance(1)
         const branch = await store.threads.fork(ref, { at: 'm1', to: 'b' })
-        expect(await store.threads.list(ref)).toEqual([await store.threads.get(ref), branch])
-        expect(await store.threads.list(ref, { newestFirst: true, limit: 1 })).toEqual([branch])
+        const listed = await summaryOf(store, branch.ref)
+        expect(listed.forkedFrom).toEqual(branch.forkedFrom)
+        expect(await store.threads.list(ref)).toEqual([await summaryOf(store, ref), listed])
+        expect(await store.threads.list(ref, { newestFirst: true, limit: 1 })).toEqual([listed])
         expect(Object.keys((await store.threads.get(ref)) ?? {})).not.toContain('forkedFrom')
         clock.advance(1)
         const idle = await store.threads.idle({ before: clock.now(), limit: 10 })

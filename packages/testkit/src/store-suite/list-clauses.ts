@@ -1,6 +1,10 @@
+import type { ThreadCommit } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, ben, codeOf, hold, said, TTL, upTo } from './store-samples.ts'
+import { anna, ben, codeOf, hold, said, summaryOf, TTL, upTo } from './store-samples.ts'
+
+const openCalls = [{ callId: 'c1', name: 'pick', agentName: 'desk' }]
+const checkpoint = { format: 1, runId: 'run-1', agentName: 'agent', interrupts: [], state: { turn: 2 } }
 
 /** Pages, lists and what maintenance finds. */
 export const listClauses: StoreClauses = {
@@ -50,7 +54,41 @@ export const listClauses: StoreClauses = {
         expect(await ids({ after: 1, limit: 1 })).toEqual(['a'])
         expect(await ids({ newestFirst: true, limit: 2 })).toEqual(['b', 'a'])
         expect(await ids({ newestFirst: true, after: 2 })).toEqual(['c'])
-        expect(await store.threads.list(ref, { limit: 1 })).toEqual([await store.threads.get(anna('c'))])
+        expect(await store.threads.list(ref, { limit: 1 })).toEqual([await summaryOf(store, anna('c'))])
+      },
+    },
+  ),
+  ...advised(
+    'Give summaries in lists: everything of a thread but state, openCalls and checkpoint, which are not read; and keep whether it waits, by the rule `isWaiting`.',
+    {
+      'lists have no state, open calls or checkpoints': async ({ store, clock, ref }) => {
+        const token = await hold(store, ref)
+        await store.threads.commit(ref, { set: { a: 1 }, openCalls, checkpoint }, token)
+        clock.advance(TTL)
+        const summary = { ref, seq: 1, version: 1, waiting: true, updatedAt: clock.now() - TTL }
+        expect(await store.threads.list(ref)).toEqual([summary])
+        expect(await store.threads.idle({ before: clock.now(), limit: 10 })).toEqual([summary])
+      },
+      'a thread waits for the results of its open calls and for answers that no run has taken': async ({
+        store,
+        ref,
+      }) => {
+        const token = await hold(store, ref)
+        const waiting = async (commit: ThreadCommit) => {
+          const { waiting } = await store.threads.commit(ref, commit, token)
+          expect((await store.threads.list(ref)).map((thread) => thread.waiting)).toEqual([waiting])
+          expect((await store.threads.get(ref))?.waiting).toBe(waiting)
+          return waiting
+        }
+        expect((await store.threads.get(ref))?.waiting).toBe(false)
+        expect(await waiting({ openCalls })).toBe(true)
+        expect(await waiting({ set: { a: 1 } })).toBe(true)
+        expect(await waiting({ checkpoint })).toBe(true)
+        expect(await waiting({ openCalls: [] })).toBe(true)
+        expect(await waiting({ checkpoint: { ...checkpoint, resumedBy: 'run-2' } })).toBe(false)
+        expect(await waiting({ openCalls })).toBe(true)
+        expect(await waiting({ openCalls: [], checkpoint })).toBe(true)
+        expect(await waiting({ checkpoint: null })).toBe(false)
       },
     },
   ),
@@ -68,9 +106,9 @@ export const listClauses: StoreClauses = {
         await store.leases.release(anna('b'), token)
         const idle = (before: number, limit = 10) => store.threads.idle({ before, limit })
         expect(await idle(clock.now() + 1)).toEqual([
-          await store.threads.get(ben('a')),
-          await store.threads.get(anna('c')),
-          await store.threads.get(anna('b')),
+          await summaryOf(store, ben('a')),
+          await summaryOf(store, anna('c')),
+          await summaryOf(store, anna('b')),
         ])
         expect((await idle(clock.now() + 1, 1)).map(({ ref }) => ref)).toEqual([ben('a')])
         expect((await idle(begin + 11)).map(({ ref }) => ref)).toEqual([ben('a')])

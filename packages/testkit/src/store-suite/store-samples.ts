@@ -8,6 +8,7 @@ import {
   type Store,
   type Thread,
   type ThreadRef,
+  type ThreadSummary,
   type ToolCallRecord,
   type Usage,
 } from '@troupe/kernel'
@@ -52,6 +53,12 @@ export function begin(
   runId = 'run-1',
 ): Promise<Thread> {
   return store.threads.commit(ref, { journal: { runId, entries } }, token)
+}
+
+/** A thread as lists give it. */
+export async function summaryOf({ threads }: Store, ref: ThreadRef): Promise<ThreadSummary> {
+  const { state: _1, openCalls: _2, checkpoint: _3, ...summary } = (await threads.get(ref)) as Thread
+  return summary
 }
 
 /** The entries of the journal of a thread. */

@@ -9,6 +9,7 @@ import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
+import { listMutants } from './list-mutants.fixture.ts'
 import { lostRunMutants } from './lost-run-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
@@ -88,6 +89,7 @@ describe('testStore', () => {
     ...lostRunMutants,
     ...attemptMutants,
     ...leaseMutants,
+    ...listMutants,
     ...malformedMutants,
   ]
   for (const { wrong, caught, ports } of mutants) {

@@ -18,7 +18,7 @@ export const threadClauses: StoreClauses = {
         expect(await store.threads.list(ref)).toEqual([])
       },
       'open makes a thread with version 0, empty state and no open calls': async ({ store, clock, ref }) => {
-        const thread = { ref, seq: 1, version: 0, state: {}, openCalls: [], updatedAt: clock.now() }
+        const thread = { ref, seq: 1, version: 0, waiting: false, state: {}, openCalls: [], updatedAt: clock.now() }
         expect(await store.threads.open(ref)).toEqual(thread)
         expect(await store.threads.get(ref)).toEqual(thread)
       },
