@@ -109,7 +109,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       return rows.map(viewOf)
     },
 
-    fork: threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
+    ...threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
 
     delete: threadDelete(database, addThread),
 
