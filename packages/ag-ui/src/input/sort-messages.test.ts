@@ -1,5 +1,6 @@
 import type { Message } from '@ag-ui/core'
 import { describe, expect, test } from 'vitest'
+import { Room } from './kernel-content.ts'
 import { sortMessages } from './sort-messages.ts'
 
 const open = ['c1', 'c2'].map((callId) => ({ callId, name: 'pick', agentName: 'desk' }))
@@ -11,7 +12,7 @@ const result = (toolCallId: string, content = 'red', id = `r-${toolCallId}`): Me
   content,
 })
 const sort = (messages: Message[], done: string[] = [], mode: 'text' | 'json' = 'text') =>
-  sortMessages({ messages }, open, { done: new Set(done), stored: new Set() }, mode)
+  sortMessages({ messages }, open, { done: new Set(done), stored: new Set() }, mode, new Room(100))
 
 describe('工具结果: which results count', () => {
   test('those of open calls, with the name and the agent of the call', () => {
@@ -38,7 +39,7 @@ describe('工具结果: which results count', () => {
     const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: '', error: 'no camera' }
     expect(sort([failed]).results[0]).toMatchObject({
       content: 'no camera',
-      error: { code: 'TOOL_FAILED', message: 'no camera' },
+      error: { code: 'CLIENT_TOOL_FAILED', message: 'no camera' },
     })
   })
 

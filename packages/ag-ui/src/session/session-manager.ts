@@ -1,4 +1,5 @@
 import {
+  type ForkPoint,
   type Json,
   type JsonObject,
   KernelError,
@@ -9,6 +10,7 @@ import {
 } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
 import { isTemporary } from '../translate/shared-state.ts'
+import { cutOff, cutThread } from './cut-thread.ts'
 import { forget } from './forget.ts'
 import { makeRoom } from './make-room.ts'
 import { type SessionManagerOptions, type SessionSettings, sessionSettings } from './session-settings.ts'
@@ -105,9 +107,19 @@ export class SessionManager implements AsyncDisposable {
     return this.#commit(ref, commit)
   }
 
-  /** Deletes a session. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
-  deleteSession(ref: ThreadRef): Promise<boolean> {
-    return forget(this.#settings, ref, () => true)
+  /** Cuts a session between runs, for a client that shows less of it. Contract: what it was is a session `<id>~1`, `<id>~2` and so on; `THREAD_BUSY` if it has changed since `thread` was read. */
+  cut(thread: Thread, point: ForkPoint): Promise<Thread> {
+    return cutThread(this.#settings, thread, point)
+  }
+
+  /** Deletes a session, with what was cut off from it. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
+  async deleteSession(ref: ThreadRef): Promise<boolean> {
+    const { threads } = this.#settings.store
+    const thread = await threads.get(ref)
+    const older = thread ? await cutOff(threads, thread) : []
+    const deleted = await forget(this.#settings, ref, () => true)
+    if (deleted) for (const one of older) await threads.delete(one)
+    return deleted
   }
 
   /** Deletes expired sessions. Contract: never one that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
