@@ -221,3 +221,23 @@ describe.each(STORES)('a second tab, %s', (_, make) => {
     expect(chat.heard()).toEqual(['A', '1', 'from a job', '2', 'B'])
   })
 })
+
+describe.each(STORES)('stop, with the default settings, %s', (_, make) => {
+  it('ends the run for the next message, and keeps what was said so far', async () => {
+    await using store = make()
+    const half = { text: ['Half ', 'an answer'], hang: 'mid' } as const
+    await using chat = await serve(store, [half, 'Next.', half, 'Again.'])
+    const tab = chat.tab()
+    const stopped = async (content: string) => {
+      tab.agent.addMessage({ id: content, role: 'user', content })
+      await tab.agent.runAgent(undefined, { onTextMessageContentEvent: () => tab.agent.abortRun() }).catch(() => {})
+    }
+    await stopped('A')
+    expect(await tab.say('B')).toBe('success')
+    expect(chat.heard()).toEqual(['A', 'Half ', 'B'])
+    await stopped('C')
+    tab.cutAnswer()
+    expect(await tab.run()).toBe('success')
+    expect(chat.heard()).toEqual(['A', 'Half ', 'B', 'Next.', 'C'])
+  })
+})
