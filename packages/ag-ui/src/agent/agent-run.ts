@@ -4,6 +4,7 @@ import {
   type ForkPoint,
   type JsonObject,
   KernelError,
+  type Message,
   type Owner,
   type Runner,
   type Sink,
@@ -13,11 +14,13 @@ import {
 import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
 import { parseRunAgentInput, roomFor } from '../input/parse-run-agent-input.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
-import type { AgUiEvent } from '../protocol.ts'
+import { storedHistory } from '../lost/stored-history.ts'
+import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { pastHolds, runningIn } from '../session/thread-holds.ts'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { replacedBy } from './asked-again.ts'
 import { bareRun } from './bare-run.ts'
@@ -121,20 +124,22 @@ export class AgentRun {
       if (plan.kind === 'nothing') {
         await untilAborted(signal, this.#markProcessed(plan.processed, ref, thread))
         const state = thread?.state ?? stateOf(input)
-        await out.write(bareRun(this.#reply.translate(input, state), input, name, thread))
+        const translator = this.#reply.translate(input, state, () => this.#history(input, ref, []))
+        await this.#reply.write(out, bareRun(translator, input, name, thread))
         return
       }
       const found = await untilAborted(signal, this.#cut(plan, thread))
       const state = changedState(found?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
       const start = await startPlanned(this.#settings, { input, ref, plan, thread: found, runner, signal, limit })
-      const translator = this.#reply.translate(input, state)
+      const given = plan.kind === 'run' ? plan.input.messages : []
+      const translator = this.#reply.translate(input, state, () => this.#history(input, ref, given))
       cancelTimer()
       await pastHolds(clock, async () => {
         const run = start()
         const onEvent = sinkTo<AgentEvent>(sink, (event) => {
           this.#reply.phase = 'run'
           limit.see(event)
-          return out.write(translator.translate(event))
+          return this.#reply.write(out, translator.translate(event))
         })
         await pipe(run.eventsWithoutThrowing(), onEvent)
         // A run that never began has no events; awaiting it throws the reason.
@@ -142,7 +147,7 @@ export class AgentRun {
       })
     } catch (error) {
       if (this.#reply.phase === 'run' || !isCancelled(signal)) throw error
-      await out.write(bareRun(this.#reply.translate(input, stateOf(input)), input, name, undefined, true))
+      await out.write(bareRun(this.#reply.translate(input, stateOf(input), []), input, name, undefined, true))
     } finally {
       cancelTimer()
     }
@@ -180,6 +185,13 @@ export class AgentRun {
     if (lost !== undefined) throw runLost(lost)
     await checkCalls(store.threads, ref, notOpen, thread)
     return plan
+  }
+
+  /** The thread as it is stored, without what this run has said: other clients may know more of it than the one that asks. */
+  async #history({ runId }: RunAgentInput, ref: ThreadRef, given: readonly Message[]): Promise<readonly AgUiMessage[]> {
+    const rows = await storedHistory(this.#settings.store.threads, ref)
+    const before = rows.filter((row) => row.runId !== runId).map(({ message }) => message)
+    return toAgUiMessages([...before, ...given])
   }
 
   /** Cuts the thread where the plan says so. */

@@ -1,5 +1,6 @@
 import type { Message } from '@ag-ui/core'
 import { describe, expect, test } from 'vitest'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { Room } from './kernel-content.ts'
 import { sortMessages } from './sort-messages.ts'
 
@@ -63,5 +64,32 @@ describe('工具结果处理: text that is not JSON', () => {
       error_type: 'JSON_DECODE_ERROR',
     })
     expect(sort([result('c1', '{"a":1}')], [], 'json').results[0]).toMatchObject({ content: '{"a":1}', data: { a: 1 } })
+  })
+})
+
+describe('a history comes back as it was given', () => {
+  test('with the names of files, and what the client noted at messages and parts', () => {
+    const source = { type: 'data', value: 'aGk=', mimeType: 'image/png' } as const
+    const given: Message[] = [
+      { id: 'u1', role: 'user', content: 'plain' },
+      { id: 'u2', role: 'user', content: 'noted', metadata: { from: 'voice' } },
+      {
+        id: 'u3',
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See', metadata: { lang: 'en' } },
+          { type: 'image', source, metadata: { filename: 'a.png', width: 20 } },
+        ],
+        metadata: { draft: 2 },
+      },
+    ]
+    expect(toAgUiMessages(sort(given).users)).toEqual(given)
+  })
+
+  test('with the error of a tool of the client', () => {
+    const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: 'no light', error: 'no camera' }
+    expect(toAgUiMessages(sort([failed]).results)).toEqual([
+      { ...failed, metadata: { error: { code: 'CLIENT_TOOL_FAILED' } } },
+    ])
   })
 })

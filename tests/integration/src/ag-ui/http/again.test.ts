@@ -19,11 +19,18 @@ const add = defineTool({
     return 'Added.'
   },
 })
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays.',
+  parameters: { type: 'object' },
+  needsApproval: () => true,
+  invoke: () => 'Paid.',
+})
 const adds = (item: string): ScriptedTurn => ({ toolCalls: [{ name: 'add', arguments: { item } }] })
 
 /** A server, and clients of one thread that ask it over HTTP. */
 async function serve(store: Store, turns: readonly ScriptedTurn[], options: Partial<AgUiHandlerOptions> = {}) {
-  const { agent, model } = scripted(turns, [add])
+  const { agent, model } = scripted(turns, [add, pay])
   const owner = { app: ANN.app, user: ANN.user }
   const flow = runner({ agent, store, report: () => {} })
   const handler = agUiHandler({ runner: flow, store, owner, report: () => {}, ...options } as AgUiHandlerOptions)
@@ -208,6 +215,19 @@ describe.each(STORES)('a second tab, %s', (_, make) => {
     await first.say('B')
     expect(await behind.run()).toBe('success')
     expect(await chat.texts()).toEqual(['A', '1', 'B', '2'])
+  })
+
+  it('that has loaded nothing gets the thread in a snapshot, not its own view', async () => {
+    await using store = make()
+    await using chat = await serve(store, ['1', { toolCalls: [{ name: 'pay', arguments: {} }] }])
+    const [first, fresh] = [chat.tab(), chat.tab()]
+    await first.say('A')
+    expect(await fresh.say('Pay')).toBe('interrupt')
+    // The official client keeps the order of what it has, and adds the rest.
+    expect(fresh.texts).toEqual(['Pay', '', 'A', '1'])
+    first.agent.setMessages([])
+    expect(await first.run()).toBe('interrupt')
+    expect(first.texts).toEqual(['A', '1', 'Pay', ''])
   })
 
   it('does not lose what another process has said in the thread', async () => {
