@@ -5,7 +5,7 @@ import { runner } from '@troupe/flow'
 import { defineTool, type Store, textOf } from '@troupe/kernel'
 import type { ScriptedTurn } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
-import { ANN, STORES, scripted } from '../in-process-client.fixture.ts'
+import { ANN, PICK, STORES, scripted } from '../in-process-client.fixture.ts'
 
 const BROKEN = { error: { at: 'before', error: new Error('no network') } } as const
 const TORN = { text: ['Half ', 'an answer'], error: { at: 'mid', error: new Error('no network') } } as const
@@ -259,5 +259,22 @@ describe.each(STORES)('stop, with the default settings, %s', (_, make) => {
     tab.cutAnswer()
     expect(await tab.run()).toBe('success')
     expect(chat.heard()).toEqual(['A', 'Half ', 'B', 'Next.', 'C'])
+  })
+})
+
+describe.each(STORES)('the result of a call and a new message in one request, %s', (_, make) => {
+  it('both count, in that order, in one continuation', async () => {
+    await using store = make()
+    await using chat = await serve(store, [
+      { toolCalls: [{ id: 'c1', name: PICK.name, arguments: { from: [] } }] },
+      'Red, then.',
+    ])
+    const { agent, say } = chat.tab()
+    agent.addMessage({ id: 'A', role: 'user', content: 'Pick' })
+    await agent.runAgent({ tools: [PICK] })
+    agent.addMessage({ id: 'r1', role: 'tool', toolCallId: 'c1', content: 'red' })
+    expect(await say('And quickly')).toBe('success')
+    expect(chat.heard()).toEqual(['Pick', '', 'red', 'And quickly'])
+    expect(chat.model.requests).toHaveLength(2)
   })
 })
