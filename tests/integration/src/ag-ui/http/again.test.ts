@@ -1,4 +1,5 @@
 import { HttpAgent, type Message } from '@ag-ui/client'
+import { HttpAgent as OldHttpAgent } from '@ag-ui/client-0'
 import { type AgUiEvent, type AgUiHandlerOptions, agUiHandler } from '@troupe/ag-ui'
 import { agUiServer } from '@troupe/ag-ui/node'
 import { runner } from '@troupe/flow'
@@ -28,6 +29,12 @@ const pay = defineTool({
 })
 const adds = (item: string): ScriptedTurn => ({ toolCalls: [{ name: 'add', arguments: { item } }] })
 
+const CLIENTS: [string, typeof HttpAgent][] = [
+  ['1.0.0', HttpAgent],
+  ['0.0.59', OldHttpAgent as unknown as typeof HttpAgent],
+]
+const EDITS = ['B2', 'B'].flatMap((id) => CLIENTS.map(([version, Agent]) => [id, version, Agent] as const))
+
 /** A server, and clients of one thread that ask it over HTTP. */
 async function serve(store: Store, turns: readonly ScriptedTurn[], options: Partial<AgUiHandlerOptions> = {}) {
   const { agent, model } = scripted(turns, [add, pay])
@@ -35,8 +42,8 @@ async function serve(store: Store, turns: readonly ScriptedTurn[], options: Part
   const flow = runner({ agent, store, report: () => {} })
   const handler = agUiHandler({ runner: flow, store, owner, report: () => {}, ...options } as AgUiHandlerOptions)
   const server = await agUiServer(handler)
-  const tab = () => {
-    const agent = new HttpAgent({ url: server.url, threadId: ANN.threadId })
+  const tab = (Agent: typeof HttpAgent = HttpAgent) => {
+    const agent = new Agent({ url: server.url, threadId: ANN.threadId })
     const run = async (): Promise<string> => {
       let end = ''
       await agent.runAgent(undefined, {
@@ -146,10 +153,10 @@ describe.each(STORES)('regenerate, %s', (_, make) => {
     expect(chat.heard()?.at(-2)).toBe('Milk it is.')
   })
 
-  it('an earlier answer, as often as it is asked for', async () => {
+  it.each(CLIENTS)('an earlier answer, as often as it is asked for, HttpAgent %s', async (_, Agent) => {
     await using store = make()
     await using chat = await serve(store, ['1', '2', '3', '4'])
-    const tab = chat.tab()
+    const tab = chat.tab(Agent)
     await tab.say('A')
     await tab.say('B')
     for (const answer of ['3', '4']) {
@@ -165,20 +172,23 @@ describe.each(STORES)('regenerate, %s', (_, make) => {
 })
 
 describe.each(STORES)('edit, %s', (_, make) => {
-  it.each(['B2', 'B'])('shows the model what the client shows, with the new text as message %s', async (id) => {
-    await using store = make()
-    await using chat = await serve(store, ['1', '2', '3', '4'])
-    const tab = chat.tab()
-    await tab.say('A')
-    await tab.say('B')
-    tab.cutBefore('B')
-    expect(await tab.say('Not B', id)).toBe('success')
-    expect(chat.heard()).toEqual(['A', '1', 'Not B'])
-    expect(tab.texts).toEqual(['A', '1', 'Not B', '3'])
-    expect(await chat.texts('t1~1')).toEqual(['A', '1', 'B', '2'])
-    await tab.say('C')
-    expect(chat.heard()).toEqual(['A', '1', 'Not B', '3', 'C'])
-  })
+  it.each(EDITS)(
+    'shows the model what the client shows, with the new text as message %s, HttpAgent %s',
+    async (id, _, Agent) => {
+      await using store = make()
+      await using chat = await serve(store, ['1', '2', '3', '4'])
+      const tab = chat.tab(Agent)
+      await tab.say('A')
+      await tab.say('B')
+      tab.cutBefore('B')
+      expect(await tab.say('Not B', id)).toBe('success')
+      expect(chat.heard()).toEqual(['A', '1', 'Not B'])
+      expect(tab.texts).toEqual(['A', '1', 'Not B', '3'])
+      expect(await chat.texts('t1~1')).toEqual(['A', '1', 'B', '2'])
+      await tab.say('C')
+      expect(chat.heard()).toEqual(['A', '1', 'Not B', '3', 'C'])
+    },
+  )
 
   it('is a new message for an app that says so', async () => {
     await using store = make()
