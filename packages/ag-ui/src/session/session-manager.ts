@@ -10,7 +10,7 @@ import {
 } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
 import { isTemporary } from '../translate/shared-state.ts'
-import { cutOff, cutThread } from './cut-thread.ts'
+import { cutThread } from './cut-thread.ts'
 import { forget } from './forget.ts'
 import { makeRoom } from './make-room.ts'
 import { type SessionManagerOptions, type SessionSettings, sessionSettings } from './session-settings.ts'
@@ -113,13 +113,8 @@ export class SessionManager implements AsyncDisposable {
   }
 
   /** Deletes a session, with what was cut off from it. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
-  async deleteSession(ref: ThreadRef): Promise<boolean> {
-    const { threads } = this.#settings.store
-    const thread = await threads.get(ref)
-    const older = thread ? await cutOff(threads, thread) : []
-    const deleted = await forget(this.#settings, ref, () => true)
-    if (deleted) for (const one of older) await threads.delete(one)
-    return deleted
+  deleteSession(ref: ThreadRef): Promise<boolean> {
+    return forget(this.#settings, ref, () => true)
   }
 
   /** Deletes expired sessions. Contract: never one that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
