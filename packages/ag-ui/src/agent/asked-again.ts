@@ -1,5 +1,5 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { type Content, type ForkPoint, type Thread, textOf, type UserMessage } from '@troupe/kernel'
+import { type Content, type ForkPoint, type Json, type Thread, textOf, type UserMessage } from '@troupe/kernel'
 import type { Room } from '../input/kernel-content.ts'
 import { userMessage } from '../input/sort-messages.ts'
 import { isPending } from '../session/forget.ts'
@@ -49,7 +49,11 @@ export function replacedBy(
   return messages.some(({ id }) => id === next) ? undefined : next
 }
 
-/** Whether two contents say the same; a client may have the parts of a text as one. */
+/** Whether two contents say the same; a client may have the parts of a text as one, and does not get what a provider noted. */
 function same(a: Content, b: Content): boolean {
-  return textOf(a) === textOf(b) && equal([...filesOf(a)], [...filesOf(b)])
+  return textOf(a) === textOf(b) && equal(bareFiles(a), bareFiles(b))
+}
+
+function bareFiles(content: Content): Json[] {
+  return filesOf(content).map(({ metadata, ...file }) => file)
 }
