@@ -26,7 +26,7 @@ import { strictVerifier } from './verify.ts'
 const store = memoryStore()
 const clock = fakeClock()
 const runner = smallRunner({ name: 'a', description: '', async *run() {} }, store, clock)
-const limits: Required<InputLimits> = { stateBytes: 1, depth: 1, idLength: 1, tools: 1, patternLength: 1 }
+const limits: Required<InputLimits> = { newChars: 1, stateBytes: 1, depth: 1, idLength: 1, tools: 1, patternLength: 1 }
 const transport: Required<HttpLimits> = {
   bodyBytes: 1,
   keepAliveMs: 1,
@@ -61,6 +61,8 @@ const agent: Required<Omit<AgUiAgentOptions, Instead>> = {
   maxExecutionsPerUser: 1,
   toolResults: 'json',
   systemMessages: 'instruction',
+  clientState: 'patch',
+  edits: 'append',
   pending: 'drop',
   hidden: () => false,
   limits,

@@ -38,7 +38,7 @@ const step = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      call: fc.constant('fork' as const),
+      call: fc.constantFrom('fork' as const, 'cut' as const),
       threadId,
       at: fc.boolean(),
       // Mostly a message that the thread has.
@@ -53,10 +53,17 @@ type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 async function perform({ threads, leases }: Store, step: Step): Promise<unknown> {
   const ref = refOf(step.threadId)
   if (step.call === 'delete') return threads.delete(ref)
-  if (step.call === 'fork') {
+  if (step.call !== 'commit') {
     const messages = await threads.messages(ref)
     const id = messages[step.place % (messages.length + 1)]?.message.id ?? 'm1'
-    return threads.fork(ref, { ...(step.at ? { at: id } : { before: id }), to: step.to })
+    const request = { ...(step.at ? { at: id } : { before: id }), to: step.to }
+    if (step.call === 'fork') return threads.fork(ref, request)
+    const { token } = await leases.acquire(ref, { runId: 'r', ttlMs: 1 })
+    try {
+      return await threads.cut(ref, request, token)
+    } finally {
+      await leases.release(ref, token)
+    }
   }
   await threads.open(ref)
   const { token } = await leases.acquire(ref, { runId: 'r', ttlMs: 1 })

@@ -113,7 +113,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       return rows.map(summaryOf)
     },
 
-    fork: threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
+    ...threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
 
     delete: threadDelete(database, addThread),
 

@@ -16,9 +16,10 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
+import { leaseLocker } from './lease-locker.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { processedWriter } from './processed-rows.ts'
-import { locked, ownerOf, threadOf } from './rows.ts'
+import { locked, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
@@ -61,16 +62,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       ]),
     ),
   )
-  const lockLease = compiled((db, key: Slots<ThreadKey>) =>
-    locked(
-      engine,
-      ownerOf(db, key)
-        .innerJoin('troupe_leases as t', 't.owner', 'o.id')
-        .where('t.thread_id', '=', key.threadId)
-        .select(['t.token', 't.run_id', 't.expires_at', 't.cancel']),
-      'share',
-    ),
-  )
+  const lockLease = leaseLocker(engine)
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )

@@ -1,24 +1,38 @@
 import type { ForkPoint, ThreadRef, ThreadStore } from '@troupe/kernel'
-import { checkFork, messageNotFound, stateAfter, threadIdTaken, threadNotFound } from '@troupe/kernel/store'
+import {
+  checkFork,
+  holdsLease,
+  leaseLost,
+  messageNotFound,
+  stateAfter,
+  threadIdTaken,
+  threadNotFound,
+} from '@troupe/kernel/store'
 import { sql } from 'kysely'
 import { changeReader, changeWriter } from './change-rows.ts'
 import { fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { leaseLocker } from './lease-locker.ts'
 import type { SqlDatabase } from './open-database.ts'
-import { ownerOf, threadOf } from './rows.ts'
+import { locked, ownerOf, threadOf } from './rows.ts'
 import type { LockedOwner, NewThread, ThreadAdder } from './thread-adder.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 import { messageFinder, type Segment, segmentReader } from './thread-path.ts'
 
 /**
- * Makes branches of threads.
+ * Makes branches of threads, under a name of their own or under that of the thread.
  * Contract: no message is copied. Only what counts for the last shared message is, because its thread may still add to it.
  */
-export function threadFork({ who, now, write }: SqlDatabase, adder: ThreadAdder, view: ViewOf): ThreadStore['fork'] {
+export function threadFork(
+  { who, engine, now, write }: SqlDatabase,
+  adder: ThreadAdder,
+  view: ViewOf,
+): Pick<ThreadStore, 'fork' | 'cut'> {
   const [findMessages, segmentsOf] = [messageFinder(), segmentReader()]
   const [changesOf, addChanges, copyProcessed] = [changeReader(), changeWriter(), processedCopier()]
-  const isTaken = takenCheck()
+  const [isTaken, lockLease, rename] = [takenCheck(), leaseLocker(engine), threadRenamer()]
+  const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
   const findOwner = compiled((db, key: Slots<ThreadKey>) => ownerOf(db, key).select('o.id'))
   const findThread = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select(['t.id', 't.base']))
   const idAt = compiled((db, { source, seq }: Slots<{ source: number; seq: number }>) =>
@@ -51,22 +65,67 @@ export function threadFork({ who, now, write }: SqlDatabase, adder: ThreadAdder,
     if (holder) await copyProcessed(tx, { branch, source: holder.source, seq: cut })
   }
 
-  return async (ref, request) => {
-    const key = threadKey(who, ref)
-    checkFork(who, request)
-    const { to, ...point } = request
-    const branchKey = { ...key, threadId: toColumn(to) }
-    return write(async (tx) => {
-      const [found] = await findOwner(tx, key)
-      if (!found) throw threadNotFound(who, ref.threadId)
-      // No thread of the owner is deleted meanwhile, so the parts of the source stay where they are.
-      const owner = await adder.lockOwner(tx, found.id)
-      const cut = await findCut(tx, key, ref, point)
-      if (await isTaken(tx, owner.id, branchKey, now())) throw threadIdTaken(who, to)
-      const name = { thread_id: branchKey.threadId, forked_from: key.threadId, updated_at: now() }
-      await addBranch(tx, owner, cut, name)
-      return view(tx, branchKey)
-    })
+  /** Finds the cut of a thread whose owner is locked. Contract: `to` is free. */
+  const prepare = async (tx: Queries, owner: LockedOwner, key: ThreadKey, ref: ThreadRef, request: ForkRequest) => {
+    const cut = await findCut(tx, key, ref, request)
+    const to = { ...key, threadId: toColumn(request.to) }
+    if (await isTaken(tx, owner.id, to, now())) throw threadIdTaken(who, request.to)
+    return { cut, to }
+  }
+
+  return {
+    async fork(ref, request) {
+      const key = threadKey(who, ref)
+      checkFork(who, request)
+      return write(async (tx) => {
+        const [found] = await findOwner(tx, key)
+        if (!found) throw threadNotFound(who, ref.threadId)
+        // No thread of the owner is deleted meanwhile, so the parts of the source stay where they are.
+        const owner = await adder.lockOwner(tx, found.id)
+        const { cut, to } = await prepare(tx, owner, key, ref, request)
+        await addBranch(tx, owner, cut, { thread_id: to.threadId, forked_from: key.threadId, updated_at: now() })
+        return view(tx, to)
+      })
+    },
+
+    async cut(ref, request, token) {
+      const key = threadKey(who, ref)
+      checkFork(who, request)
+      return write(async (tx) => {
+        const [found] = await findOwner(tx, key)
+        const owner = found && (await adder.lockOwner(tx, found.id))
+        // In the order of a commit: the thread, then its lease.
+        await lockThread(tx, key)
+        const [lease] = await lockLease(tx, key)
+        if (!owner || !holdsLease(lease, token)) throw leaseLost(who, token)
+        const { cut, to } = await prepare(tx, owner, key, ref, request)
+        await rename(tx, owner.id, key.threadId, to.threadId, lease.run_id)
+        await addBranch(tx, owner, cut, { thread_id: key.threadId, forked_from: to.threadId, updated_at: now() })
+        return view(tx, key)
+      })
+    },
+  }
+}
+
+type ForkRequest = ForkPoint & { readonly to: string }
+
+/** Gives a thread another name. Contract: the runs that have begun in it go along, except the one that holds the lease of the name. */
+function threadRenamer() {
+  const renameThread = compiled((db, { owner, from, to }: Slots<{ owner: number; from: string; to: string }>) =>
+    db.updateTable('troupe_threads').set({ thread_id: to }).where('owner', '=', owner).where('thread_id', '=', from),
+  )
+  const moveRuns = compiled(
+    (db, { owner, from, to, holder }: Slots<{ owner: number; from: string; to: string; holder: string }>) =>
+      db
+        .updateTable('troupe_run_ids')
+        .set({ thread_id: to })
+        .where('owner', '=', owner)
+        .where('thread_id', '=', from)
+        .where('run_id', '<>', holder),
+  )
+  return async (tx: Queries, owner: number, from: string, to: string, holder: string): Promise<void> => {
+    await renameThread(tx, { owner, from, to })
+    await moveRuns(tx, { owner, from, to, holder })
   }
 }
 

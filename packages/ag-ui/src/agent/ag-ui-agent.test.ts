@@ -42,20 +42,27 @@ describe('执行流程: a new execution', () => {
   })
 
   test.each([
-    ['a file only its provider can read', { type: 'file', value: 'file-1' }, 'source'],
-    ['a link to a file of the server', { type: 'url', value: 'file:///etc/passwd' }, 'source.value'],
-    ['no base64', { type: 'data', value: 'äöü', mimeType: 'image/png' }, 'source.value'],
-  ] as const)('refuses %s, and names it', async (_, source, field) => {
-    const { serve, store } = stage()
-    const events = await serve({ messages: [{ id: 'u1', role: 'user', content: [{ type: 'image', source }] }] })
-    expect(events).toMatchObject([
-      {
-        type: EventType.RUN_ERROR,
-        code: 'VALIDATION_FAILED',
-        message: expect.stringContaining(`messages[0].content[0].${field}`),
-      },
+    ['a file only its provider can read', { type: 'file', value: 'file-1' }, 'only its provider can read it'],
+    ['a link to a file of the server', { type: 'url', value: 'file:///etc/passwd' }, 'its link does not begin with'],
+    ['no base64', { type: 'data', value: 'äöü', mimeType: 'image/png' }, 'its data is not base64'],
+    [
+      'a picture over the limit',
+      { type: 'data', value: 'a'.repeat(2_000), mimeType: 'image/png' },
+      'it has 2000 characters',
+    ],
+    ['an unknown source', { type: 'cloud', value: 'x' }, 'its source is of a type that is not known'],
+    ['no source', undefined, 'it has no source'],
+  ])('leaves out %s, with a note in its place, and again when it is sent again', async (_, source, why) => {
+    const { serve, store } = stage(echo, { limits: { newChars: 1_000 } })
+    const picture = { type: 'image', source, metadata: { filename: 'a.png' } }
+    const messages = [{ id: 'u1', role: 'user', content: [{ type: 'text', text: 'See' }, picture] }] as never[]
+    expect(endOf(await serve({ messages }))).toBe('success')
+    const [first] = await store.threads.messages(ANN)
+    expect(first?.message.content).toEqual([
+      { type: 'text', text: 'See' },
+      expect.objectContaining({ type: 'text', text: expect.stringContaining(`[image "a.png" left out: ${why}`) }),
     ])
-    expect(await store.threads.get(ANN)).toBeUndefined()
+    expect(textIn(await serve({ messages: [...messages, user('next')] }))).toBe('heard next')
   })
 
   test.each(['instruction', undefined] as const)(

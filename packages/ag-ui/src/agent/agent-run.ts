@@ -1,8 +1,10 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import {
   type AgentEvent,
+  type ForkPoint,
   type JsonObject,
   KernelError,
+  type Message,
   type Owner,
   type Runner,
   type Sink,
@@ -10,22 +12,34 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
-import { parseRunAgentInput } from '../input/parse-run-agent-input.ts'
+import { parseRunAgentInput, roomFor } from '../input/parse-run-agent-input.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
-import type { AgUiEvent } from '../protocol.ts'
+import { storedHistory } from '../lost/stored-history.ts'
+import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { pastHolds, runningIn } from '../session/thread-holds.ts'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import { replacedBy } from './asked-again.ts'
 import { bareRun } from './bare-run.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
+import { newestMessages, type Place, placeInThread } from './place-in-thread.ts'
 import { changedState, checkCalls, foreignIds, planRun, type RunPlan } from './run-plan.ts'
 import { RunReply } from './run-reply.ts'
 import { startPlanned } from './start-planned.ts'
 import { storedMessages } from './stored-messages.ts'
 import { ToolLimit } from './tool-limit.ts'
+
+/** What a request finds of its thread. */
+interface ThreadView {
+  readonly thread: Thread | undefined
+  /** Which of the ids of the request were processed before. */
+  readonly done: ReadonlySet<string>
+  readonly newest: Awaited<ReturnType<typeof newestMessages>>
+}
 
 /** One request on its way through an AgUiAgent. */
 export class AgentRun {
@@ -104,27 +118,28 @@ export class AgentRun {
     try {
       const runner = await untilAborted(signal, this.#runnerOf(input, ref))
       name = runner.agent.name
-      const { thread, done } = await untilAborted(signal, this.#read(input, ref))
+      const { thread, done, newest } = await untilAborted(signal, this.#read(input, ref))
       if (thread?.unfinished === input.runId) throw runIdTaken(input)
-      const plan = await untilAborted(signal, this.#plan(input, ref, thread, done))
+      const plan = await untilAborted(signal, this.#plan(input, ref, { thread, done, newest }))
       if (plan.kind === 'nothing') {
-        const lost = lostRunOf(thread)
-        if (lost !== undefined) throw runLost(lost)
         await untilAborted(signal, this.#markProcessed(plan.processed, ref, thread))
         const state = thread?.state ?? stateOf(input)
-        await out.write(bareRun(this.#reply.translate(input, state), input, name, thread))
+        const translator = this.#reply.translate(input, state, () => this.#history(input, ref, []))
+        await this.#reply.write(out, bareRun(translator, input, name, thread))
         return
       }
-      const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
-      const start = await startPlanned(this.#settings, { input, ref, plan, thread, runner, signal, limit })
-      const translator = this.#reply.translate(input, state)
+      const found = await untilAborted(signal, this.#cut(plan, thread))
+      const state = changedState(found?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
+      const start = await startPlanned(this.#settings, { input, ref, plan, thread: found, runner, signal, limit })
+      const given = plan.kind === 'run' ? plan.input.messages : []
+      const translator = this.#reply.translate(input, state, () => this.#history(input, ref, given))
       cancelTimer()
       await pastHolds(clock, async () => {
         const run = start()
         const onEvent = sinkTo<AgentEvent>(sink, (event) => {
           this.#reply.phase = 'run'
           limit.see(event)
-          return out.write(translator.translate(event))
+          return this.#reply.write(out, translator.translate(event))
         })
         await pipe(run.eventsWithoutThrowing(), onEvent)
         // A run that never began has no events; awaiting it throws the reason.
@@ -132,7 +147,7 @@ export class AgentRun {
       })
     } catch (error) {
       if (this.#reply.phase === 'run' || !isCancelled(signal)) throw error
-      await out.write(bareRun(this.#reply.translate(input, stateOf(input)), input, name, undefined, true))
+      await out.write(bareRun(this.#reply.translate(input, stateOf(input), []), input, name, undefined, true))
     } finally {
       cancelTimer()
     }
@@ -144,31 +159,52 @@ export class AgentRun {
     return (await resolveRunner?.(input, owner)) ?? (runner as Runner)
   }
 
-  async #read(
-    input: RunAgentInput,
-    ref: ThreadRef,
-  ): Promise<{ readonly thread: Thread | undefined; readonly done: ReadonlySet<string> }> {
-    const { sessions } = this.#settings
-    const [thread, done] = await Promise.all([
+  async #read(input: RunAgentInput, ref: ThreadRef): Promise<ThreadView> {
+    const { sessions, store } = this.#settings
+    const [thread, done, newest] = await Promise.all([
       sessions.getSession(ref),
       sessions.getProcessedMessageIds(ref, foreignIds(input)),
+      newestMessages(store.threads, ref),
     ])
-    return { thread, done }
+    return { thread, done, newest }
   }
 
-  async #plan(
-    input: RunAgentInput,
-    ref: ThreadRef,
-    thread: Thread | undefined,
-    done: ReadonlySet<string>,
-  ): Promise<RunPlan> {
-    const { clock, hidden, toolResults, systemMessages, store } = this.#settings
+  async #plan(input: RunAgentInput, ref: ThreadRef, { thread, done, newest }: ThreadView): Promise<RunPlan> {
+    const { clock, store, limits, edits } = this.#settings
     const stored = thread ? await storedMessages(store.threads, ref, input, done) : new Set<string>()
+    const isNew = ({ id, role }: { id: string; role: string }) => role === 'user' && !done.has(id) && !stored.has(id)
+    const place = thread && (await placeInThread(store.threads, thread, input.messages, isNew, newest))
+    const replaced = edits === 'cut' && input.messages.some(isNew) ? await this.#replaced(input, ref, place) : undefined
+    const facts = { input, thread, done, stored, now: clock.now(), room: () => roomFor(limits), place, replaced }
     this.#reply.phase = 'input'
-    const plan = planRun({ input, thread, done, stored, now: clock.now(), hidden, toolResults, systemMessages })
+    const plan = planRun({ ...this.#settings, ...facts })
     this.#reply.phase = 'setup'
-    if (plan.kind === 'nothing') await checkCalls(store.threads, ref, plan.notOpen, thread)
+    const notOpen = plan.kind === 'resume' ? undefined : plan.notOpen
+    if (!notOpen) return plan
+    const lost = lostRunOf(thread)
+    if (lost !== undefined) throw runLost(lost)
+    await checkCalls(store.threads, ref, notOpen, thread)
     return plan
+  }
+
+  /** The thread as it is stored, without what this run has said: other clients may know more of it than the one that asks. */
+  async #history({ runId }: RunAgentInput, ref: ThreadRef, given: readonly Message[]): Promise<readonly AgUiMessage[]> {
+    const rows = await storedHistory(this.#settings.store.threads, ref)
+    const before = rows.filter((row) => row.runId !== runId).map(({ message }) => message)
+    return toAgUiMessages([...before, ...given])
+  }
+
+  /** Cuts the thread where the plan says so. */
+  async #cut(plan: RunPlan, thread: Thread | undefined): Promise<Thread | undefined> {
+    return thread && plan.kind === 'run' && plan.cut ? this.#settings.sessions.cut(thread, plan.cut) : thread
+  }
+
+  /** The message in whose place the new ones are. Contract: only one that came from a client. */
+  async #replaced(input: RunAgentInput, ref: ThreadRef, place: Place | undefined): Promise<ForkPoint | undefined> {
+    const id = replacedBy(input, place)
+    if (id === undefined) return undefined
+    const known = await this.#settings.sessions.getProcessedMessageIds(ref, [id])
+    return known.has(id) ? { before: id } : undefined
   }
 
   /** Marks the messages of a request that starts no run as processed. */

@@ -3,6 +3,7 @@ import type { Awaitable, Clock, KernelError, Owner, Runner, RunOptions, Store } 
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import type { SystemMessageMode } from '../input/added-instruction.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
+import type { ClientStateMode } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { reportToConsole } from '../report-to-console.ts'
 import { EXECUTION_MS } from '../run/executions.ts'
@@ -39,6 +40,10 @@ export interface AgUiAgentOptions {
   readonly toolResults?: ToolResultMode
   /** What becomes of a leading system or developer message of a client: it is ignored, or added to the instruction of the root agent. @default 'ignore' */
   readonly systemMessages?: SystemMessageMode
+  /** How a client's state changes that of the thread: `'merge'` sets its keys, `'patch'` also removes those that are `null`, `'replace'` also removes those that it lacks. @default 'merge' */
+  readonly clientState?: ClientStateMode
+  /** Whether a new message in place of one that the client no longer shows cuts the thread there, or is added at its end. @default 'cut' */
+  readonly edits?: 'cut' | 'append'
   /** Whether user text is refused while calls or questions are open, or drops them. @default 'reject' */
   readonly pending?: 'reject' | 'drop'
   /** Selects state keys that clients neither see nor set. `temp:` keys are always hidden, but clients may set them. @default none */
@@ -67,6 +72,8 @@ export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
   maxExecutionsPerUser: true,
   toolResults: true,
   systemMessages: true,
+  clientState: true,
+  edits: true,
   pending: true,
   hidden: true,
   limits: true,
@@ -83,6 +90,8 @@ type Defaulted =
   | 'maxExecutionsPerUser'
   | 'toolResults'
   | 'systemMessages'
+  | 'clientState'
+  | 'edits'
   | 'hidden'
   | 'report'
 
@@ -112,6 +121,8 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
     sessions: options.sessions ?? new SessionManager({ store, clock, report: (error) => report(error, {}) }),
     toolResults,
     systemMessages,
+    clientState: options.clientState ?? 'merge',
+    edits: options.edits ?? 'cut',
     hidden: (key) => isTemporary(key) || hidden(key),
     report,
   }
@@ -143,6 +154,11 @@ function checkChoices(options: AgUiAgentOptions): void {
   checkOption(one(userId, userIdExtractor), WHO, 'expected either userId or userIdExtractor, not both', userId)
   const modes: readonly unknown[] = [undefined, 'text', 'json']
   checkOption(modes.includes(toolResults), WHO, 'toolResults must be text or json', toolResults)
+  const states: readonly unknown[] = [undefined, 'merge', 'patch', 'replace']
+  const { clientState, edits } = options
+  checkOption(states.includes(clientState), WHO, 'clientState must be merge, patch or replace', clientState)
+  const cuts: readonly unknown[] = [undefined, 'cut', 'append']
+  checkOption(cuts.includes(edits), WHO, 'edits must be cut or append', edits)
   const policies: readonly unknown[] = [undefined, 'reject', 'drop']
   checkOption(policies.includes(pending), WHO, 'pending must be reject or drop', pending)
 }

@@ -20,6 +20,12 @@ export class OrderedSink {
     }
   }
 
+  /** Writes events that are not known yet. Contract: what comes later waits for them. */
+  writeLater(events: Promise<readonly AgUiEvent[]>): Promise<void> {
+    const before = this.#busy ?? Promise.resolve()
+    return this.#occupy(before.then(() => events).then((ready) => this.#put(ready, 0)))
+  }
+
   async #put(events: readonly AgUiEvent[], from: number): Promise<void> {
     for (let i = from; i < events.length; i++) {
       const wait = this.#sink.write(events[i] as AgUiEvent)

@@ -2,6 +2,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import {
   type Additions,
   type Answers,
+  type ForkPoint,
   type JsonObject,
   KernelError,
   type Message,
@@ -17,16 +18,26 @@ import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
 import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
 import { addedInstruction, type SystemMessageMode } from '../input/added-instruction.ts'
+import type { Room } from '../input/kernel-content.ts'
 import { sortMessages } from '../input/sort-messages.ts'
-import { stateChange } from '../input/state-change.ts'
+import { type ClientStateMode, stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { answerMark, answersOf, openInterrupts, takenAnswers } from './answers-of.ts'
+import { askedAgain } from './asked-again.ts'
+import type { Place } from './place-in-thread.ts'
 
 /** The plan for a request. */
 export type RunPlan =
   /** Nothing is new: a bare start and finish. The state is ignored, because a repeated request carries the state from before its run. */
   | { readonly kind: 'nothing'; readonly notOpen: readonly string[]; readonly processed: readonly string[] }
-  | { readonly kind: 'run'; readonly input: RunInput }
+  | {
+      readonly kind: 'run'
+      readonly input: RunInput
+      /** Where the thread is cut first. */
+      readonly cut?: ForkPoint
+      /** Of a run that brings nothing new: calls with a result that are not open. */
+      readonly notOpen?: readonly string[]
+    }
   | {
       readonly kind: 'resume'
       readonly answers: Answers
@@ -50,6 +61,13 @@ interface Facts {
   readonly hidden: (key: string) => boolean
   readonly toolResults: ToolResultMode
   readonly systemMessages: SystemMessageMode
+  readonly clientState: ClientStateMode
+  /** The room for new messages. */
+  readonly room: () => Room
+  /** Where the thread and the client part. */
+  readonly place: Place | undefined
+  /** The message in whose place the new user messages are. */
+  readonly replaced: ForkPoint | undefined
 }
 
 /** The ids by which a repeated request is recognised. */
@@ -58,10 +76,11 @@ export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly s
 }
 
 /** Decides what to do with a request. Contract: changes nothing; throws coded errors about the request. */
-export function planRun({ input, thread, done, stored, now, hidden, toolResults, systemMessages }: Facts): RunPlan {
+export function planRun(facts: Facts): RunPlan {
+  const { input, thread, done, stored, now, hidden, toolResults, systemMessages, clientState, room } = facts
   const openCalls = thread?.openCalls ?? []
-  const sorted = sortMessages(input, openCalls, { done, stored }, toolResults)
-  const change = stateChange(input, thread?.state ?? {}, hidden)
+  const sorted = sortMessages(input, openCalls, { done, stored }, toolResults, room())
+  const change = stateChange(input, thread?.state ?? {}, hidden, clientState)
   const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages)
   const { resume = [] } = input
   const answers =
@@ -72,9 +91,19 @@ export function planRun({ input, thread, done, stored, now, hidden, toolResults,
     const taken = [...processed.filter((id) => !later.has(id)), ...Object.keys(answers).map(answerMark)]
     return { kind: 'resume', answers, additions, results, change, processed: taken }
   }
-  const messages: readonly Message[] = [...results, ...users]
-  if (messages.length === 0) return { kind: 'nothing', notOpen, processed }
-  return { kind: 'run', input: { messages, processed, additions, ...(change && { state: change }) } }
+  const given: readonly Message[] = [...results, ...users]
+  const again = given.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
+  if (given.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
+  const run = { additions, ...(change && { state: change }) }
+  if (!again)
+    return planned({ ...run, messages: given, processed }, results.length === 0 ? facts.replaced : undefined, input)
+  return { ...planned({ ...run, messages: again.users, processed }, again.cut, input), notOpen }
+}
+
+/** A run, after its thread was cut somewhere. Contract: then all messages are marked again, because the cut takes away what was noted after it. */
+function planned(run: RunInput, cut: ForkPoint | undefined, { messages }: RunAgentInput): RunPlan & { kind: 'run' } {
+  if (!cut) return { kind: 'run', input: run }
+  return { kind: 'run', input: { ...run, processed: messages.map(({ id }) => id) }, cut }
 }
 
 function union(a: ReadonlySet<string>, b: readonly string[]): ReadonlySet<string> {

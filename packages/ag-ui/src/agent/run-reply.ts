@@ -1,15 +1,23 @@
+import { EventType } from '@ag-ui/core'
 import { type ErrorInfo, type JsonObject, KernelError } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage, RunAgentInput } from '../protocol.ts'
-import { EventTranslator } from '../translate/event-translator.ts'
+import type { CompleteSnapshot } from '../translate/conversation.ts'
+import { EventTranslator, type TranslatorOptions } from '../translate/event-translator.ts'
 import { type PublicError, runError } from '../translate/run-error.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { clientError, type RunPhase } from './client-error.ts'
+import type { OrderedSink } from './ordered-sink.ts'
+
+/** The conversation before a run, or how to read it. */
+type History = readonly AgUiMessage[] | (() => Promise<readonly AgUiMessage[]>)
 
 /** What the client of one run gets: the translation of its events, and errors without their internals. */
 export class RunReply {
   readonly #settings: AgentSettings
   readonly #requestId: { readonly requestId?: string }
   #translator: EventTranslator | undefined
+  /** Resolves when the snapshot among the last events is complete. */
+  #ready: Promise<void> | undefined
   phase: RunPhase
 
   constructor(settings: AgentSettings, requestId: string | undefined, phase: RunPhase) {
@@ -18,24 +26,48 @@ export class RunReply {
     this.phase = phase
   }
 
-  /** Makes the translator of the run. */
-  translate(input: RunAgentInput, state: JsonObject, history?: readonly AgUiMessage[]): EventTranslator {
+  /** Makes the translator of the run. Contract: a history that is a function is read when a snapshot needs it. */
+  translate(input: RunAgentInput, state: JsonObject, history: History): EventTranslator {
     const { hidden, report } = this.#settings
     const { threadId, runId, parentRunId } = input
-    this.#translator = new EventTranslator({
+    const options: TranslatorOptions = {
       threadId,
       runId,
       ...(parentRunId !== undefined && { parentRunId }),
       input,
-      ...(history && { history }),
+      ...(typeof history !== 'function' && { history }),
       state,
       hidden,
       clientTools: new Set(input.tools.map(({ name }) => name)),
       publicError: (error: ErrorInfo) => this.#publicError(KernelError.from(error)),
       ...this.#requestId,
       report: (error) => report(error, this.#requestId),
-    })
+    }
+    this.#translator = new EventTranslator(
+      options,
+      typeof history === 'function' ? this.#completeWith(history) : undefined,
+    )
     return this.#translator
+  }
+
+  #completeWith(read: Exclude<History, readonly AgUiMessage[]>): (complete: CompleteSnapshot) => void {
+    return (complete) => {
+      this.#ready = read().then(complete)
+    }
+  }
+
+  /** Writes events. Contract: a snapshot waits for its history, and is left out if that cannot be read: without it, it would remove messages. */
+  write(out: OrderedSink, events: readonly AgUiEvent[]): void | Promise<void> {
+    if (!this.#ready) return out.write(events)
+    const complete = this.#ready.then(
+      () => events,
+      (error: unknown) => {
+        this.#settings.report(KernelError.from(error, 'STORE_FAILED'), this.#requestId)
+        return events.filter(({ type }) => type !== EventType.MESSAGES_SNAPSHOT)
+      },
+    )
+    this.#ready = undefined
+    return out.writeLater(complete)
   }
 
   /** The events that end the run, unless it has ended. */

@@ -32,11 +32,22 @@ describe('状态同步: from the client', () => {
     expect((await store.threads.get(ANN))?.state).toEqual({ theme: 'dark', list: [1, 2] })
   })
 
-  test('a key that it no longer has is removed', async () => {
-    const { serve, store } = stage(keeper)
+  test.each([
+    ['merge', { a: 1, b: null, c: 4 }],
+    ['patch', { a: 1, c: 4 }],
+    ['replace', { b: null, c: 4 }],
+  ] as const)('by %s, keys that it lacks and keys that are null become %j', async (clientState, expected) => {
+    const { serve, store } = stage(keeper, { clientState })
     await serve({ messages: [user('one')], state: { a: 1, b: 2 } })
-    expect(found(await serve({ messages: [user('two')], state: { b: 3 } }))).toEqual({ b: 3 })
-    expect((await store.threads.get(ANN))?.state).toEqual({ b: 3 })
+    expect(found(await serve({ messages: [user('two')], state: { b: null, c: 4 } }))).toEqual(expected)
+    expect((await store.threads.get(ANN))?.state).toEqual(expected)
+  })
+
+  test('by default a page that was loaded anew and a second tab lose nothing', async () => {
+    const { serve, store } = stage(keeper)
+    await serve({ messages: [user('set cart tea')], state: { theme: 'dark' } })
+    await serve({ messages: [user('look')], state: { draft: 'x' } })
+    expect((await store.threads.get(ANN))?.state).toEqual({ theme: 'dark', cart: 'tea', draft: 'x' })
   })
 
   test.each([undefined, {}])(
@@ -71,11 +82,11 @@ describe('状态同步: from the client', () => {
     expect((await store.threads.get(ANN))?.state).toEqual({ a: 2, _secret: '7' })
   })
 
-  test('the state of a repeated request does not undo the changes of its run', async () => {
+  test('a request that asks again begins with the state from before, and does what its run did', async () => {
     const { serve, store } = stage(keeper)
     const request = { messages: [user('set a 2')], state: { a: 1 } }
     await serve(request)
-    expect(snapshots(await serve(request))).toEqual([{ a: '2' }, { a: '2' }])
+    expect(snapshots(await serve(request))).toEqual([{ a: 1 }, { a: '2' }])
     expect((await store.threads.get(ANN))?.state).toEqual({ a: '2' })
   })
 

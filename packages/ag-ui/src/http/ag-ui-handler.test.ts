@@ -128,7 +128,7 @@ describe('a run over HTTP', () => {
 })
 
 describe('a refused request', () => {
-  const { handler } = served(() => words(1))
+  const { handler } = served(() => words(1), { limits: { bodyBytes: 1_048_576 } })
   const refusal = async (request: Request) => {
     const response = await handler(request)
     const body = (await response.json()) as { code: string; message: string; requestId: string }

@@ -42,7 +42,7 @@ export interface AgUiHandlerOptions
 
 /** Limits of the transport. */
 export interface HttpLimits {
-  /** @default 1_048_576 */
+  /** The whole body; clients send the history with every request, and `newChars` limits what is new. @default 16_777_216 */
   readonly bodyBytes?: number
   /** After how long without an event a keep-alive comment is sent. @default 15_000 */
   readonly keepAliveMs?: number
@@ -82,7 +82,13 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
   const { capabilities = {}, runner, lostRuns = 'continue' } = options
   const report = safeReport(options.report ?? reportToConsole)
-  const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000, detachedMs = 300_000 } = limits
+  const {
+    bodyBytes = 16_777_216,
+    keepAliveMs = 15_000,
+    drainMs = 30_000,
+    lookMs = 5_000,
+    detachedMs = 300_000,
+  } = limits
   const { streamsPerUser = 64, pageChars = 1_000_000 } = limits
   const { appName = runner?.agent.name ?? 'agent' } = options
   check(options, { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars })

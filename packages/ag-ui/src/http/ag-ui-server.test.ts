@@ -44,7 +44,7 @@ describe('agUiServer', () => {
   )
 
   it('refuses a body over the limit without reading all of it', async () => {
-    const { handler } = served(() => words(1))
+    const { handler } = served(() => words(1), { limits: { bodyBytes: 1_048_576 } })
     await using server = await agUiServer(handler)
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     let answer = ''

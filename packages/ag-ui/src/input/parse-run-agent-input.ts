@@ -4,6 +4,7 @@ import { got, type OptionNames } from '@troupe/kernel/kit'
 import { isHold } from '../session/thread-holds.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
 import { checkTools } from './check-tools.ts'
+import { Room } from './kernel-content.ts'
 import { checkClientState } from './state-change.ts'
 import { upgradeMessage } from './upgrade-message.ts'
 
@@ -11,6 +12,8 @@ import { upgradeMessage } from './upgrade-message.ts'
 export interface InputLimits {
   /** Bytes of `state` as JSON. @default 262_144 */
   readonly stateBytes?: number
+  /** Characters of the new messages of a request; what does not fit is left out, with a note in its place. @default 1_048_576 */
+  readonly newChars?: number
   /** Levels of nesting. @default 64 */
   readonly depth?: number
   /** Characters of an id. @default 256 */
@@ -24,6 +27,7 @@ export interface InputLimits {
 /** The limits of an input by name. */
 export const INPUT_LIMITS: OptionNames<InputLimits> = {
   stateBytes: true,
+  newChars: true,
   depth: true,
   idLength: true,
   tools: true,
@@ -32,10 +36,16 @@ export const INPUT_LIMITS: OptionNames<InputLimits> = {
 
 const DEFAULTS: Required<InputLimits> = {
   stateBytes: 262_144,
+  newChars: 1_048_576,
   depth: 64,
   idLength: 256,
   tools: 128,
   patternLength: 512,
+}
+
+/** The room for the new messages of a request. */
+export function roomFor({ newChars = DEFAULTS.newChars }: InputLimits = {}): Room {
+  return new Room(newChars)
 }
 
 /**

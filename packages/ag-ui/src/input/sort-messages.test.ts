@@ -1,5 +1,7 @@
 import type { Message } from '@ag-ui/core'
 import { describe, expect, test } from 'vitest'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
+import { Room } from './kernel-content.ts'
 import { sortMessages } from './sort-messages.ts'
 
 const open = ['c1', 'c2'].map((callId) => ({ callId, name: 'pick', agentName: 'desk' }))
@@ -11,7 +13,7 @@ const result = (toolCallId: string, content = 'red', id = `r-${toolCallId}`): Me
   content,
 })
 const sort = (messages: Message[], done: string[] = [], mode: 'text' | 'json' = 'text') =>
-  sortMessages({ messages }, open, { done: new Set(done), stored: new Set() }, mode)
+  sortMessages({ messages }, open, { done: new Set(done), stored: new Set() }, mode, new Room(100))
 
 describe('工具结果: which results count', () => {
   test('those of open calls, with the name and the agent of the call', () => {
@@ -38,7 +40,7 @@ describe('工具结果: which results count', () => {
     const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: '', error: 'no camera' }
     expect(sort([failed]).results[0]).toMatchObject({
       content: 'no camera',
-      error: { code: 'TOOL_FAILED', message: 'no camera' },
+      error: { code: 'CLIENT_TOOL_FAILED', message: 'no camera' },
     })
   })
 
@@ -62,5 +64,32 @@ describe('工具结果处理: text that is not JSON', () => {
       error_type: 'JSON_DECODE_ERROR',
     })
     expect(sort([result('c1', '{"a":1}')], [], 'json').results[0]).toMatchObject({ content: '{"a":1}', data: { a: 1 } })
+  })
+})
+
+describe('a history comes back as it was given', () => {
+  test('with the names of files, and what the client noted at messages and parts', () => {
+    const source = { type: 'data', value: 'aGk=', mimeType: 'image/png' } as const
+    const given: Message[] = [
+      { id: 'u1', role: 'user', content: 'plain' },
+      { id: 'u2', role: 'user', content: 'noted', metadata: { from: 'voice' } },
+      {
+        id: 'u3',
+        role: 'user',
+        content: [
+          { type: 'text', text: 'See', metadata: { lang: 'en' } },
+          { type: 'image', source, metadata: { filename: 'a.png', width: 20 } },
+        ],
+        metadata: { draft: 2 },
+      },
+    ]
+    expect(toAgUiMessages(sort(given).users)).toEqual(given)
+  })
+
+  test('with the error of a tool of the client', () => {
+    const failed: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: 'no light', error: 'no camera' }
+    expect(toAgUiMessages(sort([failed]).results)).toEqual([
+      { ...failed, metadata: { error: { code: 'CLIENT_TOOL_FAILED' } } },
+    ])
   })
 })

@@ -1,6 +1,7 @@
-import type { RunAgentInput } from '@ag-ui/core'
+import type { UserMessage as AgUiUserMessage, RunAgentInput } from '@ag-ui/core'
 import type { Thread, ToolMessage, UserMessage } from '@troupe/kernel'
-import { kernelContent } from './kernel-content.ts'
+import { withMessageMetadata } from '../translate/client-metadata.ts'
+import { kernelContent, type Room } from './kernel-content.ts'
 import { type ToolResultMode, toolResult } from './tool-result.ts'
 
 /** The messages of a client that a thread does not have yet. */
@@ -31,24 +32,29 @@ export function sortMessages(
   openCalls: Thread['openCalls'],
   { done, stored }: KnownMessages,
   mode: ToolResultMode,
+  room: Room,
 ): NewMessages {
   const waiting = new Map(openCalls.map((call) => [call.callId, call]))
   const results = new Map<string, ToolMessage>()
   const users: UserMessage[] = []
   const processed = new Set<string>()
   const notOpen: string[] = []
-  messages.forEach((message, i) => {
-    if (done.has(message.id)) return
+  for (const message of messages) {
+    if (done.has(message.id)) continue
     processed.add(message.id)
     if (message.role === 'user' && !stored.has(message.id)) {
-      const content = kernelContent(message.content, `messages[${i}].content`)
-      users.push({ id: message.id, role: 'user', content })
+      users.push(userMessage(message, room))
     }
-    if (message.role !== 'tool') return
+    if (message.role !== 'tool') continue
     const { toolCallId } = message
     const call = waiting.get(toolCallId)
     if (!call) notOpen.push(toolCallId)
-    else if (!results.has(toolCallId)) results.set(toolCallId, toolResult(message, call, mode, `messages[${i}]`))
-  })
+    else if (!results.has(toolCallId)) results.set(toolCallId, toolResult(message, call, mode, room))
+  }
   return { results: [...results.values()], users, processed: [...processed], notOpen }
+}
+
+/** Converts a new user message. */
+export function userMessage({ id, content, metadata }: AgUiUserMessage, room: Room): UserMessage {
+  return { id, role: 'user', content: withMessageMetadata(kernelContent(content, room), metadata) }
 }

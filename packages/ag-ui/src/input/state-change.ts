@@ -21,22 +21,31 @@ export function checkClientState(state: unknown, bytes: number): void {
   if (size > bytes) throw invalidInput('state', `expected at most ${bytes} bytes, got ${size}`)
 }
 
+/** How a client's state changes that of a thread: its keys are set; they are set, and removed by `null`; or they are all that is left. */
+export type ClientStateMode = 'merge' | 'patch' | 'replace'
+
 /**
- * The change that a client's state makes to a thread: the run starts from the client's state, so a key that it lacks is removed.
- * Contract: a missing or empty state leaves the thread's state as it is (a page that was just loaded has an empty one); setting a hidden key is `VALIDATION_FAILED`.
+ * The change that a client's state makes to a thread.
+ * Contract: a missing or empty state leaves the thread's state as it is (a page that was just loaded has an empty one);
+ * setting a hidden key is `VALIDATION_FAILED`.
  */
 export function stateChange(
   { state }: Pick<RunAgentInput, 'state'>,
   stored: JsonObject,
   hidden: (key: string) => boolean,
+  mode: ClientStateMode,
 ): RunInput['state'] {
   const entries = Object.entries((state ?? {}) as JsonObject)
   if (entries.length === 0) return undefined
   const set: Record<string, Json> = {}
+  const dropped = new Set<string>()
   for (const [key, value] of entries) {
     if (!isTemporary(key) && hidden(key)) throw invalidInput(pathOf(['state', key]), 'clients cannot set this key')
-    if (isTemporary(key) || !Object.hasOwn(stored, key) || !equal(stored[key] as Json, value)) set[key] = value
+    if (mode === 'patch' && value === null) dropped.add(key)
+    else if (isTemporary(key) || !Object.hasOwn(stored, key) || !equal(stored[key] as Json, value)) set[key] = value
   }
-  const removed = Object.keys(stored).filter((key) => !hidden(key) && !Object.hasOwn(state as JsonObject, key))
+  const isRemoved = (key: string) =>
+    dropped.has(key) || (mode === 'replace' && !Object.hasOwn(state as JsonObject, key))
+  const removed = Object.keys(stored).filter((key) => !hidden(key) && isRemoved(key))
   return Object.keys(set).length === 0 && removed.length === 0 ? undefined : { set, removed }
 }

@@ -1,6 +1,6 @@
 import type { ToolMessage as AgUiToolMessage } from '@ag-ui/core'
 import { type Content, type Json, KernelError, type Thread, type ToolMessage } from '@troupe/kernel'
-import { kernelContent } from './kernel-content.ts'
+import { kernelContent, type Room } from './kernel-content.ts'
 
 /** How the results of client tools are kept: as the text they came as, or read as JSON. */
 export type ToolResultMode = 'text' | 'json'
@@ -10,10 +10,10 @@ export function toolResult(
   { id, content, error }: AgUiToolMessage,
   { callId, name, agentName }: Thread['openCalls'][number],
   mode: ToolResultMode,
-  path: string,
+  room: Room,
 ): ToolMessage {
-  const given = kernelContent(content, `${path}.content`)
-  const failure = error === undefined ? undefined : new KernelError('TOOL_FAILED', error).toJSON()
+  const given = kernelContent(content, room)
+  const failure = error === undefined ? undefined : new KernelError('CLIENT_TOOL_FAILED', error).toJSON()
   return {
     id,
     role: 'tool',

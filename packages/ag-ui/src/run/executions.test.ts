@@ -40,11 +40,11 @@ describe('the runs of this process', () => {
   test('are awaited by the next request of a thread if they were stopped, and not otherwise', async () => {
     const executions = new Executions(clock)
     const execution = entered(executions, 'r1')
-    await executions.settled(ref)
+    await executions.settled(ref, 'next')
     execution.stop()
     expect(execution.signal.reason).toMatchObject({ code: 'ABORTED' })
     let settled = false
-    const waiting = executions.settled(ref).then(() => {
+    const waiting = executions.settled(ref, 'next').then(() => {
       settled = true
     })
     await Promise.resolve()

@@ -77,10 +77,12 @@ export class Executions {
     return undefined
   }
 
-  /** Waits a moment for a stopped run of a thread, so that a message sent right after a stop is not refused. */
-  async settled(ref: ThreadRef): Promise<void> {
+  /** Waits a moment for a stopped run of a thread, so that a message sent right after a stop is not refused. Contract: a run that all of its readers have left is stopped for that, unless the request is for that run. */
+  async settled(ref: ThreadRef, runId: string): Promise<void> {
     const before = this.find(ref)
-    if (before?.signal.aborted) await this.endsSoon(before)
+    if (!before) return
+    if (before.readers?.left && before.runId !== runId) before.stop()
+    if (before.signal.aborted) await this.endsSoon(before)
   }
 
   /** Whether a run ends within two seconds. */

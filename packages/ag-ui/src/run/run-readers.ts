@@ -6,6 +6,7 @@ export class RunReaders {
   readonly #detachedMs: number
   readonly #run: { readonly ended: Promise<void>; stop(reason: KernelError): void }
   #count = 0
+  #joined = false
   #cancelTimer: (() => void) | undefined
   #over = false
 
@@ -25,7 +26,13 @@ export class RunReaders {
     })
   }
 
+  /** Whether it had readers, and all of them are gone. */
+  get left(): boolean {
+    return this.#joined && this.#count === 0
+  }
+
   join(): void {
+    this.#joined = true
     this.#count++
     this.#cancelTimer?.()
   }

@@ -32,7 +32,7 @@ export async function startServedRun(
   // The input is not validated yet; the agent does that before its run begins.
   const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
   const ref = { ...owner, threadId }
-  await executions.settled(ref)
+  await executions.settled(ref, runId)
   const execution = new ExecutionState(ref, runId, clock.now())
   // An agent with a table of its own enters its runs when it has validated them.
   if (!agent.executions) executions.enter(execution)

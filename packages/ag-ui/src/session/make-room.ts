@@ -10,7 +10,7 @@ const PAGE = 500
 export async function makeRoom(settings: SessionSettings, owner: Owner): Promise<void> {
   const { maxSessionsPerUser, store, report } = settings
   if (!Number.isFinite(maxSessionsPerUser)) return
-  const all = await sessionsOf(store.threads, owner)
+  const all = withoutCutOff(await sessionsOf(store.threads, owner))
   let over = all.length + 1 - maxSessionsPerUser
   const idle = all.filter(mayGo).sort((a, b) => a.updatedAt - b.updatedAt || a.seq - b.seq)
   for (const { ref } of idle) {
@@ -34,6 +34,12 @@ export async function makeRoom(settings: SessionSettings, owner: Owner): Promise
 /** Whether a session may be ended. Under a session hold a thread has no run. */
 function mayGo(thread: ThreadSummary): boolean {
   return !thread.waiting && (thread.runId === undefined || isHold(thread.runId))
+}
+
+/** What was cut off from a session does not count: it ends with the session. */
+function withoutCutOff(all: readonly ThreadSummary[]): readonly ThreadSummary[] {
+  const ids = new Set(all.map(({ ref }) => ref.threadId))
+  return all.filter(({ ref: { threadId } }) => !/~\d+$/.test(threadId) || !ids.has(threadId.replace(/~\d+$/, '')))
 }
 
 async function sessionsOf(threads: ThreadStore, owner: Owner): Promise<ThreadSummary[]> {

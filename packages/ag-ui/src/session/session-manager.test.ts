@@ -328,3 +328,47 @@ describe('自动记忆: before a session is deleted', () => {
     expect(await idsIn(store)).toEqual(['t1'])
   })
 })
+
+describe('a session that is cut', () => {
+  const said = (id: string) => ({ messages: [{ runId: 'run', message: { id, role: 'user', content: id } as const }] })
+  const cutTwice = async (options: Partial<SessionManagerOptions> = {}) => {
+    const world = stage(options)
+    for (const id of ['a', 'b']) await commitRun(world.store, ANN, said(id))
+    for (const before of ['b', 'a']) {
+      const thread = await world.sessions.getSession(ANN)
+      if (thread) await world.sessions.cut(thread, { before })
+    }
+    return world
+  }
+
+  test('keeps what it was under other names, and ends together with them, in memory too', async () => {
+    const remembered: string[] = []
+    const memory = {
+      async add(ref: ThreadRef, messages: AsyncIterable<Message>) {
+        for await (const { id } of messages) remembered.push(`${ref.threadId} ${id}`)
+      },
+    }
+    const { sessions, store } = await cutTwice({ memory })
+    expect(await idsIn(store)).toEqual(['t1~1', 't1~2', 't1'])
+    expect(await sessions.deleteSession(ANN)).toBe(true)
+    expect(await idsIn(store)).toEqual([])
+    expect(remembered).toEqual(['t1~2 a', 't1~1 a', 't1~1 b'])
+  })
+
+  test('counts as one session of its user', async () => {
+    const { sessions, store } = await cutTwice({ maxSessionsPerUser: 2 })
+    await sessions.getOrCreateSession(inThread('t2'))
+    expect(await idsIn(store)).toEqual(['t1~1', 't1~2', 't1', 't2'])
+    await sessions.getOrCreateSession(inThread('t3'))
+    expect(await idsIn(store)).toEqual(['t2', 't3'])
+  })
+
+  test('that has changed since it was read is not cut', async () => {
+    const { sessions, store } = stage()
+    await commitRun(store, ANN, said('a'))
+    const thread = await sessions.getSession(ANN)
+    await commitRun(store, ANN, said('b'))
+    expect(thread && (await codeOf(sessions.cut(thread, { before: 'a' })))).toBe('THREAD_BUSY')
+    expect(await idsIn(store)).toEqual(['t1'])
+  })
+})

@@ -1,4 +1,5 @@
 import {
+  type ForkPoint,
   type Json,
   type JsonObject,
   KernelError,
@@ -9,6 +10,7 @@ import {
 } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
 import { isTemporary } from '../translate/shared-state.ts'
+import { cutThread } from './cut-thread.ts'
 import { forget } from './forget.ts'
 import { makeRoom } from './make-room.ts'
 import { type SessionManagerOptions, type SessionSettings, sessionSettings } from './session-settings.ts'
@@ -105,7 +107,12 @@ export class SessionManager implements AsyncDisposable {
     return this.#commit(ref, commit)
   }
 
-  /** Deletes a session. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
+  /** Cuts a session between runs, for a client that shows less of it. Contract: what it was is a session `<id>~1`, `<id>~2` and so on; `THREAD_BUSY` if it has changed since `thread` was read. */
+  cut(thread: Thread, point: ForkPoint): Promise<Thread> {
+    return cutThread(this.#settings, thread, point)
+  }
+
+  /** Deletes a session, with what was cut off from it. Contract: passes it to memory first, and rejects if that fails; false if it does not exist. */
   deleteSession(ref: ThreadRef): Promise<boolean> {
     return forget(this.#settings, ref, () => true)
   }

@@ -2,6 +2,9 @@ import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { ShownMessage } from './shown-message.ts'
 
+/** Completes a snapshot with the messages from before the run. */
+export type CompleteSnapshot = (past: readonly AgUiMessage[]) => void
+
 /** The messages as the client has them: those from before the run and those that the run added. */
 export class Conversation {
   /** Undefined if the history is unknown: then a snapshot would remove messages, so none is made. */
@@ -13,8 +16,12 @@ export class Conversation {
   /** Calls from before the run, and whether they are answered. */
   #calls: Map<string, boolean> | undefined
 
-  constructor(past: readonly AgUiMessage[] | undefined) {
+  readonly #later: ((complete: CompleteSnapshot) => void) | undefined
+
+  /** Contract: `later` completes a snapshot before it is sent, with what the thread has; then `past` only says which calls the client knows. */
+  constructor(past: readonly AgUiMessage[] | undefined, later?: (complete: CompleteSnapshot) => void) {
     this.#past = past
+    this.#later = later
   }
 
   /** An id for a message that the client does not have yet: the given one, unless an agent of another run uses it too. */
@@ -52,9 +59,16 @@ export class Conversation {
   /** Shows the whole conversation, if it is known. Contract: leaves out activities, because clients keep those. */
   show(out: AgUiEvent[]): void {
     if (!this.#past) return
-    const messages = this.#past.filter(({ role }) => role !== 'activity')
-    for (const shown of this.#shown) messages.push(...shown.messages())
-    for (const result of this.#results) insert(messages, result)
+    const messages: AgUiMessage[] = []
+    const own = [...this.#shown].flatMap((shown) => shown.messages())
+    const results = [...this.#results]
+    const complete: CompleteSnapshot = (past) => {
+      for (const message of past) if (message.role !== 'activity') messages.push(message)
+      messages.push(...own)
+      for (const result of results) insert(messages, result)
+    }
+    if (this.#later) this.#later(complete)
+    else complete(this.#past)
     out.push({ type: EventType.MESSAGES_SNAPSHOT, messages })
   }
 }

@@ -16,7 +16,7 @@ import {
 import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
 import { CallTranslator } from './call-translator.ts'
-import { Conversation } from './conversation.ts'
+import { type CompleteSnapshot, Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
 import { outcomeOf, usageOf } from './outcome-of.ts'
@@ -88,12 +88,13 @@ export class EventTranslator implements Translator {
   #root: RunView | undefined
   #ended = false
 
-  constructor(options: TranslatorOptions) {
+  /** Contract: with `later` the snapshots have what `later` completes them with. */
+  constructor(options: TranslatorOptions, later?: (complete: CompleteSnapshot) => void) {
     this.#options = options
     this.#public = options.publicError ?? publicError
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
-    const conversation = new Conversation(options.history ?? options.input?.messages)
+    const conversation = new Conversation(options.history ?? options.input?.messages, later)
     this.#messages = new MessageTranslator(conversation, new CallTranslator(conversation, options))
   }
 

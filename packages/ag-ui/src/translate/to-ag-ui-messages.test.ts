@@ -33,7 +33,11 @@ test('a stored history is shown as clients keep it', () => {
       role: 'user',
       content: [
         { type: 'text', text: 'See' },
-        { type: 'image', source: { type: 'data', value: 'AA==', mimeType: 'image/png' }, metadata: { name: 'a.png' } },
+        {
+          type: 'image',
+          source: { type: 'data', value: 'AA==', mimeType: 'image/png' },
+          metadata: { filename: 'a.png' },
+        },
       ],
     },
     { id: 'm1:reasoning', role: 'reasoning', content: 'Hm…', encryptedValue: 'e1' },

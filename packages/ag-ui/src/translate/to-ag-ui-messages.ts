@@ -2,7 +2,8 @@ import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui
 import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
 import type { AgUiMessage } from '../protocol.ts'
-import { contentOf, filesOf, resultOf } from './content.ts'
+import { messageMetadata } from './client-metadata.ts'
+import { clientToolError, contentOf, filesOf, resultOf } from './content.ts'
 import { segmentId, segmentsOf } from './shown-reasoning.ts'
 
 /** How stored messages are shown. */
@@ -29,10 +30,26 @@ function shown(message: Message, showToolErrors: boolean): AgUiMessage[] {
       return [{ id, role: 'system', content: textOf(message.content) }]
     case 'user': {
       const { agentName: name } = message
-      return [{ id, role: 'user', content: contentOf(message.content), ...(name !== undefined && { name }) }]
+      return [
+        {
+          id,
+          role: 'user',
+          content: contentOf(message.content),
+          ...(name !== undefined && { name }),
+          ...messageMetadata(message),
+        },
+      ]
     }
     case 'tool':
-      return [{ id, role: 'tool', toolCallId: message.callId, ...resultOf(message, showToolErrors) }]
+      return [
+        {
+          id,
+          role: 'tool',
+          toolCallId: message.callId,
+          ...resultOf(message, showToolErrors),
+          ...clientToolError(message),
+        },
+      ]
     case 'assistant':
       return assistantMessages(message)
   }

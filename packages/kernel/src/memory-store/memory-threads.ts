@@ -1,3 +1,4 @@
+import type { ThreadRef } from '../data/thread-ref.ts'
 import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
 import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
@@ -15,6 +16,7 @@ import {
   findThread,
   type Lease,
   type MemoryData,
+  type OwnerData,
   olderThan,
   pageOf,
   refuseClosed,
@@ -81,13 +83,24 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       if (!row) throw threadNotFound(WHO, ref.threadId)
       const to = { ...ref, threadId: request.to }
       const cut = cutOf(row, request)
-      const taken = findThread(data, to)
-      if (taken.row || taken.live) throw threadIdTaken(WHO, request.to)
-      // The token of a lease that has expired would still be good for a commit.
-      owner.leases.delete(request.to)
+      free(data, owner, to)
       const branch = addThread(data, owner, to)
       share(row, branch, cut)
       return view(branch.thread, undefined)
+    },
+
+    async cut(ref, request, token) {
+      checkRef(WHO, ref)
+      checkFork(WHO, request)
+      const { owner, row, lease, live } = findThread(data, ref)
+      if (!holdsLease(lease, token)) throw leaseLost(WHO, token)
+      if (!row) throw threadNotFound(WHO, ref.threadId)
+      const cut = cutOf(row, request)
+      free(data, owner, { ...ref, threadId: request.to })
+      rename(owner, row, request.to, lease.runId)
+      const branch = addThread(data, owner, ref)
+      share(row, branch, cut)
+      return view(branch.thread, live)
     },
 
     async delete(ref) {
@@ -169,6 +182,26 @@ function cutOf({ messages, messageIds }: ThreadData, { at, before }: ForkPoint):
   if (!messageIds.has(id)) throw messageNotFound(WHO, id)
   const index = messages.findIndex(({ message }) => message.id === id)
   return at === undefined ? index : index + 1
+}
+
+/** Makes sure that an id is free. Contract: drops a lease that has expired, because its token would still be good for a commit. */
+function free(data: MemoryData, owner: OwnerData, to: ThreadRef): void {
+  const taken = findThread(data, to)
+  if (taken.row || taken.live) throw threadIdTaken(WHO, to.threadId)
+  owner.leases.delete(to.threadId)
+}
+
+/** Gives a thread another name. Contract: the runs that have begun in it go along, except the one that holds the lease of the name. */
+function rename(owner: OwnerData, row: ThreadData, to: string, holder: string): void {
+  const { ref } = row.thread
+  for (const [runId, threadId] of owner.begun) {
+    if (threadId === ref.threadId && runId !== holder) owner.begun.set(runId, to)
+  }
+  row.thread = { ...row.thread, ref: { ...ref, threadId: to } }
+  const threads = [...owner.threads.values()]
+  owner.threads.clear()
+  // In the order of the list.
+  for (const one of threads) owner.threads.set(one.thread.ref.threadId, one)
 }
 
 /** Gives a branch what it has of its source. */

@@ -117,6 +117,13 @@ export interface ThreadStore {
    * `THREAD_ID_TAKEN` if `to` exists or is leased. The id of a deleted thread is free, as for `open`.
    */
   fork(ref: ThreadRef, request: ForkPoint & { readonly to: string }): Promise<Thread>
+  /**
+   * Cuts a thread: its name stays with the messages up to a point, as a branch; all that it was has the name `to` from then on.
+   * Contract: one transaction; the lease token is checked in it (`LEASE_LOST`), and the lease stays with the name `ref`. What a branch does not
+   * have, such as questions, the journal, records and run logs, is in `to`, which keeps its place in the list; the branch is a new thread there.
+   * Otherwise as `fork`.
+   */
+  cut(ref: ThreadRef, request: ForkPoint & { readonly to: string }, token: number): Promise<Thread>
   /** Contract: deletes all data of the thread; late writes cannot undo it; branches keep the messages and the state that they share with it. */
   delete(ref: ThreadRef): Promise<boolean>
   /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. */

@@ -11,6 +11,7 @@ const threads: Methods<ThreadStore> = {
   processed: true,
   list: true,
   fork: true,
+  cut: true,
   delete: true,
   idle: true,
 }

@@ -3,6 +3,7 @@ import { type Clause, register } from '../clause.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { Fault, firstCause } from '../fault.ts'
 import { attemptClauses } from './attempt-clauses.ts'
+import { cutClauses } from './cut-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
@@ -63,6 +64,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       attemptClauses,
       deleteClauses,
       forkClauses,
+      cutClauses,
       forkStateClauses,
       ownerClauses,
       malformedClauses,

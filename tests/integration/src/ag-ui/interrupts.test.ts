@@ -256,7 +256,7 @@ describe('HITL: answers and other things', () => {
       },
     })
     const { agent } = scripted([{ toolCalls: [call('peek')] }, 'Done.'], [peek])
-    const client = new Client(replica(agent, place))
+    const client = new Client(replica(agent, place, { clientState: 'replace' }))
     client.setState({ a: 1, gone: true })
     await client.say('Go')
     client.setState({ a: 2, 'temp:x': 3 })

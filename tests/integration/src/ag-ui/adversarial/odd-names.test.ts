@@ -86,6 +86,7 @@ describe('state', () => {
     const ref = { app: 'test', user: 'ann', threadId: 't1' }
     expect(Object.keys((await served.store.threads.get(ref))?.state ?? {}).sort()).toEqual(['a/b~c', 'ünï'])
     await served.run(says('B', { state: { kept: true } }))
-    expect((await served.store.threads.get(ref))?.state).toEqual({ kept: true })
+    const kept = { 'a/b~c': state['a/b~c'], ünï: '\u2028', kept: true }
+    expect((await served.store.threads.get(ref))?.state).toEqual(kept)
   })
 })

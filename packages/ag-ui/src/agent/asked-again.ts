@@ -1,0 +1,58 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import { type Content, type ForkPoint, type Json, type Thread, textOf, type UserMessage } from '@troupe/kernel'
+import type { Room } from '../input/kernel-content.ts'
+import { userMessage } from '../input/sort-messages.ts'
+import { filesOf } from '../translate/content.ts'
+import { equal } from '../translate/json-patch.ts'
+import type { Place } from './place-in-thread.ts'
+
+/** A run without a new message: it answers a user turn of the thread again, or for the first time. */
+export interface Again {
+  /** Where the thread is cut first; nowhere if its last turn was never answered. */
+  readonly cut?: ForkPoint
+  /** The message that takes the place of the one that was cut off. */
+  readonly users: readonly UserMessage[]
+}
+
+/**
+ * What a request with nothing new asks for; undefined if it asks for nothing.
+ * Contract: a list that ends with a user message asks for an answer to it, and one that ends where the thread ends for an answer that is missing there.
+ * Anything else is the view of a client that is behind.
+ */
+export function askedAgain(
+  { messages, runId }: Pick<RunAgentInput, 'messages' | 'runId'>,
+  place: Place | undefined,
+  thread: Thread | undefined,
+  room: Room,
+): Again | undefined {
+  // A request that comes twice has the id of its run again.
+  if (!place || !thread || thread.waiting || place.runIds.has(runId)) return undefined
+  const { last, after, ends } = place
+  if (last.role === 'user' && ends) {
+    const given = messages.findLast(({ id }) => id === last.id)
+    const edited = given?.role === 'user' ? userMessage(given, room) : last
+    if (!same(edited.content, last.content)) return { cut: { before: last.id }, users: [edited] }
+    return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
+  }
+  if (after.length > 0 || last.role === 'system') return undefined
+  if (last.role !== 'assistant') return { users: [] }
+  return last.partial ? { cut: { before: last.id }, users: [] } : undefined
+}
+
+/** The user message of the thread in whose place new ones are, because its client no longer shows it; undefined if they are simply new. */
+export function replacedBy(
+  { messages }: Pick<RunAgentInput, 'messages'>,
+  place: Place | undefined,
+): string | undefined {
+  const next = place?.after.find(({ role }) => role === 'user')?.id
+  return messages.some(({ id }) => id === next) ? undefined : next
+}
+
+/** Whether two contents say the same; a client may have the parts of a text as one, and does not get what a provider noted. */
+function same(a: Content, b: Content): boolean {
+  return textOf(a) === textOf(b) && equal(bareFiles(a), bareFiles(b))
+}
+
+function bareFiles(content: Content): Json[] {
+  return filesOf(content).map(({ metadata, ...file }) => file)
+}

@@ -1,0 +1,30 @@
+import type { Content, JsonObject, Message } from '@troupe/kernel'
+import { isJsonObject } from './json-patch.ts'
+
+/** The name under which the parts of a message keep what their client noted, so that it comes back as it was given. */
+export const CLIENT_METADATA = 'ag-ui'
+
+/** What a client noted at a part: about the part itself, or, at the first part, about its message. */
+export function clientMetadata(
+  { metadata }: Exclude<Content, string>[number],
+  about: 'part' | 'message',
+): JsonObject | undefined {
+  const noted = metadata?.[CLIENT_METADATA]?.[about]
+  return isJsonObject(noted) ? noted : undefined
+}
+
+/** What a client noted at a message. */
+export function messageMetadata({ content }: Message): { readonly metadata?: Record<string, unknown> } {
+  const first = typeof content === 'string' ? undefined : content[0]
+  const noted = first && clientMetadata(first, 'message')
+  return noted ? { metadata: noted } : {}
+}
+
+/** Keeps what a client noted at a message with its first part. */
+export function withMessageMetadata(content: Content, metadata: unknown): Content {
+  if (!isJsonObject(metadata) || Object.keys(metadata).length === 0) return content
+  const [first, ...rest] = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+  if (!first) return content
+  const noted = { ...first.metadata?.[CLIENT_METADATA], message: metadata }
+  return [{ ...first, metadata: { ...first.metadata, [CLIENT_METADATA]: noted } }, ...rest]
+}
