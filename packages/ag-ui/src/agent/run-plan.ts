@@ -1,7 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import {
   type Additions,
-  type Answers,
   type JsonObject,
   KernelError,
   type Message,
@@ -20,7 +19,7 @@ import { addedInstruction, type SystemMessageMode } from '../input/added-instruc
 import { sortMessages } from '../input/sort-messages.ts'
 import { stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
-import { answerMark, answersOf, openInterrupts, takenAnswers } from './answers-of.ts'
+import { answerMark, answersOf, type GivenAnswers, openInterrupts, takenAnswers } from './answers-of.ts'
 
 /** The plan for a request. */
 export type RunPlan =
@@ -29,7 +28,7 @@ export type RunPlan =
   | { readonly kind: 'run'; readonly input: RunInput }
   | {
       readonly kind: 'resume'
-      readonly answers: Answers
+      readonly given: GivenAnswers
       readonly additions: Additions
       /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
@@ -64,13 +63,14 @@ export function planRun({ input, thread, done, stored, now, hidden, toolResults,
   const change = stateChange(input, thread?.state ?? {}, hidden)
   const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages)
   const { resume = [] } = input
-  const answers =
+  const given =
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
   const { results, users, processed, notOpen } = sorted
-  if (answers) {
+  if (given) {
     const later = new Set(users.map(({ id }) => id))
-    const taken = [...processed.filter((id) => !later.has(id)), ...Object.keys(answers).map(answerMark)]
-    return { kind: 'resume', answers, additions, results, change, processed: taken }
+    const answered = [...Object.keys(given.answers), ...given.closed].map(answerMark)
+    const taken = [...processed.filter((id) => !later.has(id)), ...answered]
+    return { kind: 'resume', given, additions, results, change, processed: taken }
   }
   const messages: readonly Message[] = [...results, ...users]
   if (messages.length === 0) return { kind: 'nothing', notOpen, processed }

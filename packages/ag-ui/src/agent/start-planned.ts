@@ -39,7 +39,8 @@ export async function startPlanned(
   }
   const additions = limit.untimed(plan.kind === 'run' ? plan.input.additions : plan.additions)
   if (plan.kind === 'run') return () => runner.run({ ...plan.input, additions, ...settings }, request)
-  const { answers, processed, change } = plan
-  const more = { additions, processed, ...(change && { state: change }) }
+  const { given, processed, change } = plan
+  const { answers, closed } = given
+  const more = { additions, processed, ...(change && { state: change }), ...(closed.length > 0 && { closed }) }
   return () => runner.resume(answers, { ...request, ...settings, ...more })
 }

@@ -279,3 +279,13 @@ function cancelOf(runId: string, threadId = 't1'): Request {
     headers: { authorization: 'ann' },
   })
 }
+
+it('adds its own capabilities to those of the app, category by category', async () => {
+  const { handler } = served(() => words(1), { capabilities: { tools: { items: [] }, state: { deltas: false } } })
+  const response = await handler(get('/capabilities'))
+  expect(await response.json()).toMatchObject({
+    tools: { supported: true, clientProvided: true, items: [] },
+    state: { snapshots: true, deltas: false },
+    humanInTheLoop: { interrupts: true },
+  })
+})

@@ -31,7 +31,7 @@ export interface AgUiHandlerOptions
   readonly owner?: Owner
   /** The path under which the routes are mounted. @default '/' */
   readonly path?: string
-  /** Capabilities of the agent, in addition to those of every agent here. */
+  /** Capabilities of the agent, merged category by category with those of every agent here. */
   readonly capabilities?: AgentCapabilities
   /** Whether a run goes on or is cancelled when its last reader closes the connection. @default 'detach' */
   readonly onDisconnect?: 'detach' | 'cancel'
@@ -112,7 +112,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   }
   const routes = [
     ...runRoutes(parts, bodyBytes),
-    ...threadRoutes(parts, { capabilities: { ...CAPABILITIES, ...capabilities }, hidden, deleteThread }),
+    ...threadRoutes(parts, { capabilities: mergedCapabilities(capabilities), hidden, deleteThread }),
   ]
 
   const ownerOf = async (request: Request): Promise<Owner> => {
@@ -155,6 +155,15 @@ const CAPABILITIES: AgentCapabilities = {
   tools: { supported: true, clientProvided: true },
   state: { snapshots: true, deltas: true },
   humanInTheLoop: { supported: true, interrupts: true },
+}
+
+/** Adds to each category what every agent here can do; what the app says of it counts. */
+function mergedCapabilities(own: AgentCapabilities): AgentCapabilities {
+  const merged: Record<string, unknown> = { ...CAPABILITIES, ...own }
+  for (const [name, common] of Object.entries(CAPABILITIES)) {
+    merged[name] = { ...common, ...own[name as keyof AgentCapabilities] }
+  }
+  return merged
 }
 
 function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {

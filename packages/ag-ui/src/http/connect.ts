@@ -5,7 +5,7 @@ import { lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-holds.ts'
-import { interruptOf } from '../translate/outcome-of.ts'
+import { interruptOf } from '../translate/interrupt-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
 import { canFollow } from './can-follow.ts'
 import type { Encoding } from './encoding.ts'
@@ -108,7 +108,7 @@ async function* idleThread(
   runId: string,
 ): Pieces {
   const { threadId } = thread.ref
-  const interrupts = openInterrupts(thread).map(interruptOf)
+  const interrupts = openInterrupts(thread).map((question) => interruptOf(question))
   const pendingToolCallIds = thread.openCalls.map(({ callId }) => callId)
   yield encoding.aside({ type: EventType.RUN_STARTED, threadId, runId })
   yield encoding.aside({ type: EventType.STATE_SNAPSHOT, snapshot: new SharedState(thread.state, hidden).snapshot })

@@ -5,7 +5,7 @@ import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { isPending } from '../session/forget.ts'
 import { runningIn } from '../session/thread-holds.ts'
-import { interruptOf } from '../translate/outcome-of.ts'
+import { interruptOf } from '../translate/interrupt-of.ts'
 import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
@@ -62,7 +62,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
           ...summaryOf(thread),
           state: new SharedState(thread.state, hidden).snapshot,
           pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
-          interrupts: openInterrupts(thread).map(interruptOf),
+          interrupts: openInterrupts(thread).map((question) => interruptOf(question)),
         })
       },
     },

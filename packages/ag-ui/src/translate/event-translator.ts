@@ -19,7 +19,7 @@ import { CallTranslator } from './call-translator.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
-import { outcomeOf, usageOf } from './outcome-of.ts'
+import { askedOf, outcomeOf, usageOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
@@ -85,6 +85,8 @@ export class EventTranslator implements Translator {
   readonly #messages: MessageTranslator
   readonly #views: Map<string, RunView> = new Map()
   readonly #custom: CustomTranslator
+  /** The sub-agent that asked each question. */
+  readonly #askedBy: Map<string, string> = new Map()
   #root: RunView | undefined
   #ended = false
 
@@ -217,6 +219,8 @@ export class EventTranslator implements Translator {
     if (event.runId !== view.runId || view.ended) return
     if (view === this.#root) this.#endRoot(event, out)
     else {
+      // A sub-agent around this one repeats its questions.
+      for (const { id } of askedOf(event.interrupts)) if (!this.#askedBy.has(id)) this.#askedBy.set(id, view.runId)
       this.#messages.leave(event, view, out)
       view.end(event, this.#public, out)
     }
@@ -224,7 +228,7 @@ export class EventTranslator implements Translator {
 
   #endRoot(event: EventOf<'run-end'>, out: AgUiEvent[]): void {
     const isOpen = (callId: string) => !this.#messages.call(callId)?.answered
-    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen)
+    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy)
     this.#messages.finish(outcome, out)
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
     if (outcome?.type === 'interrupt') this.#messages.show(out)

@@ -65,7 +65,7 @@ describe('a run that asks', () => {
           interrupts: [
             {
               id: 'c1#x',
-              reason: 'approval',
+              reason: 'tool_call',
               message: 'Delete it?',
               toolCallId: 'c1',
               responseSchema: { type: 'object' },
