@@ -81,6 +81,7 @@ const handler: Required<Omit<AgUiHandlerOptions, 'resolveRunner' | 'owner' | 'ag
   authenticate: () => ({ user: 'ann' }),
   path: '/agent',
   capabilities: {},
+  assumedVersion: '0.0.59',
   onDisconnect: 'cancel',
   lostRuns: 'ask',
   limits: { ...limits, ...transport },

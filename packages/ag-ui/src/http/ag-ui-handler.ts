@@ -8,6 +8,7 @@ import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
 import { Executions } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
+import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
 import { OpenStreams } from './open-streams.ts'
 import { refusalOf, refuse } from './refuse.ts'
 import { findRoute, type Route, type RouteContext } from './route.ts'
@@ -37,6 +38,8 @@ export interface AgUiHandlerOptions
   readonly onDisconnect?: 'detach' | 'cancel'
   /** Whether a run whose process is gone is continued when a client follows it or joins its thread, waits until a client asks for it, or is left as it is. @default 'continue' */
   readonly lostRuns?: LostRuns
+  /** The version of `@ag-ui/client` of clients that name none: all before 1.0. They get only what that version accepts. @default '0.0.40' */
+  readonly assumedVersion?: string
   readonly limits?: InputLimits & HttpLimits
 }
 
@@ -80,7 +83,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
-  const { capabilities = {}, runner, lostRuns = 'continue' } = options
+  const { capabilities = {}, runner, lostRuns = 'continue', assumedVersion = ASSUMED_VERSION } = options
   const report = safeReport(options.report ?? reportToConsole)
   const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000, detachedMs = 300_000 } = limits
   const { streamsPerUser = 64, pageChars = 1_000_000 } = limits
@@ -102,6 +105,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     streams: new OpenStreams(streamsPerUser),
     onDisconnect,
     lostRuns: agent.continue ? lostRuns : 'leave',
+    understood: (version) => understoodBy(typeof version === 'string' ? version : undefined, assumedVersion),
     report,
   }
   const deleteThread = async (ref: ThreadRef) => {
@@ -177,6 +181,8 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
   const policiesOfLost: readonly unknown[] = [undefined, 'continue', 'ask', 'leave']
   checkOption(policiesOfLost.includes(lostRuns), WHO, 'lostRuns must be continue, ask or leave', lostRuns)
+  const { assumedVersion = ASSUMED_VERSION } = options
+  checkOption(isVersion(assumedVersion), WHO, 'assumedVersion must be a version like 0.0.59', assumedVersion)
   checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
     checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
@@ -194,6 +200,7 @@ const NAMES: OptionNames<AgUiHandlerOptions> = {
   capabilities: true,
   onDisconnect: true,
   lostRuns: true,
+  assumedVersion: true,
 }
 const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   ...INPUT_LIMITS,
@@ -220,7 +227,8 @@ const AGENT_ONLY_OPTIONS = [
 ] as const
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
-  const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, agent, limits, ...rest } = options
+  const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, assumedVersion, agent, limits, ...rest } =
+    options
   const { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars, ...inputLimits } =
     limits ?? {}
   // One owner has the whole server.

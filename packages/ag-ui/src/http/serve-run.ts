@@ -8,6 +8,7 @@ import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
 import type { RunReaders } from '../run/run-readers.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
+import type { Understood } from '../write/understood.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -29,6 +30,8 @@ export interface HandlerParts {
   readonly lookMs: number
   readonly onDisconnect: 'detach' | 'cancel'
   readonly lostRuns: LostRuns
+  /** What a client accepts that says this of its version. */
+  readonly understood: (version: unknown) => Understood
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 

@@ -89,8 +89,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       async handle(context) {
         const type = acceptedBy(context.request)
         const thread = await threadOf(parts.store, context)
-        const protocolVersion = context.query.get('protocolVersion') ?? undefined
-        const encoding = await encodingFor(type, protocolVersion)
+        const encoding = await encodingFor(type, parts.understood(context.query.get('protocolVersion')))
         return connect(parts, thread, hidden, encoding, context)
       },
     },
