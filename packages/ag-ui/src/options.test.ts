@@ -82,6 +82,7 @@ const handler: Required<Omit<AgUiHandlerOptions, 'resolveRunner' | 'owner' | 'ag
   path: '/agent',
   capabilities: {},
   assumedVersion: '0.0.59',
+  cors: { origins: ['https://app.example.com'] },
   onDisconnect: 'cancel',
   lostRuns: 'ask',
   limits: { ...limits, ...transport },

@@ -9,6 +9,7 @@ import { reportToConsole } from '../report-to-console.ts'
 import { Executions } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
+import { allowOrigin, type CorsOptions, checkCors, preflight } from './cors.ts'
 import { OpenStreams } from './open-streams.ts'
 import { refusalOf, refuse } from './refuse.ts'
 import { findRoute, type Route, type RouteContext } from './route.ts'
@@ -38,6 +39,8 @@ export interface AgUiHandlerOptions
   readonly onDisconnect?: 'detach' | 'cancel'
   /** Whether a run whose process is gone is continued when a client follows it or joins its thread, waits until a client asks for it, or is left as it is. @default 'continue' */
   readonly lostRuns?: LostRuns
+  /** Lets pages of other origins call the handler. @default none */
+  readonly cors?: CorsOptions
   /** The version of `@ag-ui/client` of clients that name none: all before 1.0. They get only what that version accepts. @default '0.0.40' */
   readonly assumedVersion?: string
   readonly limits?: InputLimits & HttpLimits
@@ -68,6 +71,8 @@ export interface HttpLimits {
  */
 export interface AgUiHandler extends AsyncDisposable {
   (request: Request, context?: unknown): Promise<Response>
+  /** The path under which the routes are mounted. */
+  readonly path: string
   readonly routes: readonly Route[]
   /** Whether it authenticates requests; if not, serve it on loopback only. */
   readonly authenticates: boolean
@@ -83,7 +88,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
-  const { capabilities = {}, runner, lostRuns = 'continue', assumedVersion = ASSUMED_VERSION } = options
+  const { cors, capabilities = {}, runner, lostRuns = 'continue', assumedVersion = ASSUMED_VERSION } = options
   const report = safeReport(options.report ?? reportToConsole)
   const { bodyBytes = 1_048_576, keepAliveMs = 15_000, drainMs = 30_000, lookMs = 5_000, detachedMs = 300_000 } = limits
   const { streamsPerUser = 64, pageChars = 1_000_000 } = limits
@@ -127,11 +132,18 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
   }
 
+  const allowed = (request: Request, response: Response, requestId: string) => {
+    if (cors) allowOrigin(cors, request, response)
+    response.headers.set('x-request-id', requestId)
+    return response
+  }
   const handle = async (request: Request, context?: unknown): Promise<Response> => {
     const requestId = requestIdOf(request)
     const waitUntil = waitUntilOf(context)
     let response: Response
     try {
+      const preflighted = cors && preflight(cors, request, requestId)
+      if (preflighted) return allowed(request, preflighted, requestId)
       const { pathname, searchParams } = new URL(request.url)
       const owner = await ownerOf(request)
       const { route, params } = findRoute(routes, path, request.method, pathname)
@@ -142,11 +154,11 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
       const allow = KernelError.is(error, 'METHOD_NOT_ALLOWED') && String(error.details.allow)
       response = refuse({ ...refusal, ...(allow && { headers: { allow } }) }, requestId)
     }
-    response.headers.set('x-request-id', requestId)
-    return response
+    return allowed(request, response, requestId)
   }
   const stop = (graceMs = 5_000) => executions.stopAll(graceMs)
   return Object.assign(handle, {
+    path,
     routes,
     authenticates: authenticate !== undefined,
     stop,
@@ -182,6 +194,7 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   const policiesOfLost: readonly unknown[] = [undefined, 'continue', 'ask', 'leave']
   checkOption(policiesOfLost.includes(lostRuns), WHO, 'lostRuns must be continue, ask or leave', lostRuns)
   const { assumedVersion = ASSUMED_VERSION } = options
+  if (options.cors !== undefined) checkCors(options.cors)
   checkOption(isVersion(assumedVersion), WHO, 'assumedVersion must be a version like 0.0.59', assumedVersion)
   checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
@@ -200,6 +213,7 @@ const NAMES: OptionNames<AgUiHandlerOptions> = {
   capabilities: true,
   onDisconnect: true,
   lostRuns: true,
+  cors: true,
   assumedVersion: true,
 }
 const LIMITS: OptionNames<InputLimits & HttpLimits> = {
@@ -227,8 +241,19 @@ const AGENT_ONLY_OPTIONS = [
 ] as const
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
-  const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, assumedVersion, agent, limits, ...rest } =
-    options
+  const {
+    authenticate,
+    owner,
+    path,
+    capabilities,
+    onDisconnect,
+    lostRuns,
+    cors,
+    assumedVersion,
+    agent,
+    limits,
+    ...rest
+  } = options
   const { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars, ...inputLimits } =
     limits ?? {}
   // One owner has the whole server.

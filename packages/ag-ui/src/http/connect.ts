@@ -82,7 +82,10 @@ async function* withHistory(parts: HandlerParts, ref: ThreadRef, { seq, event }:
   const { input, ...started } = event as RunStartedEvent
   const { threadId, runId } = started
   const { messages = [], ...rest } = input ?? {}
-  const all = { ...started, input: { threadId, runId, tools: [], context: [], ...rest, messages: [] } }
+  const all = {
+    ...started,
+    input: { threadId, runId, state: {}, tools: [], context: [], forwardedProps: {}, ...rest, messages: [] },
+  }
   yield* encoding.spread(all, withoutRepeats(historyPages(parts, ref, runId), messages), `${runId}:${seq}`)
 }
 

@@ -41,6 +41,11 @@ export function findRoute(
   throw new KernelError('METHOD_NOT_ALLOWED', `http: expected ${allow.join(' or ')}`, { details: { allow } })
 }
 
+/** Whether a path is a mount path or below it. */
+export function isBelow(mount: string, pathname: string): boolean {
+  return segmentsBelow(mount, pathname) !== undefined
+}
+
 /** The segments of a path below the mount path; a slash at the end does not matter. */
 function segmentsBelow(mount: string, pathname: string): readonly string[] | undefined {
   const base = split(mount)

@@ -36,7 +36,7 @@ describe.each(STORES)('odd names, %s', (_, open) => {
       if (id === '.' || id === '../..') return
       const path = `/threads/${encodeURIComponent(id)}`
       expect((await served.call('GET', path)).status).toBe(200)
-      const whole = await served.call('GET', `${path}/runs/${encodeURIComponent(id)}`)
+      const whole = await served.call('GET', `${path}/runs/${encodeURIComponent(id)}?protocolVersion=1.0`)
       expect(whole.end).toBe('success')
       const last = await rawGet(`${served.url}${path}/runs/${encodeURIComponent(id)}`, {
         authorization: 'ann',
