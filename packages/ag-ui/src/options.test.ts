@@ -63,6 +63,8 @@ const agent: Required<Omit<AgUiAgentOptions, Instead>> = {
   systemMessages: 'instruction',
   pending: 'drop',
   hidden: () => false,
+  show: {},
+  clientTools: () => true,
   limits,
   sessions: new SessionManager({ store }),
   clock,
@@ -99,6 +101,8 @@ const translator: Required<TranslatorOptions> = {
   publicError: () => ({ code: 'X', message: 'x' }),
   requestId: 'q1',
   showToolErrors: true,
+  show: {},
+  refusedTools: [],
   report: () => {},
 }
 const error: Required<RunErrorOptions> = {

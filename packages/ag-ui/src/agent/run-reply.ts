@@ -11,6 +11,8 @@ export class RunReply {
   readonly #requestId: { readonly requestId?: string }
   #translator: EventTranslator | undefined
   phase: RunPhase
+  /** Why client tools of the request were left out. */
+  readonly refusedTools: string[] = []
 
   constructor(settings: AgentSettings, requestId: string | undefined, phase: RunPhase) {
     this.#settings = settings
@@ -20,7 +22,7 @@ export class RunReply {
 
   /** Makes the translator of the run. */
   translate(input: RunAgentInput, state: JsonObject, history?: readonly AgUiMessage[]): EventTranslator {
-    const { hidden, report } = this.#settings
+    const { hidden, report, show } = this.#settings
     const { threadId, runId, parentRunId } = input
     this.#translator = new EventTranslator({
       threadId,
@@ -32,6 +34,8 @@ export class RunReply {
       hidden,
       clientTools: new Set(input.tools.map(({ name }) => name)),
       publicError: (error: ErrorInfo) => this.#publicError(KernelError.from(error)),
+      refusedTools: this.refusedTools,
+      ...(show && { show: typeof show === 'function' ? show(input) : show }),
       ...this.#requestId,
       report: (error) => report(error, this.#requestId),
     })

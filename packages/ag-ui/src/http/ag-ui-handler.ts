@@ -229,6 +229,8 @@ const LIMITS: OptionNames<InputLimits & HttpLimits> = {
 /** Options that would have no effect beside an existing agent. */
 const AGENT_ONLY_OPTIONS = [
   'hidden',
+  'show',
+  'clientTools',
   'executionTimeoutMs',
   'toolTimeoutMs',
   'maxConcurrentExecutions',

@@ -23,6 +23,7 @@ import { askedOf, outcomeOf, usageOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
+import { checkShow, omitting, type ShowOptions } from './show-options.ts'
 import { tagged } from './tagged.ts'
 
 /** The options of a translator. */
@@ -46,6 +47,10 @@ export interface TranslatorOptions {
   readonly requestId?: string
   /** Whether clients see the errors that tools threw. @default false */
   readonly showToolErrors?: boolean
+  /** Why client tools were left out: clients get the reasons as `CUSTOM` `tool-refused`. */
+  readonly refusedTools?: readonly string[]
+  /** What clients see besides what the run says and does. */
+  readonly show?: ShowOptions
   /** Receives the error of an event that could not be translated. */
   readonly report?: (error: KernelError) => void
 }
@@ -62,6 +67,8 @@ const NAMES: OptionNames<TranslatorOptions> = {
   publicError: true,
   requestId: true,
   showToolErrors: true,
+  show: true,
+  refusedTools: true,
   report: true,
 }
 
@@ -74,6 +81,7 @@ const NAMES: OptionNames<TranslatorOptions> = {
  */
 export function eventTranslator(options: TranslatorOptions): Translator {
   checkOptionNames('eventTranslator', options, NAMES)
+  if (options.show) checkShow('eventTranslator', options.show)
   return new EventTranslator(options)
 }
 
@@ -87,12 +95,14 @@ export class EventTranslator implements Translator {
   readonly #custom: CustomTranslator
   /** The sub-agent that asked each question. */
   readonly #askedBy: Map<string, string> = new Map()
+  readonly #omit: ((events: AgUiEvent[]) => AgUiEvent[]) | undefined
   #root: RunView | undefined
   #ended = false
 
   constructor(options: TranslatorOptions) {
     this.#options = options
     this.#public = options.publicError ?? publicError
+    this.#omit = omitting(options.show ?? {})
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
     const conversation = new Conversation(options.history ?? options.input?.messages)
@@ -109,7 +119,7 @@ export class EventTranslator implements Translator {
       const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
     }
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   end(error: RunErrorEvent = BROKEN_OFF): readonly AgUiEvent[] {
@@ -117,14 +127,14 @@ export class EventTranslator implements Translator {
     if (this.#ended) return out
     this.#messages.finish(undefined, out)
     this.#finish(error, out)
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   /** The whole conversation, if the history is known. */
   snapshot(): readonly AgUiEvent[] {
     const out: AgUiEvent[] = []
     this.#messages.show(out)
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   #write(event: AgentEvent, out: AgUiEvent[]): void {
@@ -202,12 +212,13 @@ export class EventTranslator implements Translator {
   }
 
   #beginRoot(kernelRunId: string, out: AgUiEvent[]): void {
-    const { threadId, runId, parentRunId } = this.#options
+    const { threadId, runId, parentRunId, refusedTools = [] } = this.#options
     this.#root = new RunView(kernelRunId)
     this.#views.set(kernelRunId, this.#root)
     const parent = parentRunId !== undefined && { parentRunId }
     out.push({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
+    for (const message of refusedTools) out.push({ type: EventType.CUSTOM, name: 'tool-refused', value: { message } })
   }
 
   /** Events of a nested run without a view of its own belong to the root run. */
@@ -231,7 +242,7 @@ export class EventTranslator implements Translator {
     const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy)
     this.#messages.finish(outcome, out)
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
-    if (outcome?.type === 'interrupt') this.#messages.show(out)
+    if (outcome?.type === 'interrupt' || this.#options.show?.messagesSnapshot) this.#messages.show(out)
     this.#finish(outcome ? this.#finished(event, outcome) : this.#failed(event), out)
   }
 
