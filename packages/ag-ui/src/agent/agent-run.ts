@@ -118,7 +118,16 @@ export class AgentRun {
         return
       }
       const state = changedState(thread?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
-      const start = await startPlanned(this.#settings, { input, ref, plan, thread, runner, signal, limit })
+      const start = await startPlanned(this.#settings, {
+        input,
+        ref,
+        plan,
+        thread,
+        runner,
+        signal,
+        limit,
+        prepare: this.#options.prepare,
+      })
       const translator = this.#reply.translate(input, state)
       cancelTimer()
       await pastHolds(clock, async () => {

@@ -1,5 +1,5 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { type Awaitable, KernelError, type Owner, type RunContext, type Store, type ThreadRef } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import { AgUiAgent } from '../agent/ag-ui-agent.ts'
 import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts'
@@ -18,7 +18,13 @@ import type { HandlerParts } from './serve-run.ts'
 import { threadRoutes } from './thread-routes.ts'
 
 /** The user who sent a request. */
-export type Visitor = { readonly user: string /** @default `appName` */; readonly app?: string }
+export type Visitor = {
+  readonly user: string
+  /** @default `appName` */
+  readonly app?: string
+  /** Adds what was learnt about the request to the context of its run: `(ctx) => ctx.with(CLAIMS, claims)`. */
+  readonly prepare?: (ctx: RunContext) => RunContext
+}
 
 /** The options of a handler; those of an `AgUiAgent` may be given here too. */
 export interface AgUiHandlerOptions
@@ -124,11 +130,11 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     ...threadRoutes(parts, { capabilities: mergedCapabilities(capabilities), hidden, deleteThread }),
   ]
 
-  const ownerOf = async (request: Request): Promise<Owner> => {
-    const visitor = authenticate ? await authenticate(request) : owner
+  const visitorOf = async (request: Request): Promise<Pick<RouteContext, 'owner' | 'prepare'>> => {
+    const visitor: Visitor | undefined = authenticate ? await authenticate(request) : owner
     if (!visitor) throw new KernelError('UNAUTHENTICATED', 'authentication required')
-    const { app = appName, user } = visitor
-    if (isName(app) && isName(user)) return { app, user }
+    const { app = appName, user, prepare } = visitor
+    if (isName(app) && isName(user)) return { owner: { app, user }, ...(prepare && { prepare }) }
     throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
   }
 
@@ -145,9 +151,9 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
       const preflighted = cors && preflight(cors, request, requestId)
       if (preflighted) return allowed(request, preflighted, requestId)
       const { pathname, searchParams } = new URL(request.url)
-      const owner = await ownerOf(request)
+      const visitor = await visitorOf(request)
       const { route, params } = findRoute(routes, path, request.method, pathname)
-      response = await route.handle({ owner, params, query: searchParams, request, requestId, waitUntil })
+      response = await route.handle({ ...visitor, params, query: searchParams, request, requestId, waitUntil })
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal.code === 'AGENT_ERROR') report(KernelError.from(error), { requestId })

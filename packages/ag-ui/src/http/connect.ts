@@ -24,7 +24,7 @@ export async function connect(
   thread: Thread,
   hidden: (key: string) => boolean,
   encoding: Encoding,
-  context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<Response> {
   const { ref } = thread
   const { requestId } = context
@@ -46,7 +46,7 @@ export async function rejoin(
   ref: ThreadRef,
   runId: string,
   encoding: Encoding,
-  context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<Response> {
   const first = await firstOf(parts, ref, runId)
   if (first?.event.type !== EventType.RUN_STARTED) return serveRun(parts, { ref, runId, after: 0 }, encoding, context)

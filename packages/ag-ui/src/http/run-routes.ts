@@ -35,7 +35,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
         if (executions.stopping) throw stopping()
         streams.checkRoom(owner)
-        const starting = startServedRun(parts, input, owner, requestId)
+        const starting = startServedRun(parts, input, owner, context)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
         const encoding = await encodingFor(type, understood(input?.protocolVersion ?? query.get('protocolVersion')))
@@ -74,7 +74,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const runId = params.runId as string
         if (lostRuns === 'leave' || unfinished !== runId) throw runUnknown()
         if (executions.stopping) throw stopping()
-        const run = await continueServedRun(parts, ref, runId, requestId)
+        const run = await continueServedRun(parts, ref, runId, context)
         if ('message' in run) return refused(parts, ref, run, await encodingFor(SSE, understood(undefined)), requestId)
         waitUntil(run.ended)
         return json(202, { continued: true })

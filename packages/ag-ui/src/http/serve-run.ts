@@ -48,8 +48,9 @@ export function serveRun(
   parts: HandlerParts,
   reading: Reading,
   encoding: Encoding,
-  { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Response {
+  const { requestId, waitUntil } = context
   const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
   let joined: { readonly run: ExecutionState; readonly readers: RunReaders } | undefined
@@ -61,7 +62,7 @@ export function serveRun(
   const proceed = async () => {
     // Another process may do it.
     if (executions.stopping) return true
-    const run = await continueServedRun(parts, ref, runId, requestId)
+    const run = await continueServedRun(parts, ref, runId, context)
     if ('message' in run) return isTemporary(run)
     join(run)
     waitUntil(run.ended)

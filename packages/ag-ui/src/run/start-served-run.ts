@@ -8,7 +8,7 @@ import { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
 import { RunLog } from './run-log.ts'
 import { RunReaders } from './run-readers.ts'
-import type { ServedAgent } from './served-agent.ts'
+import type { Caller, ServedAgent } from './served-agent.ts'
 
 /** The parts of a server that its runs need. */
 export interface RunServer {
@@ -28,7 +28,7 @@ export async function startServedRun(
   { agent, executions, store, clock, detachedMs, report }: RunServer,
   input: RunAgentInput,
   owner: Owner,
-  requestId: string,
+  { requestId, prepare }: Caller,
 ): Promise<ExecutionState | RunErrorEvent> {
   // The input is not validated yet; the agent does that before its run begins.
   const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
@@ -49,7 +49,7 @@ export async function startServedRun(
   const { signal } = execution
   const hidden = agent.hidden && ((key: string) => agent.hidden?.(key) === true)
   try {
-    const run = () => agent.run(input, { signal, owner, requestId, execution })
+    const run = () => agent.run(input, { signal, owner, requestId, execution, ...(prepare && { prepare }) })
     const refusal = await log.begin(run, (event) => withInput(event, input, hidden))
     if (refusal) {
       execution.end()
