@@ -19,7 +19,8 @@ import { CallTranslator } from './call-translator.ts'
 import { Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
-import { askedOf, outcomeOf, usageOf } from './outcome-of.ts'
+import { ModelUsage } from './model-usage.ts'
+import { askedOf, outcomeOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
@@ -95,6 +96,7 @@ export class EventTranslator implements Translator {
   readonly #custom: CustomTranslator
   /** The sub-agent that asked each question. */
   readonly #askedBy: Map<string, string> = new Map()
+  readonly #usage: ModelUsage = new ModelUsage()
   readonly #omit: ((events: AgUiEvent[]) => AgUiEvent[]) | undefined
   #root: RunView | undefined
   #ended = false
@@ -150,9 +152,12 @@ export class EventTranslator implements Translator {
       case 'tool-call-start':
       case 'tool-call-end':
       case 'message-start':
-      case 'message-end':
       case 'tool-start':
       case 'tool-end':
+        this.#messages.write(event, view, out)
+        break
+      case 'message-end':
+        this.#usage.add(event)
         this.#messages.write(event, view, out)
         break
       case 'agent-start':
@@ -249,12 +254,14 @@ export class EventTranslator implements Translator {
   #failed({ error = { code: 'AGENT_FAILED', message: '' }, usage }: EventOf<'run-end'>): RunErrorEvent {
     const { requestId } = this.#options
     const { retryable = false } = error
-    return runError(this.#public(error), { retryable, usage, ...(requestId !== undefined && { requestId }) })
+    const tokens = this.#usage.entries(usage)
+    const event = runError(this.#public(error), { retryable, ...(requestId !== undefined && { requestId }) })
+    return { ...event, ...(tokens && { usage: tokens }) }
   }
 
   #finished({ usage, output }: EventOf<'run-end'>, outcome: RunFinishedOutcome): RunFinishedEvent {
     const { threadId, runId } = this.#options
-    const tokens = usageOf(usage)
+    const tokens = this.#usage.entries(usage)
     const result = outcome.type === 'success' && output !== undefined ? copyOf(output) : undefined
     return {
       type: EventType.RUN_FINISHED,
