@@ -77,8 +77,8 @@ export interface HttpLimits {
  */
 export interface AgUiHandler extends AsyncDisposable {
   (request: Request, context?: unknown): Promise<Response>
-  /** The path under which the routes are mounted. */
-  readonly path: string
+  /** The path under which the routes are mounted. @default '/' */
+  readonly path?: string
   readonly routes: readonly Route[]
   /** Whether it authenticates requests; if not, serve it on loopback only. */
   readonly authenticates: boolean

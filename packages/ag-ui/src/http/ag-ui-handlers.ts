@@ -9,24 +9,23 @@ import { isBelow } from './route.ts'
  * @example const all = agUiHandlers([agUiHandler({ runner: desk, path: '/desk', … }), agUiHandler({ runner: cook, path: '/cook', … })])
  */
 export function agUiHandlers(handlers: readonly AgUiHandler[]): AgUiHandler {
-  const isHandler = (handler: unknown) => typeof handler === 'function' && 'path' in handler
-  const fine = Array.isArray(handlers) && handlers.length > 0 && handlers.every(isHandler)
+  const fine = Array.isArray(handlers) && handlers.length > 0 && handlers.every((one) => typeof one === 'function')
   checkOption(fine, 'agUiHandlers', 'expected a list of handlers that agUiHandler({ … }) makes', handlers)
-  const byLength = [...handlers].sort((a, b) => b.path.length - a.path.length)
-  const paths = new Set(handlers.map(({ path }) => path))
+  const mounts = handlers.map((handler) => ({ handler, path: handler.path ?? '/' }))
+  const byLength = [...mounts].sort((a, b) => b.path.length - a.path.length)
+  const paths = new Set(mounts.map(({ path }) => path))
   checkOption(paths.size === handlers.length, 'agUiHandlers', 'each handler needs a path of its own', [...paths])
   const handle = async (request: Request, context?: unknown): Promise<Response> => {
     const { pathname } = new URL(request.url)
-    const handler = byLength.find(({ path }) => isBelow(path, pathname))
-    return handler
-      ? handler(request, context)
+    const found = byLength.find(({ path }) => isBelow(path, pathname))
+    return found
+      ? found.handler(request, context)
       : refuse({ code: 'NOT_FOUND', message: 'Not found.' }, crypto.randomUUID())
   }
   const stop = async (graceMs?: number) => {
     await Promise.all(handlers.map((handler) => handler.stop(graceMs)))
   }
   return Object.assign(handle, {
-    path: '/',
     routes: handlers.flatMap(({ routes }) => routes),
     authenticates: handlers.every(({ authenticates }) => authenticates),
     stop,

@@ -41,6 +41,7 @@ function serial(encoding: Encoding): Encoding {
       const frames = order.take(event).map((shown) => encoding.encode({ seq: 0, event: shown }, ''))
       return joined(frames.filter((frame) => frame !== undefined))
     },
+    spread: (event, pages) => encoding.spread(event, pages),
   }
 }
 

@@ -26,8 +26,10 @@ function desk(turns: Parameters<typeof scripted>[0]) {
     description: 'Pays.',
     parameters,
     needsApproval: () => true,
-    invoke: (args, __, { callId }) =>
-      `paid ${String(paid.push(callId))}${args.to === undefined ? '' : ` to ${args.to}`}`,
+    invoke(args, _, { callId }) {
+      const { to } = args as { to?: string }
+      return `paid ${String(paid.push(callId))}${to === undefined ? '' : ` to ${to}`}`
+    },
   })
   const city = defineTool({
     name: 'city',
