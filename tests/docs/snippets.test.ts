@@ -27,7 +27,7 @@ it('type-checks every TypeScript snippet of the documents', () => {
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     const packages = ours()
     for (const name of snippets.flatMap(({ code }) => importsOf(code))) if (!(name in packages)) link(folder, name)
-    for (const name of ['react', 'react-dom']) link(folder, `@types/${name}`)
+    for (const name of ['react', 'react-dom', 'express']) link(folder, `@types/${name}`)
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config(packages)))
     expect(compile(folder)).toBe('')
   } finally {

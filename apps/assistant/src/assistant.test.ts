@@ -165,7 +165,7 @@ describe('the server', () => {
 
   test('goes on after a restart: the question is still there, and is answered once', async () => {
     const asking = await talk('ada', 'Send Ada a postcard from Lisbon')
-    expect(asking.pendingInterrupts).toMatchObject([{ reason: 'approval' }])
+    expect(asking.pendingInterrupts).toMatchObject([{ reason: 'tool_call' }])
     await assistant.stop()
     assistant = await start()
     const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId: 'ada' })

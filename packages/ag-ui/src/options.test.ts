@@ -65,6 +65,8 @@ const agent: Required<Omit<AgUiAgentOptions, Instead>> = {
   edits: 'append',
   pending: 'drop',
   hidden: () => false,
+  show: {},
+  clientTools: () => true,
   limits,
   sessions: new SessionManager({ store }),
   clock,
@@ -83,6 +85,8 @@ const handler: Required<Omit<AgUiHandlerOptions, 'resolveRunner' | 'owner' | 'ag
   authenticate: () => ({ user: 'ann' }),
   path: '/agent',
   capabilities: {},
+  assumedVersion: '0.0.59',
+  cors: { origins: ['https://app.example.com'] },
   onDisconnect: 'cancel',
   lostRuns: 'ask',
   limits: { ...limits, ...transport },
@@ -99,6 +103,8 @@ const translator: Required<TranslatorOptions> = {
   publicError: () => ({ code: 'X', message: 'x' }),
   requestId: 'q1',
   showToolErrors: true,
+  show: {},
+  refusedTools: [],
   report: () => {},
 }
 const error: Required<RunErrorOptions> = {

@@ -53,7 +53,8 @@ export function official(events: readonly AgUiEvent[]): Promise<readonly AgUiEve
 
 /** The same for a client of 0.0.59, which names no version and reads bytes. */
 export function official0(events: readonly AgUiEvent[]): Promise<readonly unknown[]> {
-  const body = events.map((event) => `data: ${JSON.stringify(gate(event, undefined))}\n\n`).join('')
+  const shown = events.flatMap((event) => gate(event, undefined, '0.0.59') ?? [])
+  const body = shown.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
   const headers = { 'content-type': 'text/event-stream' }
   const response = client0.runHttpRequest(() => Promise.resolve(new Response(body, { headers })))
   const checked = client0

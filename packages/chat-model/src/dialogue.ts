@@ -180,11 +180,11 @@ export class Dialogue {
 
   /** The end of an answer, before the changes of the after-hooks. */
   #endOf(
-    { message, usage, finishReason }: ModelResult,
+    { message, usage, model, finishReason }: ModelResult,
     checked: OutputCheck | undefined,
   ): EventDraft & { type: 'message-end' } {
     const { runId, agentName, runPath } = this.#stamp
-    const end = { type: 'message-end', runId, agentName, runPath, message, usage, finishReason } as const
+    const end = { type: 'message-end', runId, agentName, runPath, message, usage, model, finishReason } as const
     if (!checked) return end
     return 'problem' in checked ? { ...end, dropped: true } : { ...end, output: checked.value }
   }

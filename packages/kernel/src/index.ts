@@ -62,7 +62,17 @@ export type {
 export { textOf } from './data/message.ts'
 export type { FromJsonSchema, Infer, JsonSchema, Schema, SchemaIssue, StandardSchema } from './data/schema.ts'
 export type { Owner, ThreadRef } from './data/thread-ref.ts'
-export type { ContinueRequest, ForkRequest, LostQuery, Restored, Run, RunInput, Runner, RunRequest } from './run/run.ts'
+export type {
+  ClosedQuestions,
+  ContinueRequest,
+  ForkRequest,
+  LostQuery,
+  Restored,
+  Run,
+  RunInput,
+  Runner,
+  RunRequest,
+} from './run/run.ts'
 export type {
   Checkpoint,
   CommittedMessage,

@@ -86,9 +86,11 @@ export class AgentRun {
   async #serve(sink: Sink<AgUiEvent>, out: OrderedSink): Promise<void> {
     const settings = this.#settings
     const { signal, owner: given, execution: entry } = this.#options
-    const input = parseRunAgentInput(this.#value, settings.limits)
+    const { limits, clientTools } = settings
+    const sent = parseRunAgentInput(this.#value, limits, ({ message }) => this.#reply.refusedTools.push(message))
     this.#reply.phase = 'setup'
-    const owner = given ?? (await ownerOf(settings, input))
+    const owner = given ?? (await ownerOf(settings, sent))
+    const input = clientTools ? { ...sent, tools: sent.tools.filter((tool) => clientTools(tool, owner)) } : sent
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
     const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now())
     using _caller = signal && signal !== execution.signal ? execution.stopWith(signal) : undefined
@@ -130,7 +132,16 @@ export class AgentRun {
       }
       const found = await untilAborted(signal, this.#cut(plan, thread))
       const state = changedState(found?.state ?? {}, plan.kind === 'run' ? plan.input.state : plan.change)
-      const start = await startPlanned(this.#settings, { input, ref, plan, thread: found, runner, signal, limit })
+      const start = await startPlanned(this.#settings, {
+        input,
+        ref,
+        plan,
+        thread: found,
+        runner,
+        signal,
+        limit,
+        prepare: this.#options.prepare,
+      })
       const given = plan.kind === 'run' ? plan.input.messages : []
       const translator = this.#reply.translate(input, state, () => this.#history(input, ref, given))
       cancelTimer()

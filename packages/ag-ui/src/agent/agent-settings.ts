@@ -1,4 +1,4 @@
-import type { RunAgentInput } from '@ag-ui/core'
+import type { RunAgentInput, Tool } from '@ag-ui/core'
 import type { Awaitable, Clock, KernelError, Owner, Runner, RunOptions, Store } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import type { SystemMessageMode } from '../input/added-instruction.ts'
@@ -9,6 +9,7 @@ import { reportToConsole } from '../report-to-console.ts'
 import { EXECUTION_MS } from '../run/executions.ts'
 import { SessionManager } from '../session/session-manager.ts'
 import { isTemporary } from '../translate/shared-state.ts'
+import { checkShow, type ShowOptions } from '../translate/show-options.ts'
 
 /** The options of an `AgUiAgent`. */
 export interface AgUiAgentOptions {
@@ -48,6 +49,10 @@ export interface AgUiAgentOptions {
   readonly pending?: 'reject' | 'drop'
   /** Selects state keys that clients neither see nor set. `temp:` keys are always hidden, but clients may set them. @default none */
   readonly hidden?: (key: string) => boolean
+  /** What clients see of a run besides what it says and does; by request, if it is a function. */
+  readonly show?: ShowOptions | ((input: RunAgentInput) => ShowOptions)
+  /** Selects the client tools that the model gets. @default all */
+  readonly clientTools?: (tool: Tool, owner: Owner) => boolean
   readonly limits?: InputLimits
   /** @default one over `store` */
   readonly sessions?: SessionManager
@@ -76,6 +81,8 @@ export const AGENT_OPTIONS: OptionNames<AgUiAgentOptions> = {
   edits: true,
   pending: true,
   hidden: true,
+  show: true,
+  clientTools: true,
   limits: true,
   sessions: true,
   clock: true,
@@ -105,6 +112,8 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
   const { store, clock = systemClock, hidden = () => false, toolResults = 'text', systemMessages = 'ignore' } = options
   const { executionTimeoutMs = EXECUTION_MS, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
   checkChoices(options)
+  const { show } = options
+  if (show !== undefined && typeof show !== 'function') checkShow(WHO, show)
   const share = options.userId === undefined ? Math.ceil(maxConcurrentExecutions / 2) : maxConcurrentExecutions
   const { maxExecutionsPerUser = share } = options
   const numbers = { executionTimeoutMs, toolTimeoutMs, maxConcurrentExecutions, maxExecutionsPerUser }

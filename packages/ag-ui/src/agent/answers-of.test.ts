@@ -20,19 +20,25 @@ const NONE: ReadonlySet<string> = new Set()
 describe('the answers of a resume array', () => {
   test('are matched by id', () => {
     expect(answersOf([resolved('b', 2), resolved('a', { x: 1 })], [open('a'), open('b')], NONE, 0)).toEqual({
-      a: { x: 1 },
-      b: 2,
+      answers: { a: { x: 1 }, b: 2 },
+      closed: [],
     })
   })
 
-  test('a cancelled approval is a refusal; any other question gets null', () => {
-    const questions = [open('a', { reason: 'approval' }), open('b')]
-    expect(answersOf([cancelled('a'), cancelled('b')], questions, NONE, 0)).toEqual({ a: { approved: false }, b: null })
+  test('a question can be cancelled, also when its time has passed', () => {
+    const questions = [open('a', { expiresAt: 10 }), open('b')]
+    expect(answersOf([cancelled('a'), resolved('b')], questions, NONE, 10)).toEqual({
+      answers: { b: 'yes' },
+      closed: ['a'],
+    })
   })
 
   test('an answer without a payload approves nothing', () => {
     const entry: ResumeEntry = { interruptId: 'a', status: 'resolved' }
-    expect(answersOf([entry], [open('a', { reason: 'approval' })], NONE, 0)).toEqual({ a: null })
+    expect(answersOf([entry], [open('a', { reason: 'approval' })], NONE, 0)).toEqual({
+      answers: { a: null },
+      closed: [],
+    })
   })
 
   test.each([
@@ -47,10 +53,16 @@ describe('the answers of a resume array', () => {
   test('answers that were taken before are ignored', () => {
     const done = new Set([answerMark('a')])
     expect(answersOf([resolved('a')], [], done, 0)).toBeUndefined()
-    expect(answersOf([resolved('a'), resolved('b')], [open('b')], done, 0)).toEqual({ b: 'yes' })
+    expect(answersOf([resolved('a'), resolved('b')], [open('b')], done, 0)).toEqual({
+      answers: { b: 'yes' },
+      closed: [],
+    })
   })
 
   test('an open question needs an answer, whatever was taken before', () => {
-    expect(answersOf([resolved('a')], [open('a')], new Set([answerMark('a')]), 0)).toEqual({ a: 'yes' })
+    expect(answersOf([resolved('a')], [open('a')], new Set([answerMark('a')]), 0)).toEqual({
+      answers: { a: 'yes' },
+      closed: [],
+    })
   })
 })

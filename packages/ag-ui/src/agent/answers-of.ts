@@ -1,6 +1,8 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import { type Answers, type Interrupt, type Json, KernelError, type Thread } from '@troupe/kernel'
 import { got } from '@troupe/kernel/kit'
+import { isApproval } from '../translate/interrupt-of.ts'
+import { approvalAnswer } from './approval-answer.ts'
 
 /** The id under which a taken answer is stored among the processed messages. */
 export function answerMark(interruptId: string): string {
@@ -19,44 +21,54 @@ export function takenAnswers(thread: Pick<Thread, 'checkpoint'> | undefined): re
   return checkpoint?.resumedBy === undefined ? [] : checkpoint.interrupts.map(({ id }) => answerMark(id))
 }
 
+/** What a `resume` array says: the answers, and the ids of the questions that it cancels. */
+export interface GivenAnswers {
+  readonly answers: Answers
+  readonly closed: readonly string[]
+}
+
 /**
- * The answers of a `resume` array.
- * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`); undefined if all answers were taken before.
+ * Reads a `resume` array.
+ * Contract: covers every open question or throws (`INTERRUPT_UNANSWERED`, `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED`, `VALIDATION_FAILED`); undefined if all answers were taken before. A question can be cancelled at any time.
  */
 export function answersOf(
   resume: readonly ResumeEntry[],
   open: readonly Interrupt[],
   done: ReadonlySet<string>,
   now: number,
-): Answers | undefined {
+): GivenAnswers | undefined {
   const questions = new Map(open.map((interrupt) => [interrupt.id, interrupt]))
   const answers: [string, Json][] = []
+  const closed: string[] = []
   for (const entry of resume) {
     const { interruptId } = entry
     const interrupt = questions.get(interruptId)
     if (!interrupt && done.has(answerMark(interruptId))) continue
     if (!interrupt) throw unknown(interruptId, open)
-    const { expiresAt } = interrupt
-    if (expiresAt !== undefined && expiresAt <= now) {
-      throw new KernelError('INTERRUPT_EXPIRED', `resume: the time limit to answer ${interruptId} has passed`, {
-        details: { id: interruptId, expiresAt },
-      })
+    if (entry.status === 'cancelled') {
+      closed.push(interruptId)
+      continue
     }
-    answers.push([interruptId, answerOf(entry, interrupt)])
+    answers.push([interruptId, answerOf(entry, interrupt, now)])
   }
-  if (answers.length === 0) return undefined
-  const missing = open.map(({ id }) => id).filter((id) => !answers.some(([answered]) => answered === id))
+  const covered = new Set([...closed, ...answers.map(([id]) => id)])
+  if (covered.size === 0) return undefined
+  const missing = open.map(({ id }) => id).filter((id) => !covered.has(id))
   if (missing.length > 0) {
     const message = `resume: answer all open questions in one request; missing: ${missing.join(', ')}`
     throw new KernelError('INTERRUPT_UNANSWERED', message, { details: { missing } })
   }
-  return Object.fromEntries(answers)
+  return { answers: Object.fromEntries(answers), closed }
 }
 
-/** A person who cancels refuses what was to be approved; any other question gets `null`. */
-function answerOf({ status, payload }: ResumeEntry, { reason }: Interrupt): Json {
-  if (status === 'resolved') return (payload ?? null) as Json
-  return reason === 'approval' ? { approved: false } : null
+function answerOf({ interruptId, payload = null }: ResumeEntry, interrupt: Interrupt, now: number): Json {
+  const { expiresAt } = interrupt
+  if (expiresAt !== undefined && expiresAt <= now) {
+    throw new KernelError('INTERRUPT_EXPIRED', `resume: the time limit to answer ${interruptId} has passed`, {
+      details: { id: interruptId, expiresAt },
+    })
+  }
+  return isApproval(interrupt) ? approvalAnswer(interrupt, payload as Json) : (payload as Json)
 }
 
 function unknown(id: string, open: readonly Interrupt[]): KernelError {

@@ -151,8 +151,9 @@ export class ContinuedRun {
   #restore({ thread, runId, history }: FoundRun, carried: Json | undefined, limit: ToolLimit): Restored {
     const input = this.#inputOf(thread, runId, carried)
     this.#translator = this.#reply.translate(input, thread.state, history)
+    const { prepare = (ctx) => ctx } = this.#options
     return {
-      prepare: (ctx) => ctx.with(AG_UI_INPUT, input),
+      prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),
       additions: limit.untimed(additionsOf(input, thread.openCalls, this.#settings.systemMessages)),
     }
   }

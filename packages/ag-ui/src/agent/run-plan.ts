@@ -1,7 +1,6 @@
 import type { RunAgentInput } from '@ag-ui/core'
 import {
   type Additions,
-  type Answers,
   type ForkPoint,
   type JsonObject,
   KernelError,
@@ -22,7 +21,7 @@ import type { Room } from '../input/kernel-content.ts'
 import { sortMessages } from '../input/sort-messages.ts'
 import { type ClientStateMode, stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
-import { answerMark, answersOf, openInterrupts, takenAnswers } from './answers-of.ts'
+import { answerMark, answersOf, type GivenAnswers, openInterrupts, takenAnswers } from './answers-of.ts'
 import { askedAgain } from './asked-again.ts'
 import type { Place } from './place-in-thread.ts'
 
@@ -40,7 +39,7 @@ export type RunPlan =
     }
   | {
       readonly kind: 'resume'
-      readonly answers: Answers
+      readonly given: GivenAnswers
       readonly additions: Additions
       /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
@@ -83,20 +82,20 @@ export function planRun(facts: Facts): RunPlan {
   const change = stateChange(input, thread?.state ?? {}, hidden, clientState)
   const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages)
   const { resume = [] } = input
-  const answers =
+  const given =
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
   const { results, users, processed, notOpen } = sorted
-  if (answers) {
+  if (given) {
     const later = new Set(users.map(({ id }) => id))
-    const taken = [...processed.filter((id) => !later.has(id)), ...Object.keys(answers).map(answerMark)]
-    return { kind: 'resume', answers, additions, results, change, processed: taken }
+    const answered = [...Object.keys(given.answers), ...given.closed].map(answerMark)
+    const taken = [...processed.filter((id) => !later.has(id)), ...answered]
+    return { kind: 'resume', given, additions, results, change, processed: taken }
   }
-  const given: readonly Message[] = [...results, ...users]
-  const again = given.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
-  if (given.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
+  const messages: readonly Message[] = [...results, ...users]
+  const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
+  if (messages.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
   const run = { additions, ...(change && { state: change }) }
-  if (!again)
-    return planned({ ...run, messages: given, processed }, results.length === 0 ? facts.replaced : undefined, input)
+  if (!again) return planned({ ...run, messages, processed }, results.length === 0 ? facts.replaced : undefined, input)
   return { ...planned({ ...run, messages: again.users, processed }, again.cut, input), notOpen }
 }
 

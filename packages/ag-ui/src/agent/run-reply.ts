@@ -19,6 +19,8 @@ export class RunReply {
   /** Resolves when the snapshot among the last events is complete. */
   #ready: Promise<void> | undefined
   phase: RunPhase
+  /** Why client tools of the request were left out. */
+  readonly refusedTools: string[] = []
 
   constructor(settings: AgentSettings, requestId: string | undefined, phase: RunPhase) {
     this.#settings = settings
@@ -28,7 +30,7 @@ export class RunReply {
 
   /** Makes the translator of the run. Contract: a history that is a function is read when a snapshot needs it. */
   translate(input: RunAgentInput, state: JsonObject, history: History): EventTranslator {
-    const { hidden, report } = this.#settings
+    const { hidden, report, show } = this.#settings
     const { threadId, runId, parentRunId } = input
     const options: TranslatorOptions = {
       threadId,
@@ -40,6 +42,8 @@ export class RunReply {
       hidden,
       clientTools: new Set(input.tools.map(({ name }) => name)),
       publicError: (error: ErrorInfo) => this.#publicError(KernelError.from(error)),
+      refusedTools: this.refusedTools,
+      ...(show && { show: typeof show === 'function' ? show(input) : show }),
       ...this.#requestId,
       report: (error) => report(error, this.#requestId),
     }

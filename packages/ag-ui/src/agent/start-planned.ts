@@ -2,6 +2,7 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { Run, Runner, RunRequest, Thread, ThreadRef } from '@troupe/kernel'
 import { untilAborted } from '@troupe/kernel/kit'
 import { carriedInput } from '../lost/carried-input.ts'
+import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
@@ -15,12 +16,13 @@ interface Planned {
   readonly runner: Runner
   readonly signal: AbortSignal
   readonly limit: ToolLimit
+  readonly prepare: AgUiRunOptions['prepare']
 }
 
 /** Prepares a planned run. Contract: each call of the returned function makes a new run that has not begun. */
 export async function startPlanned(
   { sessions, runConfigFactory, pending, executionTimeoutMs }: AgentSettings,
-  { input, ref, plan, thread, runner, signal, limit }: Planned,
+  { input, ref, plan, thread, runner, signal, limit, prepare = (ctx) => ctx }: Planned,
 ): Promise<() => Run> {
   const config = await untilAborted(signal, Promise.resolve(runConfigFactory?.(input)))
   const settings = config && { options: config }
@@ -28,7 +30,7 @@ export async function startPlanned(
     session: ref,
     runId: input.runId,
     signal,
-    prepare: (ctx) => ctx.with(AG_UI_INPUT, input),
+    prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),
     carry: carriedInput(input),
     ...(executionTimeoutMs !== undefined && { timeoutMs: Math.min(executionTimeoutMs, Number.MAX_SAFE_INTEGER) }),
     ...(pending && { pending }),
@@ -39,7 +41,8 @@ export async function startPlanned(
   }
   const additions = limit.untimed(plan.kind === 'run' ? plan.input.additions : plan.additions)
   if (plan.kind === 'run') return () => runner.run({ ...plan.input, additions, ...settings }, request)
-  const { answers, processed, change } = plan
-  const more = { additions, processed, ...(change && { state: change }) }
+  const { given, processed, change } = plan
+  const { answers, closed } = given
+  const more = { additions, processed, ...(change && { state: change }), ...(closed.length > 0 && { closed }) }
   return () => runner.resume(answers, { ...request, ...settings, ...more })
 }

@@ -154,7 +154,11 @@ function readingOf(url: string, init: RequestInit): Reading | undefined {
     }
   }
   if (init.method !== 'POST' || typeof init.body !== 'string') return undefined
-  const { threadId, runId, protocolVersion } = inputOf(init.body)
+  const {
+    threadId,
+    runId,
+    protocolVersion = new URLSearchParams(url.split('?')[1]).get('protocolVersion'),
+  } = inputOf(init.body)
   if (typeof threadId !== 'string' || typeof runId !== 'string') return undefined
   const runs = `${baseUrl(url)}/threads/${encodeURIComponent(threadId)}/runs/`
   return { runs, threadId, runId, protocolVersion: typeof protocolVersion === 'string' ? protocolVersion : '', init }

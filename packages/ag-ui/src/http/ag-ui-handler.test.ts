@@ -279,3 +279,32 @@ function cancelOf(runId: string, threadId = 't1'): Request {
     headers: { authorization: 'ann' },
   })
 }
+
+it('adds its own capabilities to those of the app, category by category', async () => {
+  const { handler } = served(() => words(1), { capabilities: { tools: { items: [] }, state: { deltas: false } } })
+  const response = await handler(get('/capabilities'))
+  expect(await response.json()).toMatchObject({
+    tools: { supported: true, clientProvided: true, items: [] },
+    state: { snapshots: true, deltas: false },
+    humanInTheLoop: { interrupts: true },
+  })
+})
+
+it('gives the whole input back with RUN_STARTED, with every field that the official Python types need', async () => {
+  const { handler } = served(() => words(1))
+  const forwardedProps = { theme: 'dark', messages: [] }
+  const tools = [{ name: 'pick', description: 'Picks.', parameters: {} }]
+  const bare = input('r1')
+  const whole = input('r2', 't1', {
+    forwardedProps,
+    state: { a: 1 },
+    tools,
+    context: [{ description: 'd', value: 'v' }],
+  })
+  const echo = async (sent: object) => {
+    const [first] = await framesOf(await handler(post(sent)))
+    return first?.event.type === EventType.RUN_STARTED ? first.event.input : undefined
+  }
+  expect(await echo({ ...bare, forwardedProps: null, tools: null })).toEqual({ ...bare, state: {}, forwardedProps: {} })
+  expect(await echo(whole)).toEqual(whole)
+})

@@ -1,5 +1,5 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { type Awaitable, KernelError, type Owner, type Store, type ThreadRef } from '@troupe/kernel'
+import { type Awaitable, KernelError, type Owner, type RunContext, type Store, type ThreadRef } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
 import { AgUiAgent } from '../agent/ag-ui-agent.ts'
 import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts'
@@ -8,6 +8,8 @@ import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
 import { Executions } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
+import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
+import { allowOrigin, type CorsOptions, checkCors, preflight } from './cors.ts'
 import { OpenStreams } from './open-streams.ts'
 import { refusalOf, refuse } from './refuse.ts'
 import { findRoute, type Route, type RouteContext } from './route.ts'
@@ -16,7 +18,13 @@ import type { HandlerParts } from './serve-run.ts'
 import { threadRoutes } from './thread-routes.ts'
 
 /** The user who sent a request. */
-export type Visitor = { readonly user: string /** @default `appName` */; readonly app?: string }
+export type Visitor = {
+  readonly user: string
+  /** @default `appName` */
+  readonly app?: string
+  /** Adds what was learnt about the request to the context of its run: `(ctx) => ctx.with(CLAIMS, claims)`. */
+  readonly prepare?: (ctx: RunContext) => RunContext
+}
 
 /** The options of a handler; those of an `AgUiAgent` may be given here too. */
 export interface AgUiHandlerOptions
@@ -31,12 +39,16 @@ export interface AgUiHandlerOptions
   readonly owner?: Owner
   /** The path under which the routes are mounted. @default '/' */
   readonly path?: string
-  /** Capabilities of the agent, in addition to those of every agent here. */
+  /** Capabilities of the agent, merged category by category with those of every agent here. */
   readonly capabilities?: AgentCapabilities
   /** Whether a run goes on or is cancelled when its last reader closes the connection. @default 'detach' */
   readonly onDisconnect?: 'detach' | 'cancel'
   /** Whether a run whose process is gone is continued when a client follows it or joins its thread, waits until a client asks for it, or is left as it is. @default 'continue' */
   readonly lostRuns?: LostRuns
+  /** Lets pages of other origins call the handler. @default none */
+  readonly cors?: CorsOptions
+  /** The version of `@ag-ui/client` of clients that name none: all before 1.0. They get only what that version accepts. @default '0.0.40' */
+  readonly assumedVersion?: string
   readonly limits?: InputLimits & HttpLimits
 }
 
@@ -65,6 +77,8 @@ export interface HttpLimits {
  */
 export interface AgUiHandler extends AsyncDisposable {
   (request: Request, context?: unknown): Promise<Response>
+  /** The path under which the routes are mounted. @default '/' */
+  readonly path?: string
   readonly routes: readonly Route[]
   /** Whether it authenticates requests; if not, serve it on loopback only. */
   readonly authenticates: boolean
@@ -80,7 +94,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   checkOptionNames(WHO, options, NAMES)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, LIMITS)
   const { authenticate, owner, path = '/', onDisconnect = 'detach', clock = systemClock, limits = {}, store } = options
-  const { capabilities = {}, runner, lostRuns = 'continue' } = options
+  const { cors, capabilities = {}, runner, lostRuns = 'continue', assumedVersion = ASSUMED_VERSION } = options
   const report = safeReport(options.report ?? reportToConsole)
   const {
     bodyBytes = 16_777_216,
@@ -108,6 +122,7 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
     streams: new OpenStreams(streamsPerUser),
     onDisconnect,
     lostRuns: agent.continue ? lostRuns : 'leave',
+    understood: (version) => understoodBy(typeof version === 'string' ? version : undefined, assumedVersion),
     report,
   }
   const deleteThread = async (ref: ThreadRef) => {
@@ -118,37 +133,44 @@ export function agUiHandler(options: AgUiHandlerOptions): AgUiHandler {
   }
   const routes = [
     ...runRoutes(parts, bodyBytes),
-    ...threadRoutes(parts, { capabilities: { ...CAPABILITIES, ...capabilities }, hidden, deleteThread }),
+    ...threadRoutes(parts, { capabilities: mergedCapabilities(capabilities), hidden, deleteThread }),
   ]
 
-  const ownerOf = async (request: Request): Promise<Owner> => {
-    const visitor = authenticate ? await authenticate(request) : owner
+  const visitorOf = async (request: Request): Promise<Pick<RouteContext, 'owner' | 'prepare'>> => {
+    const visitor: Visitor | undefined = authenticate ? await authenticate(request) : owner
     if (!visitor) throw new KernelError('UNAUTHENTICATED', 'authentication required')
-    const { app = appName, user } = visitor
-    if (isName(app) && isName(user)) return { app, user }
+    const { app = appName, user, prepare } = visitor
+    if (isName(app) && isName(user)) return { owner: { app, user }, ...(prepare && { prepare }) }
     throw new KernelError('CONFIG_INVALID', 'authenticate: expected { user } with a non-empty string')
   }
 
+  const allowed = (request: Request, response: Response, requestId: string) => {
+    if (cors) allowOrigin(cors, request, response)
+    response.headers.set('x-request-id', requestId)
+    return response
+  }
   const handle = async (request: Request, context?: unknown): Promise<Response> => {
     const requestId = requestIdOf(request)
     const waitUntil = waitUntilOf(context)
     let response: Response
     try {
+      const preflighted = cors && preflight(cors, request, requestId)
+      if (preflighted) return allowed(request, preflighted, requestId)
       const { pathname, searchParams } = new URL(request.url)
-      const owner = await ownerOf(request)
+      const visitor = await visitorOf(request)
       const { route, params } = findRoute(routes, path, request.method, pathname)
-      response = await route.handle({ owner, params, query: searchParams, request, requestId, waitUntil })
+      response = await route.handle({ ...visitor, params, query: searchParams, request, requestId, waitUntil })
     } catch (error) {
       const refusal = refusalOf(error)
       if (refusal.code === 'AGENT_ERROR') report(KernelError.from(error), { requestId })
       const allow = KernelError.is(error, 'METHOD_NOT_ALLOWED') && String(error.details.allow)
       response = refuse({ ...refusal, ...(allow && { headers: { allow } }) }, requestId)
     }
-    response.headers.set('x-request-id', requestId)
-    return response
+    return allowed(request, response, requestId)
   }
   const stop = (graceMs = 5_000) => executions.stopAll(graceMs)
   return Object.assign(handle, {
+    path,
     routes,
     authenticates: authenticate !== undefined,
     stop,
@@ -163,6 +185,15 @@ const CAPABILITIES: AgentCapabilities = {
   humanInTheLoop: { supported: true, interrupts: true },
 }
 
+/** Adds to each category what every agent here can do; what the app says of it counts. */
+function mergedCapabilities(own: AgentCapabilities): AgentCapabilities {
+  const merged: Record<string, unknown> = { ...CAPABILITIES, ...own }
+  for (const [name, common] of Object.entries(CAPABILITIES)) {
+    merged[name] = { ...common, ...own[name as keyof AgentCapabilities] }
+  }
+  return merged
+}
+
 function check(options: AgUiHandlerOptions, numbers: Record<string, number>): void {
   const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, lostRuns, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
@@ -174,6 +205,9 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   checkOption(policies.includes(onDisconnect), WHO, 'onDisconnect must be detach or cancel', onDisconnect)
   const policiesOfLost: readonly unknown[] = [undefined, 'continue', 'ask', 'leave']
   checkOption(policiesOfLost.includes(lostRuns), WHO, 'lostRuns must be continue, ask or leave', lostRuns)
+  const { assumedVersion = ASSUMED_VERSION } = options
+  if (options.cors !== undefined) checkCors(options.cors)
+  checkOption(isVersion(assumedVersion), WHO, 'assumedVersion must be a version like 0.0.59', assumedVersion)
   checkOption(typeof path === 'string' && path.startsWith('/'), WHO, 'path must begin with /', path)
   for (const [name, value] of Object.entries(numbers)) {
     checkOption(typeof value === 'number' && value >= 1, WHO, `${name} must be a number of at least 1`, value)
@@ -191,6 +225,8 @@ const NAMES: OptionNames<AgUiHandlerOptions> = {
   capabilities: true,
   onDisconnect: true,
   lostRuns: true,
+  cors: true,
+  assumedVersion: true,
 }
 const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   ...INPUT_LIMITS,
@@ -205,6 +241,8 @@ const LIMITS: OptionNames<InputLimits & HttpLimits> = {
 /** Options that would have no effect beside an existing agent. */
 const AGENT_ONLY_OPTIONS = [
   'hidden',
+  'show',
+  'clientTools',
   'executionTimeoutMs',
   'toolTimeoutMs',
   'maxConcurrentExecutions',
@@ -217,7 +255,19 @@ const AGENT_ONLY_OPTIONS = [
 ] as const
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
-  const { authenticate, owner, path, capabilities, onDisconnect, lostRuns, agent, limits, ...rest } = options
+  const {
+    authenticate,
+    owner,
+    path,
+    capabilities,
+    onDisconnect,
+    lostRuns,
+    cors,
+    assumedVersion,
+    agent,
+    limits,
+    ...rest
+  } = options
   const { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars, ...inputLimits } =
     limits ?? {}
   // One owner has the whole server.

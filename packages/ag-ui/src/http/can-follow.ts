@@ -10,15 +10,15 @@ export async function canFollow(
   parts: HandlerParts,
   ref: ThreadRef,
   runId: string,
-  { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<boolean> {
   const { store, lostRuns, executions } = parts
   if (await hasLog(parts, ref, runId)) return true
   if (lostRuns !== 'continue' || executions.stopping) return false
   if (lostRunOf(await store.threads.get(ref).catch(refusedId)) !== runId) return false
-  const run = await continueServedRun(parts, ref, runId, requestId)
+  const run = await continueServedRun(parts, ref, runId, context)
   if ('message' in run) return false
-  waitUntil(run.ended)
+  context.waitUntil(run.ended)
   return true
 }
 

@@ -5,7 +5,7 @@ import { lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-holds.ts'
-import { interruptOf } from '../translate/outcome-of.ts'
+import { interruptOf } from '../translate/interrupt-of.ts'
 import { canFollow } from './can-follow.ts'
 import type { Encoding } from './encoding.ts'
 import { historyPages } from './history-pages.ts'
@@ -24,7 +24,7 @@ export async function connect(
   thread: Thread,
   hidden: (key: string) => boolean,
   encoding: Encoding,
-  context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<Response> {
   const { ref } = thread
   const { requestId } = context
@@ -46,7 +46,7 @@ export async function rejoin(
   ref: ThreadRef,
   runId: string,
   encoding: Encoding,
-  context: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Promise<Response> {
   const first = await firstOf(parts, ref, runId)
   if (first?.event.type !== EventType.RUN_STARTED) return serveRun(parts, { ref, runId, after: 0 }, encoding, context)
@@ -82,7 +82,10 @@ async function* withHistory(parts: HandlerParts, ref: ThreadRef, { seq, event }:
   const { input, ...started } = event as RunStartedEvent
   const { threadId, runId } = started
   const { messages = [], ...rest } = input ?? {}
-  const all = { ...started, input: { threadId, runId, tools: [], context: [], ...rest, messages: [] } }
+  const all = {
+    ...started,
+    input: { threadId, runId, state: {}, tools: [], context: [], forwardedProps: {}, ...rest, messages: [] },
+  }
   yield* encoding.spread(all, withoutRepeats(historyPages(parts, ref, runId), messages), `${runId}:${seq}`)
 }
 
@@ -109,7 +112,7 @@ function idleThread(
 ): Pieces {
   const { ref, openCalls } = thread
   const { threadId } = ref
-  const interrupts = openInterrupts(thread).map(interruptOf)
+  const interrupts = openInterrupts(thread).map((question) => interruptOf(question))
   const pendingToolCallIds = openCalls.map(({ callId }) => callId)
   const snapshot = shownState(thread.state, hidden, parts.pageChars)
   const started: AgUiEvent = { type: EventType.RUN_STARTED, threadId, runId }

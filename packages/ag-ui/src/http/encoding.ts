@@ -1,9 +1,11 @@
-import { EventType, type MessagesSnapshotEvent, type RunStartedEvent } from '@ag-ui/core'
+import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import { KernelError } from '@troupe/kernel'
 import { jsonLength } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import type { Logged } from '../run/tail.ts'
-import { gate } from '../write/gate.ts'
+import { knownEvent, knownMessages } from '../write/gate.ts'
+import { SerialOrder } from '../write/serial-order.ts'
+import type { Understood } from '../write/understood.ts'
 import { PROTOBUF, SSE } from './negotiate.ts'
 
 /** The encoding of one reader's stream. */
@@ -24,36 +26,62 @@ export interface Encoding {
   ): AsyncIterable<string | Uint8Array>
 }
 
-/** Makes the encoding for a reader. Contract: filters events by protocol version; `encode` throws `ENCODING_ERROR` for an event that cannot be encoded. */
-export async function encodingFor(
-  type: typeof SSE | typeof PROTOBUF,
-  protocolVersion: string | undefined,
-): Promise<Encoding> {
-  return type === SSE ? sse(protocolVersion) : protobuf(protocolVersion)
+/** Makes the encoding for a reader. Contract: shows only what the reader understands; `encode` throws `ENCODING_ERROR` for an event that cannot be encoded. */
+export async function encodingFor(type: typeof SSE | typeof PROTOBUF, understood: Understood): Promise<Encoding> {
+  const encoding = type === SSE ? sse(understood) : await protobuf(understood)
+  return understood.parallel ? encoding : serial(encoding)
 }
 
-function sse(version: string | undefined): Encoding {
+/** The encoding for a reader that gets events in another order than the log has them. Contract: without positions, so such a reader cannot resume. */
+function serial(encoding: Encoding): Encoding {
+  const order = new SerialOrder()
+  return {
+    ...encoding,
+    encode({ event }) {
+      const frames = order.take(event).map((shown) => encoding.encode({ seq: 0, event: shown }, ''))
+      return joined(frames.filter((frame) => frame !== undefined))
+    },
+    spread: (event, pages) => encoding.spread(event, pages),
+  }
+}
+
+function joined(frames: readonly (string | Uint8Array)[]): string | Uint8Array | undefined {
+  if (frames.length <= 1) return frames[0]
+  const texts = frames.filter((frame) => typeof frame === 'string')
+  if (texts.length > 0) return texts.join('')
+  const parts = frames.filter((frame) => typeof frame !== 'string')
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+function sse(understood: Understood): Encoding {
   return {
     contentType: `${SSE}; charset=utf-8`,
     keepAlive: new TextEncoder().encode(': ping\n\n'),
     encode({ seq, event, json }, runId) {
       try {
-        const shown = gate(event, version)
+        const shown = knownEvent(event, understood)
+        if (!shown) return undefined
         const text = shown === event && json !== undefined ? json : JSON.stringify(shown)
         // A run id has no line break: it was validated with the input.
-        return `id: ${runId}:${seq}\ndata: ${text}\n\n`
+        return `${seq > 0 ? `id: ${runId}:${seq}\n` : ''}data: ${text}\n\n`
       } catch (cause) {
         throw cannotEncode('sse', event, cause)
       }
     },
-    aside: (event) => `data: ${JSON.stringify(gate(event, version))}\n\n`,
+    aside: (event) => `data: ${JSON.stringify(knownEvent(event, understood))}\n\n`,
     async *spread(event, pages, id) {
-      const text = JSON.stringify(gate(event, version))
+      const text = JSON.stringify(knownEvent(event, understood))
       const cut = text.lastIndexOf(NO_MESSAGES) + NO_MESSAGES.length - 1
       yield `${id === undefined ? '' : `id: ${id}\n`}data: ${text.slice(0, cut)}`
       let comma = ''
       for await (const messages of pages) {
-        for (const message of knownMessages(messages, version)) {
+        for (const message of knownMessages(messages, understood)) {
           yield `${comma}${JSON.stringify(message)}`
           comma = ','
         }
@@ -64,11 +92,6 @@ function sse(version: string | undefined): Encoding {
 }
 
 const NO_MESSAGES = '"messages":[]'
-
-function knownMessages(messages: readonly AgUiMessage[], version: string | undefined): readonly AgUiMessage[] {
-  const event = gate({ type: EventType.MESSAGES_SNAPSHOT, messages: [...messages] }, version)
-  return (event as MessagesSnapshotEvent).messages
-}
 
 /** The most characters of a history in one frame of protobuf, which begins with its length and so cannot be sent in pieces. */
 const FRAME_CHARS = 8_000_000
@@ -87,12 +110,11 @@ const NOT_IN_OLD_PROTOBUF: ReadonlySet<EventType> = new Set([
   EventType.REASONING_ENCRYPTED_VALUE,
 ])
 
-async function protobuf(version: string | undefined): Promise<Encoding> {
+async function protobuf(understood: Understood): Promise<Encoding> {
   // Loaded on demand: 200 kB that a server with SSE clients never needs.
   const { encode } = await import('@ag-ui/proto')
-  const old = version === undefined || Number.parseInt(version, 10) < 1
   const frame = (event: AgUiEvent) => {
-    const message = encode(gate(event, version))
+    const message = encode(event)
     const bytes = new Uint8Array(4 + message.length)
     new DataView(bytes.buffer).setUint32(0, message.length)
     bytes.set(message, 4)
@@ -101,14 +123,15 @@ async function protobuf(version: string | undefined): Promise<Encoding> {
   return {
     contentType: PROTOBUF,
     encode({ event }) {
-      if (old && NOT_IN_OLD_PROTOBUF.has(event.type)) return undefined
+      if (!understood.current && NOT_IN_OLD_PROTOBUF.has(event.type)) return undefined
+      const shown = knownEvent(event, understood)
       try {
-        return frame(event)
+        return shown && frame(shown)
       } catch (cause) {
         throw cannotEncode('protobuf', event, cause)
       }
     },
-    aside: frame,
+    aside: (event) => frame(knownEvent(event, understood) ?? event),
     async *spread(event, pages) {
       const all: AgUiMessage[] = []
       let room = FRAME_CHARS
@@ -119,7 +142,8 @@ async function protobuf(version: string | undefined): Promise<Encoding> {
           all.push(message)
         }
       }
-      yield frame(withMessages(event, all))
+      const whole = withMessages(event, all)
+      yield frame(knownEvent(whole, understood) ?? whole)
     },
   }
 }

@@ -2,7 +2,7 @@ import { KernelError } from '@troupe/kernel'
 
 /**
  * Reads a JSON body. Contract: never takes more than `limit` bytes in, whatever the headers say.
- * @throws KernelError `CONTENT_TYPE_UNSUPPORTED`, `BODY_TOO_LARGE` or `VALIDATION_FAILED`
+ * @throws KernelError `CONTENT_TYPE_UNSUPPORTED`, `BODY_TOO_LARGE`, `BODY_ALREADY_READ` or `VALIDATION_FAILED`
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
   const type = (request.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
@@ -23,6 +23,7 @@ export async function readJson(request: Request, limit: number): Promise<unknown
 }
 
 async function readText(request: Request, limit: number): Promise<string> {
+  if (request.bodyUsed) throw alreadyRead()
   if (!request.body) return ''
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let text = ''
@@ -42,6 +43,13 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): 
   } catch {
     throw invalidBody('expected UTF-8')
   }
+}
+
+/** The error of a request whose body something else has read, and kept for itself. */
+export function alreadyRead(): KernelError {
+  const message =
+    'body: something before this handler has read it; pass the request on unread, or its body as request.body'
+  return new KernelError('BODY_ALREADY_READ', message)
 }
 
 function tooLarge(limit: number): KernelError {

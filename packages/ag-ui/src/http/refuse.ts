@@ -23,6 +23,7 @@ const STATUS: ReadonlyMap<string, number> = new Map([
   ['STORE_READ_ONLY', 503],
   ['STORE_UNAVAILABLE', 503],
   ['AGENT_ERROR', 500],
+  ['BODY_ALREADY_READ', 500],
 ])
 const RETRY_AFTER_S = 1
 /** Codes whose message is written for the client. */
@@ -32,6 +33,7 @@ const CLIENT_MESSAGES = new Set([
   'FORBIDDEN',
   'METHOD_NOT_ALLOWED',
   'NOT_ACCEPTABLE',
+  'BODY_ALREADY_READ',
   'BODY_TOO_LARGE',
   'CONTENT_TYPE_UNSUPPORTED',
   'SERVER_STOPPING',

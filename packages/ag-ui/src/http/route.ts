@@ -1,14 +1,14 @@
 import { type Json, KernelError, type Owner } from '@troupe/kernel'
+import type { Caller } from '../run/served-agent.ts'
 
 /** One request, on behalf of its owner. */
-export interface RouteContext {
+export interface RouteContext extends Caller {
   /** Contract: a route reads and writes data of this owner only. */
   readonly owner: Owner
   /** The ids in the path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly request: Request
-  readonly requestId: string
   /** Keeps a worker alive after its response until the work is done. */
   readonly waitUntil: (work: Promise<unknown>) => void
 }
@@ -39,6 +39,11 @@ export function findRoute(
   }
   if (allow.length === 0) throw new KernelError('NOT_FOUND', 'http: no such route')
   throw new KernelError('METHOD_NOT_ALLOWED', `http: expected ${allow.join(' or ')}`, { details: { allow } })
+}
+
+/** Whether a path is a mount path or below it. */
+export function isBelow(mount: string, pathname: string): boolean {
+  return segmentsBelow(mount, pathname) !== undefined
 }
 
 /** The segments of a path below the mount path; a slash at the end does not matter. */

@@ -22,24 +22,23 @@ const ELSEWHERE_MS = 5_000
 
 /** The routes of runs: start, follow, continue, cancel. */
 export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Route[] {
-  const { agent, executions, onDisconnect, lostRuns, store, streams } = parts
+  const { agent, executions, onDisconnect, lostRuns, store, streams, understood } = parts
   return [
     {
       name: 'run',
       method: 'POST',
       path: '/',
       async handle(context) {
-        const { owner, request, requestId, waitUntil } = context
+        const { owner, request, requestId, waitUntil, query } = context
         const type = acceptedBy(request)
         // Not validated yet: the agent does that.
         const input = (await readJson(request, bodyBytes)) as RunAgentInput
         if (executions.stopping) throw stopping()
         streams.checkRoom(owner)
-        const starting = startServedRun(parts, input, owner, requestId)
+        const starting = startServedRun(parts, input, owner, context)
         waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
         const run = await starting
-        const version: unknown = input?.protocolVersion
-        const encoding = await encodingFor(type, typeof version === 'string' ? version : undefined)
+        const encoding = await encodingFor(type, understood(input?.protocolVersion ?? query.get('protocolVersion')))
         if ('message' in run) {
           const ref = { ...owner, threadId: input?.threadId }
           const lost = await lostRunFor(parts, ref, input, run, context)
@@ -61,7 +60,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const after = positionOf(context, runId)
         const ref = { ...owner, threadId }
         if (!(await canFollow(parts, ref, runId, context))) throw runUnknown()
-        const encoding = await encodingFor(type, query.get('protocolVersion') ?? undefined)
+        const encoding = await encodingFor(type, understood(query.get('protocolVersion')))
         return serveRun(parts, { ref, runId, after }, encoding, context)
       },
     },
@@ -75,8 +74,8 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         const runId = params.runId as string
         if (lostRuns === 'leave' || unfinished !== runId) throw runUnknown()
         if (executions.stopping) throw stopping()
-        const run = await continueServedRun(parts, ref, runId, requestId)
-        if ('message' in run) return refused(parts, ref, run, await encodingFor(SSE, undefined), requestId)
+        const run = await continueServedRun(parts, ref, runId, context)
+        if ('message' in run) return refused(parts, ref, run, await encodingFor(SSE, understood(undefined)), requestId)
         waitUntil(run.ended)
         return json(202, { continued: true })
       },

@@ -8,6 +8,7 @@ import type { Executions } from '../run/executions.ts'
 import { follow } from '../run/follow.ts'
 import type { RunReaders } from '../run/run-readers.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
+import type { Understood } from '../write/understood.ts'
 import type { Encoding } from './encoding.ts'
 import { eventStream } from './event-stream.ts'
 import type { OpenStreams } from './open-streams.ts'
@@ -29,6 +30,8 @@ export interface HandlerParts {
   readonly lookMs: number
   readonly onDisconnect: 'detach' | 'cancel'
   readonly lostRuns: LostRuns
+  /** What a client accepts that says this of its version. */
+  readonly understood: (version: unknown) => Understood
   readonly report: (error: KernelError, about: { readonly requestId?: string }) => void
 }
 
@@ -45,8 +48,9 @@ export function serveRun(
   parts: HandlerParts,
   reading: Reading,
   encoding: Encoding,
-  { requestId, waitUntil }: Pick<RouteContext, 'requestId' | 'waitUntil'>,
+  context: Pick<RouteContext, 'requestId' | 'prepare' | 'waitUntil'>,
 ): Response {
+  const { requestId, waitUntil } = context
   const { agent, executions, store, clock, lookMs, lostRuns, onDisconnect, report } = parts
   const { ref, runId } = reading
   let joined: { readonly run: ExecutionState; readonly readers: RunReaders } | undefined
@@ -58,7 +62,7 @@ export function serveRun(
   const proceed = async () => {
     // Another process may do it.
     if (executions.stopping) return true
-    const run = await continueServedRun(parts, ref, runId, requestId)
+    const run = await continueServedRun(parts, ref, runId, context)
     if ('message' in run) return isTemporary(run)
     join(run)
     waitUntil(run.ended)

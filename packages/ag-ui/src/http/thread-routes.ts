@@ -3,7 +3,7 @@ import { KernelError, type Message, type Owner, type Page, type ThreadRef, type 
 import { openInterrupts } from '../agent/answers-of.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { runningIn } from '../session/thread-holds.ts'
-import { interruptOf } from '../translate/outcome-of.ts'
+import { interruptOf } from '../translate/interrupt-of.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
 import { connect } from './connect.ts'
@@ -59,7 +59,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
           ...summaryOf(thread),
           ...(state ? { state } : { stateOmitted: true }),
           pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
-          interrupts: openInterrupts(thread).map(interruptOf),
+          interrupts: openInterrupts(thread).map((question) => interruptOf(question)),
         })
         return serveText(parts, thread.ref, context.requestId, [text])
       },
@@ -87,8 +87,7 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       async handle(context) {
         const type = acceptedBy(context.request)
         const thread = await threadOf(parts.store, context)
-        const protocolVersion = context.query.get('protocolVersion') ?? undefined
-        const encoding = await encodingFor(type, protocolVersion)
+        const encoding = await encodingFor(type, parts.understood(context.query.get('protocolVersion')))
         return connect(parts, thread, hidden, encoding, context)
       },
     },

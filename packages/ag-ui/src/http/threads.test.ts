@@ -53,7 +53,7 @@ describe('threads over HTTP', () => {
       waiting: true,
       state: { shown: 1 },
       pendingToolCalls: [{ toolCallId: 'c1', name: 'pick' }],
-      interrupts: [expect.objectContaining({ id: 'q1', reason: 'approval' })],
+      interrupts: [expect.objectContaining({ id: 'q1', reason: 'confirmation' })],
     })
   })
 

@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { type Awaitable, KernelError } from '@troupe/kernel'
 import { checkOption } from '@troupe/kernel/kit'
 import type { AgUiHandler } from './ag-ui-handler.ts'
+import { alreadyRead } from './read-json.ts'
 import { refuse } from './refuse.ts'
 
 /**
@@ -53,7 +54,7 @@ function respond(handler: AgUiHandler, incoming: IncomingMessage, signal: AbortS
 
 /** Contract: throws for a method that fetch does not know. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
-  const { method = 'GET', headers, url = '/' } = incoming
+  const { method = 'GET', headers, url = '/', body: parsed } = incoming as IncomingMessage & { readonly body?: unknown }
   const list = new Headers()
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !name.startsWith(':')) list.set(name, Array.isArray(value) ? value.join(', ') : value)
@@ -61,12 +62,25 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   // Only the path matters, and it may be anything: a full address, or slashes.
   const address = `http://localhost${url.startsWith('/') ? url : `/${url}`}`
   const withBody = method !== 'GET' && method !== 'HEAD'
+  // A body parser has decoded what it has read.
+  if (isRead(incoming) && parsed !== undefined) list.delete('content-encoding')
   return new Request(address, {
     method,
     headers: list,
     signal,
-    ...(withBody && { body: bodyOf(incoming), duplex: 'half' as const }),
+    ...(withBody && { body: isRead(incoming) ? readBody(parsed) : bodyOf(incoming), duplex: 'half' as const }),
   })
+}
+
+/** Whether something before has read the body, such as a body parser. */
+function isRead(incoming: IncomingMessage): boolean {
+  return incoming.readableDidRead
+}
+
+/** The body that a parser has left as `request.body`. */
+function readBody(parsed: unknown): string | ReadableStream<Uint8Array> {
+  if (parsed !== undefined) return typeof parsed === 'string' ? parsed : JSON.stringify(parsed)
+  return new ReadableStream({ start: (controller) => controller.error(alreadyRead()) })
 }
 
 /** The body of a request, read on demand. */

@@ -1,9 +1,10 @@
 import { omitOptionalNulls, type RunAgentInput } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
+import type { KernelError } from '@troupe/kernel'
 import { got, type OptionNames } from '@troupe/kernel/kit'
 import { isHold } from '../session/thread-holds.ts'
 import { checkJson, invalidInput, pathOf } from './check-json.ts'
-import { checkTools } from './check-tools.ts'
+import { checkTools, usableTools } from './check-tools.ts'
 import { Room } from './kernel-content.ts'
 import { checkClientState } from './state-change.ts'
 import { upgradeMessage } from './upgrade-message.ts'
@@ -50,17 +51,25 @@ export function roomFor({ newChars = DEFAULTS.newChars }: InputLimits = {}): Roo
 
 /**
  * Parses the run input of any client, older ones included.
- * Contract: throws only `VALIDATION_FAILED`, which names the field in `details.issues`; does not change the value.
+ * Contract: throws only `VALIDATION_FAILED`, which names the field in `details.issues`; does not change the value. With `onBadTool`, a bad tool is left out instead.
  * @example const input = parseRunAgentInput(JSON.parse(body))
  */
-export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): RunAgentInput {
+export function parseRunAgentInput(
+  value: unknown,
+  limits: InputLimits = {},
+  onBadTool?: (reason: KernelError) => void,
+): RunAgentInput {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw invalidInput('input', `expected an object, ${got(value)}`)
   }
   const all = { ...DEFAULTS, ...limits }
   checkJson(value, all.depth)
-  const { messages } = value as { messages?: unknown }
-  const upgraded = Array.isArray(messages) ? { ...value, messages: messages.map(upgradeMessage) } : value
+  const { messages, tools } = value as { messages?: unknown; tools?: unknown }
+  const upgraded = {
+    ...value,
+    ...(Array.isArray(messages) && { messages: messages.map(upgradeMessage) }),
+    ...(onBadTool && Array.isArray(tools) && { tools: usableTools(tools, all, onBadTool) }),
+  }
   const { success, data, error } = RunAgentInputSchema.safeParse(omitOptionalNulls(upgraded, 'RunAgentInput'))
   if (!success) {
     const [issue] = error.issues
@@ -69,7 +78,7 @@ export function parseRunAgentInput(value: unknown, limits: InputLimits = {}): Ru
   const input = data as RunAgentInput
   checkIds(input, all.idLength)
   checkClientState(input.state, all.stateBytes)
-  checkTools(input.tools, all)
+  if (!onBadTool) checkTools(input.tools, all)
   return input
 }
 
@@ -77,7 +86,6 @@ function checkIds({ threadId, runId, parentRunId, messages, resume = [] }: RunAg
   checkId('threadId', threadId, longest)
   checkId('runId', runId, longest)
   if (isHold(runId)) throw invalidInput('runId', `the prefix is reserved, ${got(runId)}`)
-  if (runId.includes('/')) throw invalidInput('runId', `only nested runs have ids with /, ${got(runId)}`)
   if (parentRunId !== undefined) checkId('parentRunId', parentRunId, longest)
   const counted = new Set<string>()
   messages.forEach((message, i) => {

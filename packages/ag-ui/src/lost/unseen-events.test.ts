@@ -99,7 +99,7 @@ describe('a run that is translated again', () => {
 
   test('corrects a result that a process without its lease has shown', () => {
     const corrected = snapshot({ id: 'c1-result', role: 'tool', toolCallId: 'c1', content: 'red' })
-    const seen = [...BEGUN, ...text('m1', 'a'), ...call('c1'), { ...result('c1'), content: 'lost' }]
+    const seen = [...BEGUN, ...text('m1', 'a'), ...call('c1'), { ...result('c1'), content: 'lost' } as AgUiEvent]
     expect(unseen(seen, [...BEGUN, ...text('m1', 'a'), ...call('c1'), result('c1')], [corrected])).toEqual([corrected])
   })
 

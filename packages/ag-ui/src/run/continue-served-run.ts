@@ -6,6 +6,7 @@ import { ExecutionState } from './execution-state.ts'
 import { loggedEvents } from './logged-events.ts'
 import { RunLog } from './run-log.ts'
 import { RunReaders } from './run-readers.ts'
+import type { Caller } from './served-agent.ts'
 import type { RunServer } from './start-served-run.ts'
 
 /**
@@ -16,16 +17,17 @@ export async function continueServedRun(
   server: RunServer,
   ref: ThreadRef,
   runId: string,
-  requestId: string,
+  caller: Caller,
 ): Promise<ExecutionState | RunErrorEvent> {
   const { executions, clock, report } = server
+  const { requestId } = caller
   const known = executions.find(ref, runId)
   if (known) return known
   const execution = new ExecutionState(ref, runId, clock.now())
   try {
     // Before anything is awaited, so that two followers do not continue the same run.
     executions.enter(execution)
-    const refusal = await goOn(server, execution, requestId)
+    const refusal = await goOn(server, execution, caller)
     if (!refusal) return execution
     execution.end()
     return refusal
@@ -41,7 +43,7 @@ export async function continueServedRun(
 async function goOn(
   { agent, store, clock, detachedMs, report }: RunServer,
   execution: ExecutionState,
-  requestId: string,
+  { requestId, prepare }: Caller,
 ): Promise<RunErrorEvent | undefined> {
   const { ref, runId, signal } = execution
   const read = () => loggedEvents(store.runLog, ref, runId)
@@ -72,7 +74,7 @@ async function goOn(
     return events
   }
   const refusal = await log.begin(
-    () => proceed(ref, { runId, signal, requestId, execution, seen }),
+    () => proceed(ref, { runId, signal, requestId, execution, seen, ...(prepare && { prepare }) }),
     (first) => first,
   )
   if (!refusal) {

@@ -45,7 +45,7 @@ function stage(
     store,
     reported,
     async start() {
-      const run = await startServedRun(server, INPUT, OWNER, 'q1')
+      const run = await startServedRun(server, INPUT, OWNER, { requestId: 'q1' })
       if ('message' in run) throw new Error(`${run.code}: ${run.message}`)
       return run as ExecutionState & { readonly log: RunLog }
     },

@@ -1,7 +1,14 @@
-import type { Owner, ThreadRef } from '@troupe/kernel'
+import type { Owner, RunContext, ThreadRef } from '@troupe/kernel'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import type { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
+
+/** The request that starts or continues a run. */
+export interface Caller {
+  readonly requestId: string
+  /** Adds what is known of the caller to the context of the run. */
+  readonly prepare?: (ctx: RunContext) => RunContext
+}
 
 /** The options of a single run. */
 export interface AgUiRunOptions {
@@ -11,6 +18,8 @@ export interface AgUiRunOptions {
   readonly owner?: Owner
   /** Sent with an error, so that the operator can find it. */
   readonly requestId?: string
+  /** Adds the caller's values to the context of the run: `(ctx) => ctx.with(LOCALE, 'zh')`. */
+  readonly prepare?: (ctx: RunContext) => RunContext
   /** The entry of the run in the table of a server, which ends it. @default a new one */
   readonly execution?: ExecutionState
 }

@@ -1,13 +1,14 @@
 import { EventType, omitOptionalNulls, type RunErrorEvent } from '@ag-ui/core'
-import { type Clock, KernelError, type Owner, type Store } from '@troupe/kernel'
+import { type Clock, type JsonObject, KernelError, type Owner, type Store } from '@troupe/kernel'
 import { upgradeMessage } from '../input/upgrade-message.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { publicError, runError } from '../translate/run-error.ts'
+import { SharedState } from '../translate/shared-state.ts'
 import { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
 import { RunLog } from './run-log.ts'
 import { RunReaders } from './run-readers.ts'
-import type { ServedAgent } from './served-agent.ts'
+import type { Caller, ServedAgent } from './served-agent.ts'
 
 /** The parts of a server that its runs need. */
 export interface RunServer {
@@ -27,7 +28,7 @@ export async function startServedRun(
   { agent, executions, store, clock, detachedMs, report }: RunServer,
   input: RunAgentInput,
   owner: Owner,
-  requestId: string,
+  { requestId, prepare }: Caller,
 ): Promise<ExecutionState | RunErrorEvent> {
   // The input is not validated yet; the agent does that before its run begins.
   const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
@@ -46,9 +47,10 @@ export async function startServedRun(
   })
   void log.ended.then(() => execution.end())
   const { signal } = execution
+  const hidden = agent.hidden && ((key: string) => agent.hidden?.(key) === true)
   try {
-    const run = () => agent.run(input, { signal, owner, requestId, execution })
-    const refusal = await log.begin(run, (event) => withInput(event, input))
+    const run = () => agent.run(input, { signal, owner, requestId, execution, ...(prepare && { prepare }) })
+    const refusal = await log.begin(run, (event) => withInput(event, input, hidden))
     if (refusal) {
       execution.end()
       return refusal
@@ -65,12 +67,21 @@ export async function startServedRun(
   return execution
 }
 
-/** Adds the new user messages to RUN_STARTED for readers who join later. */
-function withInput(event: AgUiEvent, { threadId, runId, messages }: RunAgentInput): AgUiEvent {
+/** Adds the input to RUN_STARTED for readers who join later: all of it but the messages of earlier runs. Contract: has every field, because the official Python types refuse an input without `state` or `forwardedProps`. */
+function withInput(
+  event: AgUiEvent,
+  { messages, state, ...request }: RunAgentInput,
+  hidden: ((key: string) => boolean) | undefined,
+): AgUiEvent {
   if (event.type !== EventType.RUN_STARTED || event.input !== undefined) return event
   const last = messages.findLastIndex(({ role }) => role === 'assistant')
   const added = messages.slice(last + 1).filter(({ role }) => role === 'user' || role === 'tool')
-  const input = { threadId, runId, messages: added.map(upgradeMessage), tools: [], context: [] }
   // In the form of the current protocol, also if an older client sent it.
-  return { ...event, input: omitOptionalNulls(input, 'RunAgentInput') as RunAgentInput }
+  const sent = omitOptionalNulls(
+    { ...request, messages: added.map(upgradeMessage) },
+    'RunAgentInput',
+  ) as Partial<RunAgentInput>
+  const shown = new SharedState((state ?? {}) as JsonObject, hidden).snapshot
+  const input = { tools: [], context: [], forwardedProps: {}, ...sent, state: shown }
+  return { ...event, input: input as unknown as RunAgentInput }
 }

@@ -4,6 +4,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import { resultOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
 import type { RunView } from './run-view.ts'
+import { PredictedState, type ShowOptions } from './show-options.ts'
 import { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
 import { tagged } from './tagged.ts'
@@ -12,6 +13,7 @@ import { tagged } from './tagged.ts'
 interface CallOptions {
   readonly clientTools?: ReadonlySet<string>
   readonly showToolErrors?: boolean
+  readonly show?: ShowOptions
 }
 
 /** Translates tool calls and their results. */
@@ -20,10 +22,13 @@ export class CallTranslator {
   readonly #options: CallOptions
   /** By the id that clients know. */
   readonly #calls: Map<string, ShownCall> = new Map()
+  readonly #predicted: PredictedState | undefined
 
   constructor(conversation: Conversation, options: CallOptions) {
     this.#conversation = conversation
     this.#options = options
+    const { predictState = [] } = options.show ?? {}
+    this.#predicted = predictState.length > 0 ? new PredictedState(predictState) : undefined
   }
 
   get(id: string): ShownCall | undefined {
@@ -33,6 +38,7 @@ export class CallTranslator {
   start(id: string, name: string, shown: ShownMessage, out: AgUiEvent[]): ShownCall {
     const call = new ShownCall(id, name, shown, this.#options.clientTools?.has(name) ?? false)
     this.#calls.set(id, call)
+    this.#predicted?.announce(name, out)
     call.start(out)
     return call
   }

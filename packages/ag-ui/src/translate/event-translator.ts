@@ -19,10 +19,12 @@ import { CallTranslator } from './call-translator.ts'
 import { type CompleteSnapshot, Conversation } from './conversation.ts'
 import { CustomTranslator } from './custom-translator.ts'
 import { MessageTranslator } from './message-translator.ts'
-import { outcomeOf, usageOf } from './outcome-of.ts'
+import { ModelUsage } from './model-usage.ts'
+import { askedOf, outcomeOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
+import { checkShow, omitting, type ShowOptions } from './show-options.ts'
 import { tagged } from './tagged.ts'
 
 /** The options of a translator. */
@@ -46,6 +48,10 @@ export interface TranslatorOptions {
   readonly requestId?: string
   /** Whether clients see the errors that tools threw. @default false */
   readonly showToolErrors?: boolean
+  /** Why client tools were left out: clients get the reasons as `CUSTOM` `tool-refused`. */
+  readonly refusedTools?: readonly string[]
+  /** What clients see besides what the run says and does. */
+  readonly show?: ShowOptions
   /** Receives the error of an event that could not be translated. */
   readonly report?: (error: KernelError) => void
 }
@@ -62,6 +68,8 @@ const NAMES: OptionNames<TranslatorOptions> = {
   publicError: true,
   requestId: true,
   showToolErrors: true,
+  show: true,
+  refusedTools: true,
   report: true,
 }
 
@@ -74,6 +82,7 @@ const NAMES: OptionNames<TranslatorOptions> = {
  */
 export function eventTranslator(options: TranslatorOptions): Translator {
   checkOptionNames('eventTranslator', options, NAMES)
+  if (options.show) checkShow('eventTranslator', options.show)
   return new EventTranslator(options)
 }
 
@@ -85,6 +94,10 @@ export class EventTranslator implements Translator {
   readonly #messages: MessageTranslator
   readonly #views: Map<string, RunView> = new Map()
   readonly #custom: CustomTranslator
+  /** The sub-agent that asked each question. */
+  readonly #askedBy: Map<string, string> = new Map()
+  readonly #usage: ModelUsage = new ModelUsage()
+  readonly #omit: ((events: AgUiEvent[]) => AgUiEvent[]) | undefined
   #root: RunView | undefined
   #ended = false
 
@@ -92,6 +105,7 @@ export class EventTranslator implements Translator {
   constructor(options: TranslatorOptions, later?: (complete: CompleteSnapshot) => void) {
     this.#options = options
     this.#public = options.publicError ?? publicError
+    this.#omit = omitting(options.show ?? {})
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
     const conversation = new Conversation(options.history ?? options.input?.messages, later)
@@ -108,7 +122,7 @@ export class EventTranslator implements Translator {
       const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
     }
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   end(error: RunErrorEvent = BROKEN_OFF): readonly AgUiEvent[] {
@@ -116,14 +130,14 @@ export class EventTranslator implements Translator {
     if (this.#ended) return out
     this.#messages.finish(undefined, out)
     this.#finish(error, out)
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   /** The whole conversation, if the history is known. */
   snapshot(): readonly AgUiEvent[] {
     const out: AgUiEvent[] = []
     this.#messages.show(out)
-    return out
+    return this.#omit ? this.#omit(out) : out
   }
 
   #write(event: AgentEvent, out: AgUiEvent[]): void {
@@ -139,9 +153,12 @@ export class EventTranslator implements Translator {
       case 'tool-call-start':
       case 'tool-call-end':
       case 'message-start':
-      case 'message-end':
       case 'tool-start':
       case 'tool-end':
+        this.#messages.write(event, view, out)
+        break
+      case 'message-end':
+        this.#usage.add(event)
         this.#messages.write(event, view, out)
         break
       case 'agent-start':
@@ -201,12 +218,13 @@ export class EventTranslator implements Translator {
   }
 
   #beginRoot(kernelRunId: string, out: AgUiEvent[]): void {
-    const { threadId, runId, parentRunId } = this.#options
+    const { threadId, runId, parentRunId, refusedTools = [] } = this.#options
     this.#root = new RunView(kernelRunId)
     this.#views.set(kernelRunId, this.#root)
     const parent = parentRunId !== undefined && { parentRunId }
     out.push({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
+    for (const message of refusedTools) out.push({ type: EventType.CUSTOM, name: 'tool-refused', value: { message } })
   }
 
   /** Events of a nested run without a view of its own belong to the root run. */
@@ -218,6 +236,8 @@ export class EventTranslator implements Translator {
     if (event.runId !== view.runId || view.ended) return
     if (view === this.#root) this.#endRoot(event, out)
     else {
+      // A sub-agent around this one repeats its questions.
+      for (const { id } of askedOf(event.interrupts)) if (!this.#askedBy.has(id)) this.#askedBy.set(id, view.runId)
       this.#messages.leave(event, view, out)
       view.end(event, this.#public, out)
     }
@@ -225,22 +245,24 @@ export class EventTranslator implements Translator {
 
   #endRoot(event: EventOf<'run-end'>, out: AgUiEvent[]): void {
     const isOpen = (callId: string) => !this.#messages.call(callId)?.answered
-    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen)
+    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy)
     this.#messages.finish(outcome, out)
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
-    if (outcome?.type === 'interrupt') this.#messages.show(out)
+    if (outcome?.type === 'interrupt' || this.#options.show?.messagesSnapshot) this.#messages.show(out)
     this.#finish(outcome ? this.#finished(event, outcome) : this.#failed(event), out)
   }
 
   #failed({ error = { code: 'AGENT_FAILED', message: '' }, usage }: EventOf<'run-end'>): RunErrorEvent {
     const { requestId } = this.#options
     const { retryable = false } = error
-    return runError(this.#public(error), { retryable, usage, ...(requestId !== undefined && { requestId }) })
+    const tokens = this.#usage.entries(usage)
+    const event = runError(this.#public(error), { retryable, ...(requestId !== undefined && { requestId }) })
+    return { ...event, ...(tokens && { usage: tokens }) }
   }
 
   #finished({ usage, output }: EventOf<'run-end'>, outcome: RunFinishedOutcome): RunFinishedEvent {
     const { threadId, runId } = this.#options
-    const tokens = usageOf(usage)
+    const tokens = this.#usage.entries(usage)
     const result = outcome.type === 'success' && output !== undefined ? copyOf(output) : undefined
     return {
       type: EventType.RUN_FINISHED,

@@ -96,6 +96,9 @@ describe('a nested run is a sub-agent', () => {
       subagentRunId: 'R/tool:0:0',
       outcome: { type: 'suspended', interruptIds: ['c1/call-1#x'] },
     })
+    expect(events.at(-1)).toMatchObject({
+      outcome: { interrupts: [{ reason: 'tool_call', toolCallId: 'c1', subagentRunId: 'R/tool:0:0' }] },
+    })
   })
 
   test('that fails is shown with a public error', async () => {

@@ -1,4 +1,4 @@
-import type { Interrupt } from '@troupe/kernel'
+import type { EventDraft, Interrupt } from '@troupe/kernel'
 import { describe, expect, test } from 'vitest'
 import { call, message, wire } from './events.fixture.ts'
 import { publicError, runError } from './run-error.ts'
@@ -20,6 +20,20 @@ describe('a run that is complete', () => {
 
   test('shows no tokens if none were counted', () => {
     expect(last({})).not.toHaveProperty('usage')
+  })
+
+  test('has the tokens of each model, and those whose model is unknown', () => {
+    const said = (id: string, model: string, inputTokens: number) =>
+      ({ ...message(id, 'Hi'), model, usage: { inputTokens, outputTokens: 1 } }) as EventDraft
+    const total = { inputTokens: 20, outputTokens: 4, cachedInputTokens: 4 }
+    const events = wire([said('m1', 'small', 3), said('m2', 'large', 10), said('m3', 'small', 4)], { usage: total })
+    expect(events.at(-1)).toMatchObject({
+      usage: [
+        { model: 'small', inputTokens: 7, outputTokens: 2, totalTokens: 9 },
+        { model: 'large', inputTokens: 10, outputTokens: 1, totalTokens: 11 },
+        { inputTokens: 3, outputTokens: 1, totalTokens: 4, cachedInputTokens: 4 },
+      ],
+    })
   })
 })
 
@@ -65,7 +79,7 @@ describe('a run that asks', () => {
           interrupts: [
             {
               id: 'c1#x',
-              reason: 'approval',
+              reason: 'tool_call',
               message: 'Delete it?',
               toolCallId: 'c1',
               responseSchema: { type: 'object' },

@@ -123,7 +123,12 @@ function isRecord(value: unknown): value is { readonly [key: string]: unknown } 
 }
 
 /** Checks answers. Contract: throws `INTERRUPT_UNKNOWN`, `INTERRUPT_EXPIRED` or `VALIDATION_FAILED` before anything changes. */
-export async function checkAnswers(answers: Answers, open: readonly Interrupt[], now: number): Promise<void> {
+export async function checkAnswers(
+  answers: Answers,
+  open: readonly Interrupt[],
+  now: number,
+  closed: readonly string[] = [],
+): Promise<void> {
   const entries: readonly [string, Json][] = Object.entries(answers ?? {})
   if (entries.length === 0)
     throw new KernelError('VALIDATION_FAILED', 'resume: expected answers by interrupt id, got none')
@@ -135,7 +140,7 @@ export async function checkAnswers(answers: Answers, open: readonly Interrupt[],
       const message = `resume: ${known}, ${got(id)}`
       throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: ids } })
     }
-    await checkAnswer(interrupt, answer, now)
+    if (!closed.includes(id)) await checkAnswer(interrupt, answer, now)
   }
 }
 

@@ -18,8 +18,7 @@ export async function openThread(
   carry: Json | undefined,
 ): Promise<ThreadWork> {
   const { store, flow, clock } = parts
-  const { answers, input } = intent
-  checkInput({ messages: [], ...input })
+  checkInput({ messages: [], ...intent.input })
   let found = await store.threads.get(ref)
   if (found?.unfinished === runId) {
     throw new KernelError(
@@ -28,9 +27,9 @@ export async function openThread(
     )
   }
   if (found?.unfinished !== undefined) found = await settleLost(parts, found, token)
-  const opening = answers
-    ? await openWithAnswers(flow, found, answers, clock)
-    : openWithInput(flow, found ?? { openCalls: [] }, input, pending)
+  const opening = intent.answers
+    ? await openWithAnswers(flow, found, intent, clock)
+    : openWithInput(flow, found ?? { openCalls: [] }, intent.input, pending)
   const thread = found ?? (await store.threads.open(ref))
   const log = new ThreadLog([])
   const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, write, log, carry })

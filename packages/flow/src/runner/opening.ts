@@ -2,6 +2,7 @@ import {
   type Answers,
   type Checkpoint,
   type Clock,
+  type ClosedQuestions,
   KernelError,
   type Message,
   type RunInput,
@@ -28,11 +29,20 @@ export interface Opening {
 /** How a run treats open questions and calls when a user message comes: it is refused, or it drops them. */
 export type PendingPolicy = 'reject' | 'drop'
 
-/** Starts a run with answers. Contract: throws before anything changes. */
+/** The answers of a run and those of the questions that it closes. */
+type GivenAnswers = { readonly answers: Answers } & ClosedQuestions
+
+/** Adds the answers of closed questions. */
+export function withClosed(answers: Answers, closed: readonly string[] | undefined): GivenAnswers {
+  if (!closed) return { answers }
+  return { answers: { ...answers, ...Object.fromEntries(closed.map((id) => [id, null])) }, closed }
+}
+
+/** Starts a run with answers. Contract: throws before anything changes; a checkpoint that cannot be read is dropped if all its questions are closed. */
 export async function openWithAnswers(
   agent: FlowNode,
   thread: Thread | undefined,
-  answers: Answers,
+  { answers, closed = [] }: GivenAnswers,
   clock: Clock,
 ): Promise<Opening> {
   const former = thread && unfinishedRun(thread)
@@ -40,8 +50,14 @@ export async function openWithAnswers(
     const message = `resume: run ${former} has already taken the answers and did not end; continue with a message`
     throw new KernelError('INTERRUPT_UNKNOWN', message, { details: { open: [], resumedBy: former } })
   }
-  const checkpoint = thread && readCheckpoint(agent, thread)
-  await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now())
+  let checkpoint: Checkpoint | undefined
+  try {
+    checkpoint = thread && readCheckpoint(agent, thread)
+  } catch (error) {
+    if (!thread || closed.length === 0 || !openQuestions(thread).every(({ id }) => closed.includes(id))) throw error
+    return { messages: [], drops: true }
+  }
+  await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now(), closed)
   return { messages: [], ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint, answers) }) }
 }
 

@@ -66,6 +66,15 @@ describe('what does not fit is refused, and nothing is changed', () => {
     expect(error).toMatchObject({ code: 'INTERRUPT_EXPIRED' })
   })
 
+  test('a question that is closed needs no answer, and no time: it gets null', async () => {
+    const env = await asking('call soon:a', picky)
+    env.clock.advance(1_000)
+    const [id = ''] = Object.keys(await env.answers({ a: null }))
+    const unknown = await refused(env, () => env.desk.resume({}, { ...session, closed: ['z#x'] }))
+    expect(unknown).toMatchObject({ code: 'INTERRUPT_UNKNOWN' })
+    expect(await settled(env.desk.resume({}, { ...session, closed: [id] }))).toBe('got null')
+  })
+
   test('an answer of another owner, who learns nothing', async () => {
     const env = await asking()
     const foreign = { ...ANN, user: 'bob' }

@@ -4,6 +4,7 @@ import {
   type Callback,
   type CancelRequest,
   type Clock,
+  type ClosedQuestions,
   type ContinueRequest,
   type ForkRequest,
   KernelError,
@@ -33,7 +34,7 @@ import { continueRun } from './continue-run.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import { openThread } from './open-thread.ts'
-import type { PendingPolicy } from './opening.ts'
+import { type PendingPolicy, withClosed } from './opening.ts'
 import type { Durability, FlowRequest, RunnerParts, RunnerStore } from './runner-parts.ts'
 import { StaleLeases } from './stale-leases.ts'
 import { standaloneRun, standaloneState } from './standalone-run.ts'
@@ -149,7 +150,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     },
     resume(answers: Answers, given) {
       checkOptionNames('resume', given, RESUME, REQUEST_ALIASES)
-      const { additions, options: runOptions, state, processed, ...request } = given
+      const { additions, options: runOptions, state, processed, closed, ...request } = given
       checkOption(
         request.session !== undefined,
         'resume',
@@ -162,7 +163,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
         ...(state && { state }),
         ...(processed && { processed }),
       }
-      return start({ answers, input }, request, runIdOf(request))
+      return start({ ...withClosed(answers, closed), input }, request, runIdOf(request))
     },
     continue(session, request = {}) {
       checkOptionNames('continue', request, CONTINUE, CONTINUE_ALIASES)
@@ -245,7 +246,11 @@ const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
   processed: true,
 }
 const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
-const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'>> = { ...REQUEST, ...SETTINGS }
+const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'> & ClosedQuestions> = {
+  ...REQUEST,
+  ...SETTINGS,
+  closed: true,
+}
 const CONTINUE: OptionNames<ContinueRequest> = {
   runId: true,
   signal: true,

@@ -2,6 +2,7 @@ import type {
   AgentInput,
   Answers,
   Checkpoint,
+  ClosedQuestions,
   Json,
   JsonObject,
   Message,
@@ -26,7 +27,7 @@ import { type StoreWrite, withRetries } from './with-retries.ts'
 /** The input or the answers that a run was started with. */
 export type RunIntent =
   | { readonly input: RunInput; readonly answers?: undefined }
-  | { readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> }
+  | ({ readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> } & ClosedQuestions)
 
 /** The parts of a `ThreadUpdate`. */
 interface ThreadUpdateParts {

@@ -70,6 +70,8 @@ interface EventFields {
   'message-end': {
     readonly message: AssistantMessage
     readonly usage?: Usage
+    /** The model that wrote it, as it names itself. */
+    readonly model?: string
     readonly finishReason?: FinishReason
     /** The validated structured output of the message. */
     readonly output?: Json

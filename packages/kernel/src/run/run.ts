@@ -32,7 +32,7 @@ export interface Runner<Output = unknown> {
   /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
   resume(
     answers: Answers,
-    options: RunRequest & { readonly session: ThreadRef } & Omit<RunInput, 'messages'>,
+    options: RunRequest & { readonly session: ThreadRef } & Omit<RunInput, 'messages'> & ClosedQuestions,
   ): Run<Output>
   /** Goes on with the run of a thread whose process is gone. Contract: works in any process; steps that were done are not done again; `NOT_FOUND` if there is no such run, `THREAD_BUSY` if it is still under way. */
   continue?(session: ThreadRef, request?: ContinueRequest): Run<Output>
@@ -42,6 +42,12 @@ export interface Runner<Output = unknown> {
   fork?(session: ThreadRef, request: ForkRequest): Promise<ThreadRef>
   /** Contract: works from any process; false if nothing runs there. */
   cancel(session: ThreadRef, request?: CancelRequest): Promise<boolean>
+}
+
+/** Questions that nobody will answer. */
+export type ClosedQuestions = {
+  /** Ids of open questions. Contract: their answer is `null`, which refuses an approval, also after they have expired and whatever their schema. */
+  readonly closed?: readonly string[]
 }
 
 /** Where a thread branches, and the id of the new thread. */

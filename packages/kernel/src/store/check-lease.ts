@@ -12,8 +12,6 @@ export function checkHolder(who: string, holder: Parameters<LeaseStore['acquire'
   checkTtl(who, holder.ttlMs)
   const { begins = false } = holder
   check(who, typeof begins === 'boolean', 'begins to be true or false', begins)
-  // The records of a run that is named like a nested one would be taken for those of that one.
-  check(who, !begins || !holder.runId.includes('/'), 'a runId without /, which only nested runs have', holder.runId)
 }
 
 /** Checks how long a lease is. */

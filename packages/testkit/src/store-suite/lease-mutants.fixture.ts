@@ -7,7 +7,6 @@ export const leaseMutants: readonly StoreMutant[] = [
     wrong: 'a run may begin with an id that was used elsewhere',
     caught: [
       'a run cannot begin with an id that its owner has used in another thread',
-      'a run cannot begin with the id of a nested run',
       'of ten threads in which a run begins with one id one gets it',
     ],
     ports: ({ leases }) => ({

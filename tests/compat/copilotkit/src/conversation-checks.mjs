@@ -50,7 +50,8 @@ export const CONVERSATION_CHECKS = {
     const page = open({ tools: [pickColour(picks)] })
     assert.equal(await page.say('pick'), 'pick_colour: red')
     assert.deepEqual(picks, [{ from: ['red', 'blue'] }])
-    assert.deepEqual(ended(page), ['success', 'success'])
+    // Without an outcome a page looks for open calls itself.
+    assert.deepEqual(ended(page), [undefined, 'success'])
     assert.equal(page.of('TOOL_CALL_RESULT').length, 0)
     assert.equal(await page.say('recall'), 'You said: pick, recall.')
   },

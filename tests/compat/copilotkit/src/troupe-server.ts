@@ -56,6 +56,7 @@ const shared = runner({ agent: setSubAgents(desk, [clerk]), store })
 
 async function serve(onDisconnect: 'cancel' | 'detach'): Promise<string> {
   const handler = agUiHandler({
+    assumedVersion: '0.0.59',
     runner: shared,
     store,
     onDisconnect,

@@ -26,7 +26,10 @@ function desk(turns: Parameters<typeof scripted>[0]) {
     description: 'Pays.',
     parameters,
     needsApproval: () => true,
-    invoke: (_, __, { callId }) => `paid ${String(paid.push(callId))}`,
+    invoke(args, _, { callId }) {
+      const { to } = args as { to?: string }
+      return `paid ${String(paid.push(callId))}${to === undefined ? '' : ` to ${to}`}`
+    },
   })
   const city = defineTool({
     name: 'city',
@@ -41,7 +44,14 @@ function desk(turns: Parameters<typeof scripted>[0]) {
     parameters,
     invoke: async (_, ctx) => String(await ctx.interrupt({ reason: 'input', expiresAt: ctx.clock.now() + 40 })),
   })
-  return { paid, ...scripted(turns, [pay, city, soon]) }
+  const strict = defineTool({
+    name: 'strict',
+    description: 'Asks for a text.',
+    parameters,
+    invoke: async (_, ctx) =>
+      String(await ctx.interrupt({ reason: 'input', responseSchema: { type: 'string', minLength: 1 } })),
+  })
+  return { paid, ...scripted(turns, [pay, city, soon, strict]) }
 }
 const call = (name: string, id: string = name) => ({ id, name, arguments: {} })
 /** Answers the questions that a client has seen, by the call that asks. */
@@ -81,11 +91,11 @@ describe('HITL: questions of a run', () => {
     expect(client.pendingInterrupts).toMatchObject([
       {
         id: expect.stringMatching(/^pay#/),
-        reason: 'approval',
+        reason: 'tool_call',
         toolCallId: 'pay',
-        responseSchema: { required: ['approved'] },
+        responseSchema: { properties: { approved: {}, editedArgs: { type: 'object' } }, required: ['approved'] },
       },
-      { id: expect.stringMatching(/^city#/), reason: 'input', message: 'Which?', toolCallId: 'city' },
+      { id: expect.stringMatching(/^city#/), reason: 'input_required', message: 'Which?', toolCallId: 'city' },
       { id: expect.stringMatching(/^soon#/), expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
     ])
     const last = client.seen.slice(-3).map(({ type }) => type)
@@ -99,6 +109,36 @@ describe('HITL: questions of a run', () => {
     expect(await client.say(undefined, { resume: [yes('city', 'Beijing'), yes('pay')] })).toBe('success')
     expect([client.text, paid, asked(client)]).toEqual(['Done.', ['pay'], []])
     expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1', 'tool city: chose Beijing'])
+  })
+
+  test('edited arguments replace those of the call, in the words of the protocol', async () => {
+    await using world = await asking('pay')
+    const { client, model, yes } = world
+    const payload = { approved: true, editedArgs: { to: 'Bob' }, message: null }
+    expect(await client.say(undefined, { resume: [yes('pay', payload)] })).toBe('success')
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool pay: paid 1 to Bob'])
+  })
+
+  test('that the user cancels are closed, whatever their schema', async () => {
+    await using world = await asking('pay', 'strict')
+    const { client, paid, model } = world
+    const resume: ResumeEntry[] = asked(client).map((interruptId) => ({ interruptId, status: 'cancelled' }))
+    expect(await client.say(undefined, { resume })).toBe('success')
+    expect(paid).toEqual([])
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual([
+      'tool pay: The user refused this call.',
+      'tool strict: null',
+    ])
+  })
+
+  test('of an agent that is gone can be cancelled', async () => {
+    await using world = await asking('pay')
+    const { client, place } = world
+    const { agent } = scripted(['Where were we?'], [], 'Other')
+    client.server = replica(agent, place)
+    const resume: ResumeEntry[] = asked(client).map((interruptId) => ({ interruptId, status: 'cancelled' }))
+    expect(await client.say(undefined, { resume })).toBe('success')
+    expect(client.text).toBe('Where were we?')
   })
 
   test('that the user cancels are refused, or answered with null', async () => {
@@ -129,6 +169,21 @@ describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing chang
     ],
     ['one does not fit its schema', (yes) => [yes('pay', 'sure'), yes('city', 'x')], 'VALIDATION_FAILED'],
     [
+      'one has a field that the question does not have',
+      (yes) => [yes('pay', { approved: true, editedArguments: {} }), yes('city', 'x')],
+      'VALIDATION_FAILED',
+    ],
+    [
+      'one edits with a text',
+      (yes) => [yes('pay', { approved: true, editedArgs: '{}' }), yes('city', 'x')],
+      'VALIDATION_FAILED',
+    ],
+    [
+      'one edits twice',
+      (yes) => [yes('pay', { approved: true, editedArgs: {}, arguments: '{}' }), yes('city', 'x')],
+      'VALIDATION_FAILED',
+    ],
+    [
       'one approves without a word',
       (yes) => [{ interruptId: yes('pay').interruptId, status: 'resolved' }, yes('city', 'x')],
       'VALIDATION_FAILED',
@@ -146,13 +201,19 @@ describe('HITL: a resume array that does not fit is RUN_ERROR, and nothing chang
   test('one is too late', async () => {
     const clock = fakeClock()
     await using place = memoryStore({ clock })
-    const { agent } = desk([{ toolCalls: [call('soon')] }])
+    const { agent, model } = desk([{ toolCalls: [call('soon')] }, 'Done.', 'Hello.'])
     const client = new Client(replica(agent, place, { clock }, { clock }))
     await client.say('Go')
     clock.advance(40)
     const before = await frozen(place)
     expect(await send(client, [answering(client)('soon', 'x')])).toBe('INTERRUPT_EXPIRED')
     expect(await frozen(place)).toBe(before)
+    // The client's own advice: "Cancel it to continue the thread."
+    await client.say()
+    const resume: ResumeEntry[] = asked(client).map((interruptId) => ({ interruptId, status: 'cancelled' }))
+    expect(await client.say(undefined, { resume })).toBe('success')
+    expect(linesOf(model.requests[1]?.messages).slice(2)).toEqual(['tool soon: null'])
+    expect(await client.say('Hello')).toBe('success')
   })
 
   test('it is of another user', async () => {

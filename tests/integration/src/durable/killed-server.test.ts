@@ -112,7 +112,7 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
     const page = here.client()
     await page.connectAgent()
     const [question] = page.pendingInterrupts
-    expect(question).toMatchObject({ reason: 'approval' })
+    expect(question).toMatchObject({ reason: 'tool_call' })
     const resume = [{ interruptId: question?.id as string, status: 'resolved' as const, payload: { approved: true } }]
     const running = page.runAgent({ runId: 'S', resume })
     while (!here.noted().includes('tool pay')) await new Promise((resolve) => setTimeout(resolve, 5))

@@ -26,7 +26,7 @@ export function Approval({ question, call, conversation }: ApprovalProps) {
   const answer = (approved: boolean) => {
     void conversation.answer(question.id, {
       approved,
-      ...(approved && isChanged && { arguments: JSON.stringify(args) }),
+      ...(approved && isChanged && { editedArgs: args }),
     })
     focusComposer()
   }

@@ -102,7 +102,7 @@ export class Conversation {
   }
 
   /** Answers a question. Contract: the run continues after the last answer. */
-  async answer(interruptId: string, payload: { approved: boolean; arguments?: string }): Promise<void> {
+  async answer(interruptId: string, payload: { approved: boolean; editedArgs?: object }): Promise<void> {
     this.#answers.set(interruptId, { interruptId, status: 'resolved', payload })
     if (this.questions.length > 0) return this.#changed()
     await this.#run([...this.#answers.values()])

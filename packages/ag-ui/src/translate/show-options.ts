@@ -1,0 +1,76 @@
+import { EventType } from '@ag-ui/core'
+import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
+import type { AgUiEvent } from '../protocol.ts'
+import { FEATURE_OF } from '../write/gate.ts'
+
+/** An argument of a tool that a page shows as state while the model writes it. */
+export interface PredictState {
+  readonly tool: string
+  readonly argument: string
+  readonly stateKey: string
+}
+
+/** What clients see of a run besides what it says and does. */
+export interface ShowOptions {
+  /** Whether a run ends with all messages, for clients that keep no stream. @default false */
+  readonly messagesSnapshot?: boolean
+  /** Announced to clients before the first call of each tool, as `CUSTOM` `PredictState`. @default none */
+  readonly predictState?: readonly PredictState[]
+  /** Kinds of events that are left out. @default none */
+  readonly omit?: readonly Omissible[]
+}
+
+/** What can be left out of a run. */
+export type Omissible = 'reasoning' | 'activities' | 'subagents'
+
+const NAMES: OptionNames<ShowOptions> = { messagesSnapshot: true, predictState: true, omit: true }
+const OMISSIBLE: readonly unknown[] = ['reasoning', 'activities', 'subagents'] satisfies Omissible[]
+
+/** Contract: throws `CONFIG_INVALID` for options that clients could not read. */
+export function checkShow(who: string, show: ShowOptions): void {
+  checkOptionNames(`${who}: show`, show, NAMES)
+  const { predictState = [], omit = [] } = show
+  const isText = (text: unknown) => typeof text === 'string' && text !== ''
+  const isFine = (entry: Partial<PredictState> | null) => [entry?.tool, entry?.argument, entry?.stateKey].every(isText)
+  const fine = Array.isArray(predictState) && predictState.every(isFine)
+  checkOption(fine, who, 'show.predictState must be a list of { tool, argument, stateKey }', predictState)
+  const known = Array.isArray(omit) && omit.every((kind) => OMISSIBLE.includes(kind))
+  checkOption(known, who, `show.omit must be a list of ${OMISSIBLE.join(', ')}`, omit)
+}
+
+/** Leaves out the events that clients are not to see. */
+export function omitting({ omit = [] }: ShowOptions): ((events: AgUiEvent[]) => AgUiEvent[]) | undefined {
+  if (omit.length === 0) return undefined
+  const left: ReadonlySet<unknown> = new Set(omit)
+  const reasoning = left.has('reasoning')
+  return (events) =>
+    events
+      .filter(({ type }) => !left.has(FEATURE_OF[type]))
+      .map((event) => (reasoning && event.type === EventType.MESSAGES_SNAPSHOT ? withoutReasoning(event) : event))
+}
+
+function withoutReasoning(event: Extract<AgUiEvent, { type: EventType.MESSAGES_SNAPSHOT }>): AgUiEvent {
+  return { ...event, messages: event.messages.filter(({ role }) => role !== 'reasoning') }
+}
+
+/** Announces the state that the arguments of a tool are shown as. Contract: once for each tool. */
+export class PredictedState {
+  readonly #waiting: Map<string, readonly object[]>
+
+  constructor(predictState: readonly PredictState[]) {
+    this.#waiting = new Map(
+      [...Map.groupBy(predictState, ({ tool }) => tool)].map(([name, entries]) => [
+        name,
+        // In the spelling that clients read.
+        entries.map(({ tool, argument, stateKey }) => ({ state_key: stateKey, tool, tool_argument: argument })),
+      ]),
+    )
+  }
+
+  announce(tool: string, out: AgUiEvent[]): void {
+    const value = this.#waiting.get(tool)
+    if (!value) return
+    this.#waiting.delete(tool)
+    out.push({ type: EventType.CUSTOM, name: 'PredictState', value })
+  }
+}
