@@ -1,4 +1,4 @@
-/** Runs all campaigns: `node main.ts [kills|faults|stops|continues] [sqlite|postgres]`; SEED=17 repeats one case of each. */
+/** Runs all campaigns: `node main.ts [kills|faults|stops|continues|frozen|outages|clocks|rolling] [sqlite|postgres]`; SEED=17 repeats one case of each. */
 import { CAMPAIGNS, type Campaign, runCampaign, STORES } from './campaign.ts'
 import type { CampaignResult } from './campaign-result.ts'
 import { report } from './report.ts'
@@ -7,9 +7,27 @@ import type { StoreKind } from './store/open-store.ts'
 import { measureBaseline } from './worker/baseline.ts'
 
 /** The number of cases on each store. */
-const COUNTS: { readonly [campaign in Campaign]: number } = { kills: 200, faults: 200, stops: 40, continues: 400 }
+const COUNTS: { readonly [campaign in Campaign]: number } = {
+  kills: 200,
+  faults: 200,
+  stops: 40,
+  continues: 400,
+  frozen: 60,
+  outages: 60,
+  clocks: 60,
+  rolling: 30,
+}
 /** The number of cases of a store at the same time: those on a faulty store mostly wait. */
-const AT_ONCE: { readonly [campaign in Campaign]: number } = { kills: 2, faults: 6, stops: 2, continues: 2 }
+const AT_ONCE: { readonly [campaign in Campaign]: number } = {
+  kills: 2,
+  faults: 6,
+  stops: 2,
+  continues: 2,
+  frozen: 1,
+  outages: 1,
+  clocks: 1,
+  rolling: 1,
+}
 
 const { SEED } = process.env
 const wanted = (name: string, all: readonly string[]) => {
