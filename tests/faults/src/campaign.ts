@@ -14,14 +14,11 @@ import type { Baseline } from './worker/baseline.ts'
 /** The stores under test. */
 export const STORES: readonly StoreKind[] = ['sqlite', 'postgres']
 
-/** The kinds of fault of one process: it is killed, its store fails, it is stopped, other processes carry its runs on. */
-export const WORKER_CAMPAIGNS = ['kills', 'faults', 'stops', 'continues'] as const
-
-/** The kinds of fault of several servers: one is frozen, the database goes away, clocks jump, one after the other is replaced. */
-export const SERVER_CAMPAIGNS = ['frozen', 'outages', 'clocks', 'rolling'] as const
-
-/** All kinds of fault. */
-export const CAMPAIGNS = [...WORKER_CAMPAIGNS, ...SERVER_CAMPAIGNS] as const
+/**
+ * The kinds of fault: a process is killed, its store fails, it is stopped, others carry its runs on; of several servers one is frozen,
+ * their database goes away, their clocks jump, and they are replaced.
+ */
+export const CAMPAIGNS = ['kills', 'faults', 'stops', 'continues', 'frozen', 'outages', 'clocks', 'rolling'] as const
 
 /** A kind of fault. */
 export type Campaign = (typeof CAMPAIGNS)[number]

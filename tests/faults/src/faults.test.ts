@@ -12,6 +12,10 @@ const SHORT: { readonly [campaign in Campaign]: { readonly count: number; readon
   faults: { count: 12, atOnce: 12 },
   stops: { count: 3, atOnce: 2 },
   continues: { count: 12, atOnce: 2 },
+  frozen: { count: 3, atOnce: 1 },
+  outages: { count: 1, atOnce: 1 },
+  clocks: { count: 2, atOnce: 1 },
+  rolling: { count: 1, atOnce: 1 },
 }
 const FIRST_SEED = 1_000
 
@@ -57,4 +61,11 @@ test.concurrent.each(STORES)(
 test.concurrent.each(STORES)(
   '%s: a store that fails, hangs or slows down loses nothing that was acknowledged',
   (kind) => holds('faults', kind),
+)
+
+test.concurrent.each(STORES)(
+  '%s: servers that are frozen, cut off, wrong about the time or replaced lose nothing that was acknowledged',
+  async (kind) => {
+    for (const campaign of ['frozen', 'outages', 'clocks', 'rolling'] as const) await holds(campaign, kind)
+  },
 )

@@ -12,10 +12,10 @@ const COUNTS: { readonly [campaign in Campaign]: number } = {
   faults: 200,
   stops: 40,
   continues: 400,
-  frozen: 60,
-  outages: 60,
-  clocks: 60,
-  rolling: 30,
+  frozen: 40,
+  outages: 30,
+  clocks: 40,
+  rolling: 20,
 }
 /** The number of cases of a store at the same time: those on a faulty store mostly wait. */
 const AT_ONCE: { readonly [campaign in Campaign]: number } = {

@@ -25,7 +25,7 @@ export function outageCase(databases: Databases, kind: StoreKind, seed: number):
     await using first = await ReplicaProcess.start(task, databases.cache)
     await using second = await ReplicaProcess.start(task, databases.cache)
     const line = { url: () => random.pick([first, second]).url, silenceMs: 5_000 }
-    const crowd = new Crowd(4, line, random, findings)
+    const crowd = new Crowd('t', 4, line, random, findings)
     crowd.talk(4)
     const hits: string[] = []
     let talking = true

@@ -43,7 +43,10 @@ function checkTurn(findings: Findings, { messages, logs }: Snapshot, turn: Turn)
   const ends = log.filter((event) => /^RUN_(FINISHED|ERROR)$/.test((event as { readonly type: string }).type))
   findings.check(`${runId}: it ends once`, ends.length === 1 && ends[0] === log.at(-1), ends)
   const types = (events: readonly unknown[]) => events.map((event) => (event as { readonly type: string }).type)
-  findings.check(`${runId}: its client saw its log`, isDeepStrictEqual(types(log), types(seen)), [log.length, seen.length])
+  findings.check(`${runId}: its client saw its log`, isDeepStrictEqual(types(log), types(seen)), [
+    log.length,
+    seen.length,
+  ])
   if (!turn.acknowledged) return
   const place = messages.findIndex((stored) => stored.message.id === message.id)
   findings.check(`${runId}: an acknowledged message is there`, messages[place]?.runId === runId, message)
@@ -60,6 +63,8 @@ function textSeen({ seen }: Turn): string {
   const last = seen.findLast((event) => event.type === 'TEXT_MESSAGE_START')
   if (last?.type !== 'TEXT_MESSAGE_START') return ''
   return seen
-    .flatMap((event) => (event.type === 'TEXT_MESSAGE_CONTENT' && event.messageId === last.messageId ? event.delta : []))
+    .flatMap((event) =>
+      event.type === 'TEXT_MESSAGE_CONTENT' && event.messageId === last.messageId ? event.delta : [],
+    )
     .join('')
 }

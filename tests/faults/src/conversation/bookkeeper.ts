@@ -124,10 +124,10 @@ const wireTool = (effects: Pick<Effects, 'add'>, pause: Pause): Tool<{ n: number
 const order = defineTool({ name: 'order', description: 'Orders.', parameters: PARAMETERS, longRunning: true })
 
 function payWith(effects: Pick<Effects, 'add'>, pause: Pause): Once {
-  return async ({ n }, _ctx, { idempotencyKey: key, callId }) => {
+  return async ({ n }, ctx, { idempotencyKey: key, callId }) => {
     const began = performance.timeOrigin + performance.now()
     await pause()
-    effects.add({ key, callId, began, pid: process.pid })
+    effects.add({ key, callId, runId: ctx.runId.split('/')[0] ?? '', began, pid: process.pid })
     await pause()
     return `paid ${n}`
   }

@@ -10,9 +10,10 @@ export class Crowd {
   readonly #random: Random
   readonly #talking: Promise<unknown>[] = []
 
-  constructor(count: number, line: Line, random: Random, findings: Findings) {
+  /** `name` begins the names of their threads. */
+  constructor(name: string, count: number, line: Line, random: Random, findings: Findings) {
     this.#random = random
-    this.talkers = Array.from({ length: count }, (_, i) => new Talker(`t${i + 1}`, line, findings))
+    this.talkers = Array.from({ length: count }, (_, i) => new Talker(`${name}${i + 1}`, line, findings))
   }
 
   /** Lets everybody begin a number of turns. */
@@ -29,16 +30,13 @@ export class Crowd {
     await Promise.all(this.#talking)
   }
 
-  get counts(): { readonly turns: number; readonly failed: number; readonly refused: number; readonly cut: number } {
-    const turns = this.talkers.flatMap((talker) => talker.turns)
-    const answers = this.talkers.flatMap((talker) => [...talker.answers])
-    const sum = (kind: RegExp) => answers.reduce((all, [name, count]) => all + (kind.test(name) ? count : 0), 0)
-    return {
-      turns: turns.filter(({ acknowledged }) => acknowledged).length,
-      failed: turns.filter(({ code }) => code !== undefined).length,
-      refused: sum(/^503/),
-      cut: sum(/^cut/),
-    }
+  get counts(): TalkCounts {
+    return countsOf(this.talkers)
+  }
+
+  /** The counts of two crowds. */
+  countsWith(other: Crowd): TalkCounts {
+    return countsOf([...this.talkers, ...other.talkers])
   }
 
   /** The codes of turns that failed. */
@@ -54,4 +52,24 @@ export class Crowd {
 async function sayAll(talker: Talker, scripts: readonly string[], firstMs: number): Promise<void> {
   await pause(firstMs)
   for (const script of scripts) await talker.say(script)
+}
+
+/** What talkers went through. */
+interface TalkCounts {
+  readonly turns: number
+  readonly failed: number
+  readonly refused: number
+  readonly cut: number
+}
+
+function countsOf(talkers: readonly Talker[]): TalkCounts {
+  const turns = talkers.flatMap((talker) => talker.turns)
+  const answers = talkers.flatMap((talker) => [...talker.answers])
+  const sum = (kind: RegExp) => answers.reduce((all, [name, count]) => all + (kind.test(name) ? count : 0), 0)
+  return {
+    turns: turns.filter(({ acknowledged }) => acknowledged).length,
+    failed: turns.filter(({ code }) => code !== undefined).length,
+    refused: sum(/^503/),
+    cut: sum(/^cut/),
+  }
 }

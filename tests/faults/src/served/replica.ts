@@ -8,6 +8,8 @@ import { messageLifecycle, toolLifecycle } from '@troupe/persistence'
 import { bookkeeper } from '../conversation/bookkeeper.ts'
 import { type Effect, Effects } from '../conversation/effects.ts'
 import { type OnMoment, openStore } from '../store/open-store.ts'
+import { watchedStore } from '../store/watched-store.ts'
+import { LeaseFile } from './lease-file.ts'
 import type { ClockMessage, FreezePoint, ReplicaMessage, ReplicaTask } from './replica-task.ts'
 
 const [, , argument = ''] = process.argv
@@ -45,7 +47,15 @@ class FreezingEffects extends Effects {
 
 const report = ({ code }: KernelError) => tell({ type: 'report', code })
 const watched = freezeAt?.in === 'statement' && { onStatement }
-const store = await openStore(address, { busyTimeoutMs, idleTransactionMs: busyTimeoutMs, ...watched })
+const leases = new LeaseFile(file)
+const bare = await openStore(address, { busyTimeoutMs, idleTransactionMs: busyTimeoutMs, ...watched })
+const store = watchedStore(bare, async (name, perform, args) => {
+  const result = await perform()
+  if (name === 'leases.acquire') {
+    leases.add((args[1] as { readonly runId: string }).runId, (result as { readonly token: number }).token)
+  }
+  return result
+})
 // The tables are made before the first request, as the guide does it.
 await store.threads.list({ app: 'faults', user: 'nobody' }, { limit: 1 })
 const messages = messageLifecycle({ store, report, write: { delayMs: 10, retryMs: 20, maxRetryMs: 200 } })

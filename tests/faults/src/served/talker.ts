@@ -74,15 +74,15 @@ export class Talker {
   #request(next: 'send' | 'follow', turn: Turn): Promise<Response> {
     const { user, threadId } = this.ref
     const headers = { authorization: user, 'content-type': 'application/json', connection: 'close' }
-    const signal = AbortSignal.timeout(this.#line.silenceMs)
+    const { silenceMs } = this.#line
     if (next === 'follow') {
       const path = `/threads/${threadId}/runs/${turn.runId}?after=${turn.seen.length}&protocolVersion=1.0`
-      return fetchWithin(signal, this.#line.url() + path, { headers })
+      return fetchWithin(silenceMs, this.#line.url() + path, { headers })
     }
     // Clients send what they know of the thread, and the server knows what is new.
     const messages = this.turns.slice(-3).map(({ message }) => message)
     const input = { threadId, runId: turn.runId, messages, tools: [], context: [], protocolVersion: '1.0' }
-    return fetchWithin(signal, this.#line.url(), { method: 'POST', headers, body: JSON.stringify(input) })
+    return fetchWithin(silenceMs, this.#line.url(), { method: 'POST', headers, body: JSON.stringify(input) })
   }
 
   async #refused(next: 'send' | 'follow', turn: Turn, response: Response): Promise<Next> {
@@ -114,15 +114,14 @@ export class Talker {
   }
 }
 
-/** A request whose signal ends with its headers, so that its body may take longer. */
-async function fetchWithin(signal: AbortSignal, url: string, init: RequestInit): Promise<Response> {
+/** A request whose headers come in time; its body may take longer. */
+async function fetchWithin(ms: number, url: string, init: RequestInit): Promise<Response> {
   const controller = new AbortController()
-  const abort = () => controller.abort(signal.reason)
-  signal.addEventListener('abort', abort)
+  const timer = setTimeout(() => controller.abort(), ms)
   try {
     return await fetch(url, { ...init, signal: controller.signal })
   } finally {
-    signal.removeEventListener('abort', abort)
+    clearTimeout(timer)
   }
 }
 
