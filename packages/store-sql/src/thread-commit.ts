@@ -10,11 +10,13 @@ import {
   stateAfter,
   threadNotFound,
 } from '@troupe/kernel/store'
+import { sql } from 'kysely'
 import { changeWriter } from './change-rows.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
+import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { processedWriter } from './processed-rows.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
@@ -30,7 +32,9 @@ type Changed = Pick<
 >
 
 /** Writes commits to threads. */
-export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadStore['commit'] {
+export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
+  const { who, engine, now, write } = database
+  const time = leaseTime(database)
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(
       engine,
@@ -49,13 +53,14 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       ]),
     ),
   )
-  const lockLease = compiled((db, key: Slots<ThreadKey>) =>
+  const lockLease = compiled((db, { now, ...key }: Slots<ThreadKey & { now: number }>) =>
     locked(
       engine,
       ownerOf(db, key)
         .innerJoin('troupe_leases as t', 't.owner', 'o.id')
         .where('t.thread_id', '=', key.threadId)
-        .select(['t.token', 't.run_id', 't.expires_at', 't.cancel']),
+        .select(['t.token', 't.run_id', 't.cancel'])
+        .select(sql<number>`t.expires_at - ${time.at(now)}`.as('left')),
       'share',
     ),
   )
@@ -74,7 +79,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
     return write(async (tx) => {
       const [row] = await lockThread(tx, key)
       // A separate statement reads the lease, because a new holder may have taken it while this one waited for the thread.
-      const [lease] = await lockLease(tx, key)
+      const [lease] = await lockLease(tx, { ...key, now: time.now() })
       if (!holdsLease(lease, token)) throw leaseLost(who, token)
       if (!row) throw threadNotFound(who, ref.threadId)
       const { id, seq, forked_from, forked_at, ...kept } = row
@@ -97,7 +102,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       await addProcessed(tx, id, effect.processed)
       await replaceJournal(tx, row, journal, changed.updated_at)
       await change(tx, { id, ...changed })
-      const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
+      const run_id = isLive({ expiresAt: lease.left }, 0) ? lease.run_id : null
       const name = { app: key.app, user_id: key.user, thread_id: key.threadId, seq, forked_from, forked_at }
       return viewOf({ ...changed, ...name, run_id })
     })

@@ -5,6 +5,7 @@ import { changeReader, changeWriter } from './change-rows.ts'
 import { fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { type LeaseTime, leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { ownerOf, threadOf } from './rows.ts'
 import type { LockedOwner, NewThread, ThreadAdder } from './thread-adder.ts'
@@ -15,10 +16,11 @@ import { messageFinder, type Segment, segmentReader } from './thread-path.ts'
  * Makes branches of threads.
  * Contract: no message is copied. Only what counts for the last shared message is, because its thread may still add to it.
  */
-export function threadFork({ who, now, write }: SqlDatabase, adder: ThreadAdder, view: ViewOf): ThreadStore['fork'] {
+export function threadFork(database: SqlDatabase, adder: ThreadAdder, view: ViewOf): ThreadStore['fork'] {
+  const { who, now, write } = database
   const [findMessages, segmentsOf] = [messageFinder(), segmentReader()]
   const [changesOf, addChanges, copyProcessed] = [changeReader(), changeWriter(), processedCopier()]
-  const isTaken = takenCheck()
+  const isTaken = takenCheck(leaseTime(database))
   const findOwner = compiled((db, key: Slots<ThreadKey>) => ownerOf(db, key).select('o.id'))
   const findThread = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select(['t.id', 't.base']))
   const idAt = compiled((db, { source, seq }: Slots<{ source: number; seq: number }>) =>
@@ -62,7 +64,7 @@ export function threadFork({ who, now, write }: SqlDatabase, adder: ThreadAdder,
       // No thread of the owner is deleted meanwhile, so the parts of the source stay where they are.
       const owner = await adder.lockOwner(tx, found.id)
       const cut = await findCut(tx, key, ref, point)
-      if (await isTaken(tx, owner.id, branchKey, now())) throw threadIdTaken(who, to)
+      if (await isTaken(tx, owner.id, branchKey)) throw threadIdTaken(who, to)
       const name = { thread_id: branchKey.threadId, forked_from: key.threadId, updated_at: now() }
       await addBranch(tx, owner, cut, name)
       return view(tx, branchKey)
@@ -93,23 +95,23 @@ function sharedUpTo(segments: readonly Segment[], cut: number): readonly Segment
 }
 
 /** Says whether an id is taken by a thread or by a run that has its lease. Contract: drops a lease that has expired, because its token would still be good for a commit. */
-function takenCheck() {
+function takenCheck(time: LeaseTime) {
   const find = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select('t.id'))
-  const findLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
+  const findLease = compiled((db, { owner, threadId, now }: Slots<{ owner: number; threadId: string; now: number }>) =>
     db
       .selectFrom('troupe_leases')
-      .select(['token', 'expires_at'])
+      .select(['token', sql<number>`expires_at - ${time.at(now)}`.as('left')])
       .where('owner', '=', owner)
       .where('thread_id', '=', threadId),
   )
   const dropLease = compiled((db, { token }: Slots<{ token: number }>) =>
     db.deleteFrom('troupe_leases').where('token', '=', token),
   )
-  return async (tx: Queries, owner: number, key: ThreadKey, now: number): Promise<boolean> => {
+  return async (tx: Queries, owner: number, key: ThreadKey): Promise<boolean> => {
     if ((await find(tx, key)).length > 0) return true
-    const [lease] = await findLease(tx, { owner, threadId: key.threadId })
+    const [lease] = await findLease(tx, { owner, threadId: key.threadId, now: time.now() })
     if (!lease) return false
-    if (lease.expires_at > now) return true
+    if (lease.left > 0) return true
     await dropLease(tx, { token: lease.token })
     return false
   }

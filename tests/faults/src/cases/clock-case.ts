@@ -49,10 +49,15 @@ export function clockCase(databases: Databases, kind: StoreKind, seed: number): 
     const done = new Effects(effects).all()
     for (const talker of crowd.talkers) await checkServed(findings, store, talker, done)
     const leases = new LeaseFile(effects)
+    const stolen = leases.takenOver
+    // Processes on one file have nothing but the clock of their machine.
+    const shared = kind === 'postgres'
+    findings.check('by the clock of the server nobody takes a live lease', !shared || stolen.length === 0, stolen)
+    findings.check('by the clock of the server no turn fails', !shared || crowd.codes.length === 0, crowd.codes)
     const counts = {
       ...crowd.counts,
       clocks,
-      stolen: leases.takenOver.length,
+      stolen: stolen.length,
       staleEffects: effectsOnLostLeases(findings, leases, done),
     }
     return { findings, hits: [...hits, ...crowd.codes], counts, most: { slowestMs: crowd.slowestMs } }

@@ -59,18 +59,18 @@ export function frozenCase(databases: Databases, kind: StoreKind, seed: number):
   })
 }
 
-/** In a tool, after a statement that writes, or, without a point, at any moment. */
+/** The moments, with how many of them a server has; without a point it is frozen from outside. */
+const POINTS = [undefined, { in: 'tool', most: 3 }, { in: 'step', most: 12 }, { in: 'statement', most: 60 }] as const
+
 function pointOf(seed: number, random: Random): FreezePoint | undefined {
-  if (seed % 3 === 0) return undefined
-  return seed % 3 === 1
-    ? { in: 'tool', number: 1 + random.below(3) }
-    : { in: 'statement', number: 1 + random.below(60) }
+  const point = POINTS[seed % POINTS.length]
+  return point && { in: point.in, number: 1 + random.below(point.most) }
 }
 
 /** Waits until the server has frozen itself, or freezes it. Contract: gives where. */
 async function freeze(frozen: ReplicaProcess, point: FreezePoint | undefined, random: Random): Promise<string> {
   if (point) {
-    if (await frozen.freezes(4_000)) return point.in === 'tool' ? 'in a tool' : 'after a statement'
+    if (await frozen.freezes(4_000)) return point.in === 'tool' ? 'in a tool' : `after a ${point.in}`
   } else await pause(50 + random.below(600))
   frozen.signal('SIGSTOP')
   return 'at any moment'

@@ -1,7 +1,7 @@
 import { seeded } from '../random.ts'
 import { FuzzProcess } from './fuzz-process.ts'
 import { type FuzzRequest, fuzzRequest } from './fuzz-request.ts'
-import { type RawAnswer, sendRaw } from './send-raw.ts'
+import { type RawAnswer, type RawRequest, sendRaw } from './send-raw.ts'
 
 /** What came of fuzzed requests. */
 export interface FuzzFigures {
@@ -115,14 +115,21 @@ class Attack {
 }
 
 function faultOf({ status, head, body }: RawAnswer, { raw }: FuzzRequest): string | undefined {
-  if (status === 0 && !raw.leaves) return 'a request has no answer'
+  if (status === 0 && !raw.leaves && sizeOf(raw) < LARGE) return 'a request has no answer'
   if (status === 503 && !/^retry-after: /im.test(head)) return 'a 503 does not say when to try again'
   if (status >= 500 && status !== 503) return `the answer is ${status}`
   if (/"code":"VALIDATION_FAILED","message":"(?![^":]+: )/.test(body)) return 'a refusal does not name the field'
   return undefined
 }
 
+/** A server stops reading a body that is too large; if its client is still writing, the answer may get lost. */
+const LARGE = 1_000_000
+
+function sizeOf({ pieces }: RawRequest): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
+}
+
 /** The beginning of a request, as text that can be sent again. */
 function shown({ target, raw }: FuzzRequest): string {
-  return `${target} ${JSON.stringify(Buffer.concat(raw.pieces).toString('latin1').slice(0, 1_500))}`
+  return `${target} ${JSON.stringify(Buffer.concat(raw.pieces).toString('latin1').slice(0, 800))}`
 }

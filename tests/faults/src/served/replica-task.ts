@@ -15,9 +15,9 @@ export interface ReplicaTask {
   readonly freezeAt?: FreezePoint
 }
 
-/** In the nth effect of a tool, or after the nth statement that writes. */
+/** In the nth effect of a tool, after the nth statement that writes, or after the nth that notes a step in the journal. */
 export interface FreezePoint {
-  readonly in: 'tool' | 'statement'
+  readonly in: 'tool' | 'statement' | 'step'
   readonly number: number
 }
 

@@ -25,7 +25,7 @@ process.on('message', (message: ClockMessage) => {
 })
 process.on('disconnect', () => process.exit(0))
 
-const counts = { tool: 0, statement: 0 }
+const counts = { tool: 0, statement: 0, step: 0 }
 /** Stops this process if this is the moment of its task. Contract: its parent knows when this returns. */
 function freeze(where: FreezePoint['in'], at: string): void {
   if (freezeAt?.in !== where || ++counts[where] !== freezeAt.number) return
@@ -35,7 +35,11 @@ function freeze(where: FreezePoint['in'], at: string): void {
 
 function onStatement(sql: string): OnMoment | undefined {
   if (!/^(insert|update|delete|with)/i.test(sql)) return undefined
-  return (moment) => (moment === 'after' ? freeze('statement', sql.split(' ', 3).join(' ')) : undefined)
+  return (moment) => {
+    if (moment !== 'after') return
+    freeze('statement', sql.split(' ', 3).join(' '))
+    if (/^insert into \S*troupe_journal/.test(sql)) freeze('step', 'after a step')
+  }
 }
 
 class FreezingEffects extends Effects {
@@ -46,7 +50,7 @@ class FreezingEffects extends Effects {
 }
 
 const report = ({ code }: KernelError) => tell({ type: 'report', code })
-const watched = freezeAt?.in === 'statement' && { onStatement }
+const watched = freezeAt && freezeAt.in !== 'tool' && { onStatement }
 const leases = new LeaseFile(file)
 const bare = await openStore(address, { busyTimeoutMs, idleTransactionMs: busyTimeoutMs, ...watched })
 const store = watchedStore(bare, async (name, perform, args) => {
