@@ -12,6 +12,8 @@ export class ReplicaProcess implements AsyncDisposable {
   url = ''
   /** Where it stopped itself. */
   frozenAt: string | undefined
+  /** Whether somebody waits for it to stop itself, and lets it continue. */
+  #expected = true
   #rest = ''
   #errors = ''
 
@@ -54,6 +56,7 @@ export class ReplicaProcess implements AsyncDisposable {
   async freezes(withinMs: number): Promise<boolean> {
     const late = new Promise<void>((resolve) => void setTimeout(resolve, withinMs))
     await Promise.race([this.#heard('freezes'), late])
+    this.#expected = false
     return this.frozenAt !== undefined
   }
 
@@ -68,6 +71,7 @@ export class ReplicaProcess implements AsyncDisposable {
   /** Asks it to stop, as a deployment does. Contract: rejects if it does not end well. */
   async stop(): Promise<void> {
     this.#process.kill('SIGTERM')
+    this.#process.kill('SIGCONT')
     await this.#closed
     const { exitCode } = this.#process
     if (exitCode !== 0 || this.#errors !== '') throw new Error(`replica: ended with ${exitCode}, ${this.#errors}`)
@@ -80,7 +84,10 @@ export class ReplicaProcess implements AsyncDisposable {
 
   #hear(message: ReplicaMessage): void {
     if (message.type === 'ready') this.url = message.url
-    if (message.type === 'freezes') this.frozenAt = message.at
+    if (message.type === 'freezes') {
+      this.frozenAt = message.at
+      if (!this.#expected) setTimeout(() => this.signal('SIGCONT'), 200)
+    }
     if (message.type === 'report') this.reports.push(message.code)
     for (const listener of this.#listeners) listener(message)
   }
