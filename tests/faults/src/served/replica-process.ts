@@ -48,10 +48,6 @@ export class ReplicaProcess implements AsyncDisposable {
     return this.#process.pid ?? 0
   }
 
-  get running(): boolean {
-    return this.#process.exitCode === null && this.#process.signalCode === null
-  }
-
   /** Waits until it stops itself. Contract: false if it has not done so in this time. */
   async freezes(withinMs: number): Promise<boolean> {
     const late = new Promise<void>((resolve) => void setTimeout(resolve, withinMs))
