@@ -4,7 +4,6 @@ import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { acknowledgedIn, type CaseEvent } from '../conversation/case-event.ts'
 import type { Effect } from '../conversation/effects.ts'
 import type { Findings } from './findings.ts'
-import { isLeaseLost } from './reader.ts'
 import { awaitedIn, type Snapshot } from './snapshot.ts'
 
 /** Checks that nothing that was acknowledged is lost, doubled, changed or out of order; a stored run is stored completely. */
@@ -190,7 +189,7 @@ const ONCE = ['run-start', 'run-end', 'message-start', 'message-end', 'tool-star
 function idsIn(logged: readonly { readonly event: Json }[], wanted: (typeof ONCE)[number]): readonly string[] {
   return logged.flatMap(({ event }) => {
     const shown = event as AgentEvent
-    if (shown.type !== wanted || isLeaseLost(shown)) return []
+    if (shown.type !== wanted) return []
     if (shown.type === 'message-end') return [shown.message.id]
     return 'callId' in shown ? [shown.callId] : 'messageId' in shown ? [shown.messageId] : [shown.runId]
   })

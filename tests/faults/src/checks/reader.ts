@@ -109,7 +109,7 @@ export class Reader {
   }
 }
 
-/** Whether a process ends something because another one may have its run; it ends again when that run goes on. */
-export function isLeaseLost(event: AgentEvent): boolean {
+/** Whether a process ends something because another one may have its run. */
+function isLeaseLost(event: AgentEvent): boolean {
   return 'error' in event && event.error?.code === 'LEASE_LOST'
 }

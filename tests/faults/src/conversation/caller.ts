@@ -12,7 +12,6 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { isLeaseLost } from '../checks/reader.ts'
 import { logOf } from '../checks/snapshot.ts'
 import { bookkeeper } from './bookkeeper.ts'
 import type { CaseEvent } from './case-event.ts'
@@ -96,7 +95,7 @@ export class Caller {
     const { store, ref } = this.#options
     const shown = (await logOf(store, ref, runId)).map(({ event }) => event as AgentEvent)
     const given = (await store.threads.messages(ref, { limit: 1_000 })).filter((stored) => stored.runId === runId)
-    const said = shown.flatMap((event) => (isLeaseLost(event) ? [] : (messageOf(event) ?? [])))
+    const said = shown.flatMap((event) => messageOf(event) ?? [])
     const run = this.#runner.continue(ref, { runId, shown, busy: 'queue' })
     return this.#follow(run, 'a continuation', [...given.map(({ message }) => message), ...said], [], shown.length)
   }
