@@ -31,7 +31,7 @@ export interface PostgresStoreOptions {
   readonly statementTimeoutMs?: number
   /** The most connections that the store opens with `url`. @default 10 */
   readonly maxConnections?: number
-  /** @default the system's clock */
+  /** @default the system's clock, and that of the server for leases */
   readonly clock?: Clock
 }
 
@@ -57,6 +57,8 @@ export interface PostgresStore extends Store {
 }
 
 const CHANNEL = 'troupe'
+/** Not that of a transaction, which may have waited for a lock. */
+const SERVER_TIME = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::double precision`
 /** A payload holds at most 8,000 bytes. */
 const LOGS_PER_PAYLOAD = 300
 
@@ -129,6 +131,8 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     flavour: 'postgres',
     db,
     clock,
+    // An app that brings its own clock means it.
+    ...(!options.clock && { time: SERVER_TIME }),
     watch,
     ...(lockTimeoutMs > 0 && {
       lockLimit: sql<boolean>`set_config('lock_timeout', ${sql.lit(String(lockTimeoutMs))}, true) is not null`,

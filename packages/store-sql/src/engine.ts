@@ -10,6 +10,8 @@ export interface Engine {
   readonly flavour: Flavour
   readonly db: Kysely<Tables>
   readonly clock: Clock
+  /** The time of the database in milliseconds, if it measures leases. */
+  readonly time?: Expression<number>
   readonly watch: LogWatch
   /** Contract: called in the transaction that migrates, before anything is read; a second process waits. */
   readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>

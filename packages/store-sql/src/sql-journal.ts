@@ -11,6 +11,7 @@ import { type NotNull, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import { entriesText } from './journal-writer.ts'
+import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { ownerOf, patient, threadOf } from './rows.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
@@ -28,7 +29,9 @@ interface Write {
 const IN_ORDER = sql`for key share of t for share of l`
 
 /** Journals in SQL. */
-export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase): JournalStore {
+export function sqlJournal(database: SqlDatabase): JournalStore {
+  const { who, engine, now, query, statement } = database
+  const time = leaseTime(database)
   /** Contract: one statement, so that an append is one round trip; it writes nothing if the lease or the run does not match. */
   const add = compiled((db, { run, token, at, entries, ...key }: Slots<ThreadKey & Write>) => {
     const owned = threadOf(db, key)
@@ -99,7 +102,7 @@ export function sqlJournal({ who, engine, now, query, statement }: SqlDatabase):
             join
               .onRef('l.owner', '=', 't.owner')
               .onRef('l.thread_id', '=', 't.thread_id')
-              .on('l.expires_at', '>', now()),
+              .on('l.expires_at', '>', time.at(time.now())),
           )
           .where('t.unfinished', 'is not', null)
           .where('l.token', 'is', null)

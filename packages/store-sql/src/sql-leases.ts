@@ -11,10 +11,11 @@ import {
   runIdTaken,
   threadBusy,
 } from '@troupe/kernel/store'
-import type { Transaction } from 'kysely'
+import { type Expression, sql, type Transaction } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
@@ -23,21 +24,28 @@ import { type ThreadKey, threadKey } from './thread-key.ts'
 import { wholeToken } from './whole-token.ts'
 
 /** Leases in SQL. */
-export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): LeaseStore {
+export function sqlLeases(database: SqlDatabase): LeaseStore {
+  const { who, engine, now, query, write } = database
+  const time = leaseTime(database)
   const ownerId = ownerKeys()
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select(['t.id', 't.unfinished', 't.unfinished_cancel'])),
   )
-  const lockLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
+  const lockLease = compiled((db, { owner, threadId, now }: Slots<{ owner: number; threadId: string; now: number }>) =>
     locked(
       engine,
-      db.selectFrom('troupe_leases as t').selectAll().where('owner', '=', owner).where('thread_id', '=', threadId),
+      db
+        .selectFrom('troupe_leases as t')
+        .selectAll()
+        .select(sql<number>`expires_at - ${time.at(now)}`.as('left'))
+        .where('owner', '=', owner)
+        .where('thread_id', '=', threadId),
     ),
   )
   const add = compiled((db, row: Slots<Omit<Tables['troupe_leases'], 'token'>>) =>
     db
       .insertInto('troupe_leases')
-      .values(row)
+      .values({ ...row, expires_at: time.expiry(row.expires_at) })
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
@@ -62,7 +70,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
         engine,
         db
           .updateTable('troupe_leases')
-          .set({ expires_at })
+          .set({ expires_at: time.expiry(expires_at) })
           .where('token', '=', token)
           .where('owner', '=', ownerOf(db, key).select('o.id'))
           .where('thread_id', '=', key.threadId),
@@ -90,10 +98,10 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
         const run_id = toColumn(holder.runId)
         const cancel = thread?.unfinished === run_id ? thread.unfinished_cancel : null
         const take = async () => {
-          const [lease] = await lockLease(tx, { owner, threadId: key.threadId })
+          const [lease] = await lockLease(tx, { owner, threadId: key.threadId, now: time.now() })
           if (lease) {
             const former = { runId: fromColumn(lease.run_id), expiresAt: lease.expires_at }
-            if (isLive(former, now())) throw threadBusy(who, former)
+            if (isLive({ expiresAt: lease.left }, 0)) throw threadBusy(who, former)
             if (thread && former.runId !== holder.runId && !(await hasEnded(tx, thread.id, lease.run_id))) {
               await failRuns(tx, thread.id, lease, now())
             }
@@ -103,7 +111,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
             owner,
             thread_id: key.threadId,
             run_id,
-            expires_at: now() + holder.ttlMs,
+            expires_at: time.now(holder.ttlMs),
             cancel,
           })
           return added
@@ -121,7 +129,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
     async renew(ref, token, ttlMs) {
       const key = threadKey(who, ref)
       checkTtl(who, ttlMs)
-      const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: now() + ttlMs }))
+      const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: time.now(ttlMs) }))
       if (!lease) throw leaseLost(who, token)
       return asked(lease.cancel)
     },
@@ -137,7 +145,7 @@ export function sqlLeases({ who, engine, now, query, write }: SqlDatabase): Leas
       const { runId } = request
       return write(async (tx) => {
         const [thread] = await lockThread(tx, key)
-        const lease = await locked(engine, liveLease(tx, key, now())).executeTakeFirst()
+        const lease = await locked(engine, liveLease(tx, key, time.at(time.now()))).executeTakeFirst()
         if (!lease || (runId !== undefined && toColumn(runId) !== lease.run_id)) return false
         const cancel = harderCancel(asked(lease.cancel).cancel, mode)
         if (cancel === lease.cancel) return true
@@ -157,7 +165,7 @@ function asked(cancel: string | null): { readonly cancel?: CancelMode } {
   return cancel === null ? {} : { cancel: cancel as CancelMode }
 }
 
-function liveLease(tx: Queries, key: ThreadKey, now: number) {
+function liveLease(tx: Queries, key: ThreadKey, now: number | Expression<number>) {
   return ownerOf(tx, key)
     .innerJoin('troupe_leases as t', 't.owner', 'o.id')
     .where('t.thread_id', '=', key.threadId)

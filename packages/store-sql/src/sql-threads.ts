@@ -4,6 +4,7 @@ import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { ownerKeys, ownerOf, threadOf } from './rows.ts'
 import { statements } from './statements.ts'
@@ -19,6 +20,7 @@ import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 export function sqlThreads(database: SqlDatabase): ThreadStore {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
+  const time = leaseTime(database)
 
   /** Threads as `summaryOf` returns them. */
   const summaries = (db: Queries, now: number | Expression<number>) =>
@@ -26,7 +28,10 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       .selectFrom('troupe_threads as t')
       .innerJoin('troupe_owners as o', 'o.id', 't.owner')
       .leftJoin('troupe_leases as l', (join) =>
-        join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id').on('l.expires_at', '>', now),
+        join
+          .onRef('l.owner', '=', 't.owner')
+          .onRef('l.thread_id', '=', 't.thread_id')
+          .on('l.expires_at', '>', time.at(now)),
       )
       .select(['o.app', 'o.user_id', 'l.run_id'])
       .select(SUMMARY.map((column) => `t.${column}` as const))
@@ -39,7 +44,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       .where('t.thread_id', '=', threadId),
   )
   const find = async (db: Queries, key: ThreadKey): Promise<Thread | undefined> => {
-    const [row] = await findView(db, { ...key, now: now() })
+    const [row] = await findView(db, { ...key, now: time.now() })
     return row && viewOf(row)
   }
 
@@ -102,7 +107,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       const { app, user } = ownerKey(who, owner)
       const { after, limit, newestFirst } = checkPage(who, page)
       const rows = await query((db) =>
-        summaries(db, now())
+        summaries(db, time.now())
           // Not a join: with one owner, its threads are in the order of their index.
           .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
           .where('t.seq', newestFirst ? '<' : '>', after)
@@ -121,7 +126,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       checkMaintenance(who, wanted)
       const { before, limit } = wanted
       const rows = await query((db) =>
-        summaries(db, now())
+        summaries(db, time.now())
           .where('t.updated_at', '<', before)
           .where('l.token', 'is', null)
           .orderBy('t.updated_at')

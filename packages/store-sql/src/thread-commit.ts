@@ -42,7 +42,8 @@ type Changed = Pick<
 type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
 
 /** Writes commits to threads. */
-export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadStore['commit'] {
+export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
+  const { who, engine, now, write } = database
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(
       engine,
@@ -62,7 +63,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       ]),
     ),
   )
-  const lockLease = leaseLocker(engine)
+  const lockLease = leaseLocker(database)
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
@@ -102,7 +103,7 @@ export function threadCommit({ who, engine, now, write }: SqlDatabase): ThreadSt
       await addProcessed(tx, id, effect.processed)
       await replaceJournal(tx, row, journal, changed.updated_at)
       await change(tx, { id, ...changed })
-      const run_id = isLive({ expiresAt: lease.expires_at }, now()) ? lease.run_id : null
+      const run_id = isLive({ expiresAt: lease.left }, 0) ? lease.run_id : null
       const name = { app: key.app, user_id: key.user, thread_id: key.threadId, seq, forked_from, forked_at }
       return viewOf({ ...changed, ...name, run_id })
     })

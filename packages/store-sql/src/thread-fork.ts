@@ -14,6 +14,7 @@ import { fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { leaseLocker } from './lease-locker.ts'
+import { type LeaseTime, leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
 import type { LockedOwner, NewThread, ThreadAdder } from './thread-adder.ts'
@@ -24,14 +25,11 @@ import { messageFinder, type Segment, segmentReader } from './thread-path.ts'
  * Makes branches of threads, under a name of their own or under that of the thread.
  * Contract: no message is copied. Only what counts for the last shared message is, because its thread may still add to it.
  */
-export function threadFork(
-  { who, engine, now, write }: SqlDatabase,
-  adder: ThreadAdder,
-  view: ViewOf,
-): Pick<ThreadStore, 'fork' | 'cut'> {
+export function threadFork(database: SqlDatabase, adder: ThreadAdder, view: ViewOf): Pick<ThreadStore, 'fork' | 'cut'> {
+  const { who, engine, now, write } = database
   const [findMessages, segmentsOf] = [messageFinder(), segmentReader()]
   const [changesOf, addChanges, copyProcessed] = [changeReader(), changeWriter(), processedCopier()]
-  const [isTaken, lockLease, rename] = [takenCheck(), leaseLocker(engine), threadRenamer()]
+  const [isTaken, lockLease, rename] = [takenCheck(leaseTime(database)), leaseLocker(database), threadRenamer()]
   const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
   const findOwner = compiled((db, key: Slots<ThreadKey>) => ownerOf(db, key).select('o.id'))
   const findThread = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select(['t.id', 't.base']))
@@ -69,7 +67,7 @@ export function threadFork(
   const prepare = async (tx: Queries, owner: LockedOwner, key: ThreadKey, ref: ThreadRef, request: ForkRequest) => {
     const cut = await findCut(tx, key, ref, request)
     const to = { ...key, threadId: toColumn(request.to) }
-    if (await isTaken(tx, owner.id, to, now())) throw threadIdTaken(who, request.to)
+    if (await isTaken(tx, owner.id, to)) throw threadIdTaken(who, request.to)
     return { cut, to }
   }
 
@@ -152,23 +150,23 @@ function sharedUpTo(segments: readonly Segment[], cut: number): readonly Segment
 }
 
 /** Says whether an id is taken by a thread or by a run that has its lease. Contract: drops a lease that has expired, because its token would still be good for a commit. */
-function takenCheck() {
+function takenCheck(time: LeaseTime) {
   const find = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select('t.id'))
-  const findLease = compiled((db, { owner, threadId }: Slots<{ owner: number; threadId: string }>) =>
+  const findLease = compiled((db, { owner, threadId, now }: Slots<{ owner: number; threadId: string; now: number }>) =>
     db
       .selectFrom('troupe_leases')
-      .select(['token', 'expires_at'])
+      .select(['token', sql<number>`expires_at - ${time.at(now)}`.as('left')])
       .where('owner', '=', owner)
       .where('thread_id', '=', threadId),
   )
   const dropLease = compiled((db, { token }: Slots<{ token: number }>) =>
     db.deleteFrom('troupe_leases').where('token', '=', token),
   )
-  return async (tx: Queries, owner: number, key: ThreadKey, now: number): Promise<boolean> => {
+  return async (tx: Queries, owner: number, key: ThreadKey): Promise<boolean> => {
     if ((await find(tx, key)).length > 0) return true
-    const [lease] = await findLease(tx, { owner, threadId: key.threadId })
+    const [lease] = await findLease(tx, { owner, threadId: key.threadId, now: time.now() })
     if (!lease) return false
-    if (lease.expires_at > now) return true
+    if (lease.left > 0) return true
     await dropLease(tx, { token: lease.token })
     return false
   }

@@ -7,6 +7,8 @@ export interface CaseResult {
   /** Where the fault hit. */
   readonly hits: readonly string[]
   readonly counts: { readonly [what: string]: number }
+  /** Of these the most of all cases is kept. */
+  readonly most?: { readonly [what: string]: number }
 }
 
 /** The results of all cases of one kind on one store. */
@@ -26,10 +28,13 @@ export class CampaignResult {
     this.kind = kind
   }
 
-  add(seed: number, { findings, hits, counts }: CaseResult): void {
+  add(seed: number, { findings, hits, counts, most = {} }: CaseResult): void {
     this.cases++
     this.checked += findings.checked
     for (const [what, count] of Object.entries(counts)) increase(this.counts, what, count)
+    for (const [what, count] of Object.entries(most)) {
+      this.counts.set(what, Math.max(this.counts.get(what) ?? 0, Math.round(count)))
+    }
     for (const hit of hits) increase(this.hits, hit, 1)
     for (const violation of findings.violations) this.fail(seed, violation)
   }

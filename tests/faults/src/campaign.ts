@@ -1,6 +1,10 @@
 import { CampaignResult, type CaseResult } from './campaign-result.ts'
+import { clockCase } from './cases/clock-case.ts'
 import { continueCase } from './cases/continue-case.ts'
+import { frozenCase } from './cases/frozen-case.ts'
 import { killCase } from './cases/kill-case.ts'
+import { outageCase } from './cases/outage-case.ts'
+import { rollingCase } from './cases/rolling-case.ts'
 import { stopCase } from './cases/stop-case.ts'
 import { storeFaultCase } from './cases/store-fault-case.ts'
 import type { Databases } from './store/databases.ts'
@@ -10,8 +14,11 @@ import type { Baseline } from './worker/baseline.ts'
 /** The stores under test. */
 export const STORES: readonly StoreKind[] = ['sqlite', 'postgres']
 
-/** The kinds of fault: processes that are killed, stores that fail, processes that are stopped, runs that other processes carry on. */
-export const CAMPAIGNS = ['kills', 'faults', 'stops', 'continues'] as const
+/**
+ * The kinds of fault: a process is killed, its store fails, it is stopped, others carry its runs on; of several servers one is frozen,
+ * their database goes away, their clocks jump, and they are replaced.
+ */
+export const CAMPAIGNS = ['kills', 'faults', 'stops', 'continues', 'frozen', 'outages', 'clocks', 'rolling'] as const
 
 /** A kind of fault. */
 export type Campaign = (typeof CAMPAIGNS)[number]
@@ -59,4 +66,8 @@ const CASES: { readonly [campaign in Campaign]: Case } = {
   faults: storeFaultCase,
   stops: stopCase,
   continues: continueCase,
+  frozen: frozenCase,
+  outages: outageCase,
+  clocks: clockCase,
+  rolling: rollingCase,
 }

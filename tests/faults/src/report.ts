@@ -1,6 +1,15 @@
 import { CAMPAIGNS, STORES } from './campaign.ts'
 import type { CampaignResult } from './campaign-result.ts'
 
+/** The rows of every campaign of servers. */
+const SERVED: readonly (readonly [count: string, label: string])[] = [
+  ['turns', 'turns acknowledged'],
+  ['failed', 'turns that failed, with a code'],
+  ['refused', 'requests answered with 503, and sent again'],
+  ['cut', 'connections that broke or stayed silent'],
+  ['slowestMs', 'the longest wait for an answer, ms'],
+]
+
 /** The rows of the table for each campaign, with their labels. */
 const LABELS: { readonly [campaign: string]: readonly (readonly [count: string, label: string])[] } = {
   kills: [
@@ -39,6 +48,20 @@ const LABELS: { readonly [campaign: string]: readonly (readonly [count: string, 
     ['unknown', 'calls told to the model as unknown'],
     ['unseenEnds', 'runs that ended in the store alone'],
   ],
+  frozen: [
+    ['frozen', 'servers frozen past their lease, and thawed'],
+    ['takenOver', 'of their runs carried on by another server meanwhile'],
+    ['staleEffects', 'effects that they began on a lost lease'],
+    ...SERVED,
+  ],
+  outages: [['outages', 'half-second outages'], ...SERVED],
+  clocks: [
+    ['clocks', 'jumps of a clock'],
+    ['stolen', 'runs that another server took while their own was alive'],
+    ['staleEffects', 'effects begun on a lost lease'],
+    ...SERVED,
+  ],
+  rolling: [['rolling', 'servers replaced'], ...SERVED],
 }
 
 /** Makes a table of all counts, followed by the failures. */

@@ -45,12 +45,25 @@ export function api(parts: ApiParts): Api {
     } catch (error) {
       const { code, message } = KernelError.from(error)
       const status = STATUS[code] ?? 500
-      return Response.json({ code, message: status === 500 ? 'Internal error.' : message }, { status })
+      if (status < 500) return Response.json({ code, message }, { status })
+      const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {}
+      const said = status === 503 ? 'The store cannot be used now. Try again.' : 'Internal error.'
+      return Response.json({ code, message: said }, { status, headers })
     }
   }
 }
 
-const STATUS: Record<string, number> = { THREAD_BUSY: 409, NOT_FOUND: 404, VALIDATION_FAILED: 400, BODY_TOO_LARGE: 413 }
+const STATUS: Record<string, number> = {
+  THREAD_BUSY: 409,
+  NOT_FOUND: 404,
+  VALIDATION_FAILED: 400,
+  BODY_TOO_LARGE: 413,
+  RECORDS_PENDING: 503,
+  STORE_BUSY: 503,
+  STORE_FULL: 503,
+  STORE_READ_ONLY: 503,
+  STORE_UNAVAILABLE: 503,
+}
 
 async function route(parts: ApiParts, request: Request): Promise<Response> {
   const { store, owner, messages, sessions } = parts

@@ -7,10 +7,15 @@ import { KernelError } from '@troupe/kernel'
 export async function boundedBody(request: Request, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBytes) throw new KernelError('BODY_TOO_LARGE', `body: expected at most ${maxBytes} bytes`)
-    chunks.push(chunk)
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw new KernelError('BODY_TOO_LARGE', `body: expected at most ${maxBytes} bytes`)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // The client left before it had sent everything.
+    throw KernelError.is(error) ? error : new KernelError('VALIDATION_FAILED', 'body: expected all of it')
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -210,6 +210,17 @@ describe('a refused request', () => {
     expect(await again.json()).toMatchObject({ code: 'RUN_ID_TAKEN' })
   })
 
+  it('a body whose client has left is an error of the client, and is not reported', async () => {
+    const { handler, reported } = served(() => words(1))
+    const body = new ReadableStream({ pull: (controller) => controller.error(new Error('aborted')) })
+    const headers = { 'content-type': 'application/json', authorization: 'ann' }
+    const response = await handler(
+      new Request('http://localhost/', { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
+    )
+    expect([response.status, await response.json()]).toMatchObject([400, { code: 'VALIDATION_FAILED' }])
+    expect(reported).toEqual([])
+  })
+
   it('hides the text of internal errors', async () => {
     const { handler, reported } = served(() => words(1))
     const broken = agUiHandler({

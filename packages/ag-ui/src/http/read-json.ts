@@ -29,12 +29,21 @@ async function readText(request: Request, limit: number): Promise<string> {
   let text = ''
   let size = 0
   // Leaving the loop cancels the body.
-  for await (const chunk of request.body) {
+  for await (const chunk of untilItBreaks(request.body)) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
     text += decode(decoder, chunk)
   }
   return text + decode(decoder)
+}
+
+/** A body whose client may leave before its end, which is not an error of the server. */
+async function* untilItBreaks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body
+  } catch {
+    throw invalidBody('expected all of it')
+  }
 }
 
 function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Uint8Array): string {

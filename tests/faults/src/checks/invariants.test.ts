@@ -100,7 +100,7 @@ test.each<[what: string, corruption: Corruption, found: RegExp]>([
   ],
   [
     'does something twice',
-    { effect: (effects) => effects.add(effects.all()[0] ?? { key: '', callId: '' }) },
+    { effect: (effects) => effects.add(effects.all()[0] ?? { key: '', callId: '', runId: '', began: 0, pid: 0 }) },
     /nothing was done twice/,
   ],
 ])('it is found when a store %s', async (_what, corruption, what) => {

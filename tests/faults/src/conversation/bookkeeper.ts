@@ -30,19 +30,24 @@ const INNER = 'look | pay'
  * An agent that calls the tools which the user names: it talks, looks, pays (once), wires (once, after approval), asks a clerk, and
  * orders something that is delivered later.
  */
-export function bookkeeper(effects: Effects): Agent {
-  const inner = chatModelAgent({
-    name: 'clerk',
-    description: 'Helps.',
-    model: scripted,
-    tools: [look, payTool(effects)],
-  })
-  const tools = [look, payTool(effects), wireTool(effects), agentTool(inner), order]
-  return chatModelAgent({ name: 'bookkeeper', model: scripted, tools, retry: false })
+export function bookkeeper(effects: Pick<Effects, 'add'>, pauseMs = 1): Agent {
+  const pause = pauseOf(pauseMs)
+  const model = scripted(pause)
+  const [look, pay] = [lookTool(pause), payTool(effects, pause)]
+  const inner = chatModelAgent({ name: 'clerk', description: 'Helps.', model, tools: [look, pay] })
+  const tools = [look, pay, wireTool(effects, pause), agentTool(inner), order]
+  return chatModelAgent({ name: 'bookkeeper', model, tools, retry: false })
+}
+
+/** A wait in which a signal from outside can arrive. */
+type Pause = () => Promise<void>
+
+function pauseOf(ms: number): Pause {
+  return () => new Promise((resolve) => void setTimeout(resolve, ms))
 }
 
 /** A model that answers the same in every process, because it depends on its messages alone. */
-const scripted: ChatModel = {
+const scripted = (pause: Pause): ChatModel => ({
   name: 'scripted',
   async *stream({ messages, idempotencyKey }, { signal }) {
     const asked = messages.findLastIndex(({ role }) => role === 'user')
@@ -63,7 +68,7 @@ const scripted: ChatModel = {
     await pause()
     yield { type: 'finish', reason: turn ? 'tool-calls' : 'stop', usage: { inputTokens: 1, outputTokens: 1 } }
   },
-}
+})
 
 /** The answer says how much of the thread the model has seen. */
 function wordsOf(script: string, messages: readonly Message[], since: readonly Message[]): readonly string[] {
@@ -87,42 +92,43 @@ function makesCalls(message: Message): boolean {
 
 const PARAMETERS = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
 
-const look = defineTool({
-  name: 'look',
-  description: 'Looks.',
-  parameters: PARAMETERS,
-  effect: 'pure',
-  async invoke({ n }) {
-    await pause()
-    return `saw ${n}`
-  },
-})
+const lookTool = (pause: Pause): Tool<{ n: number }> =>
+  defineTool({
+    name: 'look',
+    description: 'Looks.',
+    parameters: PARAMETERS,
+    effect: 'pure',
+    async invoke({ n }) {
+      await pause()
+      return `saw ${n}`
+    },
+  })
 
-const payTool = (effects: Effects): Tool<{ n: number }> =>
-  defineTool({ name: 'pay', description: 'Pays.', parameters: PARAMETERS, effect: 'once', invoke: payWith(effects) })
+type Once = NonNullable<Tool<{ n: number }>['invoke']>
 
-const wireTool = (effects: Effects): Tool<{ n: number }> =>
+const payTool = (effects: Pick<Effects, 'add'>, pause: Pause): Tool<{ n: number }> => {
+  const invoke = payWith(effects, pause)
+  return defineTool({ name: 'pay', description: 'Pays.', parameters: PARAMETERS, effect: 'once', invoke })
+}
+
+const wireTool = (effects: Pick<Effects, 'add'>, pause: Pause): Tool<{ n: number }> =>
   defineTool({
     name: 'wire',
     description: 'Pays a lot.',
     parameters: PARAMETERS,
     effect: 'once',
     needsApproval: () => true,
-    invoke: payWith(effects),
+    invoke: payWith(effects, pause),
   })
 
 const order = defineTool({ name: 'order', description: 'Orders.', parameters: PARAMETERS, longRunning: true })
 
-function payWith(effects: Effects): NonNullable<Tool<{ n: number }>['invoke']> {
-  return async ({ n }, _ctx, { idempotencyKey: key, callId }) => {
+function payWith(effects: Pick<Effects, 'add'>, pause: Pause): Once {
+  return async ({ n }, ctx, { idempotencyKey: key, callId }) => {
+    const began = performance.timeOrigin + performance.now()
     await pause()
-    effects.add({ key, callId })
+    effects.add({ key, callId, runId: ctx.runId.split('/')[0] ?? '', began, pid: process.pid })
     await pause()
     return `paid ${n}`
   }
-}
-
-/** Waits long enough for a signal from outside to arrive in between. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, 1))
 }

@@ -5,6 +5,12 @@ export interface Effect {
   /** The idempotency key of the call. */
   readonly key: string
   readonly callId: string
+  /** The outermost run of its tool. */
+  readonly runId: string
+  /** When its tool began, in milliseconds of a clock that does not jump. */
+  readonly began: number
+  /** The process of its tool. */
+  readonly pid: number
 }
 
 /** The side effects of tools, in a file, so that they survive the process that caused them. */

@@ -25,11 +25,13 @@ export interface OpenOptions {
   readonly onStatement?: OnStatement
   /** How long the store waits for locks of others. @default 5000 */
   readonly busyTimeoutMs?: number
+  /** How long the server keeps a transaction whose process does nothing; PostgreSQL only. */
+  readonly idleTransactionMs?: number
 }
 
 /** Opens the store at an address. */
 export async function openStore(address: StoreAddress, options: OpenOptions = {}): Promise<Store> {
-  const { onStatement, busyTimeoutMs = 5_000 } = options
+  const { onStatement, busyTimeoutMs = 5_000, idleTransactionMs } = options
   if (address.kind === 'sqlite') {
     const { sqliteStore } = await import('@troupe/store-sqlite')
     if (onStatement) watchSqlite(onStatement)
@@ -37,13 +39,17 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
   }
   const { postgresStore } = await import('@troupe/store-postgres')
   const { url, schema } = address
-  if (!onStatement) return postgresStore({ url, schema, listen: false, timeoutMs: busyTimeoutMs, maxConnections: 3 })
+  const limits = {
+    timeoutMs: busyTimeoutMs,
+    ...(idleTransactionMs !== undefined && { idleTransactionMs, lockTimeoutMs: Math.round(busyTimeoutMs / 2) }),
+  }
+  if (!onStatement) return postgresStore({ url, schema, listen: false, maxConnections: 3, ...limits })
   const { pool, end } = await watchedPool(url, onStatement)
   const { threads, records, runLog, journal, leases, ...store } = postgresStore({
     pool,
     schema,
     listen: false,
-    timeoutMs: busyTimeoutMs,
+    ...limits,
   })
   return {
     threads,

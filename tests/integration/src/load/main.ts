@@ -6,7 +6,6 @@ import { sqliteStore } from '@troupe/store-sqlite'
 import { cancels } from './cancels.ts'
 import { cutConnections } from './cut-connections.ts'
 import { firstEventMs } from './first-event-ms.ts'
-import { fuzz } from './fuzz.ts'
 import { readersThatNeverRead } from './readers-that-never-read.ts'
 import { throughput } from './throughput.ts'
 
@@ -43,9 +42,6 @@ print('cancels', after, after.slowestMs <= 2_000 && after.badEnds + after.unusab
 
 const beside = await cancels(memoryStore(), count(500), true)
 print('stop, then send', beside, beside.slowestMs <= 2_000 && beside.badEnds + beside.unusable === 0)
-
-const fuzzed = await fuzz(memoryStore(), count(50_000))
-print('broken inputs', fuzzed, fuzzed.serverErrors + fuzzed.nameless === 0)
 
 for (const file of [path, `${path}-wal`, `${path}-shm`]) rmSync(file, { force: true })
 process.exitCode = failed > 0 ? 1 : 0
