@@ -45,11 +45,15 @@ export async function closeLost(log: LostLog): Promise<Rest> {
 
 async function close(log: LostLog): Promise<Rest> {
   const { store, ref, runId, after } = log
-  const last = await loggedEvents(store.runLog, ref, runId, Math.max(0, after - 1))
-  if (last.length > Math.min(1, after) || last.some(isTerminal)) return undefined
+  const before = Math.max(0, after - 1)
+  const last = await loggedEvents(store.runLog, ref, runId, before)
+  // A reader may claim to have seen more than was ever said.
+  const known = last.length > 0 ? last : await loggedEvents(store.runLog, ref, runId)
+  const end = last.length > 0 ? before + last.length : known.length
+  if (end > after || known.some(isTerminal)) return undefined
   const rest = (await endOf(log)) ?? [RUN_LOST]
   try {
-    await store.runLog.append(ref, runId, after, rest as unknown as readonly Json[], true)
+    await store.runLog.append(ref, runId, end, rest as unknown as readonly Json[], true)
   } catch (error) {
     if (KernelError.is(error, 'STORE_FULL') || KernelError.is(error, 'STORE_READ_ONLY')) return rest
     if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error
