@@ -41,8 +41,8 @@ async function readText(request: Request, limit: number): Promise<string> {
 async function* untilItBreaks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   try {
     yield* body
-  } catch {
-    throw invalidBody('expected all of it')
+  } catch (error) {
+    throw KernelError.is(error) ? error : invalidBody('expected all of it')
   }
 }
 
