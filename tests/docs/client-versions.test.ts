@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { FEATURE_OF } from '../../packages/ag-ui/src/write/gate.ts'
+import { FEATURE_OF } from '../../packages/ag-ui/src/translate/feature-of.ts'
 import { ASSUMED_VERSION, SINCE } from '../../packages/ag-ui/src/write/understood.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/ag-ui-events.md'), 'utf8')

@@ -6,7 +6,7 @@ import { isBelow } from './route.ts'
 /**
  * Serves several agents as one handler, each below its own `path`.
  * Contract: the handler with the longest path that fits gets a request; stopping it stops all of them.
- * @example const all = agUiHandlers([agUiHandler({ runner: desk, path: '/desk', … }), agUiHandler({ runner: cook, path: '/cook', … })])
+ * @example const all = agUiHandlers([handler, agUiHandler({ runner: runner({ agent, store }), store, path: '/cook' })])
  */
 export function agUiHandlers(handlers: readonly AgUiHandler[]): AgUiHandler {
   const fine = Array.isArray(handlers) && handlers.length > 0 && handlers.every((one) => typeof one === 'function')

@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
-import { FEATURE_OF } from '../write/gate.ts'
+import { FEATURE_OF } from './feature-of.ts'
 
 /** An argument of a tool that a page shows as state while the model writes it. */
 export interface PredictState {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { official0 } from '../pipeline.fixture.ts'
 import type { AgUiEvent } from '../protocol.ts'
-import { FEATURE_OF, gate } from './gate.ts'
-import { type Feature, understoodBy } from './understood.ts'
+import { FEATURE_OF, type Feature } from '../translate/feature-of.ts'
+import { gate } from './gate.ts'
+import { understoodBy } from './understood.ts'
 
 const event = (type: string, rest: object) => ({ type, ...rest }) as AgUiEvent
 const ids = { threadId: 't', runId: 'r' }

@@ -1,6 +1,7 @@
 import { type ContentPart, contentToText, EventType, type RunFinishedOutcome } from '@ag-ui/core'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { type Feature, type Understood, understoodBy } from './understood.ts'
+import { FEATURE_OF } from '../translate/feature-of.ts'
+import { type Understood, understoodBy } from './understood.ts'
 
 /**
  * The version gate: reduces an event to what a client of this version accepts.
@@ -9,23 +10,6 @@ import { type Feature, type Understood, understoodBy } from './understood.ts'
  */
 export function gate(event: AgUiEvent, protocolVersion: string | undefined, assumed?: string): AgUiEvent | undefined {
   return knownEvent(event, understoodBy(protocolVersion, assumed))
-}
-
-/** The feature that each event belongs to. */
-export const FEATURE_OF: Readonly<Partial<Record<EventType, Feature>>> = {
-  [EventType.TOOL_CALL_RESULT]: 'results',
-  [EventType.ACTIVITY_SNAPSHOT]: 'activities',
-  [EventType.ACTIVITY_DELTA]: 'activities',
-  [EventType.REASONING_START]: 'reasoning',
-  [EventType.REASONING_MESSAGE_START]: 'reasoning',
-  [EventType.REASONING_MESSAGE_CONTENT]: 'reasoning',
-  [EventType.REASONING_MESSAGE_END]: 'reasoning',
-  [EventType.REASONING_MESSAGE_CHUNK]: 'reasoning',
-  [EventType.REASONING_END]: 'reasoning',
-  [EventType.REASONING_ENCRYPTED_VALUE]: 'reasoning',
-  [EventType.SUBAGENT_STARTED]: 'subagents',
-  [EventType.SUBAGENT_FINISHED]: 'subagents',
-  [EventType.SUBAGENT_ERROR]: 'subagents',
 }
 
 /** The part of an event that a client accepts; undefined if it knows nothing of it. */

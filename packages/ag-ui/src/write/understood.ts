@@ -1,5 +1,4 @@
-/** The parts of the protocol that not every client before 1.0 accepts; each breaks the run of a client that does not know it. */
-export type Feature = 'results' | 'parallel' | 'activities' | 'parts' | 'reasoning' | 'media' | 'subagents'
+import type { Feature } from '../translate/feature-of.ts'
 
 /** The first `@ag-ui/client` 0.0.x that accepts each of them, by the schemas and the verifier that it was published with. */
 export const SINCE: Readonly<Record<Feature, number>> = {

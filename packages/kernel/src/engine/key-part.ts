@@ -2,7 +2,7 @@
  * A text as a part of a key.
  * Contract: printable ASCII without a slash, so that keys can be sent in a header and different parts give different keys; a lone surrogate,
  * which a URI cannot have, is `%u` and its number.
- * @example const key = `${keyPart(threadId)}/${keyPart(callId)}`
+ * @example const key = `tickets/${keyPart(threadId)}`
  */
 export function keyPart(text: string): string {
   if (PLAIN.test(text)) return text
