@@ -20,7 +20,11 @@ function world(options: Partial<RunnerOptions> = {}) {
   const reached = Promise.withResolvers<void>()
   const thawed = Promise.withResolvers<void>()
   let paused = false
-  const own: Clock = { now: () => clock.now(), after: (ms, fire) => clock.after(ms, () => void (paused || fire())) }
+  let setBack = 0
+  const own: Clock = {
+    now: () => clock.now() - setBack,
+    after: (ms, fire) => clock.after(ms, () => void (paused || fire())),
+  }
   const pausing = toolOf('pause', async () => {
     done.push('pause')
     paused = true
@@ -53,6 +57,9 @@ function world(options: Partial<RunnerOptions> = {}) {
     pause: () => {
       paused = true
     },
+    setClockBack(ms: number) {
+      setBack = ms
+    },
     /** Lets more time pass than the lease has. */
     async pass() {
       clock.advance(31_000)
@@ -70,6 +77,15 @@ function world(options: Partial<RunnerOptions> = {}) {
   }
 }
 
+/** An agent that is paused in its first call, and sends in its second. */
+const desk = ({ pausing, send, model }: ReturnType<typeof world>): Agent =>
+  chatModelAgent({
+    name: 'Desk',
+    tools: [pausing, send],
+    toolConcurrency: 1,
+    model: model(call('pause', 'send'), 'Done.'),
+  })
+
 const codeOf = (run: PromiseLike<unknown>) =>
   run.then(
     () => 'complete',
@@ -79,14 +95,7 @@ const codeOf = (run: PromiseLike<unknown>) =>
 describe('a process that was paused for longer than its lease', () => {
   test('calls neither the model nor a tool after another process took its thread', async () => {
     const here = world()
-    const tools = [here.pausing, here.send]
-    const agent = chatModelAgent({
-      name: 'Desk',
-      tools,
-      toolConcurrency: 1,
-      model: here.model(call('pause', 'send'), 'Done.'),
-    })
-    const end = codeOf(here.runner(agent).query('Go', { session: ANN, runId: 'R' }))
+    const end = codeOf(here.runner(desk(here)).query('Go', { session: ANN, runId: 'R' }))
     await here.reached
     await here.pass()
     await here.takeOver()
@@ -152,16 +161,20 @@ describe('a process that was paused for longer than its lease', () => {
     expect([await end, here.done]).toEqual(['LEASE_LOST', ['pause']])
   })
 
+  test('asks for its lease too if its clock was set back meanwhile', async () => {
+    const here = world()
+    const end = codeOf(here.runner(desk(here)).query('Go', { session: ANN, runId: 'R' }))
+    await here.reached
+    await here.pass()
+    await here.takeOver()
+    here.setClockBack(60_000)
+    await here.goOn()
+    expect([await end, here.done]).toEqual(['LEASE_LOST', ['model', 'pause']])
+  })
+
   test('goes on if nobody took its thread', async () => {
     const here = world()
-    const tools = [here.pausing, here.send]
-    const agent = chatModelAgent({
-      name: 'Desk',
-      tools,
-      toolConcurrency: 1,
-      model: here.model(call('pause', 'send'), 'Done.'),
-    })
-    const end = codeOf(here.runner(agent).query('Go', { session: ANN, runId: 'R' }))
+    const end = codeOf(here.runner(desk(here)).query('Go', { session: ANN, runId: 'R' }))
     await here.reached
     await here.pass()
     await here.goOn()
