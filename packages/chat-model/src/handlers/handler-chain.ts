@@ -108,7 +108,7 @@ function named<H extends HookName>(handler: AgentHandler, hook: H): Named<H> | u
   return found && { name: handler.name, asker: `${handler.name}/${hook}`, inTurn: [], hook: found }
 }
 
-/** Kept for the turns of most runs, which saves 0.3 of 6 µs of a turn with five handlers. */
+/** The name under which a hook asks in a turn. Contract: made once for the turns of most runs. */
 function askerIn(turn: number, { asker, inTurn }: Pick<Named<RewriteHook>, 'asker' | 'inTurn'>): string {
   if (turn >= 32) return `${asker}/${turn}`
   inTurn[turn] ??= `${asker}/${turn}`

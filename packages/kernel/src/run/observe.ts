@@ -266,7 +266,7 @@ function isStamped(draft: EventDraft): draft is AgentEvent {
 function stamped(draft: EventDraft, stamp: EventStamp): AgentEvent {
   const { runId, agentName, runPath, parentRunId, parentCallId, origin } = stamp
   if (isStamped(draft)) {
-    // The draft comes first in a spread: the other way round takes five times as long.
+    // The draft comes first in the spread, which is faster than the other way round.
     return parentRunId === undefined || draft.parentRunId !== undefined
       ? draft
       : ({

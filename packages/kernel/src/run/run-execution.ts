@@ -184,7 +184,7 @@ export class RunExecution {
 /** The last event of a run. Contract: without its messages, each of which had an event of its own. */
 function endOf(stamp: EventStamp, result: RunResult<Json>): EventOf<'run-end'> {
   const { outcome, text, usage, output, error, interrupts, openCallIds } = result
-  // Not a spread of the result, which would cost 0.2 of 2.7 µs of a turn.
+  // Not a spread of the result, which would cost 0.1 of 2.8 µs of a turn.
   const end: { -readonly [K in keyof EventOf<'run-end'>]: EventOf<'run-end'>[K] } = {
     type: 'run-end',
     ...stamp,
