@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
 import { type ChatModel, defineTool, type JournalStore, type Json, type Store } from '@troupe/kernel'
+import { measureInTurn, mediansOf } from '../measure.ts'
 import { benchStores } from './bench-stores.ts'
 import { OWNER } from './run-request.ts'
 
@@ -12,25 +13,22 @@ const TURNS = 10
 /** Model calls and tool calls of a run. */
 const STEPS = 2 * TURNS + 1
 const ROUNDS = 15
+const TIMES = 20
 const SENTENCE = 'The weather in Beijing is sunny today, and it will stay so until the evening. '
 
-/** Makes a table of what it costs to store each step of a run, in wall time, beside a bare commit of the same rows. */
+/** Makes a table of what it costs to store each step of a run: in memory in CPU, in SQLite in wall time beside a bare commit of the same rows. */
 export async function durabilityTable(): Promise<string> {
   await using stores = benchStores()
   const entries = await entriesOfRun(stores.memory)
   using bare = bareCommits(entries.map((entry) => JSON.stringify(entry)))
-  const works = [
-    { run: runsOf(stores.memory, 'turn'), times: 300 },
-    { run: runsOf(stores.memory, 'step'), times: 300 },
-    { run: runsOf(stores.sqlite, 'turn'), times: 20 },
-    { run: runsOf(stores.sqlite, 'step'), times: 20 },
-    { run: bare.run, times: 20 },
-  ]
-  const [memoryTurn, memoryStep, sqliteTurn, sqliteStep, commits] = await inTurn(works)
+  const inMemory = [{ run: runsOf(stores.memory, 'turn') }, { run: runsOf(stores.memory, 'step') }]
+  const [memoryTurn, memoryStep] = mediansOf(await measureInTurn(inMemory))
+  const works = [runsOf(stores.sqlite, 'turn'), runsOf(stores.sqlite, 'step'), bare.run]
+  const [sqliteTurn, sqliteStep, commits] = await inTurn(works)
   const more = (step = Number.NaN, turn = Number.NaN) => ((step - turn) / STEPS).toFixed(1)
   const each = (micros = Number.NaN) => (micros / STEPS).toFixed(1)
   return [
-    `| a step of a run of ${STEPS} | in memory, µs | in SQLite, µs |\n|---|---|---|`,
+    `| a step of a run of ${STEPS} | in memory, µs of CPU | in SQLite, µs |\n|---|---|---|`,
     `| stored with its turn | ${each(memoryTurn)} | ${each(sqliteTurn)} |`,
     `| stored as it gets done | ${each(memoryStep)} | ${each(sqliteStep)} |`,
     `| more by | ${more(memoryStep, memoryTurn)} | ${more(sqliteStep, sqliteTurn)} |`,
@@ -111,16 +109,14 @@ function bareCommits(rows: readonly string[]): Disposable & { run(): Promise<voi
   }
 }
 
-/** The median wall time of each work in microseconds; the works take turns, round by round. */
-async function inTurn(
-  works: readonly { readonly run: () => Promise<void>; readonly times: number }[],
-): Promise<readonly number[]> {
+/** The median wall time of each work in microseconds, because a commit waits for the disk; the works take turns, round by round. */
+async function inTurn(works: readonly (() => Promise<void>)[]): Promise<readonly number[]> {
   const rounds: number[][] = works.map(() => [])
   for (let round = -2; round < ROUNDS; round++) {
-    for (const [at, { run, times }] of round % 2 ? [...works.entries()].reverse() : works.entries()) {
+    for (const [at, run] of round % 2 ? [...works.entries()].reverse() : works.entries()) {
       const begun = performance.now()
-      for (let i = 0; i < times; i++) await run()
-      if (round >= 0) rounds[at]?.push(((performance.now() - begun) * 1_000) / times)
+      for (let i = 0; i < TIMES; i++) await run()
+      if (round >= 0) rounds[at]?.push(((performance.now() - begun) * 1_000) / TIMES)
     }
   }
   return rounds.map((times) => times.sort((a, b) => a - b)[ROUNDS >> 1] as number)

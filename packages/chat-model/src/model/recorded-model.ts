@@ -1,7 +1,6 @@
 import {
   type CallModel,
   type ErrorInfo,
-  JOURNAL,
   type Journal,
   KernelError,
   type ModelPart,
@@ -75,7 +74,7 @@ async function repeat(journal: Journal, record: ModelRecord, ctx: RunContext, si
 /** The context of the wraps: a replay does not reach them, so the ids that they make must not count among those of the agent. */
 function contextOf(ctx: RunContext, { step }: ModelRequest): RunContext {
   const position = step.slice(step.lastIndexOf('/') + 1)
-  return ctx.derive({ step: position }).with(JOURNAL, undefined)
+  return ctx.derive({ step: position })
 }
 
 /** Contract: what readers have seen is taken back even if the run is stopped meanwhile; a text is played as a whole, so that it does not end shorter than they have seen it. */

@@ -39,16 +39,15 @@ export interface CallEffects {
 /** Joins the chunks of a stream for its record. */
 export function recordedChunks(
   chunks: readonly (string | Part)[],
-  { result }: Pick<CallRecord, 'result' | 'error'>,
-): Pick<CallRecord, 'chunks'> {
-  if (chunks.length === 0) return {}
+  { result }: Pick<CallRecord, 'result'>,
+): NonNullable<CallRecord['chunks']> {
   const joined: (string | Part)[] = []
   for (const chunk of chunks) {
     const last = joined.at(-1)
     if (typeof chunk === 'string' && typeof last === 'string') joined[joined.length - 1] = last + chunk
     else joined.push(chunk)
   }
-  return { chunks: joined.length === 1 && joined[0] === result?.content ? true : joined }
+  return joined.length === 1 && joined[0] === result?.content ? true : joined
 }
 
 /** The chunks of a record, as they are shown again. */

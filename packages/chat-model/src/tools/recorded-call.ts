@@ -1,8 +1,10 @@
-import { JOURNAL, type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
+import { type Journal, KernelError, type Part, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { UNKNOWN_RESULT } from '@troupe/kernel/history'
 import { NotedStep, repeatEffects, retell } from '@troupe/kernel/journal'
 import { recordableError } from '@troupe/kernel/run'
 import { type CallEffects, type CallRecord, chunksOf, recordedChunks } from './call-record.ts'
+
+type MutableRecord = { -readonly [K in keyof CallRecord]: CallRecord[K] }
 
 /** A call that is recorded as one step of its run. */
 export interface RecordableCall {
@@ -25,15 +27,19 @@ export async function recordedCall(
   { ctx, effects, lost, call, show, begin }: RecordableCall,
 ): Promise<ToolCallResult> {
   let made: { readonly result: ToolCallResult } | { readonly thrown: unknown } | undefined
-  const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<CallRecord> => {
+  const recordOf = async (attempt: () => Promise<ToolCallResult>): Promise<MutableRecord> => {
+    const record: MutableRecord = {}
     try {
-      made = { result: await attempt() }
-      return { ...made, ...recordedEffects(effects) }
+      const result = await attempt()
+      made = { result }
+      record.result = result
     } catch (thrown) {
-      const error = recordableError(ctx, thrown).toJSON()
+      record.error = recordableError(ctx, thrown).toJSON()
       made = { thrown }
-      return { error, ...recordedEffects(effects) }
     }
+    const done = recordedEffects(effects)
+    if (done) record.effects = done
+    return record
   }
   const work = async (): Promise<CallRecord> => {
     const noted = new NotedStep(ctx)
@@ -42,8 +48,9 @@ export async function recordedCall(
       chunks.push(chunk)
       return show(chunk)
     }
-    const record = await recordOf(() => call(noted.ctx.with(JOURNAL, undefined), collect))
-    return { ...record, ...recordedChunks(chunks, record), ...noted.effects() }
+    const record = await recordOf(() => call(noted.ctx, collect))
+    if (chunks.length > 0) record.chunks = recordedChunks(chunks, record)
+    return Object.assign(record, noted.effects())
   }
   let record: CallRecord
   try {
@@ -90,7 +97,8 @@ async function repeat(
   throw KernelError.from(record.error)
 }
 
-function recordedEffects(made: CallEffects): Pick<CallRecord, 'effects'> {
+/** What a call did to its run, for its record; undefined if it did nothing. */
+function recordedEffects(made: CallEffects): CallRecord['effects'] {
   const { interrupts, actions, customActions, asksApproval, asksOutcome, saved, began } = made
   const effects = {
     ...(interrupts.length > 0 && { interrupts }),
@@ -101,5 +109,5 @@ function recordedEffects(made: CallEffects): Pick<CallRecord, 'effects'> {
     ...(saved !== undefined && { saved }),
     ...(began !== undefined && { began }),
   }
-  return Object.keys(effects).length > 0 ? { effects } : {}
+  return Object.keys(effects).length > 0 ? effects : undefined
 }

@@ -295,23 +295,26 @@ export class RunningCall implements CallScope {
     return !journal || this.tool?.effect === 'nested' ? this.#attempt(this.#ctx, show) : this.#record(journal, show)
   }
 
-  async #record(journal: Journal, show: (delta: string | Part) => void | Promise<void>): Promise<ToolCallResult> {
-    return recordedCall(journal, {
-      ctx: this.#ctx,
-      effects: this.effects,
-      lost: (await this.#mayHaveBegun()) ? () => this.#lost(journal) : undefined,
-      call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
-      show,
-      begin: (args) => this.#begin(args),
-    })
+  #record(journal: Journal, show: (delta: string | Part) => void | Promise<void>): Promise<ToolCallResult> {
+    const record = (mayHaveBegun: boolean) =>
+      recordedCall(journal, {
+        ctx: this.#ctx,
+        effects: this.effects,
+        lost: mayHaveBegun ? () => this.#lost(journal) : undefined,
+        call: (ctx, showChunk) => this.#attempt(ctx, showChunk),
+        show,
+        begin: (args) => this.#begin(args),
+      })
+    const mayHaveBegun = this.#mayHaveBegun()
+    return typeof mayHaveBegun === 'boolean' ? record(mayHaveBegun) : mayHaveBegun.then(record)
   }
 
   /** Whether the call may have had an effect that must not happen twice, if an attempt broke off. Contract: one that a person had to be asked for first has not, unless it runs again and may have the answer. */
-  async #mayHaveBegun(): Promise<boolean> {
+  #mayHaveBegun(): boolean | Promise<boolean> {
     const { tool } = this
     if ((tool?.effect ?? 'once') !== 'once') return false
     if (!tool || !this.#permission || this.#parked || this.#turn.wrapsTools) return true
-    return !(await this.#permission.asksFirst(tool, this.#input.arguments, this.#turn.validator))
+    return this.#permission.asksFirst(tool, this.#input.arguments, this.#turn.validator).then((asks) => !asks)
   }
 
   #attempt(ctx: RunContext, show: (chunk: string | Part) => void | Promise<void>): Promise<ToolCallResult> {

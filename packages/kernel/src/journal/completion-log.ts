@@ -36,6 +36,7 @@ export class CompletionLog implements Journal {
   readonly #waiting: Map<string, Waiter> = new Map()
   /** Recorded steps that nobody has asked for yet. */
   readonly #early: Map<string, Json> = new Map()
+  /** The attempt that recorded a step; empty in the first attempt. */
   readonly #recordedBy: Map<string, number> = new Map()
   readonly #asked: Map<string, number> = new Map()
   #finished: JournalEntry[] = []
@@ -157,8 +158,8 @@ export class CompletionLog implements Journal {
   }
 
   #deliver({ step, by, value }: JournalEntry): void {
-    this.#recordedBy.set(step, by)
     this.#isRepeated ||= by !== this.#options.attempt
+    if (this.#isRepeated) this.#recordedBy.set(step, by)
     const waiter = this.#waiting.get(step)
     this.#waiting.delete(step)
     if (waiter) waiter.settled.resolve(value)

@@ -1,4 +1,4 @@
-import type { Journal } from '../agent/journal.ts'
+import { JOURNAL, type Journal } from '../agent/journal.ts'
 import { type ContextKey, contextKey, type RunContext } from '../context/context.ts'
 import type { EventDraft } from '../data/event.ts'
 import { addUsage, type Usage } from '../data/message.ts'
@@ -17,10 +17,11 @@ export class NotedStep {
   readonly ctx: RunContext
   readonly #outer: NotedStep | undefined
   readonly #state: NotedState
-  readonly #events: EventDraft[] = []
+  #events: EventDraft[] | undefined
   #usage: Usage | undefined
 
-  constructor(ctx: RunContext) {
+  /** `inner` is the journal of what happens inside the step; without one it is all recorded with the step. */
+  constructor(ctx: RunContext, inner?: Journal) {
     const { core, fields, asker } = internals(ctx)
     const { agent } = fields
     this.#outer = ctx.get(STEP)
@@ -29,17 +30,24 @@ export class NotedStep {
       this.note(draft)
       return agent?.write(draft)
     }
+    // Written out because a spread is slower.
     const own = {
-      ...fields,
+      agentName: fields.agentName,
+      runPath: fields.runPath,
+      step: fields.step,
       state: this.#state,
+      signal: fields.signal,
+      values: { key: JOURNAL, value: inner, rest: { key: STEP, value: this, rest: fields.values } },
+      progress: fields.progress,
+      iteration: fields.iteration,
       agent: agent && { spanId: agent.spanId, write },
-      values: { key: STEP, value: this, rest: fields.values },
     }
     this.ctx = new KernelContext(core, own, asker)
   }
 
   /** Notes an event. Contract: deltas that follow each other are joined. */
   note(draft: EventDraft): void {
+    this.#events ??= []
     const joined = join(this.#events.at(-1), draft)
     if (joined) this.#events[this.#events.length - 1] = joined
     else if (draft.type !== 'state-delta') this.#events.push(draft)
@@ -55,9 +63,7 @@ export class NotedStep {
     const events = this.#events
     const usage = this.#usage
     const changes = this.#state.changes()
-    return events.length === 0 && !usage
-      ? changes
-      : { ...changes, ...(events.length > 0 && { events }), ...(usage && { usage }) }
+    return !events && !usage ? changes : { ...changes, ...(events?.length && { events }), ...(usage && { usage }) }
   }
 }
 

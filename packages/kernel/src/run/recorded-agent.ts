@@ -21,7 +21,7 @@ export function recordedAgent(
   return stream(async (sink) => {
     let made: { readonly thrown?: unknown } | undefined
     const work = async (): Promise<AgentRecord> => {
-      const noted = new NotedStep(ctx)
+      const noted = new NotedStep(ctx, journal)
       const orders: (readonly string[])[] = []
       const release = keepInOrder(ctx, { order: (ids) => void orders.push(ids) })
       const effects = () => ({ ...noted.effects(), ...(orders.length > 0 && { orders }) })
