@@ -5,6 +5,7 @@ import { durabilityTable } from './edge/durability.ts'
 import { longThreadTable } from './edge/long-thread.ts'
 import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
+import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
@@ -57,6 +58,8 @@ if ('a delta through all layers'.includes(only)) {
   for await (const table of deltaTables()) console.log(`\nAll layers\n\n${table}`)
 }
 if ('a turn on a long thread'.includes(only)) console.log(`\nA long thread\n\n${await longThreadTable()}`)
+
+if ('the whole stack'.includes(only)) console.log(`\nThe whole stack\n\n${await stackTables()}`)
 
 if ('durability of a step'.includes(only)) console.log(`\nDurability\n\n${await durabilityTable()}`)
 

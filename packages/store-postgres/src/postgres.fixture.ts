@@ -30,10 +30,13 @@ export interface TestServer extends AsyncDisposable {
 /** PostgreSQL refuses to run as root. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 
-/** The server of `DATABASE_URL`, or else one of our own from npm, in a temporary folder and on a socket in it. */
-export async function startPostgres(): Promise<TestServer> {
+/** Settings of a server whose data nobody needs after a crash. */
+const FAST = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'autovacuum=off']
+
+/** The server of `DATABASE_URL`, or else one of our own from npm, in a temporary folder and on a socket in it; a `durable` one waits for the disk. */
+export async function startPostgres({ durable = false }: { readonly durable?: boolean } = {}): Promise<TestServer> {
   const given = process.env.DATABASE_URL
-  const { url, stop } = given ? { url: given, stop: async () => {} } : await startOwn()
+  const { url, stop } = given ? { url: given, stop: async () => {} } : await startOwn(durable ? [] : FAST)
   const makePool = (options: PoolConfig = {}) => {
     const pool = new Pool({ connectionString: url, ...options })
     // The server may stop before a connection is closed.
@@ -66,17 +69,17 @@ interface OwnServer {
   readonly stop: () => Promise<void>
 }
 
-async function startOwn(): Promise<OwnServer> {
+async function startOwn(how: readonly string[]): Promise<OwnServer> {
   const home = mkdtempSync(join(tmpdir(), 'troupe-pg-'))
   try {
-    return await startIn(home)
+    return await startIn(home, how)
   } catch (error) {
     rmSync(home, { recursive: true, force: true })
     throw error
   }
 }
 
-async function startIn(home: string): Promise<OwnServer> {
+async function startIn(home: string, how: readonly string[]): Promise<OwnServer> {
   const native = copyBinaries(home)
   const [data, sockets] = [join(home, 'data'), join(home, 'sockets')]
   for (const folder of [data, sockets]) {
@@ -88,14 +91,7 @@ async function startIn(home: string): Promise<OwnServer> {
   const init = ['-D', data, '-U', 'troupe', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
   execFileSync(join(native, 'bin/initdb'), init, { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
 
-  const settings = [
-    'listen_addresses=',
-    'fsync=off',
-    'full_page_writes=off',
-    'synchronous_commit=off',
-    'autovacuum=off',
-    'max_connections=60',
-  ]
+  const settings = ['listen_addresses=', 'max_connections=60', ...how]
   const args = ['-D', data, '-k', sockets, ...settings.flatMap((setting) => ['-c', setting])]
   const server = spawn(join(native, 'bin/postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
   const exited = new Promise<void>((resolve) => server.once('exit', () => resolve()))

@@ -1,0 +1,118 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Store } from '@troupe/kernel'
+import { postgresStore } from '@troupe/store-postgres'
+import { sqliteStore } from '@troupe/store-sqlite'
+import { startPostgres } from '../../../packages/store-postgres/src/postgres.fixture.ts'
+import { handWrittenPostgres, handWrittenSqlite } from './hand-written.ts'
+import { StackCpu } from './stack-cpu.ts'
+import type { StackSide } from './stack-side.ts'
+import { troupeSide } from './troupe-side.ts'
+import { measureGrowth, measureTurns, type NamedSide, type TurnCost } from './turns.ts'
+
+const LONG = 10_000
+const CONVERSATION = 1_000
+
+/** A database with both sides on it. */
+interface Database {
+  readonly name: string
+  readonly store: Store
+  readonly cpu: StackCpu
+  readonly window: StackSide
+  readonly all: StackSide
+}
+
+/** Makes tables of what whole turns cost on SQLite and PostgreSQL, beside a hand-written loop on the same database. */
+export async function stackTables(): Promise<string> {
+  await using stack = new AsyncDisposableStack()
+  const tables: string[] = []
+  for (const database of [await onSqlite(stack), await onPostgres(stack)]) tables.push(await tablesOf(database))
+  return tables.join('\n\n')
+}
+
+async function tablesOf({ name, store, cpu, window, all }: Database): Promise<string> {
+  const [turn, step] = [troupeSide(store, { durability: 'turn' }), troupeSide(store, { durability: 'step' })]
+  const recorded = {
+    turn: troupeSide(store, { durability: 'turn', records: true }),
+    step: troupeSide(store, { durability: 'step', records: true }),
+  }
+  const cold = troupeSide(store, { durability: 'turn', cold: true })
+  const byHand = { name: 'by hand, last 20 messages', side: window }
+  const empty = await measureTurns(
+    [
+      byHand,
+      { name: "Troupe, `durability: 'turn'`", side: turn },
+      { name: "Troupe, `durability: 'step'`", side: step },
+      { name: "Troupe, `'turn'`, with records", side: recorded.turn },
+      { name: "Troupe, `'step'`, with records", side: recorded.step },
+    ],
+    0,
+    20,
+    cpu,
+  )
+  const warm = await measureTurns(
+    [
+      byHand,
+      { name: "Troupe, `'turn'`", side: turn },
+      { name: "Troupe, `'step'`", side: step },
+    ],
+    LONG,
+    4,
+    cpu,
+  )
+  const first = await measureTurns(
+    [
+      { name: 'by hand, all messages', side: all },
+      { name: "Troupe, `'turn'`, a new process", side: cold },
+    ],
+    LONG,
+    2,
+    cpu,
+  )
+  return [
+    tableOf(`${name}: a turn on an empty thread`, empty),
+    tableOf(`${name}: a turn on 10,000 messages`, warm),
+    tableOf(`${name}: the first turn of a process on 10,000 messages`, first),
+    await growthTable(name, [byHand, { name: "Troupe, `'turn'`", side: turn }], cpu),
+  ].join('\n\n')
+}
+
+function tableOf(title: string, costs: readonly TurnCost[]): string {
+  const rows = costs.map(
+    ({ name, cpu, ratio, bytes }) =>
+      `| ${name} | ${cpu.toFixed(2)} | ${ratio.toFixed(1)}x | ${(bytes / 1_000).toFixed(1)} |`,
+  )
+  return [`| ${title} | CPU, ms | ratio | written, kB |\n|---|---|---|---|`, ...rows].join('\n')
+}
+
+async function growthTable(title: string, sides: readonly NamedSide[], cpu: StackCpu): Promise<string> {
+  const rows: string[] = []
+  for (const named of sides) {
+    const { total, exponent } = await measureGrowth(named, CONVERSATION, cpu)
+    rows.push(`| ${named.name} | ${(total / 1_000).toFixed(2)} | n^${exponent.toFixed(2)} |`)
+  }
+  return [`| ${title}: 1,000 turns on one thread | CPU, s | growth |\n|---|---|---|`, ...rows].join('\n')
+}
+
+async function onSqlite(stack: AsyncDisposableStack): Promise<Database> {
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-bench-'))
+  stack.defer(() => rmSync(folder, { recursive: true }))
+  const store = stack.use(sqliteStore({ path: join(folder, 'troupe.db') }))
+  const window = stack.use(handWrittenSqlite(join(folder, 'window.db'), 'window'))
+  const all = stack.use(handWrittenSqlite(join(folder, 'all.db'), 'all'))
+  return { name: 'SQLite', store, cpu: new StackCpu(), window, all }
+}
+
+async function onPostgres(stack: AsyncDisposableStack): Promise<Database> {
+  const server = stack.use(await startPostgres({ durable: true }))
+  const backends = async () => {
+    const rows = await server.ask('select pid from pg_stat_activity where datname = current_database()')
+    return rows.map(({ pid }) => Number(pid))
+  }
+  const store = stack.use(postgresStore({ url: server.url, schema: server.schema() }))
+  await store.ready()
+  const window = stack.use(await handWrittenPostgres(server.url, server.schema(), 'window'))
+  const all = stack.use(await handWrittenPostgres(server.url, server.schema(), 'all'))
+  return { name: 'PostgreSQL', store, cpu: new StackCpu(backends), window, all }
+}
