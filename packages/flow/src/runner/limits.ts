@@ -17,9 +17,13 @@ export interface RunnerLimits {
   readonly queueMs?: number
   /** How long a thread stays locked after the process of its run has died. @default 30_000 */
   readonly leaseMs?: number
+  /** How many characters of histories are kept in memory, so that the next run on a thread does not read it; 0 keeps none. @default 32_000_000 */
+  readonly keptChars?: number
   /** How often a run renews its lease and checks whether another process has cancelled it. @default 2_000 */
   readonly pollMs?: number
 }
+
+const MAY_BE_0: ReadonlySet<string> = new Set(['transfers', 'queueMs', 'cancelMs', 'keptChars'])
 
 /** Fills in the defaults. Contract: throws `CONFIG_INVALID` for an invalid limit. */
 export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
@@ -32,6 +36,7 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
     queueMs = 60_000,
     leaseMs = 30_000,
     pollMs = 2_000,
+    keptChars = 32_000_000,
   } = limits
   checkOptionNames('runner: limits', limits, {
     runMs: true,
@@ -42,10 +47,11 @@ export function checkLimits(limits: RunnerLimits = {}): Required<RunnerLimits> {
     queueMs: true,
     leaseMs: true,
     pollMs: true,
+    keptChars: true,
   })
-  const all = { runMs, idleMs, runChars, transfers, cancelMs, queueMs, leaseMs, pollMs }
+  const all = { runMs, idleMs, runChars, transfers, cancelMs, queueMs, leaseMs, pollMs, keptChars }
   for (const [name, value] of Object.entries(all)) {
-    const least = name === 'transfers' || name === 'queueMs' || name === 'cancelMs' ? 0 : 1
+    const least = MAY_BE_0.has(name) ? 0 : 1
     const fine = typeof value === 'number' && value >= least
     checkOption(fine, 'runner', `limits.${name} must be a number of at least ${least}`, value)
   }

@@ -1,5 +1,6 @@
 import type { Callback, Clock, KernelError, RunRequest, Store } from '@troupe/kernel'
 import type { FlowAgent } from '../tree/flow-agent.ts'
+import type { KeptHistories } from './kept-histories.ts'
 import type { RunnerLimits } from './limits.ts'
 import type { PendingPolicy } from './opening.ts'
 import type { BusyPolicy, LeaseOptions } from './thread-lease.ts'
@@ -27,4 +28,5 @@ export interface RunnerParts {
   readonly clock: Clock
   readonly report: ((error: KernelError) => void) | undefined
   readonly lease: LeaseOptions
+  readonly histories: KeptHistories
 }

@@ -31,6 +31,7 @@ import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/ke
 import { CANCEL_MODES } from '@troupe/kernel/store'
 import { flowOf } from '../tree/flow-agent.ts'
 import { continueRun } from './continue-run.ts'
+import { KeptHistories } from './kept-histories.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
 import { openThread } from './open-thread.ts'
@@ -108,7 +109,9 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stop = (ref: ThreadRef, runId: string | undefined) => cancel(ref, runId === undefined ? {} : { runId })
   const stale = new StaleLeases(store.leases, clock, safeReport(report))
   const lease: LeaseOptions = { leases: store.leases, local, stale, clock, busy, cancel: stop, ...limits }
-  const parts: RunnerParts = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report, lease }
+  const histories = new KeptHistories(limits.keptChars)
+  const shared = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report }
+  const parts: RunnerParts = { ...shared, lease, histories }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,
     callbacks,

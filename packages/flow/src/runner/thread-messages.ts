@@ -1,35 +1,35 @@
 import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
 import { pages } from '@troupe/kernel/kit'
+import { StoredHistory } from './stored-history.ts'
 
 const PAGE = 1_000
 
-/** The stored messages of a thread. */
-export interface StoredMessages {
-  /** The history before the run. */
-  readonly before: readonly Message[]
-  /** What the run has stored itself. */
-  readonly own: readonly Message[]
-}
-
-/** Loads the whole history of a thread, as a run finds it. */
-export async function loadMessages(threads: ThreadStore, ref: ThreadRef, run: string): Promise<StoredMessages> {
-  const before: Message[] = []
-  const own: Message[] = []
+/** Loads the whole history of a thread; what the run `own` has stored itself is apart. */
+export async function loadMessages(
+  threads: ThreadStore,
+  ref: ThreadRef,
+  own: string,
+): Promise<{ readonly before: StoredHistory; readonly own: readonly Message[] }> {
+  const messages: Message[] = []
+  const ownMessages: Message[] = []
+  const runs = new Set<string>()
   for await (const page of pages(PAGE, (query) => threads.messages(ref, query))) {
-    for (const { message, runId } of page) (runId === run ? own : before).push(message)
+    for (const { message, runId } of page) {
+      if (runId === own) ownMessages.push(message)
+      else messages.push(message)
+      runs.add(runId)
+    }
   }
-  return { before, own }
+  return { before: new StoredHistory(messages, runs), own: ownMessages }
 }
 
 /** Contract: throws `RUN_ID_TAKEN` if the thread has a run of this id, and `VALIDATION_FAILED` if it has one of the given messages. */
-export function checkNew({ before, own }: StoredMessages, runId: string, given: readonly Message[]): void {
-  if (own.length > 0) {
+export function checkNew(history: StoredHistory, runId: string, given: readonly Message[]): void {
+  if (history.runs.has(runId)) {
     throw new KernelError('RUN_ID_TAKEN', `run ${runId}: the thread already has a run with this id; use a new runId`)
   }
-  if (given.length === 0) return
-  const ids = new Set(given.map(({ id }) => id))
-  const known = before.find(({ id }) => ids.has(id))
+  const known = history.known(given)
   if (!known) return
   const message = `run ${runId}: the thread already has message ${known.id}; send new messages only`
   throw new KernelError('VALIDATION_FAILED', message)

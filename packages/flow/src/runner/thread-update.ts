@@ -22,7 +22,10 @@ import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
 import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
+import { StoredHistory } from './stored-history.ts'
 import { type StoreWrite, withRetries } from './with-retries.ts'
+
+const EMPTY = new StoredHistory([], new Set())
 
 /** The input or the answers that a run was started with. */
 export type RunIntent =
@@ -49,7 +52,8 @@ interface ThreadUpdateParts {
 /** What of a run is in its thread. */
 interface Stored {
   readonly suspended: Checkpoint | undefined
-  readonly ids: ReadonlySet<string>
+  /** In the order in which they were stored. */
+  readonly messages: readonly Message[]
   /** Whether only the beginning is stored, and the journal is open. */
   readonly unfinished: boolean
 }
@@ -58,6 +62,8 @@ interface Stored {
 export class ThreadUpdate {
   readonly #parts: ThreadUpdateParts
   #thread: Thread
+  /** What the thread had before the run, as it is stored, and as agents see it. */
+  #before: StoredHistory = EMPTY
   #history: readonly Message[] = []
   /** Messages that were added to the history before the agents ran. */
   #given: readonly Message[] = []
@@ -83,13 +89,16 @@ export class ThreadUpdate {
   /** Loads the history and stores what the run begins with. Contract: answers are taken once; if the process dies, the run can be continued, or its effects are unknown and it is not repeated. */
   async open(): Promise<void> {
     const { runner, runId, thread, opening, intent } = this.#parts
-    const stored = await loadMessages(runner.store.threads, thread.ref, runId)
-    if (!opening.continues) checkNew(stored, runId, opening.messages)
+    const kept = opening.continues ? undefined : runner.histories.of(thread)
+    const { before, own } = kept ? { before: kept, own: [] } : await loadMessages(runner.store.threads, thread.ref, runId)
+    if (!opening.continues) checkNew(before, runId, opening.messages)
+    this.#before = before
+    const { messages } = before
     // A stored history is complete, except for calls that wait and results that came in a later run.
-    this.#history = repairHistory(stored.before, { awaiting: unanswered(stored.before).map(({ id }) => id) })
+    this.#history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
     if (opening.continues) {
-      this.#given = stored.own
-      this.#beginsWith(stored.own)
+      this.#given = own
+      this.#beginsWith(own)
       return
     }
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
@@ -139,7 +148,7 @@ export class ThreadUpdate {
 
   #beginsWith(given: readonly Message[], thread: Thread = this.#thread): void {
     this.#thread = thread
-    this.#stored = { suspended: undefined, ids: new Set(given.map(({ id }) => id)), unfinished: true }
+    this.#stored = { suspended: undefined, messages: given, unfinished: true }
   }
 
   /** How many transfers are left to a run that goes on after a question. */
@@ -162,8 +171,9 @@ export class ThreadUpdate {
     const calls = this.#openCalls(said)
     const all = suspended ? said : calls.answered(said)
     const stored = this.#stored
-    if (stored && !stored.unfinished && stored.suspended === suspended && stored.ids.size === all.length) return
-    const fresh = all.filter(({ id }) => !stored?.ids.has(id))
+    if (stored && !stored.unfinished && stored.suspended === suspended && stored.messages.length === all.length) return
+    const ids = new Set(stored?.messages.map(({ id }) => id))
+    const fresh = all.filter(({ id }) => !ids.has(id))
     const placed = placeChanges(runId, fresh, this.#thread.state, this.#changesIn(fresh))
     const change: ThreadCommit = {
       ...changesAfter(placed.state, state),
@@ -173,7 +183,18 @@ export class ThreadUpdate {
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
     }
     this.#thread = await this.#write(change, this.#parts.write)
-    this.#stored = { suspended, ids: new Set(all.map(({ id }) => id)), unfinished: false }
+    const messages = [...(stored?.messages ?? []), ...fresh]
+    this.#stored = { suspended, messages, unfinished: false }
+    this.#keep(messages)
+  }
+
+  /** Keeps the history for the next run. Contract: a message that the thread had before is not stored again, so that history is read anew. */
+  #keep(added: readonly Message[]): void {
+    const { runner, runId } = this.#parts
+    if (this.#before.known(added)) return
+    // Copies, because callers have these messages too and may change them.
+    const copies = added.map((message) => ({ ...message }))
+    runner.histories.keep(this.#thread, this.#before.with(copies, runId))
   }
 
   /** How the state has changed up to each of some messages; what the run was given counts for the last message that it was given. */

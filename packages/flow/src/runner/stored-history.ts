@@ -1,0 +1,65 @@
+import type { Message } from '@troupe/kernel'
+import { jsonLength } from '@troupe/kernel/kit'
+
+/** What a message costs beside its texts. */
+const MESSAGE = 200
+
+/** The stored messages of a thread, in order. Contract: never changes; a later history shares its messages. */
+export class StoredHistory {
+  readonly messages: readonly Message[]
+  /** The runs that they belong to. */
+  readonly runs: ReadonlySet<string>
+  #ids: Set<string> | undefined
+  #chars: number | undefined
+
+  constructor(messages: readonly Message[], runs: ReadonlySet<string>) {
+    this.messages = messages
+    this.runs = runs
+  }
+
+  /** About how many characters it takes. */
+  get chars(): number {
+    this.#chars ??= charsOf(this.messages)
+    return this.#chars
+  }
+
+  /** Prepares it for many look-ups; for the turn that has loaded it, that would take longer than to search. */
+  index(): void {
+    this.#ids ??= new Set(this.messages.map(({ id }) => id))
+  }
+
+  /** The first of some messages that it has already. */
+  known(given: readonly Message[]): Message | undefined {
+    if (given.length === 0) return undefined
+    const ids = this.#ids
+    if (ids) return given.find(({ id }) => ids.has(id))
+    const wanted = new Set(given.map(({ id }) => id))
+    return this.messages.find(({ id }) => wanted.has(id))
+  }
+
+  /** The history after a run has added messages. Contract: this one loses its index to it. */
+  with(added: readonly Message[], runId: string): StoredHistory {
+    const runs = this.runs.has(runId) ? this.runs : new Set(this.runs).add(runId)
+    const next = new StoredHistory(this.messages.concat(added), runs)
+    next.#chars = this.chars + charsOf(added)
+    next.#ids = this.#ids
+    this.#ids = undefined
+    if (next.#ids) for (const { id } of added) next.#ids.add(id)
+    return next
+  }
+}
+
+function charsOf(messages: readonly Message[]): number {
+  let chars = 0
+  for (const message of messages) {
+    chars += MESSAGE + lengthOf(message.content)
+    if (message.role === 'assistant') for (const call of message.toolCalls ?? []) chars += call.arguments.length
+    if (message.role === 'tool') chars += lengthOf(message.data) + lengthOf(message.display)
+  }
+  return chars
+}
+
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  return value === undefined ? 0 : jsonLength(value, Number.POSITIVE_INFINITY)
+}
