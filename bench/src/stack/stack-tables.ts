@@ -52,11 +52,7 @@ async function tablesOf({ name, store, cpu, window, all }: Database): Promise<st
     cpu,
   )
   const warm = await measureTurns(
-    [
-      byHand,
-      { name: "Troupe, `'turn'`", side: turn },
-      { name: "Troupe, `'step'`", side: step },
-    ],
+    [byHand, { name: "Troupe, `'turn'`", side: turn }, { name: "Troupe, `'step'`", side: step }],
     LONG,
     4,
     cpu,

@@ -8,14 +8,14 @@ import {
   leaseLost,
   lostCall,
   lostRun,
-  runIdTaken,
   threadBusy,
 } from '@troupe/kernel/store'
 import { type Expression, sql, type Transaction } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
-import { compiled, type Slots, sure } from './compiled.ts'
+import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { leaseTime } from './lease-time.ts'
+import { newLease, runIdClaim } from './new-lease.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
@@ -49,21 +49,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
-  const claim = compiled((db, row: Slots<Tables['troupe_run_ids']>) =>
-    db
-      .insertInto('troupe_run_ids')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing()),
-  )
-  const claimed = compiled((db, { owner, run_id }: Slots<{ owner: number; run_id: string }>) =>
-    db.selectFrom('troupe_run_ids').select('thread_id').where('owner', '=', owner).where('run_id', '=', run_id),
-  )
-  /** Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id. */
-  const claimId = async (tx: Queries, runId: string, row: Tables['troupe_run_ids']) => {
-    await claim(tx, row)
-    const { thread_id } = sure(await claimed(tx, { owner: row.owner, run_id: row.run_id }))
-    if (thread_id !== row.thread_id) throw runIdTaken(who, runId)
-  }
+  const [takeNew, claimId] = [newLease(database), runIdClaim(database)]
   const extend = compiled(
     (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
       patient(
@@ -91,6 +77,8 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
     async acquire(ref, holder) {
       const key = threadKey(who, ref)
       checkHolder(who, holder)
+      const taken = holder.begins ? await takeNew(key, holder) : undefined
+      if (taken) return taken
       return write(async (tx) => {
         const owner = await ownerId(tx, key)
         // Lock the thread before the lease, as everywhere.

@@ -1,8 +1,9 @@
-import type { Thread, ThreadCommit, ThreadStore } from '@troupe/kernel'
+import type { Thread, ThreadCommit, ThreadRef, ThreadStore } from '@troupe/kernel'
 import {
   type CommitEffect,
   checkCommit,
   commitEffect,
+  hasCommit,
   holdsLease,
   isLive,
   isWaiting,
@@ -11,12 +12,14 @@ import {
   stateAfter,
   threadNotFound,
 } from '@troupe/kernel/store'
+import { sql } from 'kysely'
 import { changeWriter } from './change-rows.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
 import { leaseLocker } from './lease-locker.ts'
+import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { processedWriter } from './processed-rows.ts'
 import { locked, threadOf } from './rows.ts'
@@ -24,7 +27,8 @@ import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 import { messageFinder } from './thread-path.ts'
-import { viewOf } from './thread-view.ts'
+import { contentOf, viewOf } from './thread-view.ts'
+import { wholeToken } from './whole-token.ts'
 
 type Changed = Pick<
   Tables['troupe_threads'],
@@ -39,36 +43,64 @@ type Changed = Pick<
   | 'updated_at'
 >
 
+/** The columns that a commit reads. */
+const COLUMNS = [
+  'id',
+  'seq',
+  'version',
+  'state',
+  'open_calls',
+  'checkpoint',
+  'waiting',
+  'unfinished',
+  'unfinished_cancel',
+  'message_seq',
+  'forked_from',
+  'forked_at',
+  'updated_at',
+] as const
+
 type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
 
 /** Writes commits to threads. */
 export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
   const { who, engine, now, write } = database
-  const lockThread = compiled((db, key: Slots<ThreadKey>) =>
-    locked(
-      engine,
-      threadOf(db, key).select([
-        't.id',
-        't.seq',
-        't.version',
-        't.state',
-        't.open_calls',
-        't.checkpoint',
-        't.waiting',
-        't.unfinished',
-        't.unfinished_cancel',
-        't.message_seq',
-        't.forked_from',
-        't.forked_at',
-      ]),
-    ),
-  )
+  const time = leaseTime(database)
+  const columns = COLUMNS.map((column) => `t.${column}` as const)
+  /** Contract: finds nothing if the lease of the thread has another token; locks the thread before the lease, as everywhere. */
+  const lockBoth = compiled((db, { token, now, ...key }: Slots<ThreadKey & { token: number; now: number }>) => {
+    const held = threadOf(db, key)
+      .innerJoin('troupe_leases as l', (join) =>
+        join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id'),
+      )
+      .where('l.token', '=', token)
+      .select(columns)
+      .select(['l.run_id', 'l.cancel', sql<number>`l.expires_at - ${time.at(now)}`.as('left')])
+    return engine.flavour === 'sqlite' ? held : held.forUpdate('t' as never).forShare('l' as never)
+  })
+  const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select(columns)))
   const lockLease = leaseLocker(database)
+  const release = compiled((db, { token }: Slots<{ token: number }>) =>
+    db.deleteFrom('troupe_leases').where('token', '=', token),
+  )
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
+  const textsOf = messageTextReader()
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
+
+  /** The thread of a commit that has no lease any more because its first attempt released it. Contract: throws if the commit was not made. */
+  const repeated = async (tx: Queries, ref: ThreadRef, commit: ThreadCommit, token: number) => {
+    const key = threadKey(who, ref)
+    const [row] = await lockThread(tx, key)
+    const [lease] = await lockLease(tx, key)
+    const holds: boolean = holdsLease(lease, token)
+    if (holds) throw threadNotFound(who, ref.threadId)
+    const texts = row && commit.release ? await textsOf(tx, row.id, commit) : undefined
+    if (!row || !texts || !hasCommit(contentOf(row), commit, (id) => texts.get(id))) throw leaseLost(who, token)
+    return { ...row, run_id: lease && isLive({ expiresAt: lease.left }, 0) ? lease.run_id : null }
+  }
 
   return async (ref, commit, token) => {
     const key = threadKey(who, ref)
@@ -76,13 +108,12 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
     const texts = messageTexts(who, commit)
     const written = writtenBy(who, commit)
     const journal = commit.journal && entriesText(who, commit.journal.entries)
+    const name = { app: key.app, user_id: key.user, thread_id: key.threadId }
     return write(async (tx) => {
-      const [row] = await lockThread(tx, key)
-      // A separate statement reads the lease, because a new holder may have taken it while this one waited for the thread.
-      const [lease] = await lockLease(tx, key)
-      if (!holdsLease(lease, token)) throw leaseLost(who, token)
-      if (!row) throw threadNotFound(who, ref.threadId)
-      const { id, seq, forked_from, forked_at, ...kept } = row
+      const [found] = await lockBoth(tx, { ...key, token: wholeToken(token), now: time.now() })
+      if (!found) return viewOf({ ...(await repeated(tx, ref, commit, token)), ...name })
+      const { run_id, cancel, left, ...row } = found
+      const { id, seq, forked_from, forked_at, updated_at: _, ...kept } = row
       const known = await knownIn(tx, id, texts.keys())
       const effect = commitEffect(commit, kept.message_seq, (messageId) => known.has(messageId))
       const changed: Changed = {
@@ -91,7 +122,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
         waiting: waitingAfter(kept, written),
         // The cancel may have come before the journal.
         ...('unfinished' in written && {
-          unfinished_cancel: written.unfinished === lease.run_id ? lease.cancel : null,
+          unfinished_cancel: written.unfinished === run_id ? cancel : null,
         }),
         version: kept.version + 1,
         state: stateText(kept.state, effect),
@@ -103,9 +134,9 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       await addProcessed(tx, id, effect.processed)
       await replaceJournal(tx, row, journal, changed.updated_at)
       await change(tx, { id, ...changed })
-      const run_id = isLive({ expiresAt: lease.left }, 0) ? lease.run_id : null
-      const name = { app: key.app, user_id: key.user, thread_id: key.threadId, seq, forked_from, forked_at }
-      return viewOf({ ...changed, ...name, run_id })
+      if (commit.release) await release(tx, { token })
+      const holds = !commit.release && isLive({ expiresAt: left }, 0)
+      return viewOf({ ...changed, ...name, seq, forked_from, forked_at, run_id: holds ? run_id : null })
     })
   }
 }
@@ -140,6 +171,20 @@ function messageTexts(who: string, { messages = [] }: ThreadCommit): ReadonlyMap
     if (!texts.has(message.id)) texts.set(message.id, jsonText(who, 'a message', message))
   }
   return texts
+}
+
+/** Reads the JSON of those messages of a commit that a thread has, by id. */
+function messageTextReader() {
+  const find = messageFinder()
+  return async (tx: Queries, thread: number, { messages = [] }: ThreadCommit): Promise<ReadonlyMap<string, string>> => {
+    const texts = new Map<string, string>()
+    for (const some of statements(messages.map(({ message }) => toColumn(message.id)))) {
+      for (const { message_id, message } of await find(tx, { thread, ids: some })) {
+        texts.set(fromColumn(message_id), message)
+      }
+    }
+    return texts
+  }
 }
 
 /** Gives those of some ids that a thread has messages of. */

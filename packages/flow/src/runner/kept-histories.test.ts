@@ -103,7 +103,11 @@ test('after a question, a lost run and a fork the next run has the history that 
   expect(await settled(desk.query('four', session))).toBe('heard call ask:a | two | four')
 })
 
-type Deed = { readonly who: 0 | 1; readonly thread: 'a' | 'b'; readonly what: 'say' | 'call' | 'delete' | 'cut' | 'fork' }
+type Deed = {
+  readonly who: 0 | 1
+  readonly thread: 'a' | 'b'
+  readonly what: 'say' | 'call' | 'delete' | 'cut' | 'fork'
+}
 
 const deeds = fc.array(
   fc.record<Deed>({

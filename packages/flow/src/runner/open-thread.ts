@@ -13,7 +13,7 @@ import type { ThreadWork } from './thread-work.ts'
 export async function openThread(
   parts: RunnerParts,
   intent: RunIntent,
-  { ref, runId, token, write }: LeasedRun,
+  { ref, runId, token, write, writeLast }: LeasedRun,
   pending: PendingPolicy,
   carry: Json | undefined,
 ): Promise<ThreadWork> {
@@ -32,7 +32,18 @@ export async function openThread(
     : openWithInput(flow, found ?? { openCalls: [] }, intent.input, pending)
   const thread = found ?? (await store.threads.open(ref))
   const log = new ThreadLog([])
-  const update = new ThreadUpdate({ runner: parts, runId, intent, thread, opening, token, write, log, carry })
+  const update = new ThreadUpdate({
+    runner: parts,
+    runId,
+    intent,
+    thread,
+    opening,
+    token,
+    write,
+    writeLast,
+    log,
+    carry,
+  })
   await update.open()
   const { journal } = store
   if (parts.durability === 'turn' || !journal) return { update, log, journal: undefined }

@@ -3,7 +3,7 @@ import { ThreadLog } from '../thread-log.ts'
 import { openAgain } from './opening.ts'
 import { RunJournal, readJournal } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
-import { type RunIntent, ThreadUpdate } from './thread-update.ts'
+import { type RunIntent, ThreadUpdate, type ThreadWrite } from './thread-update.ts'
 import type { ThreadWork } from './thread-work.ts'
 import type { StoreWrite } from './with-retries.ts'
 
@@ -14,6 +14,8 @@ export interface LeasedRun {
   readonly token: number
   /** Writes what the run has done. @default for a moment, for a run that shows nothing */
   readonly write?: StoreWrite
+  /** Writes the last commit of the run, which releases the lease. @default the lease belongs to another run and stays */
+  readonly writeLast?: ThreadWrite
   /** Called where the journal of a lost run ends, before anything more is done. Contract: throws if the run must not go on. */
   readonly atEnd?: () => void
 }
@@ -24,7 +26,7 @@ interface ReopenOptions extends Pick<ContinueRequest, 'restore'>, Pick<Journal, 
 /** Opens the thread of a run again whose process died. Contract: throws `NOT_FOUND` if the thread has no such run. */
 export async function reopenThread(
   parts: RunnerParts,
-  { ref, runId, token, write, atEnd }: LeasedRun,
+  { ref, runId, token, write, writeLast, atEnd }: LeasedRun,
   { restore, ...options }: ReopenOptions = {},
 ): Promise<ThreadWork & { readonly restored: Restored }> {
   const { store, flow, clock } = parts
@@ -56,6 +58,7 @@ export async function reopenThread(
     opening,
     token,
     write,
+    writeLast,
     log,
     carry: undefined,
   })

@@ -1,4 +1,4 @@
-import { type CancelMode, type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import { type CancelMode, type Clock, KernelError, type LeaseStore, type Thread, type ThreadRef } from '@troupe/kernel'
 import { abortScope, sleep, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
@@ -31,6 +31,8 @@ export class ThreadLease {
   readonly #options: LeaseOptions
   #renewedAt: number
   #renewal: Promise<CancelMode | undefined> | undefined
+  /** Whether the last commit releases it, or has released it. */
+  #ending: 'releasing' | 'released' | undefined
 
   private constructor(
     ref: ThreadRef,
@@ -72,6 +74,7 @@ export class ThreadLease {
 
   /** Renews the lease and gives the requested cancel mode. Contract: rejects with `LEASE_LOST` if another run has, or may have, the thread; a store that fails or hangs is tolerated until the lease expires. */
   async renew(): Promise<CancelMode | undefined> {
+    if (this.#ending === 'released') return undefined
     return this.#renewal ? this.#wait(undefined) : this.#renew()
   }
 
@@ -102,7 +105,9 @@ export class ThreadLease {
       this.#renewedAt = now
       return cancel
     } catch (cause) {
-      if (KernelError.is(cause, 'LEASE_LOST')) throw cause
+      if (this.#ending === 'released') return undefined
+      // The commit that releases it may just have been made; if it was not, it tells that the lease is lost.
+      if (KernelError.is(cause, 'LEASE_LOST') && !this.#ending) throw cause
       return this.#wait(cause)
     }
   }
@@ -125,8 +130,21 @@ export class ThreadLease {
     return withRetries(clock, work, () => Math.min(this.#end, most))
   }
 
+  /** Writes the last commit, which releases the lease. Contract: a store that does not know `release` leaves it, and it is released then. */
+  async writeLast(work: () => Promise<Thread>): Promise<Thread> {
+    this.#ending = 'releasing'
+    try {
+      const thread = await this.write(work)
+      if (thread.runId === undefined) this.#ending = 'released'
+      return thread
+    } finally {
+      if (this.#ending === 'releasing') this.#ending = undefined
+    }
+  }
+
   /** Releases the thread. Contract: if the store is not available now, this goes on in the background. */
   async release(): Promise<void> {
+    if (this.#ending === 'released') return
     const { leases, stale } = this.#options
     try {
       await leases.release(this.#ref, this.token)

@@ -85,9 +85,11 @@ export class ThreadRun implements RunHost {
       if (run.aborted) run.signal.throwIfAborted()
       const { token, cancel } = this.#lease
       const write = this.#lease.write.bind(this.#lease)
+      const writeLast = this.#lease.writeLast.bind(this.#lease)
       this.#watch.early = cancel
       const atEnd = () => this.#watch.cancelEarly()
-      const work = await this.#opener.open({ ref, runId: this.#runId, token, write, ...(cancel && { atEnd }) })
+      const leased = { ref, runId: this.#runId, token, write, writeLast, ...(cancel && { atEnd }) }
+      const work = await this.#opener.open(leased)
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
       return { state: this.#work.update.state, attempt: token, close: () => this.#close() }

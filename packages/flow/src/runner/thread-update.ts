@@ -21,8 +21,8 @@ import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
-import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
 import { StoredHistory } from './stored-history.ts'
+import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
 import { type StoreWrite, withRetries } from './with-retries.ts'
 
 const EMPTY = new StoredHistory([], new Set())
@@ -31,6 +31,9 @@ const EMPTY = new StoredHistory([], new Set())
 export type RunIntent =
   | { readonly input: RunInput; readonly answers?: undefined }
   | ({ readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> } & ClosedQuestions)
+
+/** Writes a commit to a thread. */
+export type ThreadWrite = (work: () => Promise<Thread>) => Promise<Thread>
 
 /** The parts of a `ThreadUpdate`. */
 interface ThreadUpdateParts {
@@ -43,6 +46,8 @@ interface ThreadUpdateParts {
   readonly token: number
   /** Writes what the agents have done. */
   readonly write: StoreWrite | undefined
+  /** Writes the last commit, which releases the lease; without it the lease stays. */
+  readonly writeLast: ThreadWrite | undefined
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
   /** What is kept for whoever continues the run. */
@@ -90,7 +95,9 @@ export class ThreadUpdate {
   async open(): Promise<void> {
     const { runner, runId, thread, opening, intent } = this.#parts
     const kept = opening.continues ? undefined : runner.histories.of(thread)
-    const { before, own } = kept ? { before: kept, own: [] } : await loadMessages(runner.store.threads, thread.ref, runId)
+    const { before, own } = kept
+      ? { before: kept, own: [] }
+      : await loadMessages(runner.store.threads, thread.ref, runId)
     if (!opening.continues) checkNew(before, runId, opening.messages)
     this.#before = before
     const { messages } = before
@@ -164,7 +171,16 @@ export class ThreadUpdate {
   }
 
   /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. */
-  async commit(state: State, suspended: Checkpoint | undefined = this.suspended): Promise<void> {
+  commit(state: State, suspended: Checkpoint | undefined): Promise<void> {
+    return this.#commit(state, suspended)
+  }
+
+  /** Stores what is left, and releases the lease with it if it is that of the run. */
+  commitLast(state: State): Promise<void> {
+    return this.#commit(state, this.suspended, this.#parts.writeLast)
+  }
+
+  async #commit(state: State, suspended: Checkpoint | undefined, writeLast?: ThreadWrite): Promise<void> {
     const { runId, intent, log } = this.#parts
     log.settle()
     const said = [...this.#given, ...log.newMessages]
@@ -181,8 +197,9 @@ export class ThreadUpdate {
       openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
       ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
+      ...(writeLast && { release: true }),
     }
-    this.#thread = await this.#write(change, this.#parts.write)
+    this.#thread = await this.#write(change, writeLast ?? this.#parts.write)
     const messages = [...(stored?.messages ?? []), ...fresh]
     this.#stored = { suspended, messages, unfinished: false }
     this.#keep(messages)
@@ -219,7 +236,7 @@ export class ThreadUpdate {
 
   #write(
     commit: ThreadCommit,
-    write: StoreWrite = (work) => withRetries(this.#parts.runner.clock, work),
+    write: ThreadWrite = (work) => withRetries(this.#parts.runner.clock, work),
   ): Promise<Thread> {
     const { runner, thread, token } = this.#parts
     return write(() => runner.store.threads.commit(thread.ref, commit, token))

@@ -45,7 +45,7 @@ export async function runOnThread(
   try {
     await run.settle(runAgents())
   } finally {
-    if (done()) await (settleOf(work, ctx.signal.aborted)?.() ?? update.commit(ctx.state))
+    if (done()) await (settleOf(work, ctx.signal.aborted)?.() ?? update.commitLast(ctx.state))
   }
 }
 

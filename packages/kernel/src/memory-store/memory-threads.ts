@@ -3,7 +3,7 @@ import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
 import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
-import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
+import { type CommitEffect, commitEffect, hasCommit, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
 import { holdsLease } from '../store/lease.ts'
 import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
@@ -44,8 +44,11 @@ export function memoryThreads(data: MemoryData): ThreadStore {
     async commit(ref, commit, token) {
       checkRef(WHO, ref)
       checkCommit(WHO, commit)
-      const { row, lease, live } = findThread(data, ref)
-      if (!holdsLease(lease, token)) throw leaseLost(WHO, token)
+      const { owner, row, lease, live } = findThread(data, ref)
+      if (!holdsLease(lease, token)) {
+        if (row && commit.release && isRepeated(row, commit)) return view(row.thread, live)
+        throw leaseLost(WHO, token)
+      }
       if (!row) throw threadNotFound(WHO, ref.threadId)
       const now = data.now()
       const { messages } = row
@@ -53,7 +56,8 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       row.thread = committed(row.thread, commit, effect, now)
       addMessages(row, effect)
       replaceJournal(row, commit, now, lease)
-      return view(row.thread, live)
+      if (commit.release) owner.leases.delete(ref.threadId)
+      return view(row.thread, commit.release ? undefined : live)
     },
 
     async messages(ref, page) {
@@ -136,6 +140,12 @@ function summary(
   live: Lease | undefined,
 ): ThreadSummary {
   return { ...thread, ...(live && { runId: live.runId }) }
+}
+
+/** Whether a thread has a commit already. */
+function isRepeated({ thread, messages }: ThreadData, commit: ThreadCommit): boolean {
+  const stored = (id: string) => messages.findLast(({ message }) => message.id === id)
+  return hasCommit(thread, commit, (id) => JSON.stringify(stored(id)?.message))
 }
 
 /** A thread after a commit. */

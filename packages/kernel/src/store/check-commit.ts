@@ -11,7 +11,7 @@ type Part<Name extends keyof ThreadCommit> = NonNullable<ThreadCommit[Name]>
 /** Checks a commit. Contract: walks the state; messages, the checkpoint and the entries of the journal are JSON by their types and are not walked. */
 export function checkCommit(who: string, commit: ThreadCommit): void {
   check(who, isRecord(commit), 'a commit', commit)
-  const { set, removed, messages, openCalls, checkpoint = null, processed, journal = null } = commit
+  const { set, removed, messages, openCalls, checkpoint = null, processed, journal = null, release = true } = commit
   if (set !== undefined) checkState(who, set)
   if (removed !== undefined) checkRemoved(who, removed)
   if (messages !== undefined) checkMessages(who, messages)
@@ -21,6 +21,7 @@ export function checkCommit(who: string, commit: ThreadCommit): void {
     checkList(who, 'processed ids', processed)
     for (const id of processed) checkId(who, 'processed id', id)
   }
+  check(who, release === true, 'true or nothing as release', release)
   if (journal === null) return
   check(who, isRecord(journal), 'a journal with runId and entries, or null', journal)
   checkJournal(who, journal.runId, journal.entries)

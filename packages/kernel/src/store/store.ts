@@ -87,6 +87,8 @@ export interface ThreadCommit {
   readonly processed?: readonly string[]
   /** Begins the journal of a run in place of any other, or removes the journal with `null`. */
   readonly journal?: { readonly runId: string; readonly entries: readonly Json[] } | null
+  /** Releases the lease with the commit. */
+  readonly release?: true
 }
 
 /** Where a thread branches: `at` is the last message that the branch has, `before` the first that it does not have. */
@@ -99,7 +101,7 @@ export interface ThreadStore {
   get(ref: ThreadRef): Promise<Thread | undefined>
   /** Contract: get or create, without a race. */
   open(ref: ThreadRef): Promise<Thread>
-  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). */
+  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). A commit that releases its lease may be repeated if its outcome is unknown: it succeeds without the lease if the thread has all of it, as `hasCommit` says. */
   commit(ref: ThreadRef, commit: ThreadCommit, token: number): Promise<Thread>
   /** Model messages and tool results, in order. */
   messages(

@@ -55,6 +55,7 @@ export const MALFORMED_COMMITS: readonly unknown[] = [
   ...[null, 'text', {}, [null], [{ callId: 'c', name: 'n' }]].map((openCalls) => ({ openCalls })),
   ...[undefined, null, 7, ''].map((callId) => ({ openCalls: [{ callId, name: 'weather', agentName: 'agent' }] })),
   ...NOT_JSON.map((checkpoint) => ({ checkpoint })),
+  ...[null, false, 1, 'true'].map((release) => ({ release })),
   ...[null, 'p', {}, ...NOT_IDS.map((id) => ['p9', id])].map((processed) => ({ processed })),
   ...['run-1', 7, true, [], () => 1].map((journal) => ({ journal })),
   ...NOT_IDS.map((runId) => ({ journal: { runId, entries: [] } })),

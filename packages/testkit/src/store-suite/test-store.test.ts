@@ -14,6 +14,7 @@ import { listMutants } from './list-mutants.fixture.ts'
 import { lostRunMutants } from './lost-run-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
+import { releaseMutants } from './release-mutants.fixture.ts'
 import { runLogMutants } from './run-log-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
@@ -81,6 +82,7 @@ describe('testStore', () => {
 
   const mutants = [
     ...threadMutants,
+    ...releaseMutants,
     ...forkMutants,
     ...cutMutants,
     ...forkStateMutants,

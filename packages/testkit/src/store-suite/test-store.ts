@@ -14,6 +14,7 @@ import { malformedClauses } from './malformed-clauses.ts'
 import { ownerClauses } from './owner-clauses.ts'
 import { pairClauses } from './pair-clauses.ts'
 import { recordClauses } from './record-clauses.ts'
+import { releaseClauses } from './release-clauses.ts'
 import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
 import { runLogClauses } from './run-log-clauses.ts'
 import { runTextClauses } from './run-text-clauses.ts'
@@ -52,6 +53,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
     ...clausesOf(open, IS_A_STORE, everywhere),
     ...[
       threadClauses,
+      releaseClauses,
       listClauses,
       recordClauses,
       runTextClauses,
