@@ -26,7 +26,7 @@ export async function measureTurns(
   sides: readonly NamedSide[],
   length: number,
   turns: number,
-  cpu: StackCpu,
+  { cpu, analyze }: { readonly cpu: StackCpu; analyze(): Promise<unknown> },
 ): Promise<readonly TurnCost[]> {
   const long = new Map<NamedSide, string>()
   const threadsOf = async (named: NamedSide): Promise<readonly string[]> => {
@@ -40,6 +40,7 @@ export async function measureTurns(
   }
   const rounds: { cpu: number; bytes: number }[][] = []
   for (let round = -2; round < ROUNDS; round++) {
+    if (round === 0) await analyze()
     const costs: { cpu: number; bytes: number }[] = []
     for (const at of round % 2 ? [...sides.keys()].reverse() : sides.keys()) {
       const named = sides[at] as NamedSide

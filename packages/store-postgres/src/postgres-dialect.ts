@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -36,6 +37,8 @@ interface PostgresDialectOptions {
   /** Whether the store ends the pool; not if the app gave it. */
   readonly ownsPool: boolean
   readonly timeoutMs: number
+  /** Whether the server keeps the plans of statements, by their names, as long as a connection lives. */
+  readonly preparesStatements: boolean
   /** Settings of the server for each transaction, in milliseconds. */
   readonly limits: Readonly<Record<string, number>>
 }
@@ -74,6 +77,7 @@ const ignore = () => {}
 class PostgresDriver implements Driver {
   readonly #options: PostgresDialectOptions
   readonly #begin: string
+  readonly #names: StatementNames | undefined
 
   constructor(options: PostgresDialectOptions) {
     this.#options = options
@@ -82,6 +86,7 @@ class PostgresDriver implements Driver {
     // Local to the transaction and in one round trip: a pool of the app and a transaction pooler keep their own settings.
     const limits = Object.entries(options.limits).map(([name, ms]) => `set local ${name} = ${ms}`)
     this.#begin = [begin, ...limits].join('; ')
+    this.#names = options.preparesStatements ? new StatementNames() : undefined
   }
 
   async init(): Promise<void> {
@@ -92,7 +97,7 @@ class PostgresDriver implements Driver {
     const { pool, timeoutMs } = this.#options
     const client = await pool.connect()
     client.on('error', ignore)
-    return new PostgresConnection(client, timeoutMs)
+    return new PostgresConnection(client, timeoutMs, this.#names)
   }
 
   async releaseConnection(connection: PostgresConnection): Promise<void> {
@@ -131,27 +136,47 @@ class PostgresDriver implements Driver {
   }
 }
 
+/** The most statements that have a name, because each connection keeps them all. */
+const NAMES_KEPT = 200
+
+/** Names of statements. Contract: different texts have different names, also those of other stores on the same connections. */
+class StatementNames {
+  readonly #names: Map<string, string> = new Map()
+
+  of(text: string): string | undefined {
+    const known = this.#names.get(text)
+    if (known !== undefined || this.#names.size >= NAMES_KEPT) return known
+    const name = `troupe_${createHash('sha256').update(text).digest('hex').slice(0, 40)}`
+    this.#names.set(text, name)
+    return name
+  }
+}
+
 const NUMBERS: readonly number[] = [20, 21, 23, 700, 701, 1700]
 /** Parses columns independently of the app's `pg` settings: numbers as numbers, everything else as text. */
 const types = { getTypeParser: (oid: number) => (NUMBERS.includes(oid) ? Number : String) }
 
 class PostgresConnection implements DatabaseConnection {
   readonly client: PostgresClient
+  readonly #names: StatementNames | undefined
   #timeoutMs: number
   /** The connection must not be used again. */
   broken = false
   /** Until the connection is released: kysely runs nothing else on it. */
   inTransaction = false
 
-  constructor(client: PostgresClient, timeoutMs: number) {
+  constructor(client: PostgresClient, timeoutMs: number, names: StatementNames | undefined) {
     this.client = client
     this.#timeoutMs = timeoutMs
+    this.#names = names
   }
 
   async executeQuery<R>({ sql: text, parameters: values }: CompiledQuery): Promise<QueryResult<R>> {
     if (text === WITHOUT_LIMITS) this.#timeoutMs = 0
     try {
-      const { rows, command } = await this.client.query({ text, values, types, query_timeout: this.#timeoutMs })
+      const name = values.length > 0 ? this.#names?.of(text) : undefined
+      const query = { text, values, types, query_timeout: this.#timeoutMs }
+      const { rows, command } = await this.client.query(name === undefined ? query : { ...query, name })
       return { rows: (text === 'commit' ? [{ command }] : rows) as R[] }
     } catch (error) {
       if (endsConnection(error)) this.broken = true

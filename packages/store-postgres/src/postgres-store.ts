@@ -29,6 +29,8 @@ export interface PostgresStoreOptions {
   readonly idleTransactionMs?: number
   /** How long the server works on one statement of a transaction; 0 for as long as it takes. @default 20000 */
   readonly statementTimeoutMs?: number
+  /** Whether the server keeps the plans of statements, which saves about half of its work; not behind a pooler that gives each transaction another connection. @default false */
+  readonly prepareStatements?: boolean
   /** The most connections that the store opens with `url`. @default 10 */
   readonly maxConnections?: number
   /** @default the system's clock, and that of the server for leases */
@@ -46,6 +48,7 @@ const NAMES: OptionNames<PostgresStoreOptions> = {
   idleTransactionMs: true,
   statementTimeoutMs: true,
   maxConnections: true,
+  prepareStatements: true,
   clock: true,
 }
 const ALIASES = { connectionString: 'url', max: 'maxConnections' } as const
@@ -75,7 +78,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 export function postgresEngine(options: PostgresStoreOptions): Engine {
   checkOptionNames('postgresStore', options, NAMES, ALIASES)
   const { url, pool, schema = 'public', listen = true, clock = systemClock } = options
-  const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10 } = options
+  const { pollMs = 500, timeoutMs = 30_000, maxConnections = 10, prepareStatements = false } = options
   const { lockTimeoutMs = 3000, idleTransactionMs = 5000, statementTimeoutMs = 20_000 } = options
   const who = 'postgresStore'
   checkOption((typeof url === 'string' && url !== '') !== (pool !== undefined), who, 'expected either url or pool', url)
@@ -98,6 +101,7 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     pool: pool ?? ownPool({ ...connection, max: maxConnections }),
     ownsPool: pool === undefined,
     timeoutMs,
+    preparesStatements: prepareStatements,
     limits: {
       lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: idleTransactionMs,

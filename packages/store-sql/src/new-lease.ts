@@ -41,7 +41,7 @@ export function runIdClaim({ who }: SqlDatabase): (tx: Queries, runId: string, r
 export function newLease(
   database: SqlDatabase,
 ): (key: ThreadKey, holder: Holder) => Promise<{ readonly token: number } | undefined> {
-  const { engine, statement, write } = database
+  const { engine, statement, writeLightly } = database
   const time = leaseTime(database)
   const claim = runIdClaim(database)
   const insert = (db: Queries, { run_id, expires_at, ...key }: Slots<Wanted>) =>
@@ -89,7 +89,7 @@ export function newLease(
     const wanted = { ...key, run_id, expires_at: time.now(holder.ttlMs) }
     const claimFor = (tx: Queries, owner: number) => claim(tx, holder.runId, { owner, run_id, thread_id: key.threadId })
     if (engine.flavour === 'sqlite') {
-      return write(async (tx) => {
+      return writeLightly(async (tx) => {
         const [taken] = await add(tx, wanted)
         if (!taken) return undefined
         await claimFor(tx, taken.owner)

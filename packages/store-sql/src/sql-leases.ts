@@ -14,6 +14,7 @@ import { type Expression, sql, type Transaction } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import { leaseRenewals } from './lease-renewals.ts'
 import { leaseTime } from './lease-time.ts'
 import { newLease, runIdClaim } from './new-lease.ts'
 import type { SqlDatabase } from './open-database.ts'
@@ -49,19 +50,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
-  const [takeNew, claimId] = [newLease(database), runIdClaim(database)]
-  const extend = compiled(
-    (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
-      patient(
-        engine,
-        db
-          .updateTable('troupe_leases')
-          .set({ expires_at: time.expiry(expires_at) })
-          .where('token', '=', token)
-          .where('owner', '=', ownerOf(db, key).select('o.id'))
-          .where('thread_id', '=', key.threadId),
-      ).returning('cancel'),
-  )
+  const [takeNew, claimId, extend] = [newLease(database), runIdClaim(database), leaseRenewals(database)]
   const remove = compiled((db, { token, ...key }: Slots<ThreadKey & { token: number }>) =>
     patient(
       engine,
@@ -117,7 +106,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
     async renew(ref, token, ttlMs) {
       const key = threadKey(who, ref)
       checkTtl(who, ttlMs)
-      const [lease] = await query((db) => extend(db, { ...key, token: wholeToken(token), expires_at: time.now(ttlMs) }))
+      const lease = await extend(key, wholeToken(token), ttlMs)
       if (!lease) throw leaseLost(who, token)
       return asked(lease.cancel)
     },

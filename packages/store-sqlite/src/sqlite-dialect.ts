@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from '@troupe/kernel/kit'
+import { LIGHT } from '@troupe/store-sql'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -15,6 +16,7 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type TransactionSettings,
 } from 'kysely'
 import { isBusy, isReadOnly, needsFolder } from './sqlite-error.ts'
 
@@ -71,6 +73,8 @@ class SqliteDriver implements Driver {
   #database: DatabaseSync | undefined
   #connection: SqliteConnection | undefined
   #taken = false
+  /** Whether the transaction on the connection does not wait for the disk. */
+  #light = false
   #sliceBegan = 0
   #dataVersion = 0
 
@@ -123,6 +127,10 @@ class SqliteDriver implements Driver {
   }
 
   async releaseConnection(): Promise<void> {
+    if (this.#light) {
+      this.#light = false
+      this.#database?.exec('pragma synchronous = full')
+    }
     const next = this.#queue.shift()
     const now = performance.now()
     if (!next) this.#taken = false
@@ -134,7 +142,11 @@ class SqliteDriver implements Driver {
     }
   }
 
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+  async beginTransaction(connection: DatabaseConnection, { isolationLevel }: TransactionSettings): Promise<void> {
+    if (isolationLevel === LIGHT && this.#options.synchronous === 'full') {
+      this.#database?.exec('pragma synchronous = normal')
+      this.#light = true
+    }
     // A transaction that begins with a read could not write after another process has written.
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }

@@ -97,7 +97,9 @@ export class Watch {
     // A run that was stopped before it started does not need a timer.
     if (!this.#run || (this.#run.aborted && !this.begun)) return
     const now = this.#clock.now()
-    const next = Math.min(this.#limits.pollMs, this.#escalation - now)
+    const { pollMs } = this.#limits
+    // All runs look at the same moments, so that a store can renew their leases together.
+    const next = Math.min(pollMs - (now % pollMs), this.#escalation - now)
     const look = () => void this.#look().catch((error: unknown) => this.#fail(error))
     // A run whose events were not being read at the last check does not keep the process alive.
     const awaited = this.#parked === undefined || this.#seen?.write !== this.#parked
