@@ -14,6 +14,7 @@ const all: Required<Omit<PostgresStoreOptions, 'pool'>> = {
   idleTransactionMs: 1,
   statementTimeoutMs: 1,
   maxConnections: 1,
+  prepareStatements: true,
   clock: systemClock,
 }
 testOptions<PostgresStoreOptions>('postgresStore', postgresStore, all)

@@ -1,7 +1,7 @@
 import { KernelError } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, begin, codeOf, hold, TTL, upTo } from './store-samples.ts'
+import { anna, begin, ben, codeOf, hold, TTL, upTo } from './store-samples.ts'
 
 /** Who may write to a thread. */
 export const leaseClauses: StoreClauses = {
@@ -113,6 +113,26 @@ export const leaseClauses: StoreClauses = {
         expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBe('THREAD_BUSY')
         clock.advance(1)
         expect(await codeOf(store.leases.acquire(ref, { runId: 'run-2', ttlMs: TTL }))).toBeUndefined()
+      },
+      'leases that are renewed at once are each renewed for their own thread and owner': async ({ store, clock }) => {
+        const held = await Promise.all(
+          upTo(5).map(async (n) => ({ ref: anna(`t${n}`), token: await hold(store, anna(`t${n}`), `run-${n}`) })),
+        )
+        clock.advance(TTL - 1)
+        const [first, second, ...others] = held.map(({ token }) => token)
+        const codes = await Promise.all([
+          codeOf(store.leases.renew(anna('t2'), first ?? 0, TTL)),
+          codeOf(store.leases.renew(ben('t2'), second ?? 0, TTL)),
+          ...others.map((token, i) => codeOf(store.leases.renew(anna(`t${i + 3}`), token, TTL))),
+          codeOf(store.leases.renew(anna('t5'), -1, TTL)),
+        ])
+        expect(codes).toEqual(['LEASE_LOST', 'LEASE_LOST', undefined, undefined, undefined, 'LEASE_LOST'])
+        clock.advance(1)
+        const take = ({ ref }: (typeof held)[number]) =>
+          codeOf(store.leases.acquire(ref, { runId: 'next', ttlMs: TTL }))
+        const taken: (string | undefined)[] = []
+        for (const one of held) taken.push(await take(one))
+        expect(taken).toEqual([undefined, undefined, 'THREAD_BUSY', 'THREAD_BUSY', 'THREAD_BUSY'])
       },
       'a renewal may shorten a lease': async ({ store, clock, ref }) => {
         const token = await hold(store, ref)

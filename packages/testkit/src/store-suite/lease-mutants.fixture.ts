@@ -1,4 +1,4 @@
-import { type CancelMode, KernelError } from '@troupe/kernel'
+import { type CancelMode, KernelError, type ThreadRef } from '@troupe/kernel'
 import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixture.ts'
 
 /** Stores that are wrong about leases. */
@@ -240,6 +240,31 @@ export const leaseMutants: readonly StoreMutant[] = [
           }),
       },
     }),
+  },
+  {
+    wrong: 'renewals that come together are looked up by token alone',
+    caught: ['leases that are renewed at once are each renewed for their own thread and owner'],
+    ports: ({ leases }) => {
+      const refs = new Map<number, ThreadRef>()
+      let busy = 0
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const lease = await leases.acquire(ref, holder)
+            refs.set(lease.token, ref)
+            return lease
+          },
+          async renew(ref, token, ttlMs) {
+            busy++
+            await gap()
+            const together = busy > 1
+            const renewed = leases.renew((together && refs.get(token)) || ref, token, ttlMs)
+            return renewed.finally(() => busy--)
+          },
+        },
+      }
+    },
   },
   {
     wrong: 'a renewal does not move the end',
