@@ -16,6 +16,7 @@ import { pairClauses } from './pair-clauses.ts'
 import { recordClauses } from './record-clauses.ts'
 import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
 import { runLogClauses } from './run-log-clauses.ts'
+import { runLogUpkeepClauses } from './run-log-upkeep-clauses.ts'
 import { runTextClauses } from './run-text-clauses.ts'
 import type { StoreClauses } from './store-clauses.ts'
 import { demandStore } from './store-members.ts'
@@ -58,6 +59,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       toolCallClauses,
       usageClauses,
       runLogClauses,
+      runLogUpkeepClauses,
       journalClauses,
       leaseClauses,
       takeOverClauses,
