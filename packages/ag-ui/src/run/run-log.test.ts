@@ -10,7 +10,7 @@ import { follow } from './follow.ts'
 import type { RunLog } from './run-log.ts'
 import type { ServedAgent } from './served-agent.ts'
 import { startServedRun } from './start-served-run.ts'
-import type { Logged } from './tail.ts'
+import type { Logged } from '../log/logged.ts'
 
 const OWNER = { app: 'demo', user: 'ann' }
 const REF = { ...OWNER, threadId: 't1' }

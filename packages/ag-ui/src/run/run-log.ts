@@ -1,11 +1,12 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
 import { nextMacrotask, pipe } from '@troupe/kernel/kit'
+import type { Logged } from '../log/logged.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
 import { isContinued, RUN_CONTINUED } from './run-continued.ts'
-import { type Logged, Tail } from './tail.ts'
+import { Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */
 const AHEAD_EVENTS = 512
