@@ -26,6 +26,7 @@ export interface Following {
   readonly hidden: (key: string) => boolean
   /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
   readonly proceed: () => Promise<boolean>
+  readonly report: (error: KernelError) => void
 }
 
 /** Follows a run of another process. Contract: if that process is gone, the run is continued, or the follower is told, or the log is closed with a RUN_ERROR. */
