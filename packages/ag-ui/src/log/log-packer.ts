@@ -7,8 +7,9 @@ import { textPieceOf } from './text-piece.ts'
 
 /** After how many characters an entry ends, so that a reader gets a long log in pieces. */
 const ENTRY_CHARS = 32_768
-/** A log is compacted if that makes it shorter than this part of what it was. */
-const WORTH = 0.9
+/** A log is compacted if that makes it shorter by at least so many characters, and this part of what it was. */
+const SAVED_CHARS = 512
+const SAVED_PART = 0.1
 
 /** The state of a run where it was shown last. */
 interface ShownState {
@@ -33,7 +34,7 @@ export class LogPacker {
 
   /** Whether the entries are much shorter than the events. */
   get worthIt(): boolean {
-    return this.chars < this.#charsOfEvents * WORTH
+    return this.#charsOfEvents - this.chars > Math.max(SAVED_CHARS, this.#charsOfEvents * SAVED_PART)
   }
 
   /** Adds the next event of the log, which has so many characters as JSON. */

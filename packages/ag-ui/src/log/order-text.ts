@@ -6,45 +6,59 @@ export interface Place {
   readonly length?: number
 }
 
-/** Printable characters that JSON does not escape. The first half ends a number, the others stand before its end. */
+/** Printable characters that JSON does not escape. */
 const DIGITS: string = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i))
   .filter((digit) => digit !== '"' && digit !== '\\')
   .join('')
+/** In a number the first half of the digits ends it, and the others stand before its end. */
 const BASE: number = DIGITS.length >> 1
+/** A short piece is one digit: for each of the texts that came last, its length. */
+const TEXTS = 4
+const LENGTHS = 22
 
-/** After a zero: what the next number of the order is not a length of a piece, but. */
-const WHOLE = 0
-const NOTHING = 1
-const AGAIN = 2
-/** The text that the next pieces belong to; more than this is the index of its event. */
-const TEXT = 3
+/** The first digit begins what is not a short piece; the next one says what. */
+const OTHER: string = DIGITS.charAt(0)
+const [WHOLE, NOTHING, AGAIN, PIECE] = ['w', 'n', 'a', 'p']
+
+/** The texts that came last, the last one first. */
+class RecentTexts {
+  readonly #events: number[] = []
+
+  /** How many others came since a text came, and -1 if it is not among them; then it is the last one. */
+  meet(event: number): number {
+    const rank = this.#events.indexOf(event)
+    if (rank >= 0) this.#events.splice(rank, 1)
+    this.#events.unshift(event)
+    this.#events.length = Math.min(this.#events.length, TEXTS)
+    return rank
+  }
+
+  at(rank: number): number {
+    return this.#events[rank] as number
+  }
+}
 
 /**
  * Writes places as a short text: one character for most pieces.
- * Contract: whole events come in the order of their indexes, and so do the first pieces of texts.
+ * Contract: whole events come in the order of their indexes.
  */
 export function orderText(places: Iterable<Place>): string {
+  const recent = new RecentTexts()
   let text = ''
-  let current = -1
   let last = ''
   let again = 0
   const flush = () => {
-    const repeated = numberText(0) + numberText(AGAIN) + numberText(again)
-    text += again > 0 && repeated.length < last.length * again ? repeated : last.repeat(again)
+    const repeated = OTHER + AGAIN + numberText(again)
+    text += repeated.length < last.length * again ? repeated : last.repeat(again)
     again = 0
   }
-  for (const { event, length } of places) {
-    const isSwitch = length !== undefined && event !== current
-    const next = placeText(event, length)
-    if (next === last && !isSwitch) {
+  for (const place of places) {
+    const next = placeText(place, recent)
+    if (next === last) {
       again++
       continue
     }
     flush()
-    if (isSwitch) {
-      current = event as number
-      text += numberText(0) + numberText(TEXT + current)
-    }
     text += next
     last = next
   }
@@ -52,40 +66,63 @@ export function orderText(places: Iterable<Place>): string {
   return text
 }
 
-function placeText(event: number | undefined, length: number | undefined): string {
-  if (length !== undefined) return numberText(length)
-  return numberText(0) + numberText(event === undefined ? NOTHING : WHOLE)
+function placeText({ event, length }: Place, recent: RecentTexts): string {
+  if (event === undefined) return OTHER + NOTHING
+  if (length === undefined) return OTHER + WHOLE
+  const rank = recent.meet(event)
+  if (rank >= 0 && length <= LENGTHS) return DIGITS.charAt(rank * LENGTHS + length)
+  return OTHER + PIECE + numberText(event) + numberText(length)
 }
 
 /** Reads places. */
 export function placesOf(order: string): readonly Place[] {
   const places: Place[] = []
-  const numbers = numbersOf(order)
-  let current = -1
+  const recent = new RecentTexts()
+  /** What stood before, for places that come again. */
+  let before: () => Place = () => ({})
+  let at = 0
   /** The first event that has not come yet. */
   let next = 0
-  const add = (place: Place) => {
-    places.push(place)
-    if (place.event !== undefined) next = Math.max(next, place.event + 1)
+  const number = () => {
+    for (let sum = 0; ; ) {
+      const value = DIGITS.indexOf(order.charAt(at++))
+      sum = sum * BASE + (value % BASE)
+      if (value < BASE) return sum
+    }
   }
-  for (let i = 0; i < numbers.length; i++) {
-    const length = numbers[i] as number
-    if (length > 0) {
-      add({ event: current, length })
+  const add = (place: () => Place, times = 1) => {
+    before = place
+    for (let i = 0; i < times; i++) {
+      const { event, length } = place()
+      if (event !== undefined) next = Math.max(next, event + 1)
+      if (event !== undefined && length !== undefined) recent.meet(event)
+      places.push(length === undefined ? (event === undefined ? {} : { event }) : { event: event as number, length })
+    }
+  }
+  while (at < order.length) {
+    const digit = DIGITS.indexOf(order.charAt(at++)) - 1
+    if (digit >= 0) {
+      const rank = Math.floor(digit / LENGTHS)
+      add(() => ({ event: recent.at(rank), length: (digit % LENGTHS) + 1 }))
       continue
     }
-    const kind = numbers[++i] as number
-    if (kind === WHOLE) add({ event: next })
-    else if (kind === NOTHING) add({})
-    else if (kind >= TEXT) current = kind - TEXT
-    else for (let times = numbers[++i] as number; times > 0; times--) add(repeated(places.at(-1) ?? {}, next))
+    switch (order.charAt(at++)) {
+      case WHOLE:
+        add(() => ({ event: next }))
+        break
+      case NOTHING:
+        add(() => ({}))
+        break
+      case PIECE: {
+        const [event, length] = [number(), number()]
+        add(() => ({ event, length }))
+        break
+      }
+      default:
+        add(before, number())
+    }
   }
   return places
-}
-
-/** The next place of the same kind. */
-function repeated(place: Place, next: number): Place {
-  return place.event !== undefined && place.length === undefined ? { event: next } : place
 }
 
 function numberText(number: number): string {
@@ -94,17 +131,4 @@ function numberText(number: number): string {
     text = DIGITS.charAt(BASE + (rest % BASE)) + text
   }
   return text
-}
-
-function numbersOf(order: string): readonly number[] {
-  const numbers: number[] = []
-  let number = 0
-  for (const digit of order) {
-    const value = DIGITS.indexOf(digit)
-    number = number * BASE + (value % BASE)
-    if (value >= BASE) continue
-    numbers.push(number)
-    number = 0
-  }
-  return numbers
 }

@@ -1,5 +1,6 @@
 import type { Json } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
+import { charsInRow } from './event-rows.ts'
 import type { Place } from './order-text.ts'
 import { packedEvents } from './packed-events.ts'
 import { withDelta } from './text-piece.ts'
@@ -19,8 +20,8 @@ export class PackedEntry {
   /** For each sequence the index of its part, and the length of its piece; 0 for a whole event. */
   readonly #indexes: number[] = []
   readonly #lengths: number[] = []
-  /** By key of a text. */
-  readonly #texts: Map<string, number> = new Map()
+  /** By key of a text; `besides` is what its pieces have beside their text. */
+  readonly #texts: Map<string, { readonly part: Part; readonly index: number; readonly besides: string }> = new Map()
   /** How many characters it has, about. */
   chars = 0
 
@@ -30,26 +31,29 @@ export class PackedEntry {
   }
 
   /** Adds an event, and gives its index. */
-  addWhole(event: AgUiEvent, chars: number): number {
+  addWhole(event: AgUiEvent, size: number): number {
+    const chars = charsInRow(event, size)
     this.#place(this.#parts.length, 0)
     this.chars += chars
     return this.#parts.push({ event, chars }) - 1
   }
 
   /** Adds a piece of a text. */
-  addPiece(event: AgUiEvent, key: string, delta: string, chars: number): void {
-    const index = this.#texts.get(key)
-    const part = index === undefined ? undefined : this.#parts[index]
-    if (index === undefined || part?.text === undefined || !isSameBesides(part.event, event)) {
-      this.#texts.set(key, this.#parts.length)
-      this.#place(this.#parts.length, delta.length)
-      this.#parts.push({ event, chars, text: delta })
-      this.chars += chars
+  addPiece(event: AgUiEvent, key: string, delta: string, size: number): void {
+    const known = this.#texts.get(key)
+    const besides = besidesOf(event)
+    if (known?.besides === besides) {
+      known.part.text += delta
+      this.#place(known.index, delta.length)
+      this.chars += delta.length + 1
       return
     }
-    part.text += delta
+    const index = this.#parts.length
+    const part = { event, chars: charsInRow(event, size), text: delta }
+    this.#texts.set(key, { part, index, besides })
     this.#place(index, delta.length)
-    this.chars += delta.length + 1
+    this.#parts.push(part)
+    this.chars += part.chars
   }
 
   /** Leaves out a whole event, and gives how many characters it had. */
@@ -84,12 +88,7 @@ export class PackedEntry {
   }
 }
 
-/** Whether two pieces of a text differ in nothing but the piece and the time. */
-function isSameBesides(a: AgUiEvent, b: AgUiEvent): boolean {
-  return besidesOf(a) === besidesOf(b)
-}
-
-/** All fields that most pieces do not have. */
+/** The fields of a piece that most pieces do not have; its time does not count. */
 function besidesOf(event: AgUiEvent): string {
   const { type: _1, timestamp: _2, delta: _3, messageId: _4, toolCallId: _5, name: _6, ...others } = event as Fields
   const { value } = others

@@ -1,6 +1,7 @@
 import type { Json } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { isJsonObject } from '../translate/json-patch.ts'
+import { type EventRow, eventsOf, rowsOf } from './event-rows.ts'
 import type { Logged } from './logged.ts'
 import { orderText, type Place, placesOf } from './order-text.ts'
 import { textPieceOf, withDelta } from './text-piece.ts'
@@ -10,13 +11,13 @@ import { textPieceOf, withDelta } from './text-piece.ts'
  * Contract: events have a `type` and this has none, so that they can be told apart.
  */
 export interface PackedEvents {
-  readonly packed: readonly AgUiEvent[]
+  readonly packed: readonly (EventRow | AgUiEvent)[]
   readonly order: string
 }
 
 /** Packs events that stand at these places. */
-export function packedEvents(packed: readonly AgUiEvent[], places: Iterable<Place>): PackedEvents {
-  return { packed, order: orderText(places) }
+export function packedEvents(events: readonly AgUiEvent[], places: Iterable<Place>): PackedEvents {
+  return { packed: rowsOf(events), order: orderText(places) }
 }
 
 /**
@@ -25,8 +26,8 @@ export function packedEvents(packed: readonly AgUiEvent[], places: Iterable<Plac
  */
 export function unpacked(seq: number, entry: Json, after: number): readonly Logged[] {
   if (!isPacked(entry)) return [{ seq, event: entry as unknown as AgUiEvent }]
-  const { packed, order } = entry
-  const places = placesOf(order)
+  const events = eventsOf(entry.packed)
+  const places = placesOf(entry.order)
   const texts = new Map<number, TextReader>()
   const out: Logged[] = []
   let at = seq - places.length
@@ -38,7 +39,7 @@ export function unpacked(seq: number, entry: Json, after: number): readonly Logg
   for (const { event: index, length } of places) {
     at++
     if (index === undefined) continue
-    const event = packed[index] as AgUiEvent
+    const event = events[index] as AgUiEvent
     if (length === undefined) {
       close()
       if (at > after) out.push({ seq: at, event })
