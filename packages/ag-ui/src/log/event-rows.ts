@@ -79,13 +79,16 @@ export function eventsOf(rows: readonly (EventRow | AgUiEvent)[]): readonly AgUi
     const event: Record<string, Json | undefined> = { type }
     for (const [i, value] of values.entries()) {
       const name = columns[i] as string
-      if (value === null) continue
-      if (!NAMES.has(name)) event[name] = value
-      else if (typeof value === 'number') event[name] = known[value] as Json
-      else known.push((event[name] = value))
+      if (value !== null) event[name] = NAMES.has(name) ? nameOf(value, known) : value
     }
     return event as unknown as AgUiEvent
   })
+}
+
+function nameOf(value: Json, known: Json[]): Json | undefined {
+  if (typeof value === 'number') return known[value]
+  known.push(value)
+  return value
 }
 
 function isRow(row: EventRow | AgUiEvent): row is EventRow {

@@ -8,7 +8,7 @@ import { randomOf } from '../translate/random.fixture.ts'
 import { randomRun, USER } from '../translate/random-run.fixture.ts'
 import { LogPacker } from './log-packer.ts'
 import { unpacked } from './packed-events.ts'
-import { readLog } from './read-log.ts'
+import { readRunLog } from './read-run-log.ts'
 import { textPieceOf, withDelta } from './text-piece.ts'
 
 const STARTED: AgUiEvent = { type: EventType.RUN_STARTED, threadId: 't', runId: 'r' }
@@ -143,7 +143,17 @@ describe('a compacted log', () => {
   })
 
   it('splits no text at a wrong place, whatever its characters', () => {
-    const awkward = ['\ud83d', '\ude80', '\u0000', '"\\', 'é', '\ud800', 'a'.repeat(46), 'b'.repeat(47), 'c'.repeat(5_000)]
+    const awkward = [
+      '\ud83d',
+      '\ude80',
+      '\u0000',
+      '"\\',
+      'é',
+      '\ud800',
+      'a'.repeat(46),
+      'b'.repeat(47),
+      'c'.repeat(5_000),
+    ]
     expectSameForEveryReader([STARTED, start('m'), ...awkward.map((delta) => text('m', delta)), end('m'), FINISHED])
   })
 
@@ -178,7 +188,7 @@ test('a reader of a log that is compacted between its batches goes on without ga
   await store.runLog.append(ref, 'r', 0, events as unknown as Json[], true)
   const { signal } = new AbortController()
   const seen: AgUiEvent[] = []
-  for await (const batch of readLog(store.runLog, ref, 'r', { signal })) {
+  for await (const batch of readRunLog(store.runLog, ref, 'r', { signal })) {
     if (seen.length === 0) expect(await store.runLog.compact(ref, 'r', compacted(events))).toBe(true)
     seen.push(...batch.map(({ event }) => event))
   }

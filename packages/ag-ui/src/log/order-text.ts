@@ -18,7 +18,10 @@ const LENGTHS = 22
 
 /** The first digit begins what is not a short piece; the next one says what. */
 const OTHER: string = DIGITS.charAt(0)
-const [WHOLE, NOTHING, AGAIN, PIECE] = ['w', 'n', 'a', 'p']
+const WHOLE = 'w'
+const NOTHING = 'n'
+const AGAIN = 'a'
+const PIECE = 'p'
 
 /** The texts that came last, the last one first. */
 class RecentTexts {
@@ -76,53 +79,79 @@ function placeText({ event, length }: Place, recent: RecentTexts): string {
 
 /** Reads places. */
 export function placesOf(order: string): readonly Place[] {
-  const places: Place[] = []
-  const recent = new RecentTexts()
-  /** What stood before, for places that come again. */
-  let before: () => Place = () => ({})
-  let at = 0
+  return new OrderReader(order).places()
+}
+
+/** Makes the next place of a kind. */
+type NextPlace = () => Place
+
+class OrderReader {
+  readonly #order: string
+  #at = 0
+  readonly #recent = new RecentTexts()
   /** The first event that has not come yet. */
-  let next = 0
-  const number = () => {
-    for (let sum = 0; ; ) {
-      const value = DIGITS.indexOf(order.charAt(at++))
-      sum = sum * BASE + (value % BASE)
-      if (value < BASE) return sum
-    }
+  #next = 0
+
+  constructor(order: string) {
+    this.#order = order
   }
-  const add = (place: () => Place, times = 1) => {
-    before = place
-    for (let i = 0; i < times; i++) {
-      const { event, length } = place()
-      if (event !== undefined) next = Math.max(next, event + 1)
-      if (event !== undefined && length !== undefined) recent.meet(event)
-      places.push(length === undefined ? (event === undefined ? {} : { event }) : { event: event as number, length })
+
+  places(): readonly Place[] {
+    const places: Place[] = []
+    let next: NextPlace = nothing
+    while (this.#at < this.#order.length) {
+      const again = this.#read()
+      if (typeof again === 'function') next = again
+      for (let times = typeof again === 'number' ? again : 1; times > 0; times--) places.push(this.#place(next))
     }
+    return places
   }
-  while (at < order.length) {
-    const digit = DIGITS.indexOf(order.charAt(at++)) - 1
+
+  /** How the next place is made; a number says how often the last kind comes again. */
+  #read(): NextPlace | number {
+    const digit = this.#digit() - 1
     if (digit >= 0) {
-      const rank = Math.floor(digit / LENGTHS)
-      add(() => ({ event: recent.at(rank), length: (digit % LENGTHS) + 1 }))
-      continue
+      const [rank, length] = [Math.floor(digit / LENGTHS), (digit % LENGTHS) + 1]
+      return () => ({ event: this.#recent.at(rank), length })
     }
-    switch (order.charAt(at++)) {
+    switch (this.#order.charAt(this.#at++)) {
       case WHOLE:
-        add(() => ({ event: next }))
-        break
+        return () => ({ event: this.#next })
       case NOTHING:
-        add(() => ({}))
-        break
+        return nothing
       case PIECE: {
-        const [event, length] = [number(), number()]
-        add(() => ({ event, length }))
-        break
+        const [event, length] = [this.#number(), this.#number()]
+        return () => ({ event, length })
       }
       default:
-        add(before, number())
+        return this.#number()
     }
   }
-  return places
+
+  #place(make: NextPlace): Place {
+    const place = make()
+    const { event, length } = place
+    if (event === undefined) return place
+    this.#next = Math.max(this.#next, event + 1)
+    if (length !== undefined) this.#recent.meet(event)
+    return place
+  }
+
+  #number(): number {
+    for (let sum = 0; ; ) {
+      const digit = this.#digit()
+      sum = sum * BASE + (digit % BASE)
+      if (digit < BASE) return sum
+    }
+  }
+
+  #digit(): number {
+    return DIGITS.indexOf(this.#order.charAt(this.#at++))
+  }
+}
+
+function nothing(): Place {
+  return {}
 }
 
 function numberText(number: number): string {

@@ -1,7 +1,7 @@
 import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import { abortScope, withinTime } from '@troupe/kernel/kit'
 import type { Logged } from '../log/logged.ts'
-import { readLog } from '../log/read-log.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import { type LostRuns, lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
@@ -39,7 +39,7 @@ export async function* followLog(options: Following): AsyncGenerator<readonly Lo
 async function* followLive(options: Following): AsyncGenerator<readonly Logged[], void> {
   const { store, clock, ref, runId, signal, lookMs } = options
   using scope = abortScope(signal)
-  const batches = readLog(store.runLog, ref, runId, { after: options.after, signal: scope.signal })
+  const batches = readRunLog(store.runLog, ref, runId, { after: options.after, signal: scope.signal })
   let after = options.after
   let next = batches.next()
   let suspected = false
@@ -99,7 +99,7 @@ const BROKE_OFF: AgUiEvent = runError(
 /** The log of a run that nobody carries out, then the reason for its end. */
 async function* toTheBreak({ store, ref, runId, signal, after }: Following): AsyncGenerator<readonly Logged[], void> {
   let last = after
-  for await (const batch of readLog(store.runLog, ref, runId, { after, live: false, signal })) {
+  for await (const batch of readRunLog(store.runLog, ref, runId, { after, live: false, signal })) {
     last = batch.at(-1)?.seq ?? last
     yield batch
   }

@@ -1,5 +1,5 @@
 import type { Logged } from '../log/logged.ts'
-import { readLog } from '../log/read-log.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import { type Following, followLog } from './follow-log.ts'
 import type { Tail } from './tail.ts'
 
@@ -42,7 +42,7 @@ async function* catchUp(
   tail: Tail,
 ): AsyncGenerator<readonly Logged[], number> {
   let after = from
-  for await (const batch of readLog(store.runLog, ref, runId, { after, live: false, signal })) {
+  for await (const batch of readRunLog(store.runLog, ref, runId, { after, live: false, signal })) {
     after = batch.at(-1)?.seq ?? after
     yield batch
     if (tail.since(after)) break

@@ -1,5 +1,5 @@
 import { KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
-import { readLog } from '../log/read-log.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import type { AgUiEvent } from '../protocol.ts'
 
 /** The events in the log of a run so far, after a sequence; none if there is no log. */
@@ -12,7 +12,7 @@ export async function loggedEvents(
   const events: AgUiEvent[] = []
   const { signal } = new AbortController()
   try {
-    for await (const batch of readLog(log, ref, runId, { after, live: false, signal })) {
+    for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
       for (const { event } of batch) events.push(event)
     }
   } catch (error) {

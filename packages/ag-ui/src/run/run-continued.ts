@@ -1,6 +1,6 @@
 import { EventType } from '@ag-ui/core'
 import type { RunLogStore, ThreadRef } from '@troupe/kernel'
-import { readLog } from '../log/read-log.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import type { AgUiEvent } from '../protocol.ts'
 
 const NAME = 'run-continued'
@@ -16,7 +16,7 @@ export async function isContinued(
 ): Promise<boolean> {
   const { signal } = new AbortController()
   try {
-    for await (const batch of readLog(log, ref, runId, { after, live: false, signal })) {
+    for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
       if (batch.some(({ event }) => isMark(event))) return true
     }
   } catch {

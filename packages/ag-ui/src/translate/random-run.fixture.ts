@@ -1,4 +1,11 @@
-import { type AgentEvent, type AgentInput, type JsonObject, KernelError, type Message, type ResumeInfo } from '@troupe/kernel'
+import {
+  type AgentEvent,
+  type AgentInput,
+  type JsonObject,
+  KernelError,
+  type Message,
+  type ResumeInfo,
+} from '@troupe/kernel'
 import { startRun } from '@troupe/kernel/run'
 import { follower } from '../pipeline.fixture.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'

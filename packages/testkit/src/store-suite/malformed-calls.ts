@@ -158,22 +158,32 @@ export function malformedCalls(
     ...wrong('runLog.follow', NOT_IDS, (runId: string) => collect(runLog.follow(ref, runId, { live: false, signal }))),
     ...wrong('runLog.follow', [undefined, null, 'text', ...cursors, ...signals], follow),
     ...wrong('runLog.compact', NOT_IDS, (runId: string) => runLog.compact(ref, runId, [])),
-    ...wrong('runLog.compact', [...NOT_LISTS, [null], ['a']], (entries: never) => runLog.compact(ref, 'run-1', entries)),
+    ...wrong('runLog.compact', [...NOT_LISTS, [null], ['a']], (entries: never) =>
+      runLog.compact(ref, 'run-1', entries),
+    ),
     ...wrong('runLog.compact', [null, 0, -1, 1.5, ...NOT_NUMBERS], (seq: number) =>
       runLog.compact(ref, 'run-1', [{ seq, event: 'a' }]),
     ),
     ...wrong('runLog.compact', [undefined, ...NOT_JSON], (event: never) =>
       runLog.compact(ref, 'run-1', [{ seq: 1, event }]),
     ),
-    ...wrong('runLog.compact', [[2, 2], [2, 1]], (seqs: number[]) =>
-      runLog.compact(
-        ref,
-        'run-1',
-        seqs.map((seq) => ({ seq, event: 'a' })),
-      ),
+    ...wrong(
+      'runLog.compact',
+      [
+        [2, 2],
+        [2, 1],
+      ],
+      (seqs: number[]) =>
+        runLog.compact(
+          ref,
+          'run-1',
+          seqs.map((seq) => ({ seq, event: 'a' })),
+        ),
     ),
-    ...wrong('runLog.prune', [...queries, ...[null, 'app', [7]].map((apps) => ({ before: 1, limit: 1, apps }))], (query: never) =>
-      runLog.prune(query),
+    ...wrong(
+      'runLog.prune',
+      [...queries, ...[null, 'app', [7]].map((apps) => ({ before: 1, limit: 1, apps }))],
+      (query: never) => runLog.prune(query),
     ),
     ...wrong('journal.append', NOT_IDS, (runId: string) => journal.append(ref, runId, [], token)),
     ...wrong('journal.append', NOT_LISTS, (entries: never) => journal.append(ref, 'run-1', entries, token)),

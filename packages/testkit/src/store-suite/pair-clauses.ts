@@ -231,7 +231,12 @@ export const pairClauses: StoreClauses = {
         expect(seen).toEqual(upTo(4).map((n) => ({ seq: n, event: n })))
         await follower.return?.()
       },
-      'two instances: a follower at one goes on in a log that the other compacts': async ({ store, clock, ref, reopen }) => {
+      'two instances: a follower at one goes on in a log that the other compacts': async ({
+        store,
+        clock,
+        ref,
+        reopen,
+      }) => {
         const other = await reopen()
         await store.threads.open(ref)
         await store.runLog.append(ref, 'run-1', 0, [1, 2])
@@ -245,7 +250,11 @@ export const pairClauses: StoreClauses = {
         ]
         expect(await other.runLog.compact(ref, 'run-1', entries)).toBe(true)
         expect(await store.runLog.compact(ref, 'run-1', entries)).toBe(false)
-        const { value } = await heard(clock, 'A follower did not hear what the other instance compacted', follower.next())
+        const { value } = await heard(
+          clock,
+          'A follower did not hear what the other instance compacted',
+          follower.next(),
+        )
         expect(value).toEqual(entries.slice(1))
         expect((await follower.next()).done).toBe(true)
       },

@@ -92,7 +92,11 @@ export const runLogUpkeepClauses: StoreClauses = {
   ...advised(
     'Note when a log is begun and when it is closed. Prune those of before, oldest first, up to `limit`: closed ones, and open ones whose run neither has a live lease nor is the unfinished run of the thread.',
     {
-      'prune deletes logs that were closed before a time, oldest first, up to a limit': async ({ store, clock, ref }) => {
+      'prune deletes logs that were closed before a time, oldest first, up to a limit': async ({
+        store,
+        clock,
+        ref,
+      }) => {
         await closedLog(store, ref, 'run-1')
         clock.advance(10)
         await store.runLog.append(ref, 'run-2', 0, ['a'])

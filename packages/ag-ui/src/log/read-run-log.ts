@@ -5,9 +5,10 @@ import { unpacked } from './packed-events.ts'
 /**
  * Follows the log of a run, whether it was compacted or not.
  * Contract: the order, the errors and the end are those of `follow` of the store. A reader at any sequence gets what comes after it, without gap or
- * duplicate, also if the log is compacted meanwhile; of the state of a compacted log it gets the last one.
+ * duplicate, also if the log is compacted meanwhile; of the states in a compacted log it gets the last one.
+ * @example for await (const batch of readRunLog(store.runLog, ref, 'r1', { signal })) send(batch.map(({ event }) => event))
  */
-export async function* readLog(
+export async function* readRunLog(
   log: Pick<RunLogStore, 'follow'>,
   ref: ThreadRef,
   runId: string,
