@@ -2,6 +2,7 @@ import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, test } from 'vitest'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
+import { joined } from './joined.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
 
 const ANSWER = 'That is all that I have found.'
@@ -14,7 +15,7 @@ async function stored({ path }: Servers) {
   const all = <T>(read: (runId: string) => Promise<readonly T[]>) =>
     Promise.all(runs.map(({ runId }) => read(runId))).then((rows) => rows.flat())
   return {
-    log: await logOf(store),
+    log: joined(await logOf(store)),
     runs,
     calls: await all((runId) => store.records.toolCalls(ANN, runId)),
     models: await all((runId) => store.records.modelCalls(ANN, runId)),
