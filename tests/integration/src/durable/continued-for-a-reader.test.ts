@@ -4,9 +4,9 @@ import { chatModelAgent } from '@troupe/chat-model'
 import type { ModelRequest } from '@troupe/kernel'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN, world } from './killable.fixture.ts'
 import { ASKED, calm, desk, get, lost, post, textOf, until } from './lost-run.fixture.ts'
-import { joined } from './joined.fixture.ts'
 import { checkLog, clientOf, followed, logOf, serve } from './served.fixture.ts'
 
 describe("lostRuns: 'continue'", () => {

@@ -1,8 +1,8 @@
 import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
-import { joined } from './joined.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
 
 const ANSWER = 'That is all that I have found.'

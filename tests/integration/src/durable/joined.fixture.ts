@@ -33,7 +33,9 @@ function pieceOf(event: AgUiEvent): { readonly key: string; readonly delta: stri
     case EventType.TOOL_CALL_ARGS:
       return { key: `${event.type} ${event.toolCallId}`, delta: event.delta }
     case EventType.CUSTOM:
-      return event.name === 'tool-delta' ? { key: `output ${event.value.toolCallId}`, delta: event.value.delta } : undefined
+      return event.name === 'tool-delta'
+        ? { key: `output ${event.value.toolCallId}`, delta: event.value.delta }
+        : undefined
     default:
       return undefined
   }

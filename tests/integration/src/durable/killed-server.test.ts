@@ -2,9 +2,9 @@ import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '@troupe/ag-ui'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
-import { joined } from './joined.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
 
 /** Reads the run of a client, kills the server at a moment, and gives what is left of it. */

@@ -4,9 +4,9 @@ import type { Store } from '@troupe/kernel'
 import { reconcile } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
-import { joined } from './joined.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
 
 /** `SEED=17 RUNS=150` kills elsewhere, and more often. */

@@ -1,8 +1,8 @@
 import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '@troupe/ag-ui'
 import { describe, expect, test } from 'vitest'
-import { ANN, world } from './killable.fixture.ts'
 import { beginsWith, joined } from './joined.fixture.ts'
+import { ANN, world } from './killable.fixture.ts'
 import { checkLog, clientOf, followed, logOf, meanwhile, serve, storedMessages } from './served.fixture.ts'
 import { type Make, SHAPES } from './shapes.fixture.ts'
 
