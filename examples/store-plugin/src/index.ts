@@ -42,6 +42,8 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     delete: threads.delete,
     apply: records.apply,
     append: runLog.append,
+    compact: runLog.compact,
+    prune: runLog.prune,
     appendStep: journal.append,
     acquire: leases.acquire,
     renew: leases.renew,
@@ -133,6 +135,8 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
         await file()
         yield* runLog.follow(ref, runId, options)
       },
+      compact: write('compact', runLog.compact),
+      prune: write('prune', runLog.prune),
     },
     journal: {
       append: write('appendStep', journal.append),

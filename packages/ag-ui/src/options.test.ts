@@ -40,6 +40,7 @@ const sessions: Required<SessionManagerOptions> = {
   store,
   sessionTimeoutMs: 1,
   maxPendingMs: 1,
+  runLogMs: 1,
   sweepIntervalMs: 1,
   maxSessionsPerUser: 1,
   apps: [],

@@ -79,6 +79,7 @@ export type {
   ForkPoint,
   JournalStore,
   LeaseStore,
+  LogEntry,
   LostRun,
   Memory,
   ModelCallRecord,

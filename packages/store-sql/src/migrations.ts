@@ -10,6 +10,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   fourth,
   fifth,
   sixth,
+  seventh,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -283,4 +284,19 @@ async function sixth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
       or([eb('open_calls', '<>', '[]'), and([eb('checkpoint', 'is not', null), eb(resumedBy, 'is', null)])]),
     )
     .execute()
+}
+
+/** Logs are compacted, and deleted by their age; a former one is as old as the last change of its thread. */
+async function seventh(db: Kysely<Tables>): Promise<void> {
+  const { schema } = db
+  const add = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo(0)
+  await schema.alterTable('troupe_run_logs').addColumn('compacted', 'integer', add).execute()
+  await schema.alterTable('troupe_run_logs').addColumn('at', 'double precision', add).execute()
+  await db
+    .updateTable('troupe_run_logs')
+    .set(({ selectFrom }) => ({
+      at: selectFrom('troupe_threads as t').whereRef('t.id', '=', 'troupe_run_logs.thread').select('t.updated_at'),
+    }))
+    .execute()
+  await schema.createIndex('troupe_run_logs_at').on('troupe_run_logs').columns(['at', 'id']).execute()
 }

@@ -92,8 +92,18 @@ export interface Tables {
     message_id: string | null
     request_id: string | null
   }
-  troupe_run_logs: { id: Generated<number>; thread: number; run_id: string; last_seq: number; closed: number }
-  /** Events of a log, several to a row. */
+  troupe_run_logs: {
+    id: Generated<number>
+    thread: number
+    run_id: string
+    last_seq: number
+    closed: number
+    /** 1 if its rows are those of `compactRows`. */
+    compacted: Generated<number>
+    /** When it was begun or closed. Contract: does not change in between, because it is in an index. */
+    at: number
+  }
+  /** Events of a log, several to a row; see `run-log-rows.ts`. */
   troupe_run_events: { log: number; first_seq: number; last_seq: number; events: string }
   /** The journal of each thread's unfinished run, a row for each write; `id` increases, so it is also the order. */
   troupe_journal: { id: Generated<number>; thread: number; at: number; entries: string }

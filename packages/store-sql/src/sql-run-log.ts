@@ -1,18 +1,17 @@
-import type { Json, RunLogStore } from '@troupe/kernel'
-import { checkAppend, checkFollow, jsonText, logConflict, logNotFound, threadNotFound } from '@troupe/kernel/store'
+import type { LogEntry, RunLogStore } from '@troupe/kernel'
+import { checkAppend, checkCompact, checkFollow, logConflict, logNotFound, threadNotFound } from '@troupe/kernel/store'
 import type { Transaction } from 'kysely'
-import { fromJson, toColumn } from './column-text.ts'
+import { toColumn } from './column-text.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, threadOf } from './rows.ts'
+import { runLogPrune } from './run-log-prune.ts'
+import { compactRows, entriesOf, eventRows } from './run-log-rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 
-/** The most events and characters in one row; a single event may be larger. */
-const EVENTS_PER_ROW = 100
-const CHARS_PER_ROW = 65_536
 /** The most events in one batch of a follower, up to one row more, and about the most characters. */
 const EVENTS_PER_BATCH = 400
 const CHARS_PER_BATCH = 262_144
@@ -27,7 +26,8 @@ interface LogKey {
 }
 
 /** Run logs in SQL. */
-export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogStore {
+export function sqlRunLog(database: SqlDatabase): RunLogStore {
+  const { who, engine, now, query, write } = database
   const { watch } = engine
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select('t.id'), 'key share'),
@@ -39,21 +39,33 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
         .selectFrom('troupe_run_logs as t')
         .where('thread', '=', thread)
         .where('run_id', '=', run)
-        .select(['id', 'last_seq', 'closed']),
+        .select(['id', 'last_seq', 'closed', 'compacted']),
     ),
   )
-  const begin = compiled((db, { thread, run }: Slots<LogKey>) =>
+  const begin = compiled((db, { thread, run, at }: Slots<LogKey & { at: number }>) =>
     db
       .insertInto('troupe_run_logs')
-      .values({ thread, run_id: run, last_seq: 0, closed: 0 })
+      .values({ thread, run_id: run, last_seq: 0, closed: 0, at })
       .onConflict((conflict) => conflict.columns(['thread', 'run_id']).doNothing())
-      .returning(['id', 'last_seq', 'closed']),
+      .returning(['id', 'last_seq', 'closed', 'compacted']),
   )
   const add = compiled((db, rows: Slots<readonly Tables['troupe_run_events'][]>) =>
     db.insertInto('troupe_run_events').values(rows),
   )
-  const change = compiled((db, { id, ...changed }: Slots<{ id: number; last_seq: number; closed: number }>) =>
-    db.updateTable('troupe_run_logs').set(changed).where('id', '=', id),
+  const grow = compiled((db, { id, last_seq }: Slots<{ id: number; last_seq: number }>) =>
+    db.updateTable('troupe_run_logs').set({ last_seq }).where('id', '=', id),
+  )
+  const end = compiled((db, { id, ...changed }: Slots<{ id: number; last_seq: number; at: number }>) =>
+    db
+      .updateTable('troupe_run_logs')
+      .set({ ...changed, closed: 1 })
+      .where('id', '=', id),
+  )
+  const markCompacted = compiled((db, { id }: Slots<{ id: number }>) =>
+    db.updateTable('troupe_run_logs').set({ compacted: 1 }).where('id', '=', id),
+  )
+  const clear = compiled((db, { log }: Slots<{ log: number }>) =>
+    db.deleteFrom('troupe_run_events').where('log', '=', log),
   )
   const logOf = compiled((db, { run, ...key }: Slots<ThreadKey & { run: string }>) =>
     threadOf(db, key).innerJoin('troupe_run_logs as l', 'l.thread', 't.id').where('l.run_id', '=', run).select('l.id'),
@@ -64,11 +76,11 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
   const openLog = async (tx: Queries, key: LogKey) => {
     const [log] = await lockLog(tx, key)
     if (log) return log
-    const [begun] = await begin(tx, key)
+    const [begun] = await begin(tx, { ...key, at: now() })
     return begun ?? sure(await lockLog(tx, key))
   }
 
-  const appendRows = async (tx: Transaction<Tables>, log: number, rows: ReturnType<typeof packed>) => {
+  const appendRows = async (tx: Transaction<Tables>, log: number, rows: ReturnType<typeof eventRows>) => {
     for (const some of statements(rows)) {
       await add(
         tx,
@@ -102,7 +114,7 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
     async append(ref, runId, after, events, close = false) {
       const key = threadKey(who, ref)
       checkAppend(who, runId, after, events)
-      const rows = packed(who, after, events)
+      const rows = eventRows(who, after, events)
       const { log, last } = await write(async (tx) => {
         const [thread] = await lockThread(tx, key)
         if (!thread) throw threadNotFound(who, ref.threadId)
@@ -111,7 +123,8 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
         if (conflict) throw conflict
         const last = after + events.length
         await appendRows(tx, id, rows)
-        if (events.length > 0 || close) await change(tx, { id, last_seq: last, closed: close ? 1 : 0 })
+        if (close) await end(tx, { id, last_seq: last, at: now() })
+        else if (events.length > 0) await grow(tx, { id, last_seq: last })
         await engine.announce?.(tx, [id])
         return { log: id, last }
       })
@@ -134,6 +147,23 @@ export function sqlRunLog({ who, engine, query, write }: SqlDatabase): RunLogSto
         yield next.batch
       }
     },
+
+    async compact(ref, runId, entries) {
+      const key = threadKey(who, ref)
+      checkCompact(who, runId, entries)
+      const rows = compactRows(who, entries)
+      return write(async (tx) => {
+        const [thread] = await lockThread(tx, key)
+        const [log] = thread ? await lockLog(tx, { thread: thread.id, run: toColumn(runId) }) : []
+        if (log?.closed !== 1 || log.compacted === 1 || entries.at(-1)?.seq !== log.last_seq) return false
+        await clear(tx, { log: log.id })
+        await appendRows(tx, log.id, rows)
+        await markCompacted(tx, { id: log.id })
+        return true
+      })
+    },
+
+    prune: runLogPrune(database),
   }
 }
 
@@ -159,36 +189,17 @@ function eventReader() {
   return async (db: Queries, log: number, { after, rows: limit }: Position) => {
     const upTo = Math.min(after + EVENTS_PER_BATCH, Number.MAX_SAFE_INTEGER)
     const rows = await read(db, { log, after, upTo, rows: limit })
-    const batch: { readonly seq: number; readonly event: Json }[] = []
+    const batch: LogEntry[] = []
     let [used, chars] = [0, 1]
     for (const { first_seq, events } of rows) {
       // The others are read again, when there is room for them.
       if (events === null || first_seq === null || chars > CHARS_PER_BATCH) break
       used++
       chars += events.length
-      for (const [i, event] of fromJson<Json[]>(events).entries()) {
-        if (first_seq + i > after) batch.push({ seq: first_seq + i, event })
-      }
+      for (const entry of entriesOf(first_seq, events)) if (entry.seq > after) batch.push(entry)
     }
     const fitting = Math.floor((used * CHARS_PER_BATCH) / chars)
     const to = { after: batch.at(-1)?.seq ?? after, rows: Math.max(1, Math.min(fitting, limit * 4, ROWS_PER_BATCH)) }
     return { batch, to, ended: rows.length === 0 || rows[0]?.closed === 1 }
   }
-}
-
-/** Events as rows. */
-function packed(who: string, after: number, events: readonly Json[]) {
-  const rows: { readonly first_seq: number; readonly last_seq: number; readonly events: string }[] = []
-  const pack = (first: number, some: readonly Json[]) => {
-    const text = jsonText(who, 'events', some)
-    if (text.length <= CHARS_PER_ROW || some.length === 1) {
-      rows.push({ first_seq: first, last_seq: first + some.length - 1, events: text })
-      return
-    }
-    const half = some.length >> 1
-    pack(first, some.slice(0, half))
-    pack(first + half, some.slice(half))
-  }
-  for (let i = 0; i < events.length; i += EVENTS_PER_ROW) pack(after + i + 1, events.slice(i, i + EVENTS_PER_ROW))
-  return rows
 }

@@ -73,6 +73,8 @@ const CALLS: readonly (readonly [method: string, args: (token: number) => readon
   ['records.usage', () => [ref]],
   ['records.open', () => [{ before: 100, limit: 10 }]],
   ['runLog.append', () => [ref, 'r1', 1, ['b', 'c'], false]],
+  ['runLog.compact', () => [ref, 'r0', [{ seq: 2, event: 'all' }]]],
+  ['runLog.prune', () => [{ before: 100, limit: 10, apps: ['app'] }]],
   ['journal.append', (token) => [ref, 'r1', ['b', { step: 's' }], token]],
   ['journal.read', () => [ref]],
   ['journal.lost', () => [{ before: 100, limit: 10 }]],
@@ -125,6 +127,7 @@ async function filled(store: Store): Promise<number> {
   await store.threads.commit(ref, { set: { x: 1 }, messages, processed: ['q'], journal }, token)
   await store.records.apply(ref, [{ type: 'run-start', run: { runId: 'r1', agentName: 'a', startedAt: 1 } }])
   await store.runLog.append(ref, 'r1', 0, ['a'])
+  await store.runLog.append(ref, 'r0', 0, ['a', 'b'], true)
   return token
 }
 
@@ -151,7 +154,8 @@ async function contentOf(store: Store): Promise<unknown[]> {
     content.push(await store.threads.messages(thread), await store.threads.processed(thread, ['p', 'q']))
     content.push(await store.records.runs(thread), await store.records.usage(thread))
     content.push(await store.records.toolCalls(thread, 'r1'), await store.records.modelCalls(thread, 'r1'))
-    content.push(await outcomeOf(store, 'runLog.follow', [thread, 'r1', { signal }]), await store.journal.read(thread))
+    content.push(await outcomeOf(store, 'runLog.follow', [thread, 'r1', { signal }]))
+    content.push(await outcomeOf(store, 'runLog.follow', [thread, 'r0', { signal }]), await store.journal.read(thread))
   }
   return content
 }

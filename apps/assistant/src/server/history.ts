@@ -1,4 +1,4 @@
-import { type AgUiEvent, type AgUiMessage, toAgUiMessages } from '@troupe/ag-ui'
+import { type AgUiEvent, type AgUiMessage, readRunLog, toAgUiMessages } from '@troupe/ag-ui'
 import { KernelError, type Message, type Store, type ThreadRef, textOf } from '@troupe/kernel'
 import { pages } from '@troupe/kernel/kit'
 
@@ -103,8 +103,8 @@ async function loggedEvents(store: Store, ref: ThreadRef, runId: string): Promis
   const events: AgUiEvent[] = []
   const { signal } = new AbortController()
   try {
-    for await (const batch of store.runLog.follow(ref, runId, { live: false, signal })) {
-      for (const { event } of batch) events.push(event as AgUiEvent)
+    for await (const batch of readRunLog(store.runLog, ref, runId, { live: false, signal })) {
+      for (const { event } of batch) events.push(event)
     }
   } catch (error) {
     if (!KernelError.is(error, 'NOT_FOUND')) throw error

@@ -18,7 +18,7 @@ export async function canFollow(
   if (lostRunOf(await store.threads.get(ref).catch(refusedId)) !== runId) return false
   const run = await continueServedRun(parts, ref, runId, context)
   if ('message' in run) return false
-  context.waitUntil(run.ended)
+  context.waitUntil(run.tidied)
   return true
 }
 

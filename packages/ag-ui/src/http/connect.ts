@@ -1,9 +1,10 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import type { Thread, ThreadRef } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
+import type { Logged } from '../log/logged.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import type { Logged } from '../run/tail.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/interrupt-of.ts'
 import { canFollow } from './can-follow.ts'
@@ -57,8 +58,8 @@ export async function rejoin(
 /** The first event of a run log. */
 async function firstOf({ store }: HandlerParts, ref: ThreadRef, runId: string): Promise<Logged | undefined> {
   const { signal } = new AbortController()
-  for await (const [first] of store.runLog.follow(ref, runId, { after: 0, live: false, signal })) {
-    return first as unknown as Logged
+  for await (const [first] of readRunLog(store.runLog, ref, runId, { after: 0, live: false, signal })) {
+    return first
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { type Clock, KernelError } from '@troupe/kernel'
 import { withinTime } from '@troupe/kernel/kit'
-import type { Logged } from '../run/tail.ts'
+import type { Logged } from '../log/logged.ts'
 import { unencodable } from '../translate/run-error.ts'
 import type { Encoding } from './encoding.ts'
 

@@ -36,7 +36,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         if (executions.stopping) throw stopping()
         streams.checkRoom(owner)
         const starting = startServedRun(parts, input, owner, context)
-        waitUntil(starting.then((run) => ('message' in run ? undefined : run.ended)))
+        waitUntil(starting.then((run) => ('message' in run ? undefined : run.tidied)))
         const run = await starting
         const encoding = await encodingFor(type, understood(input?.protocolVersion ?? query.get('protocolVersion')))
         if ('message' in run) {
@@ -76,7 +76,7 @@ export function runRoutes(parts: HandlerParts, bodyBytes: number): readonly Rout
         if (executions.stopping) throw stopping()
         const run = await continueServedRun(parts, ref, runId, context)
         if ('message' in run) return refused(parts, ref, run, await encodingFor(SSE, understood(undefined)), requestId)
-        waitUntil(run.ended)
+        waitUntil(run.tidied)
         return json(202, { continued: true })
       },
     },

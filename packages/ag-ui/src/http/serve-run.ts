@@ -65,11 +65,12 @@ export function serveRun(
     const run = await continueServedRun(parts, ref, runId, context)
     if ('message' in run) return isTemporary(run)
     join(run)
-    waitUntil(run.ended)
+    waitUntil(run.tidied)
     return true
   }
   const hidden = (key: string) => agent.hidden?.(key) === true
-  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed }
+  const reportHere = (error: KernelError) => report(error, { requestId })
+  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed, report: reportHere }
   const leave = parts.streams.enter(ref)
   join(executions.find(ref, runId))
   const body = eventStream({
@@ -88,7 +89,7 @@ export function serveRun(
       const left = joined.readers.leave()
       if (gone && onDisconnect === 'cancel' && left === 0) joined.run.stop()
     },
-    report: (error) => report(error, { requestId }),
+    report: reportHere,
   })
   return new Response(body, { headers: streamHeaders(encoding.contentType) })
 }

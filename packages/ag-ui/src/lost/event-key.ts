@@ -1,4 +1,5 @@
 import { EventType } from '@ag-ui/core'
+import { textPieceOf } from '../log/text-piece.ts'
 import type { AgUiEvent } from '../protocol.ts'
 
 /** How an event is recognised when its run is translated again. */
@@ -15,14 +16,11 @@ export interface EventKey {
 /** The key of an event. Contract: messages, calls, results and sub-agents are known by their id, everything else by its content. */
 export function keyOf(event: AgUiEvent): EventKey {
   const { type } = event
+  const piece = textPieceOf(event)
+  if (piece) return type === EventType.CUSTOM ? piece : { ...piece, said: true }
   switch (type) {
     case EventType.RUN_STARTED:
       return { key: type }
-    case EventType.TEXT_MESSAGE_CONTENT:
-    case EventType.REASONING_MESSAGE_CONTENT:
-      return { key: `${type} ${event.messageId}`, delta: event.delta, said: true }
-    case EventType.TOOL_CALL_ARGS:
-      return { key: `${type} ${event.toolCallId}`, delta: event.delta, said: true }
     case EventType.TEXT_MESSAGE_START:
     case EventType.TEXT_MESSAGE_END:
     case EventType.REASONING_START:
@@ -52,25 +50,9 @@ function besidesOf(event: AgUiEvent): EventKey {
     case EventType.SUBAGENT_FINISHED:
     case EventType.SUBAGENT_ERROR:
       return { key: `${type} ${event.subagentRunId}` }
-    case EventType.CUSTOM: {
-      const output = outputOf(event)
-      return output ? { key: `output ${output.toolCallId}`, delta: output.delta } : { key: contentOf(event) }
-    }
     default:
       return { key: contentOf(event) }
   }
-}
-
-/** The text that a tool shows while it runs. */
-function outputOf({ name, value }: { readonly name: string; readonly value?: unknown }) {
-  const { toolCallId, delta } = Object(value) as Record<string, unknown>
-  return name === 'tool-delta' && typeof delta === 'string' ? { toolCallId, delta } : undefined
-}
-
-/** The same event with the rest of its text. */
-export function withDelta(event: AgUiEvent, delta: string): AgUiEvent {
-  if (event.type === EventType.CUSTOM) return { ...event, value: { ...event.value, delta } }
-  return { ...event, delta } as AgUiEvent
 }
 
 /** The same text for events of the same content, whatever the order of their keys and their time. */

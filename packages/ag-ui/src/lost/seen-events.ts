@@ -1,6 +1,7 @@
 import { EventType } from '@ag-ui/core'
+import { withDelta } from '../log/text-piece.ts'
 import type { AgUiEvent } from '../protocol.ts'
-import { keyOf, withDelta } from './event-key.ts'
+import { keyOf } from './event-key.ts'
 
 /** An event, or a text in pieces, that readers have seen. */
 interface Seen {

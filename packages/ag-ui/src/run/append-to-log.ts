@@ -1,5 +1,6 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 import { sleep } from '@troupe/kernel/kit'
+import { readRunLog } from '../log/read-run-log.ts'
 
 /** Pauses between attempts to write a batch while the store is unavailable: a run that has begun waits nearly as long as its lease lives. */
 const PAUSES_MS = [50, 250, 1_000, 3_000, 5_000, 5_000, 5_000, 5_000]
@@ -48,8 +49,8 @@ async function isThere(
 ): Promise<boolean> {
   const found: Json[] = []
   const { signal } = new AbortController()
-  for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
-    for (const { event } of batch) found.push(event)
+  for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
+    for (const { event } of batch) found.push(event as unknown as Json)
   }
   // A database may keep the keys of an object in another order, so their sorted texts are compared.
   return found.length === events.length && events.every((event, i) => textOf(event) === textOf(found[i] as Json))

@@ -1,8 +1,10 @@
 import { EventType } from '@ag-ui/core'
-import type { Json, Message, Store } from '@troupe/kernel'
+import type { Json, KernelError, Message, Store } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
+import { fakeClock } from '@troupe/testkit'
 import { expect, it } from 'vitest'
 import { closeLost } from './close-lost.ts'
+import { Executions } from './executions.ts'
 import { loggedEvents } from './logged-events.ts'
 
 const REF = { app: 'demo', user: 'ann', threadId: 't1' }
@@ -10,6 +12,9 @@ const SEEN: readonly Json[] = [
   { type: EventType.RUN_STARTED, threadId: 't1', runId: 'lost' },
   ...Array.from({ length: 9 }, (_, i): Json => ({ type: EventType.CUSTOM, name: 'n', value: i })),
 ]
+
+const START: Json = { type: EventType.TEXT_MESSAGE_START, messageId: 'm', role: 'assistant' }
+const WORD = { type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: 'word ' }
 
 /** A run that broke off after ten events, in a thread of 200 messages, on a store that counts what is read. */
 async function broken(last?: Message) {
@@ -48,7 +53,9 @@ async function broken(last?: Message) {
       },
     },
   }
-  const log = { store, ref: REF, runId: 'lost', after: SEEN.length, hidden: () => false }
+  const executions = new Executions(fakeClock(0))
+  const report = (error: KernelError) => expect.unreachable(error.message)
+  const log = { executions, store, ref: REF, runId: 'lost', after: SEEN.length, hidden: () => false, report }
   const types = async () => (await loggedEvents(inner.runLog, REF, 'lost')).slice(SEEN.length).map(({ type }) => type)
   return { read, log, types, store: inner }
 }
@@ -60,15 +67,17 @@ it('twenty followers at the end of a lost log read its thread once, and close it
   const rests = await Promise.all(Array.from({ length: 20 }, () => closeLost(log)))
   expect(rests.every((rest) => rest === undefined)).toBe(true)
   expect((await types()).at(-1)).toBe(EventType.RUN_FINISHED)
-  // The last message tells that the end is there, then the thread and the log are read.
-  expect(read).toEqual({ messages: 20 + 201, events: 1 + SEEN.length })
+  await log.executions.stopAll(0)
+  // The last message tells that the end is there, then the thread and the log are read; when it is closed, the log is read to compact it.
+  expect(read).toEqual({ messages: 20 + 201, events: 1 + SEEN.length + (await types()).length + SEEN.length })
 })
 
-it('a thread that does not tell how the run ended is not kept, and its log is not read', async () => {
+it('a thread that does not tell how the run ended is not kept, and its log is read only to compact it', async () => {
   const { read, log, types } = await broken()
   await closeLost(log)
   expect(await types()).toEqual([EventType.RUN_ERROR])
-  expect(read).toEqual({ messages: 200, events: 1 })
+  await log.executions.stopAll(0)
+  expect(read).toEqual({ messages: 200, events: 1 + SEEN.length + 1 })
 })
 
 it('a log that has grown is left alone', async () => {
@@ -77,4 +86,18 @@ it('a log that has grown is left alone', async () => {
   expect(await closeLost(log)).toBeUndefined()
   expect(await types()).toEqual([EventType.CUSTOM])
   expect(read).toEqual({ messages: 0, events: 2 })
+})
+
+it('a lost log is compacted when it is closed, once, and stopping waits for that', async () => {
+  const { log, store } = await broken()
+  const words = Array.from({ length: 200 }, (): Json => ({ ...WORD }))
+  await store.runLog.append(REF, 'lost', SEEN.length, [START, ...words])
+  const after = SEEN.length + 1 + words.length
+  await Promise.all([closeLost({ ...log, after }), closeLost({ ...log, after })])
+  await log.executions.stopAll(0)
+  const { signal } = new AbortController()
+  const entries = (await Array.fromAsync(store.runLog.follow(REF, 'lost', { signal }))).flat()
+  expect(entries.map(({ seq }) => seq)).toEqual([after + 1])
+  const rest = await loggedEvents(store.runLog, REF, 'lost', after - 10)
+  expect(rest).toEqual([{ ...WORD, delta: 'word '.repeat(10) }, expect.objectContaining({ type: EventType.RUN_ERROR })])
 })

@@ -1,4 +1,5 @@
-import { type Json, KernelError, type RunLogStore, type Store, type ThreadRef } from '@troupe/kernel'
+import { type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { compactLog } from '../log/compact-log.ts'
 import { hasStoredEnd, storedEnd } from '../lost/stored-end.ts'
 import { storedHistory } from '../lost/stored-history.ts'
 import { UnseenEvents } from '../lost/unseen-events.ts'
@@ -7,44 +8,37 @@ import { threadKey } from '../session/thread-key.ts'
 import { EventTranslator } from '../translate/event-translator.ts'
 import { runError } from '../translate/run-error.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
+import type { Executions } from './executions.ts'
 import { loggedEvents } from './logged-events.ts'
 
 /** A run that nobody writes the log of. */
 interface LostLog {
+  readonly executions: Executions
   readonly store: Pick<Store, 'threads' | 'runLog'>
   readonly ref: ThreadRef
   readonly runId: string
   /** The last sequence that its follower has. */
   readonly after: number
   readonly hidden: (key: string) => boolean
+  readonly report: (error: KernelError) => void
 }
 
 const RUN_LOST: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of this run is gone.'))
 
 type Rest = readonly AgUiEvent[] | undefined
 
-/** What is under way, by run log and run. */
-const closing: WeakMap<RunLogStore, Map<string, Promise<Rest>>> = new WeakMap()
-
 /**
  * Closes the log of a run whose process is gone: with its end, if the thread has it, else with a RUN_ERROR.
  * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing; gives the rest of a log that cannot be
  * written. The log and the thread are read once for all followers at the end of a log.
  */
-export async function closeLost(log: LostLog): Promise<Rest> {
-  const { store, ref, runId, after } = log
-  const all = closing.get(store.runLog) ?? new Map<string, Promise<Rest>>()
-  closing.set(store.runLog, all)
-  const key = threadKey(ref, runId, String(after))
-  const known = all.get(key)
-  if (known) return known
-  const done = close(log).finally(() => all.delete(key))
-  all.set(key, done)
-  return done
+export function closeLost(log: LostLog): Promise<Rest> {
+  const { executions, ref, runId, after } = log
+  return executions.once(threadKey(ref, runId, 'close', String(after)), () => close(log))
 }
 
 async function close(log: LostLog): Promise<Rest> {
-  const { store, ref, runId, after } = log
+  const { executions, store, ref, runId, after } = log
   const before = Math.max(0, after - 1)
   const last = await loggedEvents(store.runLog, ref, runId, before)
   // A reader may claim to have seen more than was ever said.
@@ -54,6 +48,8 @@ async function close(log: LostLog): Promise<Rest> {
   const rest = (await endOf(log)) ?? [RUN_LOST]
   try {
     await store.runLog.append(ref, runId, end, rest as unknown as readonly Json[], true)
+    const compacted = executions.once(threadKey(ref, runId, 'compact'), () => compactLog(store.runLog, ref, runId))
+    void compacted.catch((error: unknown) => log.report(KernelError.from(error)))
   } catch (error) {
     if (KernelError.is(error, 'STORE_FULL') || KernelError.is(error, 'STORE_READ_ONLY')) return rest
     if (!KernelError.is(error, 'VERSION_CONFLICT') && !KernelError.is(error, 'NOT_FOUND')) throw error

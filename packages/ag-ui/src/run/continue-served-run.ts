@@ -2,6 +2,7 @@ import type { RunErrorEvent } from '@ag-ui/core'
 import { KernelError, type ThreadRef } from '@troupe/kernel'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError } from '../translate/run-error.ts'
+import { endWithLog } from './end-with-log.ts'
 import { ExecutionState } from './execution-state.ts'
 import { loggedEvents } from './logged-events.ts'
 import { RunLog } from './run-log.ts'
@@ -41,10 +42,11 @@ export async function continueServedRun(
 }
 
 async function goOn(
-  { agent, store, clock, detachedMs, report }: RunServer,
+  server: RunServer,
   execution: ExecutionState,
   { requestId, prepare }: Caller,
 ): Promise<RunErrorEvent | undefined> {
+  const { agent, store, clock, detachedMs, report } = server
   const { ref, runId, signal } = execution
   const read = () => loggedEvents(store.runLog, ref, runId)
   let events = await read()
@@ -58,7 +60,7 @@ async function goOn(
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),
   })
-  void log.ended.then(() => execution.end())
+  endWithLog(server, execution, log)
   const seen = async (): Promise<readonly AgUiEvent[]> => {
     while (events.length > 0) {
       try {

@@ -10,12 +10,15 @@ export class ExecutionState {
   readonly signal: AbortSignal
   /** Resolves when the run has released its thread and its log is closed; never rejects. */
   readonly ended: Promise<void>
+  /** Resolves when nothing is left to do for the run: its log is compacted too; never rejects. */
+  readonly tidied: Promise<void>
   /** The log of a served run, from its first event on. */
   log: RunLog | undefined
   /** Those who follow a served run; with `onDisconnect: 'cancel'` a run without readers is cancelled. */
   readers: RunReaders | undefined
   readonly #controller: AbortController = new AbortController()
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
+  #tidying: Promise<void> | undefined
 
   constructor(ref: ThreadRef, runId: string, startedAt: number) {
     this.ref = ref
@@ -23,6 +26,7 @@ export class ExecutionState {
     this.startedAt = startedAt
     this.signal = this.#controller.signal
     this.ended = this.#end.promise
+    this.tidied = this.ended.then(() => this.#tidying)
   }
 
   /** Stops the run. Contract: the first reason counts; `ABORTED` makes it cancelled, another code makes it fail. */
@@ -38,8 +42,9 @@ export class ExecutionState {
     return { [Symbol.dispose]: () => signal.removeEventListener('abort', stop) }
   }
 
-  /** Contract: called by the code that made it; a second call changes nothing. */
-  end(): void {
+  /** Contract: called by the code that made it; a second call changes nothing; `tidying` never rejects. */
+  end(tidying?: Promise<void>): void {
+    this.#tidying ??= tidying
     this.#end.resolve()
   }
 }

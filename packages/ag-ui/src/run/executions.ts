@@ -16,6 +16,8 @@ export class Executions {
   readonly #maxPerUser: number
   /** In the order in which they came. */
   readonly #running: Set<ExecutionState> = new Set()
+  /** What is under way on logs of runs that have ended. */
+  readonly #upkeep: Map<string, Promise<unknown>> = new Map()
   #stopping = false
   /** The reason to stop every run, including those that enter later. */
   #reason: KernelError | undefined
@@ -90,6 +92,15 @@ export class Executions {
     return this.#within(ENDING_MS, ended)
   }
 
+  /** Does something to the log of a run that has ended: once for all who ask while it is under way. Contract: `stopAll` waits for it as for a run. */
+  once<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const known = this.#upkeep.get(key) as Promise<T> | undefined
+    if (known) return known
+    const done = work().finally(() => this.#upkeep.delete(key))
+    this.#upkeep.set(key, done)
+    return done
+  }
+
   /** Refuses new runs, waits `graceMs` for active runs to end, then stops them. Contract: resolves when all have ended, or after ten more seconds. */
   async stopAll(graceMs: number): Promise<void> {
     this.#stopping = true
@@ -101,7 +112,9 @@ export class Executions {
   }
 
   async #empty(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(Array.from(this.#running, ({ ended }) => ended))
+    while (this.#running.size + this.#upkeep.size > 0) {
+      await Promise.allSettled([...Array.from(this.#running, ({ ended }) => ended), ...this.#upkeep.values()])
+    }
   }
 
   #within(ms: number, work: Promise<void>): Promise<boolean> {

@@ -1,11 +1,12 @@
 import { type Clock, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
 import { abortScope, withinTime } from '@troupe/kernel/kit'
+import type { Logged } from '../log/logged.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import { type LostRuns, lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
 import { closeLost } from './close-lost.ts'
 import type { Executions } from './executions.ts'
-import type { Logged } from './tail.ts'
 
 /** The run to follow, and from where. */
 export interface Following {
@@ -25,6 +26,7 @@ export interface Following {
   readonly hidden: (key: string) => boolean
   /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
   readonly proceed: () => Promise<boolean>
+  readonly report: (error: KernelError) => void
 }
 
 /** Follows a run of another process. Contract: if that process is gone, the run is continued, or the follower is told, or the log is closed with a RUN_ERROR. */
@@ -37,9 +39,7 @@ export async function* followLog(options: Following): AsyncGenerator<readonly Lo
 async function* followLive(options: Following): AsyncGenerator<readonly Logged[], void> {
   const { store, clock, ref, runId, signal, lookMs } = options
   using scope = abortScope(signal)
-  const batches = store.runLog
-    .follow(ref, runId, { after: options.after, signal: scope.signal })
-    [Symbol.asyncIterator]()
+  const batches = readRunLog(store.runLog, ref, runId, { after: options.after, signal: scope.signal })
   let after = options.after
   let next = batches.next()
   let suspected = false
@@ -55,7 +55,7 @@ async function* followLive(options: Following): AsyncGenerator<readonly Logged[]
       if (result.done) return
       suspected = false
       after = result.value.at(-1)?.seq ?? after
-      yield result.value as unknown as readonly Logged[]
+      yield result.value
       next = batches.next()
     }
   } finally {
@@ -99,9 +99,9 @@ const BROKE_OFF: AgUiEvent = runError(
 /** The log of a run that nobody carries out, then the reason for its end. */
 async function* toTheBreak({ store, ref, runId, signal, after }: Following): AsyncGenerator<readonly Logged[], void> {
   let last = after
-  for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
+  for await (const batch of readRunLog(store.runLog, ref, runId, { after, live: false, signal })) {
     last = batch.at(-1)?.seq ?? last
-    yield batch as unknown as readonly Logged[]
+    yield batch
   }
   if (!signal.aborted) yield [{ seq: last, event: BROKE_OFF }]
 }

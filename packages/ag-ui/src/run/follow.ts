@@ -1,5 +1,7 @@
+import type { Logged } from '../log/logged.ts'
+import { readRunLog } from '../log/read-run-log.ts'
 import { type Following, followLog } from './follow-log.ts'
-import type { Logged, Tail } from './tail.ts'
+import type { Tail } from './tail.ts'
 
 /**
  * Follows a run from a position in its log, in whichever process it runs.
@@ -40,9 +42,9 @@ async function* catchUp(
   tail: Tail,
 ): AsyncGenerator<readonly Logged[], number> {
   let after = from
-  for await (const batch of store.runLog.follow(ref, runId, { after, live: false, signal })) {
+  for await (const batch of readRunLog(store.runLog, ref, runId, { after, live: false, signal })) {
     after = batch.at(-1)?.seq ?? after
-    yield batch as unknown as readonly Logged[]
+    yield batch
     if (tail.since(after)) break
   }
   return after

@@ -1,4 +1,5 @@
 import { KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
+import { readRunLog } from '../log/read-run-log.ts'
 import type { AgUiEvent } from '../protocol.ts'
 
 /** The events in the log of a run so far, after a sequence; none if there is no log. */
@@ -11,8 +12,8 @@ export async function loggedEvents(
   const events: AgUiEvent[] = []
   const { signal } = new AbortController()
   try {
-    for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
-      for (const { event } of batch) events.push(event as unknown as AgUiEvent)
+    for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
+      for (const { event } of batch) events.push(event)
     }
   } catch (error) {
     if (!KernelError.is(error, 'NOT_FOUND')) throw error

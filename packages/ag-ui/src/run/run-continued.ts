@@ -1,7 +1,7 @@
 import { EventType } from '@ag-ui/core'
-import type { Json, RunLogStore, ThreadRef } from '@troupe/kernel'
+import type { RunLogStore, ThreadRef } from '@troupe/kernel'
+import { readRunLog } from '../log/read-run-log.ts'
 import type { AgUiEvent } from '../protocol.ts'
-import { isJsonObject } from '../translate/json-patch.ts'
 
 const NAME = 'run-continued'
 
@@ -16,7 +16,7 @@ export async function isContinued(
 ): Promise<boolean> {
   const { signal } = new AbortController()
   try {
-    for await (const batch of log.follow(ref, runId, { after, live: false, signal })) {
+    for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
       if (batch.some(({ event }) => isMark(event))) return true
     }
   } catch {
@@ -25,6 +25,6 @@ export async function isContinued(
   return false
 }
 
-function isMark(event: Json): boolean {
-  return isJsonObject(event) && event.type === EventType.CUSTOM && event.name === NAME
+function isMark(event: AgUiEvent): boolean {
+  return event.type === EventType.CUSTOM && event.name === NAME
 }

@@ -3,6 +3,7 @@ import { type Json, KernelError, type Store, stream } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
+import type { Logged } from '../log/logged.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import type { ExecutionState } from './execution-state.ts'
 import { Executions } from './executions.ts'
@@ -10,7 +11,6 @@ import { follow } from './follow.ts'
 import type { RunLog } from './run-log.ts'
 import type { ServedAgent } from './served-agent.ts'
 import { startServedRun } from './start-served-run.ts'
-import type { Logged } from './tail.ts'
 
 const OWNER = { app: 'demo', user: 'ann' }
 const REF = { ...OWNER, threadId: 't1' }
@@ -52,7 +52,7 @@ function stage(
     async read(after = 0, signal = new AbortController().signal) {
       const events: AgUiEvent[] = []
       const seqs: number[] = []
-      const lost = { lostRuns: 'leave', hidden: () => false, proceed: async () => false } as const
+      const lost = { lostRuns: 'leave', hidden: () => false, proceed: async () => false, report } as const
       const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100, ...lost })
       for await (const batch of batches) {
         for (const { seq, event } of batch as readonly Logged[]) {

@@ -1,11 +1,14 @@
 import { EventType, type RunErrorEvent } from '@ag-ui/core'
 import { type Clock, type Json, KernelError, type RunLogStore, type Sink, type ThreadRef } from '@troupe/kernel'
 import { nextMacrotask, pipe } from '@troupe/kernel/kit'
+import { compactLog } from '../log/compact-log.ts'
+import { LogPacker } from '../log/log-packer.ts'
+import type { Logged } from '../log/logged.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
 import { isContinued, RUN_CONTINUED } from './run-continued.ts'
-import { type Logged, Tail } from './tail.ts'
+import { Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */
 const AHEAD_EVENTS = 512
@@ -13,6 +16,8 @@ const AHEAD_BYTES = 131_072
 /** Events are gathered for this many times the duration of the last write, up to a maximum: a slow store gets fewer and larger batches. */
 const GATHER_TIMES = 8
 const GATHER_MS = 50
+/** The most characters of a compacted log that a run keeps in memory; a longer one is read again when the run has ended. */
+const PACKED_CHARS = 1_048_576
 /** How long an agent may take to release its thread after its last event. */
 const RELEASE_MS = 2_000
 
@@ -43,6 +48,8 @@ export class RunLog implements Sink<AgUiEvent> {
   readonly #end: PromiseWithResolvers<void> = Promise.withResolvers()
   /** Settles with the first event: with the error of a run that never began, else with undefined. */
   readonly #begun: PromiseWithResolvers<RunErrorEvent | undefined> = Promise.withResolvers()
+  /** The log as it will be compacted; none if this process does not have all of it. */
+  #packer: LogPacker | undefined = new LogPacker()
   #mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first
   #seq = 0
   #pending: Logged[] = []
@@ -90,9 +97,21 @@ export class RunLog implements Sink<AgUiEvent> {
     const { store, run, clock } = this.#options
     await appendToLog(store, run, clock, last, [RUN_CONTINUED as unknown as Json], false)
     this.#seq = logged.seq
+    this.#packer = undefined
     this.tail.beginAfter(last)
     this.tail.push([logged])
     this.#begun.resolve(undefined)
+  }
+
+  /** Makes the log shorter that has ended. Contract: called once, after `ended`; leaves alone what was not written to its end. */
+  async compact(): Promise<void> {
+    const { store, run } = this.#options
+    const packer = this.#packer
+    this.#packer = undefined
+    if (this.lost || this.#seq === 0) return
+    // Readers get the end of the run first.
+    await nextMacrotask()
+    await compactLog(store, run.ref, run.runId, packer)
   }
 
   async #read(run: () => AsyncIterable<AgUiEvent>): Promise<void> {
@@ -138,7 +157,7 @@ export class RunLog implements Sink<AgUiEvent> {
         await this.#options.open()
         await this.#append([logged], false)
       })
-      this.tail.push([logged])
+      this.#show([logged])
       this.#begun.resolve(undefined)
     } catch (error) {
       this.lost = true
@@ -207,13 +226,20 @@ export class RunLog implements Sink<AgUiEvent> {
       const from = clock.now()
       await this.#append(batch, this.#complete)
       const took = clock.now() - from
-      this.tail.push(batch)
+      this.#show(batch)
       this.#makeRoom()
       if (!this.#complete) await nextMacrotask()
       await this.#gather(took * GATHER_TIMES)
     }
     this.#writing = undefined
     this.#hurried = false
+  }
+
+  /** Shows readers what is in the log. */
+  #show(batch: readonly Logged[]): void {
+    this.tail.push(batch)
+    for (const { event, json = '' } of batch) this.#packer?.add(event, json.length)
+    if (this.#packer && this.#packer.chars > PACKED_CHARS) this.#packer = undefined
   }
 
   async #gather(ms: number): Promise<void> {

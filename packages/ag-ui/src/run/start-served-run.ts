@@ -4,6 +4,7 @@ import { upgradeMessage } from '../input/upgrade-message.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { publicError, runError } from '../translate/run-error.ts'
 import { SharedState } from '../translate/shared-state.ts'
+import { endWithLog } from './end-with-log.ts'
 import { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
 import { RunLog } from './run-log.ts'
@@ -25,11 +26,12 @@ const UNLOGGED = 'The run was not started because its events could not be stored
 
 /** Starts a run that is logged. Contract: resolves when its first event is logged, or with the RUN_ERROR of a run that never began; never rejects. */
 export async function startServedRun(
-  { agent, executions, store, clock, detachedMs, report }: RunServer,
+  server: RunServer,
   input: RunAgentInput,
   owner: Owner,
   { requestId, prepare }: Caller,
 ): Promise<ExecutionState | RunErrorEvent> {
+  const { agent, executions, store, clock, detachedMs, report } = server
   // The input is not validated yet; the agent does that before its run begins.
   const { threadId = '', runId = '' } = (input ?? {}) as Partial<RunAgentInput>
   const ref = { ...owner, threadId }
@@ -45,7 +47,7 @@ export async function startServedRun(
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),
   })
-  void log.ended.then(() => execution.end())
+  endWithLog(server, execution, log)
   const { signal } = execution
   const hidden = agent.hidden && ((key: string) => agent.hidden?.(key) === true)
   try {

@@ -1,12 +1,4 @@
-import type { AgUiEvent } from '../protocol.ts'
-
-/** An event of the run log. */
-export interface Logged {
-  readonly seq: number
-  readonly event: AgUiEvent
-  /** The event as JSON, if it has been encoded already. */
-  readonly json?: string
-}
+import type { Logged } from '../log/logged.ts'
 
 /** The most that a run keeps of its log in memory. Half of it holds a whole batch, so a follower that keeps up never reads the log. */
 const TAIL_EVENTS = 2_048

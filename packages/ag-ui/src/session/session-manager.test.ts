@@ -157,7 +157,7 @@ describe('自动清理: an idle session', () => {
     await commitRun(store, ANN)
     clock.advance(2_000_000)
     await store.leases.acquire(ANN, { runId: 'r1', ttlMs: 10_000 })
-    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0 })
+    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0, logs: 0 })
     expect(await idsIn(store)).toEqual(['t1'])
   })
 
@@ -171,7 +171,7 @@ describe('自动清理: an idle session', () => {
       await commitRun(store, ANN)
       return found
     }
-    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0 })
+    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0, logs: 0 })
     expect(await idsIn(store)).toEqual(['t1'])
   })
 
@@ -211,6 +211,64 @@ describe('自动清理: an idle session', () => {
     clock.advance(600_000)
     await sessions[Symbol.asyncDispose]()
     expect(reports.map(({ message }) => message)).toEqual(['no connection', 'no connection'])
+  })
+})
+
+describe('the log of a run', () => {
+  const DAY = 86_400_000
+  const keeping = { sessionTimeoutMs: Number.POSITIVE_INFINITY }
+  const logs = async (store: Store, ref: ThreadRef, count: number) => {
+    await store.threads.open(ref)
+    for (let i = 0; i < count; i++) await store.runLog.append(ref, `r${i}`, 0, ['a'], true)
+  }
+  const isThere = async (store: Store, ref: ThreadRef, runId = 'r0') => {
+    const { signal } = new AbortController()
+    const read = Array.fromAsync(store.runLog.follow(ref, runId, { signal }))
+    return (await codeOf(read)) === 'done'
+  }
+
+  test('is deleted a day after the run has ended and not before, however many there are, and its session stays', async () => {
+    const { store, clock, sessions } = stage(keeping)
+    await logs(store, ANN, 250)
+    clock.advance(DAY)
+    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0, logs: 0 })
+    clock.advance(1)
+    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 0, logs: 250 })
+    expect(await isThere(store, ANN)).toBe(false)
+    expect(await idsIn(store)).toEqual(['t1'])
+  })
+
+  test('is kept for as long as the app wants, and as long as its session if that is for ever', async () => {
+    const { store, clock, make } = stage(keeping)
+    await logs(store, ANN, 1)
+    clock.advance(10 * DAY)
+    const sweep = (runLogMs: number) => new SessionManager({ store, clock, ...keeping, runLogMs }).sweep()
+    expect(await sweep(Number.POSITIVE_INFINITY)).toMatchObject({ logs: 0 })
+    expect(await sweep(10 * DAY)).toMatchObject({ logs: 0 })
+    expect(await sweep(10 * DAY - 1)).toMatchObject({ logs: 1 })
+    expect(await make().sweep()).toMatchObject({ logs: 0 })
+  })
+
+  test('of another app, and of a run that has not ended, stays', async () => {
+    const { store, clock, make } = stage({ ...keeping, apps: ['app'] })
+    await logs(store, { ...ANN, app: 'other' }, 1)
+    await logs(store, ANN, 1)
+    await store.leases.acquire(ANN, { runId: 'running', ttlMs: 3 * DAY })
+    await store.runLog.append(ANN, 'running', 0, ['a'])
+    clock.advance(2 * DAY)
+    expect(await make().sweep()).toMatchObject({ logs: 1 })
+    expect(await isThere(store, { ...ANN, app: 'other' })).toBe(true)
+    expect(await store.runLog.append(ANN, 'running', 1, ['b'])).toBe(2)
+  })
+
+  test('stays with a manager whose store has none', async () => {
+    const { store, clock } = stage()
+    const { threads, leases } = store
+    await logs(store, ANN, 1)
+    clock.advance(2 * DAY)
+    const manager = new SessionManager({ store: { threads, leases }, clock, ...keeping })
+    expect(await manager.sweep()).toMatchObject({ logs: 0 })
+    expect(await isThere(store, ANN)).toBe(true)
   })
 })
 
@@ -290,7 +348,7 @@ describe('自动记忆: before a session is deleted', () => {
     let full = true
     const { clock, store, sessions, reports } = stage({ memory: memory(() => full) })
     await old(clock, store)
-    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 1 })
+    expect(await sessions.sweep()).toEqual({ deleted: 0, pending: 0, failed: 1, logs: 0 })
     expect([await idsIn(store), reports.length]).toEqual([['t1'], 1])
     expect(await codeOf(sessions.deleteSession(ANN))).toBe('AGENT_FAILED')
     expect((await store.threads.get(ANN))?.runId).toBeUndefined()

@@ -117,12 +117,12 @@ export class SessionManager implements AsyncDisposable {
     return forget(this.#settings, ref, () => true)
   }
 
-  /** Deletes expired sessions. Contract: never one that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
+  /** Deletes expired sessions, and the logs of runs that ended long ago. Contract: never a session that runs; one that waits for a client only after `maxPendingMs`; one that memory did not take stays for the next sweep. */
   sweep(): Promise<SweepResult> {
     return sweep(this.#settings)
   }
 
-  /** Starts to sweep at the interval; before that no session expires. */
+  /** Starts to sweep at the interval; before that no session and no log expires. */
   start(): void {
     const sweep = () => {
       this.#cancelTimer = undefined

@@ -4,16 +4,19 @@ import { ThreadHolds } from './thread-holds.ts'
 
 /** The options of a session manager. */
 export interface SessionManagerOptions {
-  readonly store: Pick<Store, 'threads' | 'leases'>
-  /** How long a session may be idle. @default 1_200_000 */
+  /** Contract: without `runLog` the logs of runs are kept as long as their session. */
+  readonly store: Pick<Store, 'threads' | 'leases'> & Partial<Pick<Store, 'runLog'>>
+  /** How long a session may be idle; `Infinity` keeps it for ever. @default 1_200_000 */
   readonly sessionTimeoutMs?: number
   /** How long a session that waits for a client may be idle. @default 86_400_000 */
   readonly maxPendingMs?: number
+  /** How long the log of a run is kept after the run has ended; `Infinity` keeps it as long as its session. @default 86_400_000 */
+  readonly runLogMs?: number
   /** @default 300_000 */
   readonly sweepIntervalMs?: number
   /** @default no limit */
   readonly maxSessionsPerUser?: number
-  /** The apps whose sessions expire, if several apps share a store. @default all */
+  /** The apps whose sessions and logs expire, if several apps share a store. @default all */
   readonly apps?: readonly string[]
   /** Receives a conversation before it is deleted. */
   readonly memory?: Memory
@@ -37,6 +40,7 @@ const NAMES: OptionNames<SessionManagerOptions> = {
   store: true,
   sessionTimeoutMs: true,
   maxPendingMs: true,
+  runLogMs: true,
   sweepIntervalMs: true,
   maxSessionsPerUser: true,
   apps: true,
@@ -53,6 +57,7 @@ export function sessionSettings(options: SessionManagerOptions): SessionSettings
     store,
     sessionTimeoutMs = 1_200_000,
     maxPendingMs = 86_400_000,
+    runLogMs = 86_400_000,
     sweepIntervalMs = 300_000,
     maxSessionsPerUser = Number.POSITIVE_INFINITY,
     memoryTimeoutMs = 60_000,
@@ -61,7 +66,7 @@ export function sessionSettings(options: SessionManagerOptions): SessionSettings
     apps,
     report = () => {},
   } = options
-  const numbers = { sessionTimeoutMs, maxPendingMs, sweepIntervalMs, maxSessionsPerUser, memoryTimeoutMs }
+  const numbers = { sessionTimeoutMs, maxPendingMs, runLogMs, sweepIntervalMs, maxSessionsPerUser, memoryTimeoutMs }
   for (const [name, value] of Object.entries(numbers)) {
     checkOption(
       typeof value === 'number' && value >= 1,

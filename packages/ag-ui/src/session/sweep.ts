@@ -10,17 +10,25 @@ export interface SweepResult {
   readonly pending: number
   /** Could not be passed to memory or deleted; the next sweep tries again. */
   readonly failed: number
+  /** Logs of runs that were deleted. */
+  readonly logs: number
 }
 
 /** The largest page of a store. */
 const LARGEST_PAGE = 1_000
 const PAGE = 100
 
-/** Deletes the expired sessions of all owners. */
+/** Deletes the expired sessions of all owners, then the logs of runs that ended long ago in those that stay. */
 export async function sweep(settings: SessionSettings): Promise<SweepResult> {
+  const sessions = await sweepSessions(settings)
+  return { ...sessions, logs: await sweepLogs(settings) }
+}
+
+async function sweepSessions(settings: SessionSettings): Promise<Omit<SweepResult, 'logs'>> {
   const { store, clock, sessionTimeoutMs, apps } = settings
   const before = clock.now() - sessionTimeoutMs
   const sum = { deleted: 0, pending: 0, failed: 0 }
+  if (!Number.isFinite(before)) return sum
   const seen = new Set<string>()
   for (;;) {
     // The store returns the oldest first; sessions that stay come before the next ones.
@@ -34,6 +42,16 @@ export async function sweep(settings: SessionSettings): Promise<SweepResult> {
       else await end(settings, thread, sum)
     }
     if (next.length === 0 || page.length < limit) return sum
+  }
+}
+
+async function sweepLogs({ store, clock, runLogMs, apps }: SessionSettings): Promise<number> {
+  const before = clock.now() - runLogMs
+  if (!store.runLog || !Number.isFinite(before)) return 0
+  for (let sum = 0; ; ) {
+    const deleted = await store.runLog.prune({ before, limit: PAGE, ...(apps && { apps }) })
+    sum += deleted
+    if (deleted < PAGE) return sum
   }
 }
 

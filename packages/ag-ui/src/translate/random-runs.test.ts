@@ -1,61 +1,16 @@
 import { EventType } from '@ag-ui/core'
-import {
-  type AgentEvent,
-  type AgentInput,
-  type JsonObject,
-  KernelError,
-  type Message,
-  type ResumeInfo,
-} from '@troupe/kernel'
 import { messageOf } from '@troupe/kernel/history'
-import { startRun } from '@troupe/kernel/run'
 import { expect, test, vi } from 'vitest'
-import { clientOf, follower, official, official0 } from '../pipeline.fixture.ts'
-import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
-import { type Random, randomOf } from './random.fixture.ts'
-import { randomAgent } from './random-agent.fixture.ts'
+import { clientOf, official, official0 } from '../pipeline.fixture.ts'
+import type { AgUiMessage } from '../protocol.ts'
+import { randomOf } from './random.fixture.ts'
+import { type RandomRun, randomRun, USER } from './random-run.fixture.ts'
 import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const RUNS = Number(process.env.RUNS ?? 500)
 const BATCH = 50
 /** The events of all runs, to check that they cover the protocol. */
 const SEEN = new Set<string>()
-const STATE: JsonObject = { plan: { steps: ['a'] }, 'temp:x': 1, secret: 'internal' }
-const USER: Message = { id: 'u1', role: 'user', content: 'Go.' }
-
-const OPTIONS = { state: STATE, hidden: (key: string) => key === 'secret', clientTools: new Set(['browser']) }
-
-/** A run: the messages before it, the kernel's events and the client's events. */
-interface RandomRun {
-  readonly past: readonly AgUiMessage[]
-  readonly kernelEvents: readonly AgentEvent[]
-  readonly events: readonly AgUiEvent[]
-}
-
-/** Runs a random agent, which may be stopped at a random event, with a client that follows it. */
-async function randomRun(
-  random: Random,
-  misbehaves: boolean,
-  start: AgentInput | ResumeInfo,
-  runId: string,
-): Promise<RandomRun> {
-  const controller = new AbortController()
-  const past = toAgUiMessages(start.messages)
-  const client = follower({ ...OPTIONS, history: past })
-  const kernelEvents: AgentEvent[] = []
-  const limit = random.chance(0.15) ? 1 + random.below(30) : Number.POSITIVE_INFINITY
-  const reason = random.pick([new Error('stop'), new KernelError('TIMEOUT', 'secret: slow')])
-  const stop = () => controller.abort(reason)
-  const agent = randomAgent(random, 'root', { misbehaves, onHang: () => queueMicrotask(stop) })
-  const settings = { runId, state: STATE, canInterrupt: true, signal: controller.signal, report: () => {} }
-  for await (const event of startRun(agent, start, settings).eventsWithoutThrowing()) {
-    kernelEvents.push(event)
-    client.take(event)
-    if (kernelEvents.length >= limit) stop()
-  }
-  return { past, kernelEvents, events: client.end() }
-}
-
 async function check({ events }: RandomRun): Promise<void> {
   for (const event of events) {
     SEEN.add(event.type === EventType.RUN_FINISHED ? `${event.type} ${event.outcome?.type}` : event.type)

@@ -61,10 +61,16 @@ export interface Lease {
   cancel?: CancelMode
 }
 
-/** The events of one run; sequence n is at index n - 1. */
+/** The events of one run; sequence n is at index n - 1 until it is compacted. */
 export interface Log {
-  readonly events: Json[]
+  events: Json[]
+  /** The sequences of a compacted log. */
+  seqs?: readonly number[]
+  /** The last sequence. */
+  last: number
   closed: boolean
+  /** When it was begun or closed. */
+  at: number
   /** Deleted or disposed: followers end at once. */
   gone: boolean
   readonly waiting: Set<() => void>
@@ -174,10 +180,13 @@ export function wake(log: Log): void {
   for (const resume of log.waiting) resume()
 }
 
+/** Ends the followers of a log. */
+export function endLog(log: Log): void {
+  log.gone = true
+  wake(log)
+}
+
 /** Ends the followers of a thread's logs. */
 export function endLogs(row: ThreadData): void {
-  for (const log of row.logs.values()) {
-    log.gone = true
-    wake(log)
-  }
+  for (const log of row.logs.values()) endLog(log)
 }

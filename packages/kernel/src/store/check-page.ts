@@ -12,7 +12,7 @@ export function checkPage(who: string, page: Page = {}): Required<Page> {
   return { newestFirst, limit, after: Math.min(Math.max(whole, -1), Number.MAX_SAFE_INTEGER) }
 }
 
-/** Checks a maintenance query: of `threads.idle`, `records.open` and `journal.lost`. */
+/** Checks a maintenance query: of `threads.idle`, `records.open`, `journal.lost` and `runLog.prune`. */
 export function checkMaintenance(who: string, query: Parameters<ThreadStore['idle']>[0]): void {
   if (!isObject(query)) throw malformed(who, 'a query with before and limit', query)
   checkNumber(who, 'before', query.before)

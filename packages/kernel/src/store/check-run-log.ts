@@ -1,8 +1,9 @@
 import type { Json } from '../data/json.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
-import { check, checkList, checkNumber, looksLikeJson, malformed } from './check-value.ts'
-import type { RunLogStore } from './store.ts'
+import { checkMaintenance } from './check-page.ts'
+import { check, checkList, checkNumber, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
+import type { LogEntry, RunLogStore } from './store.ts'
 
 type FollowOptions = Parameters<RunLogStore['follow']>[2]
 
@@ -22,6 +23,29 @@ export function checkFollow(who: string, runId: string, options: FollowOptions):
   checkNumber(who, 'after', after)
   check(who, isSignal(signal), 'an AbortSignal as signal', signal)
   return { after: Math.min(Math.max(0, Math.floor(after)), Number.MAX_SAFE_INTEGER), live, signal }
+}
+
+/** Checks the entries of a compacted log. Contract: their sequences grow; events are JSON by their type and are not walked. */
+export function checkCompact(who: string, runId: string, entries: readonly LogEntry[]): void {
+  checkId(who, 'runId', runId)
+  checkList(who, 'entries', entries)
+  let last = 0
+  for (const entry of entries) {
+    check(who, isRecord(entry), 'an entry with seq and event', entry)
+    const { seq, event } = entry
+    check(who, Number.isSafeInteger(seq) && seq > last, `a whole number after ${last} as seq`, seq)
+    if (!looksLikeJson(event)) throw malformed(who, 'an event of plain JSON', event)
+    last = seq
+  }
+}
+
+/** Checks which logs are to be deleted. */
+export function checkPrune(who: string, query: Parameters<RunLogStore['prune']>[0]): void {
+  checkMaintenance(who, query)
+  const { apps } = query
+  if (apps === undefined) return
+  checkList(who, 'apps', apps)
+  for (const app of apps) check(who, isText(app), 'a text as app', app)
 }
 
 function isSignal(value: unknown): boolean {

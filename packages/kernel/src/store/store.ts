@@ -218,16 +218,23 @@ export interface RecordStore {
   }): Promise<readonly (RunRecord & { readonly ref: ThreadRef })[]>
 }
 
+/** An entry of a run log: an event, or what a compacted log has in place of the events after the entry before it, up to its `seq`. */
+export type LogEntry = { readonly seq: number; readonly event: Json }
+
 /** The events of a run as they were shown. */
 export interface RunLogStore {
   /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
   append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
-  /** Contract: gives the stored events, then live ones, in batches of limited size, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. */
+  /** Contract: gives the stored events, then live ones, in batches of limited size, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. A compacted log gives every entry whose `seq` is after the cursor, also to a follower that has begun before: it may have a part of what the first one stands for. */
   follow(
     ref: ThreadRef,
     runId: string,
     options: { readonly after?: number; readonly live?: boolean; readonly signal: AbortSignal },
-  ): AsyncIterable<readonly { readonly seq: number; readonly event: Json }[]>
+  ): AsyncIterable<readonly LogEntry[]>
+  /** Puts fewer entries in the place of all events of a closed log. Contract: one transaction, once for each log; false, and nothing changes, if there is no log, or it is open, was compacted before, or has another last sequence than the entries. */
+  compact(ref: ThreadRef, runId: string, entries: readonly LogEntry[]): Promise<boolean>
+  /** Maintenance, across owners: deletes logs that were closed before `before`, and those that were begun before and that nobody writes any more: their run neither holds the lease of the thread nor is unfinished; oldest first. Contract: gives how many were deleted, at most `limit`; `apps` are those whose logs are meant. */
+  prune(query: { readonly before: number; readonly limit: number; readonly apps?: readonly string[] }): Promise<number>
 }
 
 /** A run whose process is gone. */

@@ -194,6 +194,7 @@ export const instanceMutants: readonly InstanceMutant[] = [
     wrong: 'a follower hears only what its own instance wrote',
     caught: [
       'two instances: a follower at one gets what the other appends, each once, and ends with the log',
+      'two instances: a follower at one goes on in a log that the other compacts',
       'two instances: a follower at one ends when the other deletes the thread',
     ],
     open: many(({ runLog }) => {

@@ -32,6 +32,7 @@ export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRe
   'records.usage': ({ records }, ref) => records.usage(ref),
   'runLog.append': ({ runLog }, ref) => runLog.append(ref, 'run-1', 0, []),
   'runLog.follow': ({ runLog }, ref) => collect(runLog.follow(ref, 'run-1', { live: false, signal })),
+  'runLog.compact': ({ runLog }, ref) => runLog.compact(ref, 'run-1', []),
   'journal.append': ({ journal }, ref) => journal.append(ref, 'run-1', ['b'], 1),
   'journal.read': ({ journal }, ref) => journal.read(ref),
   'leases.acquire': ({ leases }, ref) => leases.acquire(ref, { runId: 'run-9', ttlMs: TTL }),
@@ -157,6 +158,34 @@ export function malformedCalls(
     ...wrong('runLog.append', [undefined, ...NOT_JSON], (event: never) => runLog.append(ref, 'run-1', 1, ['b', event])),
     ...wrong('runLog.follow', NOT_IDS, (runId: string) => collect(runLog.follow(ref, runId, { live: false, signal }))),
     ...wrong('runLog.follow', [undefined, null, 'text', ...cursors, ...signals], follow),
+    ...wrong('runLog.compact', NOT_IDS, (runId: string) => runLog.compact(ref, runId, [])),
+    ...wrong('runLog.compact', [...NOT_LISTS, [null], ['a']], (entries: never) =>
+      runLog.compact(ref, 'run-1', entries),
+    ),
+    ...wrong('runLog.compact', [null, 0, -1, 1.5, ...NOT_NUMBERS], (seq: number) =>
+      runLog.compact(ref, 'run-1', [{ seq, event: 'a' }]),
+    ),
+    ...wrong('runLog.compact', [undefined, ...NOT_JSON], (event: never) =>
+      runLog.compact(ref, 'run-1', [{ seq: 1, event }]),
+    ),
+    ...wrong(
+      'runLog.compact',
+      [
+        [2, 2],
+        [2, 1],
+      ],
+      (seqs: number[]) =>
+        runLog.compact(
+          ref,
+          'run-1',
+          seqs.map((seq) => ({ seq, event: 'a' })),
+        ),
+    ),
+    ...wrong(
+      'runLog.prune',
+      [...queries, ...[null, 'app', [7]].map((apps) => ({ before: 1, limit: 1, apps }))],
+      (query: never) => runLog.prune(query),
+    ),
     ...wrong('journal.append', NOT_IDS, (runId: string) => journal.append(ref, runId, [], token)),
     ...wrong('journal.append', NOT_LISTS, (entries: never) => journal.append(ref, 'run-1', entries, token)),
     ...wrong('journal.append', [undefined, ...NOT_JSON], (entry: never) =>

@@ -231,6 +231,33 @@ export const pairClauses: StoreClauses = {
         expect(seen).toEqual(upTo(4).map((n) => ({ seq: n, event: n })))
         await follower.return?.()
       },
+      'two instances: a follower at one goes on in a log that the other compacts': async ({
+        store,
+        clock,
+        ref,
+        reopen,
+      }) => {
+        const other = await reopen()
+        await store.threads.open(ref)
+        await store.runLog.append(ref, 'run-1', 0, [1, 2])
+        const { signal } = new AbortController()
+        const follower = store.runLog.follow(ref, 'run-1', { signal })[Symbol.asyncIterator]()
+        expect((await follower.next()).value).toHaveLength(2)
+        await other.runLog.append(ref, 'run-1', 2, [3, 4], true)
+        const entries = [
+          { seq: 1, event: 1 },
+          { seq: 4, event: [2, 3, 4] },
+        ]
+        expect(await other.runLog.compact(ref, 'run-1', entries)).toBe(true)
+        expect(await store.runLog.compact(ref, 'run-1', entries)).toBe(false)
+        const { value } = await heard(
+          clock,
+          'A follower did not hear what the other instance compacted',
+          follower.next(),
+        )
+        expect(value).toEqual(entries.slice(1))
+        expect((await follower.next()).done).toBe(true)
+      },
       'two instances: a follower at one ends when the other deletes the thread': async ({
         store,
         clock,

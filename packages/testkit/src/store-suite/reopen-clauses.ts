@@ -37,6 +37,7 @@ async function allOf(store: Store): Promise<unknown> {
     usage: await store.records.usage(ref),
     journal: await store.journal.read(ref),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
+    compacted: await collect(store.runLog.follow(ref, 'run-3', { signal: new AbortController().signal })),
   }
 }
 
@@ -60,6 +61,11 @@ export const reopenClauses: StoreClauses = {
         ])
         await store.runLog.append(ref, 'run-1', 0, [{ type: 'text-delta', delta: AWKWARD }, null], true)
         await store.runLog.append(ref, 'run-2', 0, ['open'])
+        await store.runLog.append(ref, 'run-3', 0, ['a', 'b', 'c'], true)
+        await store.runLog.compact(ref, 'run-3', [
+          { seq: 2, event: AWKWARD },
+          { seq: 3, event: ['c'] },
+        ])
         await begin(store, ref, token, [{ text: AWKWARD }, null])
         await store.journal.append(ref, 'run-1', [AWKWARD], token)
         const before = await allOf(store)

@@ -23,7 +23,7 @@ const records: Methods<RecordStore> = {
   usage: true,
   open: true,
 }
-const runLog: Methods<RunLogStore> = { append: true, follow: true }
+const runLog: Methods<RunLogStore> = { append: true, follow: true, compact: true, prune: true }
 const journal: Methods<JournalStore> = { append: true, read: true, lost: true }
 const leases: Methods<LeaseStore> = { acquire: true, renew: true, release: true, requestCancel: true }
 

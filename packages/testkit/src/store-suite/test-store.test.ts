@@ -16,6 +16,7 @@ import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
 import { releaseMutants } from './release-mutants.fixture.ts'
 import { runLogMutants } from './run-log-mutants.fixture.ts'
+import { runLogUpkeepMutants } from './run-log-upkeep-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
 import { type StoreFactory, storeClauses, testStore } from './test-store.ts'
 import { threadMutants } from './thread-mutants.fixture.ts'
@@ -45,7 +46,7 @@ describe('testStore', () => {
     const passedOver = await Promise.all(clauses.map((clause) => check(clause, 3_000)))
     const names = clauses.filter((_, i) => passedOver[i]?.startsWith(why)).map(({ name }) => name)
     expect(names.every((name) => /^(two instances|closed and opened again|while it is open)/.test(name))).toBe(true)
-    expect(names).toHaveLength(20)
+    expect(names).toHaveLength(21)
   })
 
   it('disposes the store of a clause that fails', async () => {
@@ -88,6 +89,7 @@ describe('testStore', () => {
     ...forkStateMutants,
     ...recordMutants,
     ...runLogMutants,
+    ...runLogUpkeepMutants,
     ...journalMutants,
     ...journalAppendMutants,
     ...lostRunMutants,

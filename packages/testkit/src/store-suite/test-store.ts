@@ -17,6 +17,7 @@ import { recordClauses } from './record-clauses.ts'
 import { releaseClauses } from './release-clauses.ts'
 import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
 import { runLogClauses } from './run-log-clauses.ts'
+import { runLogUpkeepClauses } from './run-log-upkeep-clauses.ts'
 import { runTextClauses } from './run-text-clauses.ts'
 import type { StoreClauses } from './store-clauses.ts'
 import { demandStore } from './store-members.ts'
@@ -60,6 +61,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       toolCallClauses,
       usageClauses,
       runLogClauses,
+      runLogUpkeepClauses,
       journalClauses,
       leaseClauses,
       takeOverClauses,

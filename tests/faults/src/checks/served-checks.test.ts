@@ -50,6 +50,12 @@ describe('the checks of a thread that servers carried', () => {
     'a message that is doubled': () => violations([ASKED, { ...ASKED, id: 'again' }, ANSWERED], EVENTS),
     'a run that ends twice': () => violations([ASKED, ANSWERED], [...EVENTS, ...EVENTS.slice(-1)]),
     'a run without an end': () => violations([ASKED, ANSWERED], EVENTS, EVENTS.slice(0, -1)),
+    'words that a client did not get': () =>
+      violations(
+        [ASKED, ANSWERED],
+        EVENTS,
+        EVENTS.map((event) => ('delta' in event ? { ...event, delta: 'x' } : event) as AgUiEvent),
+      ),
     'an event that a client did not get': () => violations([ASKED, ANSWERED], EVENTS, EVENTS.toSpliced(1, 1)),
   }
   test.each(Object.entries(FAULTS))('find %s', async (_, found) => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AgUiEvent } from '@troupe/ag-ui'
 import { type Store, textOf } from '@troupe/kernel'
 import { reconcile } from '@troupe/persistence'
 import { userMessagesIn } from '../conversation/bookkeeper.ts'
@@ -7,6 +8,7 @@ import type { Talker } from '../served/talker.ts'
 import type { Turn } from '../served/turn.ts'
 import type { Findings } from './findings.ts'
 import { checkCalls, checkEffects, checkRecords } from './invariants.ts'
+import { joined } from './joined.ts'
 import { type Snapshot, snapshot } from './snapshot.ts'
 
 /** Checks the thread of a talker against what it saw. Contract: for a thread whose servers have stopped. */
@@ -39,13 +41,12 @@ export async function checkServed(
 function checkTurn(findings: Findings, { messages, logs }: Snapshot, turn: Turn): void {
   const { runId, message, seen } = turn
   findings.check(`${runId}: it has an end`, turn.ended, seen.at(-1))
-  const log = (logs.get(runId) ?? []).map(({ event }) => event)
-  const ends = log.filter((event) => /^RUN_(FINISHED|ERROR)$/.test((event as { readonly type: string }).type))
+  const log = (logs.get(runId) ?? []).map(({ event }) => event as unknown as AgUiEvent)
+  const ends = log.filter(({ type }) => /^RUN_(FINISHED|ERROR)$/.test(type))
   findings.check(`${runId}: it ends once`, ends.length === 1 && ends[0] === log.at(-1), ends)
-  const types = (events: readonly unknown[]) => events.map((event) => (event as { readonly type: string }).type)
-  findings.check(`${runId}: its client saw its log`, isDeepStrictEqual(types(log), types(seen)), [
-    log.length,
-    seen.length,
+  findings.check(`${runId}: its client saw its log`, isDeepStrictEqual(joined(log), joined(seen)), [
+    joined(log),
+    joined(seen),
   ])
   if (!turn.acknowledged) return
   const place = messages.findIndex((stored) => stored.message.id === message.id)

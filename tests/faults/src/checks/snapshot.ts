@@ -1,3 +1,4 @@
+import { readRunLog } from '@troupe/ag-ui'
 import type { Json, Message, Page, RunRecord, Store, Thread, ThreadRef, ToolCallRecord } from '@troupe/kernel'
 
 /** Everything that a store has of a thread. */
@@ -50,7 +51,9 @@ export async function logOf({ runLog }: Store, ref: ThreadRef, runId: string): P
   const events: { seq: number; event: Json }[] = []
   const { signal } = new AbortController()
   try {
-    for await (const batch of runLog.follow(ref, runId, { live: false, signal })) events.push(...batch)
+    for await (const batch of readRunLog(runLog, ref, runId, { live: false, signal })) {
+      for (const { seq, event } of batch) events.push({ seq, event: event as unknown as Json })
+    }
   } catch (error) {
     if ((error as { code?: unknown }).code !== 'NOT_FOUND') throw error
   }

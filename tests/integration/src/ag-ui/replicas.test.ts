@@ -159,7 +159,7 @@ describe('会话隔离: two replicas on one file', () => {
     await until(() => running.seen.length > 2)
     b.clock.advance(1_300_000)
     const swept = await new SessionManager({ store: b.store, clock: b.clock }).sweep()
-    expect(swept).toEqual({ deleted: 1, pending: 1, failed: 0 })
+    expect(swept).toEqual({ deleted: 1, pending: 1, failed: 0, logs: 0 })
     expect((await b.store.threads.list(ANN)).map(({ ref }) => ref.threadId).sort()).toEqual(['runs', 'waits'])
     await one.cancel({ ...ANN, threadId: 'runs' })
     a.clock.advance(2_000)

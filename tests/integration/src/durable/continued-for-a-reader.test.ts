@@ -4,6 +4,7 @@ import { chatModelAgent } from '@troupe/chat-model'
 import type { ModelRequest } from '@troupe/kernel'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN, world } from './killable.fixture.ts'
 import { ASKED, calm, desk, get, lost, post, textOf, until } from './lost-run.fixture.ts'
 import { checkLog, clientOf, followed, logOf, serve } from './served.fixture.ts'
@@ -125,7 +126,7 @@ describe("lostRuns: 'continue'", () => {
     const other = serve(start(), here)
     const streams = await Promise.all([followed(handler, here), followed(other, here), followed(other, here)])
     expect(looked).toEqual(['one', 'two'])
-    for (const events of streams) expect(events).toEqual(await logOf(here.store))
+    for (const events of streams) expect(joined(events)).toEqual(joined(await logOf(here.store)))
     checkLog(await logOf(here.store))
   })
 

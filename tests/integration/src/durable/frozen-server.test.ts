@@ -1,5 +1,6 @@
 import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
@@ -14,7 +15,7 @@ async function stored({ path }: Servers) {
   const all = <T>(read: (runId: string) => Promise<readonly T[]>) =>
     Promise.all(runs.map(({ runId }) => read(runId))).then((rows) => rows.flat())
   return {
-    log: await logOf(store),
+    log: joined(await logOf(store)),
     runs,
     calls: await all((runId) => store.records.toolCalls(ANN, runId)),
     models: await all((runId) => store.records.modelCalls(ANN, runId)),

@@ -2,6 +2,7 @@ import { EventType } from '@ag-ui/core'
 import type { AgUiEvent } from '@troupe/ag-ui'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { describe, expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
@@ -55,7 +56,7 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
     expect(texts(client.messages)).toEqual(['I am on it. ', ANSWER])
     expect(after).toEqual(['model model:1', 'end'])
     const { log, messages, runs, calls, models, usage } = await stored(here.path)
-    expect(seen).toEqual(log)
+    expect(joined(seen)).toEqual(joined(log))
     expect(messages.map(({ id }) => id)).toEqual(client.messages.map(({ id }) => id))
     expect([runs, calls]).toEqual([[['R', 'complete']], [['model:0-call', 'complete']]])
     expect([models, usage]).toEqual([['R/#1', 'R/#3'], { inputTokens: 20, outputTokens: 10 }])
@@ -145,7 +146,7 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
     expect(here.noted().slice(before)).toEqual(['end'])
     expect(seen.at(-1)).toMatchObject({ type: EventType.RUN_FINISHED, outcome: { type: 'cancelled' } })
     const { log, runs, thread } = await stored(here.path)
-    expect(seen).toEqual(log)
+    expect(joined(seen)).toEqual(joined(log))
     expect([runs, thread?.unfinished]).toEqual([[['R', 'cancelled']], undefined])
   })
 
@@ -161,7 +162,7 @@ describe('a server that is killed', { timeout: 60_000 }, () => {
     expect(texts(client.messages)).toEqual(['I am on it. ', ANSWER])
     const { log, runs } = await stored(here.path)
     const followed = [...((await following) ?? '').matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json))
-    expect([seen, followed]).toEqual([log, log])
+    expect([joined(seen), joined(followed)]).toEqual([joined(log), joined(log)])
     expect(runs).toEqual([['R', 'complete']])
     expect(log.filter((event) => event.type === EventType.CUSTOM && event.name === 'run-continued')).toHaveLength(1)
   })

@@ -4,6 +4,7 @@ import type { Store } from '@troupe/kernel'
 import { reconcile } from '@troupe/persistence'
 import { sqliteStore } from '@troupe/store-sqlite'
 import { expect, test } from 'vitest'
+import { joined } from './joined.fixture.ts'
 import { ANN } from './killable.fixture.ts'
 import { type Servers, servers } from './killed-servers.fixture.ts'
 import { checkLog, logOf } from './served.fixture.ts'
@@ -46,7 +47,7 @@ async function check({ path }: Servers, seen: readonly AgUiEvent[]): Promise<rea
   await settled(store)
   const log = await logOf(store)
   checkLog(log)
-  expect(seen).toEqual(log)
+  expect(joined(seen)).toEqual(joined(log))
   expect(seen.at(-1)?.type).toBe(EventType.RUN_FINISHED)
   const open = (await store.records.runs(ANN)).filter(({ status }) => status === 'generating')
   await reconcile({ store, before: Number.MAX_SAFE_INTEGER, threads: [ANN] })

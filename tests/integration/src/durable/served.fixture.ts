@@ -1,5 +1,12 @@
 import { EventType } from '@ag-ui/core'
-import { type AgUiEvent, type AgUiHandler, type AgUiHandlerOptions, agUiHandler, toAgUiMessages } from '@troupe/ag-ui'
+import {
+  type AgUiEvent,
+  type AgUiHandler,
+  type AgUiHandlerOptions,
+  agUiHandler,
+  readRunLog,
+  toAgUiMessages,
+} from '@troupe/ag-ui'
 import { ResumableHttpAgent } from '@troupe/ag-ui/client'
 import { strictVerifier } from '@troupe/ag-ui/verify'
 import type { KernelError, Store } from '@troupe/kernel'
@@ -68,8 +75,8 @@ export async function followed(handler: AgUiHandler, here: World, after = 0): Pr
 export async function logOf(store: Store, runId = 'R'): Promise<AgUiEvent[]> {
   const events: AgUiEvent[] = []
   const { signal } = new AbortController()
-  for await (const batch of store.runLog.follow(ANN, runId, { live: false, signal })) {
-    for (const { event } of batch) events.push(event as unknown as AgUiEvent)
+  for await (const batch of readRunLog(store.runLog, ANN, runId, { live: false, signal })) {
+    for (const { event } of batch) events.push(event)
   }
   return events
 }
