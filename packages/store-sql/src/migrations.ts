@@ -10,6 +10,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   fourth,
   fifth,
   sixth,
+  eighth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -283,4 +284,23 @@ async function sixth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
       or([eb('open_calls', '<>', '[]'), and([eb('checkpoint', 'is not', null), eb(resumedBy, 'is', null)])]),
     )
     .execute()
+}
+
+/** Permissions that outlive their process. */
+async function eighth({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
+  const table = schema.createTable('troupe_grants')
+  const keyed =
+    flavour === 'sqlite'
+      ? table.addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+      : table.addColumn('id', 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
+  await keyed
+    .addColumn('owner', 'bigint', (column) => column.notNull().references('troupe_owners.id'))
+    .addColumn('thread', 'bigint', (column) => column.references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('agent', 'text', (column) => column.notNull())
+    .addColumn('tool', 'text', (column) => column.notNull())
+    .addColumn('rule', 'text')
+    .addColumn('at', 'double precision', (column) => column.notNull())
+    .execute()
+  await schema.createIndex('troupe_grants_owner').on('troupe_grants').columns(['owner', 'id']).execute()
+  await schema.createIndex('troupe_grants_thread').on('troupe_grants').column('thread').execute()
 }

@@ -99,6 +99,16 @@ export interface Tables {
   troupe_journal: { id: Generated<number>; thread: number; at: number; entries: string }
   /** The thread of each run that has begun. */
   troupe_run_ids: { owner: number; run_id: string; thread_id: string }
+  /** Permissions; those without a thread hold in all threads of the owner. `id` increases, so it is also the order. */
+  troupe_grants: {
+    id: Generated<number>
+    owner: number
+    thread: number | null
+    agent: string
+    tool: string
+    rule: string | null
+    at: number
+  }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {
     token: Generated<number>

@@ -111,6 +111,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       owner.leases.delete(ref.threadId)
       for (const runId of row.runs.keys()) owner.runIds.delete(runId)
       for (const [runId, threadId] of owner.begun) if (threadId === ref.threadId) owner.begun.delete(runId)
+      owner.grants.splice(0, owner.grants.length, ...owner.grants.filter(({ thread }) => thread !== row))
       endLogs(row)
       return true
     },

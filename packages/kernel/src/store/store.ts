@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../data/json.ts'
 import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
 export interface Page {
@@ -27,6 +28,7 @@ export interface Store extends AsyncDisposable {
   readonly runLog: RunLogStore
   readonly journal: JournalStore
   readonly leases: LeaseStore
+  readonly grants: GrantStore
 }
 
 /** A conversation in a list: where it is and what goes on in it, without its content. */
