@@ -25,4 +25,5 @@ export {
   threadIdTaken,
   threadNotFound,
 } from './store/refusals.ts'
+export { runIdsAbove } from './store/run-ids-above.ts'
 export { usageOf } from './store/usage-of.ts'

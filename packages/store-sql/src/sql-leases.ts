@@ -8,16 +8,16 @@ import {
   leaseLost,
   lostCall,
   lostRun,
-  runIdTaken,
   threadBusy,
 } from '@troupe/kernel/store'
 import { type Expression, sql, type Transaction } from 'kysely'
 import { fromColumn, toColumn } from './column-text.ts'
-import { compiled, type Slots, sure } from './compiled.ts'
+import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
+import { runIdClaims } from './run-id-claims.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
@@ -28,6 +28,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
   const { who, engine, now, query, write } = database
   const time = leaseTime(database)
   const ownerId = ownerKeys()
+  const claimId = runIdClaims(database)
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select(['t.id', 't.unfinished', 't.unfinished_cancel'])),
   )
@@ -49,21 +50,6 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
-  const claim = compiled((db, row: Slots<Tables['troupe_run_ids']>) =>
-    db
-      .insertInto('troupe_run_ids')
-      .values(row)
-      .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing()),
-  )
-  const claimed = compiled((db, { owner, run_id }: Slots<{ owner: number; run_id: string }>) =>
-    db.selectFrom('troupe_run_ids').select('thread_id').where('owner', '=', owner).where('run_id', '=', run_id),
-  )
-  /** Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id. */
-  const claimId = async (tx: Queries, runId: string, row: Tables['troupe_run_ids']) => {
-    await claim(tx, row)
-    const { thread_id } = sure(await claimed(tx, { owner: row.owner, run_id: row.run_id }))
-    if (thread_id !== row.thread_id) throw runIdTaken(who, runId)
-  }
   const extend = compiled(
     (db, { token, expires_at, ...key }: Slots<ThreadKey & { token: number; expires_at: number }>) =>
       patient(
@@ -120,7 +106,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
         for (;;) {
           const lease = await take()
           if (!lease) continue
-          if (holder.begins) await claimId(tx, holder.runId, { owner, run_id, thread_id: key.threadId })
+          if (holder.begins) await claimId(tx, owner, holder.runId, key.threadId)
           return { ...lease, ...asked(cancel) }
         }
       })

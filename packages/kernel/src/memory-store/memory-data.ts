@@ -32,6 +32,8 @@ export interface OwnerData {
   readonly leases: Map<string, Lease>
   /** The thread of each run that has begun. */
   readonly begun: Map<string, string>
+  /** Those of them whose ids could be nested in another's: they have a slash. */
+  readonly begunBelow: Set<string>
   /** The ids of all recorded runs, to keep one id out of two threads. */
   readonly runIds: Set<string>
   /** Oldest first. */
@@ -103,6 +105,7 @@ export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
       threads: new Map(),
       leases: new Map(),
       begun: new Map(),
+      begunBelow: new Set(),
       runIds: new Set(),
       grants: [],
     }
