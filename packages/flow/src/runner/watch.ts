@@ -1,5 +1,5 @@
 import { type AgentEvent, type CancelMode, type Clock, KernelError } from '@troupe/kernel'
-import { untilAborted } from '@troupe/kernel/kit'
+import { elapsedBy, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import { harderCancel } from '@troupe/kernel/store'
 import type { RunnerLimits } from './limits.ts'
@@ -52,7 +52,7 @@ export class Watch {
     if (mode === 'now') {
       this.#run?.abort(new KernelError('ABORTED', 'run: cancelled'))
     } else if (this.#escalation === NEVER) {
-      this.#escalation = this.#clock.now() + this.#limits.cancelMs
+      this.#escalation = elapsedBy(this.#clock) + this.#limits.cancelMs
       this.#schedule()
     }
   }
@@ -96,7 +96,7 @@ export class Watch {
     this.#cancelTimer?.()
     // A run that was stopped before it started does not need a timer.
     if (!this.#run || (this.#run.aborted && !this.begun)) return
-    const now = this.#clock.now()
+    const now = elapsedBy(this.#clock)
     const next = Math.min(this.#limits.pollMs, this.#escalation - now)
     const look = () => void this.#look().catch((error: unknown) => this.#fail(error))
     // A run whose events were not being read at the last check does not keep the process alive.
@@ -105,7 +105,7 @@ export class Watch {
   }
 
   async #look(): Promise<void> {
-    const now = this.#clock.now()
+    const now = elapsedBy(this.#clock)
     const { idleMs } = this.#limits
     if (now >= this.#escalation) {
       this.#escalation = NEVER
