@@ -30,7 +30,7 @@ test('nothing is sent before it is allowed; then it is, once', async () => {
   await using visitor = await asked()
   await visitor.shot('approval')
   expect(await postcards(visitor)).toEqual([])
-  await visitor.page.getByRole('button', { name: 'Allow' }).click()
+  await visitor.page.getByRole('button', { name: 'Allow', exact: true }).click()
   await visitor.sees('The postcard to Ada is in the post.')
   expect(await postcards(visitor)).toEqual([expect.stringContaining('Dear Ada, greetings from Lisbon.')])
   expect(await visitor.page.locator('.sent li').count()).toBe(1)
@@ -50,6 +50,27 @@ test('what is to be sent can be edited first', async () => {
   expect(visitor.complaints).toEqual([])
 })
 
+test.each([
+  ['Always in this chat', 'in this chat'],
+  ['Always for this tool', 'in all chats'],
+])('"%s" sends the next one without a question, until it is revoked', async (name, place) => {
+  await using visitor = await asked()
+  const { page } = visitor
+  await page.getByRole('button', { name }).click()
+  await visitor.sees('The postcard to Ada is in the post.')
+  await visitor.idle()
+  await visitor.suggest('Postcard')
+  await page.locator('.postcard').nth(1).waitFor()
+  await visitor.idle()
+  await page.getByRole('tab', { name: 'Allowed' }).click()
+  await visitor.shot('always-allowed')
+  await page.getByRole('button', { name: `Revoke send_postcard ${place}` }).click()
+  await visitor.sees('Nothing yet. A question before a call offers it.')
+  await visitor.suggest('Postcard')
+  await page.getByRole('form', { name: 'Question' }).waitFor()
+  expect(visitor.complaints).toEqual([])
+})
+
 test('it can be refused', async () => {
   await using visitor = await asked()
   await visitor.page.getByRole('button', { name: 'Refuse' }).click()
@@ -66,7 +87,7 @@ test('the question is still there after a reload, and elsewhere in the list unti
   await visitor.page.getByRole('form', { name: 'Question' }).waitFor()
   expect(await visitor.page.getByLabel('Message').getAttribute('placeholder')).toContain('Answer the question')
   await visitor.sees('waits for you')
-  await visitor.page.getByRole('button', { name: 'Allow' }).click()
+  await visitor.page.getByRole('button', { name: 'Allow', exact: true }).click()
   await visitor.sees('The postcard to Ada is in the post.')
   await visitor.idle()
   await visitor.page.reload()
@@ -84,7 +105,7 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
     await reloading.page.reload()
     await reloading.page.getByRole('form', { name: 'Question' }).waitFor()
     for (const visitor of [reloading, staying]) {
-      await visitor.page.getByRole('button', { name: 'Allow' }).click()
+      await visitor.page.getByRole('button', { name: 'Allow', exact: true }).click()
       await visitor.sees('The postcard to Ada is in the post.')
       expect(await postcards(visitor)).toHaveLength(1)
     }

@@ -54,7 +54,7 @@ describe('everybody', () => {
     await visitor.idle()
     await visitor.shot(`refused-${width}-${colorScheme}`)
     if (width < 1_180) await page.getByRole('button', { name: 'Open the panel' }).click()
-    for (const name of ['List', 'Timeline', 'Agents', 'Events']) {
+    for (const name of ['List', 'Timeline', 'Agents', 'Events', 'Allowed']) {
       await page.getByRole('tab', { name }).click()
       expect([name, await faults(visitor)]).toEqual([name, []])
     }
@@ -73,9 +73,10 @@ describe('without a mouse', () => {
     await page.keyboard.press('Enter')
     await page.getByRole('form', { name: 'Question' }).waitFor()
     expect(await focused(visitor)).toBe('Message')
-    await page.keyboard.press('Shift+Tab')
-    await page.keyboard.press('Shift+Tab')
-    expect(await focused(visitor)).toBe('Edit')
+    for (const name of ['Always for this tool', 'Always in this chat', 'Refuse', 'Edit']) {
+      await page.keyboard.press('Shift+Tab')
+      expect(await focused(visitor)).toBe(name)
+    }
     await page.keyboard.press('Enter')
     await page.getByLabel('to', { exact: true }).waitFor()
     await page.keyboard.press('Control+A')

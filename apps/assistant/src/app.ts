@@ -3,7 +3,7 @@ import type { ChatModelAgentOptions } from '@troupe/chat-model'
 import type { FlowRunner } from '@troupe/flow'
 import type { Agent, AgentHandler, Callback, ChatModel, Owner, Store } from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
-import type { AgentRegistry } from '@troupe/subagent'
+import type { AgentRegistry, Policy } from '@troupe/subagent'
 import { asFunction, type BuildResolver, type DisposableResolver, type Resolver } from 'awilix'
 import type { Config } from './config.ts'
 import type { Api } from './server/api.ts'
@@ -15,6 +15,8 @@ export interface App {
   /** The handlers that every agent gets, from `src/handlers`. */
   readonly handlers: readonly AgentHandler[]
   readonly newAgent: NewAgent
+  /** Decides which calls may run, and whom to ask. */
+  readonly policy: Policy
   /** Agents that are called as tools. */
   readonly subagents: AgentRegistry
   /** The agents that the router can transfer to, from `src/agents`. */

@@ -33,9 +33,9 @@ async function start(): Promise<Assistant> {
 const get = (path: string, init?: RequestInit) => fetch(assistant.url + path, init)
 const json = async <T = unknown>(path: string) => (await get(path)).json() as Promise<T>
 
-async function talk(threadId: string, text: string): Promise<ResumableHttpAgent> {
+async function talk(threadId: string, text: string, n = 1): Promise<ResumableHttpAgent> {
   const agent = new ResumableHttpAgent({ url: `${assistant.url}/agent`, threadId })
-  agent.addMessage({ id: `${threadId}-1`, role: 'user', content: text })
+  agent.addMessage({ id: `${threadId}-${n}`, role: 'user', content: text })
   await agent.runAgent()
   return agent
 }
@@ -177,5 +177,30 @@ describe('the server', () => {
     expect(agent.state).toMatchObject({ postcards: [{ to: 'Ada', place: 'Lisbon' }] })
     const { runs } = await json<History>('/api/threads/ada/history')
     expect(runs).toHaveLength(2)
+  })
+
+  test('sends without a question what was always allowed, also after a restart, until it is revoked', async () => {
+    const asks = async (threadId: string, text: string) => (await talk(threadId, text, 2)).pendingInterrupts.length > 0
+    const allow = async (threadId: string, always: string) => {
+      const agent = await talk(threadId, 'Send Ada a postcard from Lisbon')
+      const [question] = agent.pendingInterrupts
+      expect(question?.responseSchema).toMatchObject({ properties: { always: { enum: ['thread', 'tool'] } } })
+      const payload = { approved: true, always }
+      await agent.runAgent({ resume: [{ interruptId: question?.id ?? '', status: 'resolved', payload }] })
+      expect(agent.state).toMatchObject({ postcards: [{ to: 'Ada' }] })
+    }
+    const revoke = async (id: string) => (await get(`/api/grants/${id}`, { method: 'DELETE' })).status
+    await allow('always-here', 'thread')
+    await assistant.stop()
+    assistant = await start()
+    expect(await asks('always-here', 'Send Grace a postcard from Oslo')).toBe(false)
+    expect(await asks('elsewhere', 'Send Grace a postcard from Oslo')).toBe(true)
+    await allow('always-tool', 'tool')
+    expect(await asks('third', 'Send Grace a postcard from Oslo')).toBe(false)
+    const grants = await json<{ id: string }[]>('/api/grants')
+    expect(grants).toMatchObject([{ tool: 'send_postcard', threadId: 'always-here' }, { tool: 'send_postcard' }])
+    for (const { id } of grants) expect([await revoke(id), await revoke(id)]).toEqual([204, 404])
+    expect(await json('/api/grants')).toEqual([])
+    expect(await asks('fourth', 'Send Grace a postcard from Oslo')).toBe(true)
   })
 })

@@ -5,6 +5,7 @@ import { agUiModule } from './modules/ag-ui.ts'
 import { agentsModule } from './modules/agents.ts'
 import { handlersModule } from './modules/handlers.ts'
 import { modelModule } from './modules/model.ts'
+import { policyModule } from './modules/policy.ts'
 import { recordsModule } from './modules/records.ts'
 import { serverModule } from './modules/server.ts'
 import { storeModule } from './modules/store.ts'
@@ -17,6 +18,7 @@ export async function createApp(config: Config, pageFolder: string): Promise<Awi
     pageFolder: asValue(pageFolder),
     ...modelModule,
     ...(await handlersModule()),
+    ...policyModule,
     ...subagentsModule,
     ...(await agentsModule()),
     ...storeModule,

@@ -15,18 +15,20 @@ export interface AttackFigures {
   readonly heldMb: number
   /** The highest of these on the way. */
   readonly liveMb: number
-  /** The highest RSS, with everything that Node has not collected yet. */
+  /** The highest RSS. */
   readonly rssMb: number
   /** How many answers began as expected. */
   readonly answered: number
 }
 
-/** Carries out an attack on a server in its own process, with a database of its own. Contract: a server that is `collecting` shows what is in use, one that is not shows its RSS. */
-export async function measureAttack(
-  attack: Attack,
-  size: AttackSize,
-  mode: 'collecting' | 'as usual',
-): Promise<AttackFigures> {
+/** How a server is run: it collects all the time, which shows what is in use, or it has a small heap, so that its RSS shows what it needs and not what Node has not collected yet. */
+export type ServerMode = 'collecting' | 'small heap'
+
+/** Megabytes of the small heap: about twice what an idle server has. */
+const SMALL_HEAP = ['--max-old-space-size=48', '--max-semi-space-size=1']
+
+/** Carries out an attack on a server in its own process, with a database of its own. */
+export async function measureAttack(attack: Attack, size: AttackSize, mode: ServerMode): Promise<AttackFigures> {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-attack-'))
   try {
     const path = join(folder, 'attack.db')
@@ -34,18 +36,20 @@ export async function measureAttack(
       await using store = sqliteStore({ path })
       await attack.seed(store, size)
     }
-    return await attackServer([path, mode], attack, size)
+    return await attackServer(path, mode, attack, size)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
 async function attackServer(
-  args: readonly string[],
+  path: string,
+  mode: ServerMode,
   { paths, stalls }: Attack,
   size: AttackSize,
 ): Promise<AttackFigures> {
-  const child = fork(new URL('./server.ts', import.meta.url), args, { execArgv: ['--no-warnings', '--expose-gc'] })
+  const execArgv = ['--no-warnings', '--expose-gc', ...(mode === 'small heap' ? SMALL_HEAP : [])]
+  const child = fork(new URL('./server.ts', import.meta.url), [path, mode], { execArgv })
   const sockets: Socket[] = []
   try {
     const port = await nextMessage<number>(child)

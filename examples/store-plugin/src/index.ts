@@ -33,7 +33,7 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
   /** The time of the current change. */
   let past: number | undefined
   const memory = memoryStore({ clock: { now: () => past ?? clock.now() } })
-  const { threads, records, runLog, journal, leases } = memory
+  const { threads, records, runLog, journal, leases, grants } = memory
   const writes: { readonly [call: string]: Method } = {
     open: threads.open,
     commit: threads.commit,
@@ -49,6 +49,8 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
     renew: leases.renew,
     release: leases.release,
     requestCancel: leases.requestCancel,
+    grant: grants.add,
+    revoke: grants.revoke,
   }
 
   /** Makes a change with its time. Contract: a change in memory is synchronous, so that no other change gets this time. */
@@ -148,6 +150,11 @@ export function journalFile({ path, clock = systemClock }: JournalFileOptions): 
       renew: write('renew', leases.renew),
       release: write('release', leases.release),
       requestCancel: write('requestCancel', leases.requestCancel),
+    },
+    grants: {
+      list: read(grants.list),
+      add: write('grant', grants.add),
+      revoke: write('revoke', grants.revoke),
     },
     async [Symbol.asyncDispose]() {
       closed = true

@@ -73,6 +73,7 @@ export type {
   Runner,
   RunRequest,
 } from './run/run.ts'
+export type { Grant, GrantStore } from './store/grant-store.ts'
 export type {
   Checkpoint,
   CommittedMessage,

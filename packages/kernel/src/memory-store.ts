@@ -1,6 +1,7 @@
 import type { Clock } from './context/clock.ts'
 import { checkOptionNames } from './data/option.ts'
 import { allThreads, endLogs, type MemoryData } from './memory-store/memory-data.ts'
+import { memoryGrants } from './memory-store/memory-grants.ts'
 import { memoryJournal } from './memory-store/memory-journal.ts'
 import { memoryLeases } from './memory-store/memory-leases.ts'
 import { memoryRecords } from './memory-store/memory-records.ts'
@@ -18,13 +19,14 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptionNames('memoryStore', options, { clock: true })
   const { clock = Date } = options
-  const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0, closed: false }
+  const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0, grant: 0, closed: false }
   return {
     threads: memoryThreads(data),
     records: memoryRecords(data),
     runLog: memoryRunLog(data),
     journal: memoryJournal(data),
     leases: memoryLeases(data),
+    grants: memoryGrants(data),
     async [Symbol.asyncDispose]() {
       data.closed = true
       for (const row of allThreads(data)) endLogs(row)

@@ -1,6 +1,7 @@
 export { checkCommands, runIdOf } from './store/check-commands.ts'
 export { checkCommit } from './store/check-commit.ts'
 export { checkFork } from './store/check-fork.ts'
+export { checkGrant, checkGrantQuery, MAX_GRANTS } from './store/check-grant.ts'
 export { checkId } from './store/check-id.ts'
 export { checkJournal } from './store/check-journal.ts'
 export { checkCancel, checkHolder, checkTtl } from './store/check-lease.ts'
@@ -24,4 +25,5 @@ export {
   threadIdTaken,
   threadNotFound,
 } from './store/refusals.ts'
+export { runIdsAbove } from './store/run-ids-above.ts'
 export { usageOf } from './store/usage-of.ts'

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 /** Faster than a schema for each clause, or a truncate. */
 const empty = async () => {
-  for (const table of ['threads', 'leases', 'run_ids', 'owners'])
+  for (const table of ['threads', 'leases', 'run_ids', 'grants', 'owners'])
     await server.ask(`delete from ${schema}.troupe_${table}`)
 }
 

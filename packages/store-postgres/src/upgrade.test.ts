@@ -1,9 +1,12 @@
 import { MIGRATIONS, sqlStore } from '@troupe/store-sql'
 import {
+  BESIDE_NAMED,
   counted,
   FIRST_VERSION,
+  idsBesideNamed,
   LATER_VERSION,
   makeFirstVersion,
+  NAMED_RUN,
   readFirstVersion,
   useLaterVersion,
 } from '@troupe/store-sql/first-version'
@@ -41,6 +44,13 @@ describe('a schema of the first release', () => {
     const schema = await firstRelease()
     expect(await versionOf(schema)).toBe(1)
     await checkUpgraded(schema)
+  })
+
+  it('keeps the ids of its runs for them and for what is nested in them', async () => {
+    const schema = await firstRelease()
+    await server.ask(NAMED_RUN.replace('troupe_', `${schema}.troupe_`))
+    await using store = postgresStore({ url: server.url, schema, clock: fakeClock(2000), listen: false })
+    expect(await idsBesideNamed(store)).toEqual(BESIDE_NAMED)
   })
 
   it('is upgraded once by stores that start together, and used by all of them at once', async () => {

@@ -137,7 +137,7 @@ export const FIRST_VERSION: unknown = {
   journals: [undefined],
 }
 
-/** Uses what later versions have added: a journal, its cancel, the attempts of calls, branches, and ids of runs. */
+/** Uses what later versions have added: a journal, its cancel, the attempts of calls, branches, permissions, and ids of runs. */
 export async function useLaterVersion(store: Store): Promise<unknown> {
   const taken = await store.leases
     .acquire({ ...ANNA, threadId: 'new' }, { runId: 'run-2', ttlMs: 1000, begins: true })
@@ -160,8 +160,10 @@ export async function useLaterVersion(store: Store): Promise<unknown> {
   await store.threads.commit(ANNA, { messages: [later], set: { a: 2 }, journal: null }, again.token)
   const branch = await store.threads.fork(ANNA, { at: 'a2', to: 'branch' })
   const empty = await store.threads.fork(branch.ref, { before: 'u1', to: 'empty' })
+  await store.grants.add(ANNA, { agent: '', tool: 'look', threadId: ANNA.threadId, at: 1 })
   return {
     taken,
+    granted: (await store.grants.list(ANNA)).map(({ tool, threadId }) => [tool, threadId]),
     cancel: again.cancel,
     attempts,
     journal,
@@ -174,6 +176,7 @@ export async function useLaterVersion(store: Store): Promise<unknown> {
 /** The result of `useLaterVersion`. */
 export const LATER_VERSION: unknown = {
   taken: 'RUN_ID_TAKEN',
+  granted: [['look', 'thread-1']],
   cancel: 'now',
   attempts: 2,
   journal: { runId: 'run-4', entries: ['a', 'b'] },
@@ -184,6 +187,20 @@ export const LATER_VERSION: unknown = {
   messages: ['u1', 'a1', 't1', 'a2'],
   processed: ['u1'],
 }
+
+/** The statement that gives a run of the first release an id with slashes, and what later versions say about ids above and beside it. */
+export const NAMED_RUN = "update troupe_messages set run_id = 'day/7/a' where run_id = 'run-2'"
+export async function idsBesideNamed({ leases }: Store): Promise<unknown> {
+  const begin = (runId: string) =>
+    leases.acquire({ ...ANNA, threadId: `with ${runId}` }, { runId, ttlMs: 1000, begins: true }).then(
+      () => 'free',
+      (error: KernelError) => error.code,
+    )
+  const taken = [await begin('day'), await begin('day/7'), await begin('day/7/a/b'), await begin('run-1/x')]
+  return { taken: [...new Set(taken)], free: [await begin('day/7/b'), await begin('run-2'), await begin('run-2/x')] }
+}
+/** The result of `idsBesideNamed`. */
+export const BESIDE_NAMED: unknown = { taken: ['RUN_ID_TAKEN'], free: ['free', 'free', 'RUN_ID_TAKEN'] }
 
 /** An engine that calls `before` with the number of each statement, counted from 1. */
 export function counted(engine: Engine, before: (statement: number) => void): Engine {

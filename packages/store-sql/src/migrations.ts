@@ -11,6 +11,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   fifth,
   sixth,
   seventh,
+  eighth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -299,4 +300,45 @@ async function seventh(db: Kysely<Tables>): Promise<void> {
     }))
     .execute()
   await schema.createIndex('troupe_run_logs_at').on('troupe_run_logs').columns(['at', 'id']).execute()
+}
+
+/** Permissions that outlive their process, and run ids that are not those of nested runs. */
+async function eighth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
+  const { schema } = db
+  const table = schema.createTable('troupe_grants')
+  const keyed =
+    flavour === 'sqlite'
+      ? table.addColumn('id', 'integer', (column) => column.primaryKey().autoIncrement())
+      : table.addColumn('id', 'bigint', (column) => column.primaryKey().generatedByDefaultAsIdentity())
+  await keyed
+    .addColumn('owner', 'bigint', (column) => column.notNull().references('troupe_owners.id'))
+    .addColumn('thread', 'bigint', (column) => column.references('troupe_threads.id').onDelete('cascade'))
+    .addColumn('agent', 'text', (column) => column.notNull())
+    .addColumn('tool', 'text', (column) => column.notNull())
+    .addColumn('rule', 'text')
+    .addColumn('at', 'double precision', (column) => column.notNull())
+    .execute()
+  await schema.createIndex('troupe_grants_owner').on('troupe_grants').columns(['owner', 'id']).execute()
+  await schema.createIndex('troupe_grants_thread').on('troupe_grants').column('thread').execute()
+
+  // SQLite compares texts by their bytes.
+  if (flavour === 'postgres') {
+    const byBytes = sql`${sql.ref('owner')}, ${sql.ref('run_id')} collate "C"`
+    await schema.createIndex('troupe_run_ids_bytes').on('troupe_run_ids').expression(byBytes).execute()
+  }
+  const id = sql.ref('run_id')
+  const rest = sql`substr(${id}, 2)`
+  const slash = flavour === 'sqlite' ? sql<number>`instr(${rest}, '/')` : sql<number>`strpos(${rest}, '/')`
+  await db
+    .insertInto('troupe_run_ids')
+    .columns(['owner', 'run_id', 'thread_id'])
+    .expression(({ selectFrom }) =>
+      selectFrom('troupe_run_ids')
+        .distinct()
+        .select(['owner', sql<string>`substr(${id}, 1, ${slash})`.as('above'), sql<string>`''`.as('none')])
+        .where(slash, '>', 0)
+        .where('run_id', 'not like', '\u0001%'),
+    )
+    .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing())
+    .execute()
 }

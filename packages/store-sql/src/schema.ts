@@ -107,8 +107,18 @@ export interface Tables {
   troupe_run_events: { log: number; first_seq: number; last_seq: number; events: string }
   /** The journal of each thread's unfinished run, a row for each write; `id` increases, so it is also the order. */
   troupe_journal: { id: Generated<number>; thread: number; at: number; entries: string }
-  /** The thread of each run that has begun. */
+  /** The thread of each run that has begun; empty for an id that only runs below it have. */
   troupe_run_ids: { owner: number; run_id: string; thread_id: string }
+  /** Permissions; those without a thread hold in all threads of the owner. `id` increases, so it is also the order. */
+  troupe_grants: {
+    id: Generated<number>
+    owner: number
+    thread: number | null
+    agent: string
+    tool: string
+    rule: string | null
+    at: number
+  }
   /** Contract: a new lease is a new row, so its key is a token that no other lease ever had. */
   troupe_leases: {
     token: Generated<number>

@@ -16,9 +16,10 @@ import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { leaseRenewals } from './lease-renewals.ts'
 import { leaseTime } from './lease-time.ts'
-import { newLease, runIdClaim } from './new-lease.ts'
+import { newLease } from './new-lease.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerKeys, ownerOf, patient, threadOf } from './rows.ts'
+import { runIdClaims } from './run-id-claims.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
@@ -29,6 +30,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
   const { who, engine, now, query, write } = database
   const time = leaseTime(database)
   const ownerId = ownerKeys()
+  const claimId = runIdClaims(database)
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select(['t.id', 't.unfinished', 't.unfinished_cancel'])),
   )
@@ -50,7 +52,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
       .onConflict((conflict) => conflict.columns(['owner', 'thread_id']).doNothing())
       .returning('token'),
   )
-  const [takeNew, claimId, extend] = [newLease(database), runIdClaim(database), leaseRenewals(database)]
+  const [takeNew, extend] = [newLease(database), leaseRenewals(database)]
   const remove = compiled((db, { token, ...key }: Slots<ThreadKey & { token: number }>) =>
     patient(
       engine,
@@ -97,7 +99,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
         for (;;) {
           const lease = await take()
           if (!lease) continue
-          if (holder.begins) await claimId(tx, holder.runId, { owner, run_id, thread_id: key.threadId })
+          if (holder.begins) await claimId(tx, owner, holder.runId, key.threadId)
           return { ...lease, ...asked(cancel) }
         }
       })

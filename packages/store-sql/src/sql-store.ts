@@ -1,6 +1,7 @@
 import type { Store } from '@troupe/kernel'
 import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
+import { sqlGrants } from './sql-grants.ts'
 import { sqlJournal } from './sql-journal.ts'
 import { sqlLeases } from './sql-leases.ts'
 import { sqlRecords } from './sql-records.ts'
@@ -16,6 +17,7 @@ export function sqlStore(engine: Engine): Store & { ready(): Promise<void> } {
     runLog: sqlRunLog(database),
     journal: sqlJournal(database),
     leases: sqlLeases(database),
+    grants: sqlGrants(database),
     ready: database.ready,
     [Symbol.asyncDispose]: database.close,
   }

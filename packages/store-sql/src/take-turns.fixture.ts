@@ -5,7 +5,7 @@ type Method = (...args: readonly unknown[]) => unknown
 /** A store that passes each call to the next of several stores, so that one suite shows whether they agree. */
 export function takeTurns(stores: readonly Store[]): Store {
   let turn = 0
-  const port = <Name extends 'threads' | 'records' | 'runLog' | 'journal' | 'leases'>(name: Name): Store[Name] =>
+  const port = <Name extends keyof Omit<Store, symbol>>(name: Name): Store[Name] =>
     new Proxy({} as Store[Name], {
       get: (_, method) => {
         const chosen = stores[turn++ % stores.length]?.[name] as unknown as Record<PropertyKey, Method>
@@ -18,6 +18,7 @@ export function takeTurns(stores: readonly Store[]): Store {
     runLog: port('runLog'),
     journal: port('journal'),
     leases: port('leases'),
+    grants: port('grants'),
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()))
     },

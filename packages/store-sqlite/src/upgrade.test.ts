@@ -7,10 +7,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { MIGRATIONS, sqlStore } from '@troupe/store-sql'
 import {
+  BESIDE_NAMED,
   counted,
   FIRST_VERSION,
+  idsBesideNamed,
   LATER_VERSION,
   makeFirstVersion,
+  NAMED_RUN,
   readFirstVersion,
   useLaterVersion,
 } from '@troupe/store-sql/first-version'
@@ -54,6 +57,15 @@ describe('a file of the first release', () => {
     const path = await firstRelease()
     expect(versionOf(path)).toBe(1)
     await checkUpgraded(path)
+  })
+
+  it('keeps the ids of its runs for them and for what is nested in them', async () => {
+    const path = await firstRelease()
+    const raw = new DatabaseSync(path)
+    raw.exec(NAMED_RUN)
+    raw.close()
+    await using store = sqliteStore({ path, clock: fakeClock(2000) })
+    expect(await idsBesideNamed(store)).toEqual(BESIDE_NAMED)
   })
 
   it('is upgraded once by processes that start together', async () => {

@@ -34,8 +34,6 @@ export type {
 export { createBus } from './policy/create-bus.ts'
 export type { Decision, PolicyCall } from './policy/decide.ts'
 export { decide } from './policy/decide.ts'
-export type { Grant, GrantStore, MemoryGrantsOptions } from './policy/grant-store.ts'
-export { memoryGrants } from './policy/grant-store.ts'
 export type { Policy, PolicyOptions } from './policy/policy.ts'
 export { createPolicy } from './policy/policy.ts'
 export type { PolicyEffect, PolicyRule } from './policy/rule.ts'

@@ -1,3 +1,4 @@
+import { memoryStore } from '@troupe/kernel/memory-store'
 import { scriptedModel, testOptions } from '@troupe/testkit'
 import { describe, expect, test } from 'vitest'
 import {
@@ -10,7 +11,6 @@ import {
   createBus,
   createPolicy,
   defineAgent,
-  memoryGrants,
   type PolicyOptions,
   type PolicyRule,
   type SubagentEnvironment,
@@ -59,7 +59,7 @@ const registry: Required<AgentRegistryOptions> = {
   excluded: [],
   overrides: {},
 }
-const policy: Required<PolicyOptions> = { rules: [], bus: createBus(), grants: memoryGrants(), askTimeoutMs: 1 }
+const policy: Required<PolicyOptions> = { rules: [], bus: createBus(), grants: memoryStore().grants, askTimeoutMs: 1 }
 const rule: Required<PolicyRule> = {
   effect: 'deny',
   agent: 'a',

@@ -29,7 +29,7 @@ interface ApiParts {
   readonly owner: Owner
 }
 
-/** The routes of the page beside those of AG-UI: the agents, old conversations, tokens, and the state between runs. */
+/** The routes of the page beside those of AG-UI: the agents, old conversations, tokens, the state between runs, and what is always allowed. */
 export type Api = (request: Request) => Promise<Response>
 
 const MAX_STATE = 100_000
@@ -68,10 +68,10 @@ const STATUS: Record<string, number> = {
 async function route(parts: ApiParts, request: Request): Promise<Response> {
   const { store, owner, messages, sessions } = parts
   const { pathname, searchParams } = new URL(request.url)
-  const [name, threadId, what, ...more] = partsOf(pathname)
+  const [name, id, what, ...more] = partsOf(pathname)
   if (more.length > 0) throw new KernelError('NOT_FOUND', 'api: no such route')
-  const ref = { ...owner, threadId: threadId ?? '' }
-  switch ([request.method, name, threadId === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
+  const ref = { ...owner, threadId: id ?? '' }
+  switch ([request.method, name, id === undefined ? '' : ':id', what ?? ''].join(' ').trimEnd()) {
     case 'GET about':
       return Response.json(about(parts))
     case 'GET threads': {
@@ -94,6 +94,11 @@ async function route(parts: ApiParts, request: Request): Promise<Response> {
       return Response.json(await tokensByMessage(store, ref))
     case 'PUT threads :id state':
       return Response.json(await sessions.updateSessionState(ref, readPageState(await boundedBody(request, MAX_STATE))))
+    case 'GET grants':
+      return Response.json(await store.grants.list(owner))
+    case 'DELETE grants :id':
+      if (!(await store.grants.revoke(owner, ref.threadId))) throw new KernelError('NOT_FOUND', 'api: no such grant')
+      return new Response(null, { status: 204 })
     default:
       throw new KernelError('NOT_FOUND', 'api: no such route')
   }

@@ -3,7 +3,7 @@ import { defineTool, type Json, type Tool } from '@troupe/kernel'
 /** The key of the sent postcards in the state of a conversation. */
 const POSTCARDS = 'postcards'
 
-/** Sends a postcard. This cannot be undone, so it needs approval. */
+/** Sends a postcard. This cannot be undone, so the policy asks first: its kind is `write`. */
 export function postcardTool(): Tool {
   const text = (description: string) => ({ type: 'string', description, minLength: 1, maxLength: 400 }) as const
   return defineTool({
@@ -16,7 +16,6 @@ export function postcardTool(): Tool {
     },
     kind: 'write',
     effect: 'once',
-    needsApproval: () => true,
     invoke({ to, place, text }, ctx) {
       const sent = ctx.state.get(POSTCARDS)
       ctx.state.set(POSTCARDS, [...(Array.isArray(sent) ? (sent as Json[]) : []), { to, place, text }])

@@ -1,11 +1,12 @@
 import { type Clock, KernelError, type LeaseStore, type ThreadRef } from '@troupe/kernel'
+import { elapsedBy } from '@troupe/kernel/kit'
 import { isPassing } from './with-retries.ts'
 
 /** A lease of a run that has ended, which the store still has. */
 interface StaleLease {
   readonly ref: ThreadRef
   readonly token: number
-  /** When it is free without a release. */
+  /** When it is free without a release, by `elapsedBy(clock)`. */
   readonly until: number
   cancelTimer: () => void
 }
@@ -49,7 +50,7 @@ export class StaleLeases {
         await this.#leases.release(lease.ref, lease.token)
       } catch (error) {
         if (this.#left.get(keyOf(lease.ref)) !== lease) return
-        if (isPassing(error) && this.#clock.now() + pause < lease.until) {
+        if (isPassing(error) && elapsedBy(this.#clock) + pause < lease.until) {
           return this.#retry(lease, Math.min(pause * 2, PAUSE_MS.most))
         }
         this.#report(KernelError.from(error))

@@ -1,5 +1,5 @@
 import { type CancelMode, type Clock, KernelError, type LeaseStore, type Thread, type ThreadRef } from '@troupe/kernel'
-import { abortScope, sleep, untilAborted } from '@troupe/kernel/kit'
+import { abortScope, elapsedBy, sleep, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import type { LocalRuns } from './local-runs.ts'
 import type { StaleLeases } from './stale-leases.ts'
@@ -22,6 +22,16 @@ export interface LeaseOptions {
   cancel(ref: ThreadRef, runId: string | undefined): Promise<unknown>
 }
 
+/** A moment, by the time of day and by the time that passes. */
+interface Moment {
+  readonly now: number
+  readonly elapsed: number
+}
+
+function momentBy(clock: Clock): Moment {
+  return { now: clock.now(), elapsed: elapsedBy(clock) }
+}
+
 /** The lease of one run on its thread. */
 export class ThreadLease {
   readonly token: number
@@ -29,7 +39,7 @@ export class ThreadLease {
   readonly cancel: CancelMode | undefined
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
-  #renewedAt: number
+  #renewed: Moment
   #renewal: Promise<CancelMode | undefined> | undefined
   /** Whether the last commit releases it, or has released it. */
   #ending: 'releasing' | 'released' | undefined
@@ -37,14 +47,14 @@ export class ThreadLease {
   private constructor(
     ref: ThreadRef,
     taken: { token: number; cancel?: CancelMode },
-    askedAt: number,
+    asked: Moment,
     options: LeaseOptions,
   ) {
     this.#ref = ref
     this.token = taken.token
     this.cancel = taken.cancel
     this.#options = options
-    this.#renewedAt = askedAt
+    this.#renewed = asked
   }
 
   /** Acquires the lease. Contract: rejects with `THREAD_BUSY`, at once or after `queueMs`. */
@@ -57,12 +67,12 @@ export class ThreadLease {
     const { leases, leaseMs, busy, local, stale, clock, queueMs } = options
     const take = async () => {
       await stale.takeBack(ref)
-      const askedAt = clock.now()
-      return new ThreadLease(ref, await leases.acquire(ref, { ...holder, ttlMs: leaseMs }), askedAt, options)
+      const asked = momentBy(clock)
+      return new ThreadLease(ref, await leases.acquire(ref, { ...holder, ttlMs: leaseMs }), asked, options)
     }
     if (busy === 'reject') return take()
     const { signal } = run
-    const deadline = clock.now() + queueMs
+    const deadline = elapsedBy(clock) + queueMs
     const queued = busy === 'queue' ? local.queue(ref) : undefined
     try {
       if (queued?.before) await pause(clock, queueMs, signal, queued.before)
@@ -78,10 +88,12 @@ export class ThreadLease {
     return this.#renewal ? this.#wait(undefined) : this.#renew()
   }
 
-  /** Whether no other run can have the thread. Contract: as far as the clock of this process tells; one that was set back tells nothing. */
+  /** Whether no other run can have the thread. Contract: as far as the clock of this process tells; one that was set tells nothing. */
   get isSure(): boolean {
-    const now = this.#options.clock.now()
-    return this.#renewedAt <= now && now < this.#end
+    const { clock, leaseMs } = this.#options
+    // The time of day also counts while the machine is suspended.
+    const age = clock.now() - this.#renewed.now
+    return age >= 0 && age < leaseMs && elapsedBy(clock) < this.#end
   }
 
   /** Asks the store whether the run still has its thread, for a process that was paused. Contract: rejects with `LEASE_LOST` if it has not; a store that fails is tolerated until the lease expires. */
@@ -99,10 +111,10 @@ export class ThreadLease {
 
   async #askStore(): Promise<CancelMode | undefined> {
     const { leases, clock, leaseMs } = this.#options
-    const now = clock.now()
+    const asked = momentBy(clock)
     try {
       const { cancel } = await leases.renew(this.#ref, this.token, leaseMs)
-      this.#renewedAt = now
+      this.#renewed = asked
       return cancel
     } catch (cause) {
       if (this.#ending === 'released') return undefined
@@ -113,20 +125,20 @@ export class ThreadLease {
   }
 
   #wait(cause: unknown): undefined {
-    if (this.#options.clock.now() < this.#end) return undefined
+    if (elapsedBy(this.#options.clock) < this.#end) return undefined
     const message = `run: the lease of thread ${this.#ref.threadId} could not be renewed`
     throw new KernelError('LEASE_LOST', message, { cause })
   }
 
-  /** When other runs may take the thread. */
+  /** When other runs may take the thread. Contract: by the time that passes, so that a clock that is set neither ends nor extends it. */
   get #end(): number {
-    return this.#renewedAt + this.#options.leaseMs
+    return this.#renewed.elapsed + this.#options.leaseMs
   }
 
   /** Writes to the store. Contract: an error that may pass is retried as long as the lease lives, but no longer than one lease: a write can fail while renewals succeed. */
   write<T>(work: () => Promise<T>): Promise<T> {
     const { clock, leaseMs } = this.#options
-    const most = clock.now() + leaseMs
+    const most = elapsedBy(clock) + leaseMs
     return withRetries(clock, work, () => Math.min(this.#end, most))
   }
 
@@ -177,7 +189,7 @@ async function waitFor(
       if (!KernelError.is(error, 'THREAD_BUSY')) throw error
       const freed = local.freed(ref)
       if (busy === 'interrupt') await stopOnce(error.details.runId)
-      const left = deadline - clock.now()
+      const left = deadline - elapsedBy(clock)
       if (left <= 0) throw error
       await pause(clock, Math.min(left, pollMs), signal, freed)
     }

@@ -1,5 +1,5 @@
 import { type AgentEvent, type CancelMode, type Clock, KernelError } from '@troupe/kernel'
-import { untilAborted } from '@troupe/kernel/kit'
+import { elapsedBy, untilAborted } from '@troupe/kernel/kit'
 import type { RunControl } from '@troupe/kernel/run'
 import { harderCancel } from '@troupe/kernel/store'
 import type { RunnerLimits } from './limits.ts'
@@ -52,7 +52,7 @@ export class Watch {
     if (mode === 'now') {
       this.#run?.abort(new KernelError('ABORTED', 'run: cancelled'))
     } else if (this.#escalation === NEVER) {
-      this.#escalation = this.#clock.now() + this.#limits.cancelMs
+      this.#escalation = elapsedBy(this.#clock) + this.#limits.cancelMs
       this.#schedule()
     }
   }
@@ -96,7 +96,7 @@ export class Watch {
     this.#cancelTimer?.()
     // A run that was stopped before it started does not need a timer.
     if (!this.#run || (this.#run.aborted && !this.begun)) return
-    const now = this.#clock.now()
+    const now = elapsedBy(this.#clock)
     const { pollMs } = this.#limits
     // All runs look at the same moments, so that a store can renew their leases together.
     const next = Math.min(pollMs - (now % pollMs), this.#escalation - now)
@@ -107,7 +107,7 @@ export class Watch {
   }
 
   async #look(): Promise<void> {
-    const now = this.#clock.now()
+    const now = elapsedBy(this.#clock)
     const { idleMs } = this.#limits
     if (now >= this.#escalation) {
       this.#escalation = NEVER

@@ -1,5 +1,5 @@
 import { type Clock, KernelError } from '@troupe/kernel'
-import { sleep } from '@troupe/kernel/kit'
+import { elapsedBy, sleep } from '@troupe/kernel/kit'
 
 /** Writes to a store, and again after an outage. */
 export type StoreWrite = <T>(work: () => Promise<T>) => Promise<T>
@@ -8,7 +8,7 @@ const PAUSE_MS = { first: 100, most: 1_000 } as const
 /** How long a run that has not begun is retried: its caller can send it again. */
 const BRIEFLY_MS = 350
 
-/** Writes to a store, again if an error is marked as retryable. Contract: throws the last error if the next attempt would come at `until` or later. */
+/** Writes to a store, again if an error is marked as retryable. Contract: throws the last error if the next attempt would come at `until` or later, by `elapsedBy(clock)`. */
 export async function withRetries<T>(
   clock: Clock,
   work: () => Promise<T>,
@@ -18,7 +18,7 @@ export async function withRetries<T>(
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || clock.now() + pause >= until()) throw error
+      if (!isPassing(error) || elapsedBy(clock) + pause >= until()) throw error
     }
     await sleep(clock, pause)
   }
@@ -30,6 +30,6 @@ export function isPassing(error: unknown): boolean {
 }
 
 function forMs(clock: Clock, ms: number): () => number {
-  const end = clock.now() + ms
+  const end = elapsedBy(clock) + ms
   return () => end
 }

@@ -1,6 +1,8 @@
 /** Source of time. Contract: used only for limits, retry pauses and timestamps, so that the code between two calls can be replayed. */
 export interface Clock {
   now(): number
+  /** Milliseconds since any moment, which nobody sets: for durations of real time, such as that of a lease. @default `now` */
+  elapsed?(): number
   /** Calls back once unless cancelled. Contract: keeps the process alive until then; pass `hold: false` for housekeeping. @default true */
   after(ms: number, callback: () => void, hold?: boolean): () => void
 }
@@ -12,6 +14,7 @@ const LONGEST_MS = 2 ** 31 - 1
 export const systemClock: Clock = {
   // biome-ignore lint/plugin: this is where time comes from
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   after(ms, callback, hold = true) {
     // biome-ignore lint/plugin: this is where time comes from
     const timer = setTimeout(callback, Math.min(ms, LONGEST_MS))
@@ -19,4 +22,9 @@ export const systemClock: Clock = {
     if (!hold) timer.unref?.()
     return () => clearTimeout(timer)
   },
+}
+
+/** The time that has passed since any moment, by a clock that may not measure it. */
+export function elapsedBy(clock: Pick<Clock, 'now' | 'elapsed'>): number {
+  return clock.elapsed?.() ?? clock.now()
 }

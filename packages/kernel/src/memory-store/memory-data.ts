@@ -3,6 +3,7 @@ import type { Json } from '../data/json.ts'
 import type { Message } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
 import type { StateChange } from '../store/commit-effect.ts'
+import type { Grant } from '../store/grant-store.ts'
 import { isLive } from '../store/lease.ts'
 import { storeClosed } from '../store/refusals.ts'
 import type { ModelCallRecord, Page, RunRecord, Thread, ToolCallRecord } from '../store/store.ts'
@@ -16,6 +17,8 @@ export interface MemoryData {
   readonly owners: Map<string, OwnerData>
   /** The last lease token given; never restarts, so that an old token matches no later lease. */
   token: number
+  /** The last id given to a grant. */
+  grant: number
   closed: boolean
 }
 
@@ -29,8 +32,18 @@ export interface OwnerData {
   readonly leases: Map<string, Lease>
   /** The thread of each run that has begun. */
   readonly begun: Map<string, string>
+  /** Those of them whose ids could be nested in another's: they have a slash. */
+  readonly begunBelow: Set<string>
   /** The ids of all recorded runs, to keep one id out of two threads. */
   readonly runIds: Set<string>
+  /** Oldest first. */
+  readonly grants: OwnedGrant[]
+}
+
+/** A grant with its thread itself, whose name may change. */
+export type OwnedGrant = Pick<Grant, 'id' | 'agent' | 'tool' | 'at'> & {
+  readonly rule: string | undefined
+  readonly thread: ThreadData | undefined
 }
 
 /** A thread with all its data. */
@@ -92,7 +105,16 @@ export function findOwner(data: MemoryData, { app, user }: Owner): OwnerData {
   // The length tells where the app ends, so that no two owners share a key; JSON would take five times as long.
   const key = `${app.length} ${app}${user}`
   return (
-    data.owners.get(key) ?? { key, seq: 0, threads: new Map(), leases: new Map(), begun: new Map(), runIds: new Set() }
+    data.owners.get(key) ?? {
+      key,
+      seq: 0,
+      threads: new Map(),
+      leases: new Map(),
+      begun: new Map(),
+      begunBelow: new Set(),
+      runIds: new Set(),
+      grants: [],
+    }
   )
 }
 

@@ -2,8 +2,9 @@ import { checkCancel, checkHolder, checkTtl } from '../store/check-lease.ts'
 import { checkRef } from '../store/check-ref.ts'
 import { harderCancel, holdsLease, lostCall, lostRun } from '../store/lease.ts'
 import { leaseLost, runIdTaken, threadBusy } from '../store/refusals.ts'
+import { runIdsAbove } from '../store/run-ids-above.ts'
 import type { LeaseStore } from '../store/store.ts'
-import { findThread, type Lease, type MemoryData, type ThreadData, WHO } from './memory-data.ts'
+import { findThread, type Lease, type MemoryData, type OwnerData, type ThreadData, WHO } from './memory-data.ts'
 
 /** Leases in memory. */
 export function memoryLeases(data: MemoryData): LeaseStore {
@@ -14,8 +15,7 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       const { owner, row, lease, live } = findThread(data, ref)
       if (live) throw threadBusy(WHO, live)
       const { runId, begins } = holder
-      if (begins && (owner.begun.get(runId) ?? ref.threadId) !== ref.threadId) throw runIdTaken(WHO, runId)
-      if (begins) owner.begun.set(runId, ref.threadId)
+      if (begins) claimId(owner, runId, ref.threadId)
       const now = data.now()
       if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token
@@ -70,4 +70,16 @@ function failRuns({ runs, calls }: ThreadData, { runId, cancel }: Lease, endedAt
   for (const call of calls.values()) {
     if (lost.has(call.runId) && call.status === 'running') calls.set(call.callId, { ...call, ...lostCall(endedAt) })
   }
+}
+
+/** Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id, or any run one above or below it. */
+function claimId({ begun, begunBelow }: OwnerData, runId: string, threadId: string): void {
+  const above = runIdsAbove(runId)
+  const isTaken =
+    (begun.get(runId) ?? threadId) !== threadId ||
+    above.some((id) => begun.has(id)) ||
+    [...begunBelow].some((id) => id.startsWith(`${runId}/`))
+  if (isTaken) throw runIdTaken(WHO, runId)
+  begun.set(runId, threadId)
+  if (above.length > 0) begunBelow.add(runId)
 }

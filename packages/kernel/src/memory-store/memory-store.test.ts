@@ -102,7 +102,7 @@ describe('memoryStore', () => {
   })
 
   it('keeps nothing of readers that came and went', async () => {
-    const data: MemoryData = { now: () => 0, owners: new Map(), token: 0, closed: false }
+    const data: MemoryData = { now: () => 0, owners: new Map(), token: 0, grant: 0, closed: false }
     const [threads, log] = [memoryThreads(data), memoryRunLog(data)]
     await threads.get(ref)
     await threads.list(ref)

@@ -114,7 +114,12 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       owner.threads.delete(ref.threadId)
       owner.leases.delete(ref.threadId)
       for (const runId of row.runs.keys()) owner.runIds.delete(runId)
-      for (const [runId, threadId] of owner.begun) if (threadId === ref.threadId) owner.begun.delete(runId)
+      for (const [runId, threadId] of owner.begun) {
+        if (threadId !== ref.threadId) continue
+        owner.begun.delete(runId)
+        owner.begunBelow.delete(runId)
+      }
+      owner.grants.splice(0, owner.grants.length, ...owner.grants.filter(({ thread }) => thread !== row))
       endLogs(row)
       return true
     },

@@ -9,9 +9,12 @@ export function threadBusy(who: string, holder: { readonly runId: string; readon
   })
 }
 
-/** The error of a run whose id its owner has used in another thread. */
+/** The error of a run whose id its owner has used in another thread, or for the runs around or in another one. */
 export function runIdTaken(who: string, runId: string): KernelError {
-  return new KernelError('RUN_ID_TAKEN', `${who}: a run in another thread has this id, ${got(runId)}; use a new one`)
+  return new KernelError(
+    'RUN_ID_TAKEN',
+    `${who}: a run of this owner has this id, or one that begins with it or that it begins with, ${got(runId)}; use a new one`,
+  )
 }
 
 /** The error of a token that is not, or no longer, the token of the lease. */

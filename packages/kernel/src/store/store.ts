@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../data/json.ts'
 import type { ErrorInfo } from '../data/kernel-error.ts'
 import type { Message, Usage } from '../data/message.ts'
 import type { Owner, ThreadRef } from '../data/thread-ref.ts'
+import type { GrantStore } from './grant-store.ts'
 
 /** A page request. Contract: order is by sequence, never by clock. */
 export interface Page {
@@ -27,6 +28,7 @@ export interface Store extends AsyncDisposable {
   readonly runLog: RunLogStore
   readonly journal: JournalStore
   readonly leases: LeaseStore
+  readonly grants: GrantStore
 }
 
 /** A conversation in a list: where it is and what goes on in it, without its content. */
@@ -257,7 +259,7 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread that was not deleted since. */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread that was not deleted since, or in any with an id above or below it (`runIdsAbove`). */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number; readonly begins?: boolean },

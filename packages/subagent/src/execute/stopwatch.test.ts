@@ -26,3 +26,16 @@ test('a stopwatch counts its running time, over pauses that overlap and a stop i
   watch.stop()
   expect(clock.pending).toBe(0)
 })
+
+test.each([3_600_000, -3_600_000])('a clock that is set by %i ms is not working time', (ms) => {
+  const clock = fakeClock()
+  const watch = new Stopwatch(clock)
+  watch.start(100, () => {})
+  clock.advance(30)
+  clock.jump(ms)
+  expect(watch.elapsedMs).toBe(30)
+  watch.pause()()
+  clock.advance(30)
+  expect(watch.elapsedMs).toBe(60)
+  watch.stop()
+})

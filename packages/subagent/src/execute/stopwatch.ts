@@ -1,4 +1,5 @@
 import type { Clock } from '@troupe/kernel'
+import { elapsedBy } from '@troupe/kernel/kit'
 
 /** Measures an agent's working time, can be paused, and calls back at a limit. */
 export class Stopwatch {
@@ -16,7 +17,8 @@ export class Stopwatch {
   }
 
   get elapsedMs(): number {
-    return this.#elapsed + (this.#since === undefined ? 0 : this.#clock.now() - this.#since)
+    const running = this.#since === undefined ? 0 : elapsedBy(this.#clock) - this.#since
+    return this.#elapsed + Math.round(running)
   }
 
   /** Sets the time used before a resume. */
@@ -48,7 +50,7 @@ export class Stopwatch {
   }
 
   #go(): void {
-    this.#since = this.#clock.now()
+    this.#since = elapsedBy(this.#clock)
     const left = this.#limitMs - this.#elapsed
     if (left === Number.POSITIVE_INFINITY) return
     this.#cancel = this.#clock.after(Math.max(0, left), () => this.#onLimit?.())

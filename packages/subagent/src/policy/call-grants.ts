@@ -1,6 +1,5 @@
-import type { RunContext } from '@troupe/kernel'
+import type { Grant, GrantStore, RunContext } from '@troupe/kernel'
 import type { AlwaysAnswer } from './bus.ts'
-import type { Grant, GrantStore } from './grant-store.ts'
 
 /** The grants that matter to one question. */
 export class CallGrants {
@@ -19,12 +18,13 @@ export class CallGrants {
     const { agent, tool, rule } = this.#about
     const { app, user, threadId } = this.#ctx.session
     try {
-      const grants = await this.#store.list({ app, user })
+      const grants = await this.#store.list({ app, user }, { threadId })
       return grants.some(
         (grant) =>
           grant.agent === agent &&
           grant.tool === tool &&
           grant.rule === rule &&
+          // A store of somebody else may give all of them.
           (grant.threadId === undefined || grant.threadId === threadId),
       )
     } catch {
@@ -42,7 +42,6 @@ export class CallGrants {
     await this.#store.add(
       { app, user },
       {
-        id: JSON.stringify([agent, tool, scope ?? null, rule ?? null]),
         agent,
         tool,
         ...(scope !== undefined && { threadId: scope }),

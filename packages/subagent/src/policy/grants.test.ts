@@ -1,5 +1,7 @@
+import type { GrantStore } from '@troupe/kernel'
+import { memoryStore } from '@troupe/kernel/memory-store'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createBus, createPolicy, type GrantStore, memoryGrants, type PolicyRule } from '../index.ts'
+import { createBus, createPolicy, type PolicyRule } from '../index.ts'
 import { callOf, codeOf, noting, noUnhandledRejection } from './policy.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -8,8 +10,16 @@ const ann = { app: 'demo', user: 'ann' }
 const session = { ...ann, threadId: 't1' }
 const rules: readonly PolicyRule[] = [{ effect: 'ask', tool: 'save', args: { path: { glob: 'secret/**' } } }]
 
+/** The grants of a store that has the threads of ann. */
+function annsGrants(): GrantStore {
+  const store = memoryStore()
+  // Opened at once, because the store is in memory.
+  for (const threadId of ['t1', 't2']) store.threads.open({ ...ann, threadId })
+  return store.grants
+}
+
 /** A policy with grants, and a way to call its tool in a thread. */
-function harness(grants: GrantStore = memoryGrants(), more: Parameters<typeof noting>[2] = {}) {
+function harness(grants: GrantStore = annsGrants(), more: Parameters<typeof noting>[2] = {}) {
   const ran: unknown[] = []
   const policy = createPolicy({ grants, rules })
   const save = noting('save', ran, { kind: 'write', ...more })
@@ -90,10 +100,10 @@ describe('an answer with always', () => {
   })
 
   test('does not answer for a tool that needs approval itself, and a rule that denies still denies', async () => {
-    const { answer, asks } = harness(memoryGrants(), { needsApproval: () => true })
+    const { answer, asks } = harness(annsGrants(), { needsApproval: () => true })
     await answer({ approved: true, always: 'tool' })
     expect(await asks()).toBe(true)
-    const grants = memoryGrants()
+    const grants = annsGrants()
     await harness(grants).answer({ approved: true, always: 'tool' })
     const strict = createPolicy({ grants, rules: [{ effect: 'deny', tool: 'save' }] })
     const denied = await callOf({ session }).attempt(strict.guard(noting('save', []), { path: ['coder'] }))
@@ -109,7 +119,7 @@ describe('an answer with always', () => {
       return { approved: true, always: 'tool' }
     })
     bus.on('audit', (event) => void (event.type === 'decided' && by.push(event.by)))
-    const guarded = createPolicy({ bus, grants: memoryGrants() }).guard(noting('save', [], { kind: 'write' }), {
+    const guarded = createPolicy({ bus, grants: annsGrants() }).guard(noting('save', [], { kind: 'write' }), {
       path: [],
     })
     for (const canInterrupt of [true, false]) await callOf({ session, canInterrupt }).attempt(guarded)
@@ -128,14 +138,27 @@ describe('an answer with always', () => {
   })
 
   test('asks a person if the grants cannot be read', async () => {
-    const broken = { ...memoryGrants(), list: () => Promise.reject(new Error('down')) }
+    const broken = { ...annsGrants(), list: () => Promise.reject(new Error('down')) }
     expect(await harness(broken).asks()).toBe(true)
   })
-})
 
-test('grants in memory are bounded for each owner', async () => {
-  const grants = memoryGrants({ maxPerOwner: 2 })
-  for (const id of ['a', 'b', 'c']) await grants.add(ann, { id, agent: '', tool: id, at: 0 })
-  expect((await grants.list(ann)).map(({ id }) => id)).toEqual(['b', 'c'])
-  expect(() => memoryGrants({ maxPerOwner: 0 })).toThrow('maxPerOwner')
+  test('holds in another process, until it is revoked there', async () => {
+    const grants = annsGrants()
+    await harness(grants).answer({ approved: true, always: 'thread' })
+    const other = harness(grants)
+    expect(await other.asks()).toBe(false)
+    for (const { id } of await grants.list(ann)) await grants.revoke(ann, id)
+    expect([await other.asks(), await harness(grants).asks()]).toEqual([true, true])
+  })
+
+  test('for a thread that was deleted meanwhile is not kept, and the call gets the reason', async () => {
+    const store = memoryStore()
+    await store.threads.open(session)
+    const { start } = harness(store.grants)
+    const call = start()
+    await call.attempt()
+    await store.threads.delete(session)
+    expect(codeOf(await call.attempt({ approved: true, always: 'thread' }))).toBe('NOT_FOUND')
+    expect(await store.grants.list(ann)).toEqual([])
+  })
 })

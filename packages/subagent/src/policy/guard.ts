@@ -1,4 +1,5 @@
 import {
+  type GrantStore,
   KernelError,
   type Part,
   type RunContext,
@@ -17,7 +18,6 @@ import { CallAudit } from './call-audit.ts'
 import { CallGrants, hasOwner } from './call-grants.ts'
 import type { MessageBus } from './create-bus.ts'
 import type { Decision } from './decide.ts'
-import type { GrantStore } from './grant-store.ts'
 import { copyOf, jsonOf } from './json-copy.ts'
 
 /** The caller and its tool, the same for all calls of a guarded tool. */

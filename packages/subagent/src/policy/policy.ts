@@ -1,4 +1,4 @@
-import { KernelError, type RunContext, type Tool, type ToolKind } from '@troupe/kernel'
+import { type GrantStore, KernelError, type RunContext, type Tool, type ToolKind } from '@troupe/kernel'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { type AgentDefinition, isDefinition } from '../define/define-agent.ts'
 import { BUDGET } from '../execute/budget.ts'
@@ -8,7 +8,6 @@ import { checkPath, identityOf } from './agent-path.ts'
 import type { Bus, BusMessages } from './bus.ts'
 import { checkBus } from './create-bus.ts'
 import { type Decision, decider, type PolicyCall } from './decide.ts'
-import type { GrantStore } from './grant-store.ts'
 import { Guard } from './guard.ts'
 import { type CompiledRule, compileRules, type PolicyRule } from './rule.ts'
 
@@ -20,7 +19,7 @@ export interface PolicyOptions<M extends BusMessages = BusMessages> {
   readonly bus?: Bus<M>
   /** Time for live listeners to answer, before the question becomes an interrupt or the call is denied. @default 300_000 */
   readonly askTimeoutMs?: number
-  /** Keeps answers with `always`, for each owner; `grants.revoke` takes one back. @default none: an answer holds for one call */
+  /** Keeps answers with `always`, for each owner: `store.grants` of the runner's store; `grants.revoke` takes one back. @default none: an answer holds for one call */
   readonly grants?: GrantStore
 }
 

@@ -1,12 +1,12 @@
 import { KernelError } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { anna, begin, ben, codeOf, hold, TTL, upTo } from './store-samples.ts'
+import { AWKWARD, anna, begin, ben, codeOf, hold, TTL, upTo } from './store-samples.ts'
 
 /** Who may write to a thread. */
 export const leaseClauses: StoreClauses = {
   ...advised(
-    'Keep the id of each run that begins (a holder with begins: true) with its owner and thread, in the step that takes the lease; refuse it with RUN_ID_TAKEN in another thread, and forget it with its thread.',
+    'Keep the id of each run that begins (a holder with begins: true) with its owner and thread, in the step that takes the lease; refuse it with RUN_ID_TAKEN in another thread, and wherever another run has an id above or below it (`runIdsAbove` of @troupe/kernel/store), and forget it with its thread.',
     {
       'a run cannot begin with an id that its owner has used in another thread': async ({ store, ref }) => {
         const { token } = await store.leases.acquire(ref, { runId: 'run-1', ttlMs: TTL, begins: true })
@@ -23,6 +23,46 @@ export const leaseClauses: StoreClauses = {
         const codes = await Promise.all(upTo(10).map(want))
         expect(codes.filter((code) => code === undefined)).toHaveLength(1)
         expect(codes.filter((code) => code === 'RUN_ID_TAKEN')).toHaveLength(9)
+      },
+      'a run cannot begin with an id that a nested run of another one has, nor with that of a run around one': async ({
+        store,
+        ref,
+      }) => {
+        const begin = (runId: string, threadId: string = ref.threadId) =>
+          codeOf(
+            store.leases
+              .acquire(anna(threadId), { runId, ttlMs: TTL, begins: true })
+              .then(({ token }) => store.leases.release(anna(threadId), token)),
+          )
+        for (const id of ['r', 'a/b/c', '/', '/x/y', AWKWARD]) expect([id, await begin(id)]).toEqual([id, undefined])
+        const taken = ['r/tool:0:0', 'r/', 'r//', 'r/\0', 'a', 'a/b', 'a/b/c/d', '//', '/x', '/x/y/z', `${AWKWARD}/z`]
+        for (const id of taken) {
+          for (const threadId of [ref.threadId, 't2'])
+            expect([id, await begin(id, threadId)]).toEqual([id, 'RUN_ID_TAKEN'])
+        }
+        for (const id of ['r', 'a/b/c']) expect([id, await begin(id)]).toEqual([id, undefined])
+        for (const id of ['rr', 'r.2', 'r0', 'R/x', 'a/b0', 'a/bb', 'a/b/d', 'a/c', 'x/y', 'a/b/c0']) {
+          expect([id, await begin(id, 't2')]).toEqual([id, undefined])
+        }
+        expect(await codeOf(store.leases.acquire(ben(), { runId: 'r/x', ttlMs: TTL, begins: true }))).toBeUndefined()
+        await store.threads.open(ref)
+        await store.threads.delete(ref)
+        for (const id of ['r/x', 'a/b/c/d', '/x']) expect([id, await begin(id)]).toEqual([id, undefined])
+        expect([await begin('a'), await begin('a/b')]).toEqual(['RUN_ID_TAKEN', 'RUN_ID_TAKEN'])
+        await store.threads.open(anna('t2'))
+        await store.threads.delete(anna('t2'))
+        expect([await begin('a'), await begin('x')]).toEqual(['RUN_ID_TAKEN', undefined])
+      },
+      'of two runs that begin at once, one with an id in the other’s, one gets it': async ({ store }) => {
+        const want = (runId: string, n: number, i: number) =>
+          codeOf(store.leases.acquire(anna(`t${n}-${i}`), { runId, ttlMs: TTL, begins: true }))
+        for (const n of upTo(5)) {
+          const ids = [`r${n}`, `r${n}/a`, `r${n}/a/b`, `p/${n}`, `p/${n}/a`]
+          const codes = await Promise.all(ids.map((id, i) => want(id, n, i)))
+          const got = ids.filter((_, i) => codes[i] === undefined)
+          expect(got.filter((id) => id.startsWith('r'))).toHaveLength(1)
+          expect(got.filter((id) => id.startsWith('p'))).toHaveLength(1)
+        }
       },
       'a run that did not get its thread has not used its id': async ({ store, ref }) => {
         await hold(store, ref, 'other')

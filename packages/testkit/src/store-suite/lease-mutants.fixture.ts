@@ -14,6 +14,42 @@ export const leaseMutants: readonly StoreMutant[] = [
     }),
   },
   {
+    wrong: 'a run may begin with an id that a nested run of another one has',
+    caught: [
+      'a run cannot begin with an id that a nested run of another one has, nor with that of a run around one',
+      'of two runs that begin at once, one with an id in the other’s, one gets it',
+    ],
+    ports: ({ leases }) => ({
+      leases: {
+        ...leases,
+        acquire(ref, holder) {
+          const isNested = String(holder?.runId).includes('/')
+          return leases.acquire(ref, isNested ? { ...holder, begins: false } : holder)
+        },
+      },
+    }),
+  },
+  {
+    wrong: 'a run may not begin with an id that only looks like that of a nested run',
+    caught: ['a run cannot begin with an id that a nested run of another one has, nor with that of a run around one'],
+    ports: ({ leases }) => {
+      const begun = new Set<string>()
+      return {
+        leases: {
+          ...leases,
+          async acquire(ref, holder) {
+            const { runId, begins } = holder
+            const isTaken = begins && [...begun].some((id) => id !== runId && runId.startsWith(id))
+            if (isTaken) throw new KernelError('RUN_ID_TAKEN', 'taken')
+            const lease = await leases.acquire(ref, holder)
+            if (begins) begun.add(runId)
+            return lease
+          },
+        },
+      }
+    },
+  },
+  {
     wrong: 'every holder uses its id',
     caught: ['owners, holders that do not begin, and deleted threads do not keep an id'],
     ports: ({ leases }) => ({

@@ -122,7 +122,7 @@ export function malformedCalls(
   ref: ThreadRef,
   token: number,
 ): readonly (readonly [string, () => Promise<unknown>])[] {
-  const { threads, records, runLog, journal, leases } = store
+  const { threads, records, runLog, journal, leases, grants } = store
   const wrong = <Arg>(name: string, values: readonly unknown[], method: (value: Arg) => Promise<unknown>) =>
     values.map((value) => [`${name}(${shown(value, 80)})`, () => method(value as Arg)] as const)
   const pages = [null, 'text', 7, ...NOT_LIMITS.map((limit) => ({ limit })), ...NOT_NUMBERS.map((after) => ({ after }))]
@@ -143,7 +143,7 @@ export function malformedCalls(
     ...wrong('threads.messages', pages, (page: object) => threads.messages(ref, page)),
     ...wrong('threads.list', pages, (page: object) => threads.list(ref, page)),
     ...wrong('records.runs', pages, (page: object) => records.runs(ref, page)),
-    ...wrong('threads.list', [undefined, null, 'anna', { app: 'app' }], (owner: ThreadRef) => threads.list(owner)),
+    ...wrong('threads.list', NOT_OWNERS, (owner: ThreadRef) => threads.list(owner)),
     ...wrong('threads.processed', [undefined, null, 'p', 7, {}], (ids: string[]) => threads.processed(ref, ids)),
     ...wrong('threads.fork', forks, (request: never) => threads.fork(ref, request)),
     ...wrong('threads.cut', forks, (request: never) => threads.cut(ref, request, token)),
@@ -195,6 +195,14 @@ export function malformedCalls(
     ...wrong('leases.acquire', holders, (holder: never) => leases.acquire({ ...ref, threadId: 'free' }, holder)),
     ...wrong('leases.acquire', NOT_TTLS, (ttlMs: number) => leases.acquire(ref, { runId: 'run-9', ttlMs })),
     ...wrong('leases.renew', NOT_TTLS, (ttlMs: number) => leases.renew(ref, 1, ttlMs)),
+    ...wrong('grants.list', [null, 'text', 7, ...NOT_OPTIONAL_IDS.map((threadId) => ({ threadId }))], (where: object) =>
+      grants.list(ref, where),
+    ),
+    ...wrong('grants.add', NOT_GRANTS, (grant: never) => grants.add(ref, grant)),
+    ...wrong('grants.revoke', NOT_IDS, (id: string) => grants.revoke(ref, id)),
+    ...wrong('grants.list', NOT_OWNERS, (owner: ThreadRef) => grants.list(owner)),
+    ...wrong('grants.add', NOT_OWNERS, (owner: ThreadRef) => grants.add(owner, { agent: '', tool: 'save', at: 1 })),
+    ...wrong('grants.revoke', NOT_OWNERS, (owner: ThreadRef) => grants.revoke(owner, '1')),
     ...wrong(
       'leases.requestCancel',
       [undefined, null, 'now', { mode: 'later' }, { mode: null }, { runId: null }, { runId: 7 }],
@@ -203,6 +211,18 @@ export function malformedCalls(
   ]
 }
 
+const NOT_OWNERS: readonly unknown[] = [undefined, null, 'anna', { app: 'app' }]
 const NOT_NUMBERS: readonly unknown[] = ['1', Number.NaN, Number.POSITIVE_INFINITY, 1n, {}]
 const NOT_LIMITS: readonly unknown[] = [0, -1, 1.5, 1001, '5', null, Number.NaN]
 const NOT_TTLS: readonly unknown[] = [undefined, null, 0, -1, '10', Number.NaN, Number.POSITIVE_INFINITY]
+const NOT_OPTIONAL_IDS: readonly unknown[] = NOT_IDS.slice(1)
+const NOT_TEXTS: readonly unknown[] = [null, 7, {}]
+const NOT_GRANTS: readonly unknown[] = [
+  ...[undefined, null, 'text', 7, []],
+  ...[
+    ...[undefined, ...NOT_TEXTS].flatMap((text) => [{ agent: text }, { tool: text }]),
+    ...NOT_TEXTS.map((rule) => ({ rule })),
+    ...NOT_OPTIONAL_IDS.map((threadId) => ({ threadId })),
+    ...[undefined, null, ...NOT_NUMBERS].map((at) => ({ at })),
+  ].map((wrong) => ({ agent: 'coder', tool: 'save', at: 1, ...wrong })),
+]

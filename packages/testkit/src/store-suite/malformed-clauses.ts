@@ -148,6 +148,9 @@ export const malformedClauses: StoreClauses = {
         expect(await codeOf(called(store, ref)), method).toBe('STORE_CLOSED')
       }
       expect(await codeOf(store.threads.list(ref))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.grants.list(ref))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.grants.add(ref, { agent: '', tool: 'save', at: 1 }))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.grants.revoke(ref, '1'))).toBe('STORE_CLOSED')
       expect(await codeOf(store.threads.idle({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.records.open({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.journal.lost({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
@@ -191,11 +194,12 @@ async function filled(store: Store, ref: ThreadRef): Promise<number> {
   await store.records.apply(ref, [start('run-1'), textAt(0, 'half'), call('call-1', 'awaiting'), used('s0')])
   await store.runLog.append(ref, 'run-1', 0, ['a'])
   await begin(store, ref, token, ['a'])
+  await store.grants.add(ref, { agent: 'coder', tool: 'save', threadId: ref.threadId, at: 1 })
   return token
 }
 
 /** Everything that a store shows of an owner with one thread. */
-async function contentOf({ threads, records, runLog, journal }: Store, ref: ThreadRef): Promise<unknown> {
+async function contentOf({ threads, records, runLog, journal, grants }: Store, ref: ThreadRef): Promise<unknown> {
   const { signal } = new AbortController()
   return {
     threads: await threads.list(ref),
@@ -207,6 +211,7 @@ async function contentOf({ threads, records, runLog, journal }: Store, ref: Thre
     modelCalls: await records.modelCalls(ref, 'run-1'),
     usage: await records.usage(ref),
     journal: await journal.read(ref),
+    grants: await grants.list(ref),
     log: await collect(runLog.follow(ref, 'run-1', { live: false, signal })),
   }
 }

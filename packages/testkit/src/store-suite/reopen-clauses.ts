@@ -36,6 +36,7 @@ async function allOf(store: Store): Promise<unknown> {
     models: await store.records.modelCalls(ref, 'run-1'),
     usage: await store.records.usage(ref),
     journal: await store.journal.read(ref),
+    grants: await store.grants.list(ref),
     logs: [await logged(store, ref, 'run-1'), await logged(store, ref, 'run-2')],
     compacted: await collect(store.runLog.follow(ref, 'run-3', { signal: new AbortController().signal })),
   }
@@ -68,6 +69,10 @@ export const reopenClauses: StoreClauses = {
         ])
         await begin(store, ref, token, [{ text: AWKWARD }, null])
         await store.journal.append(ref, 'run-1', [AWKWARD], token)
+        for (const rule of ['a', 'b']) await store.grants.add(ref, { agent: '', tool: AWKWARD, rule, at: 1 })
+        await store.grants.add(ref, { agent: 'a/b', tool: 'save', threadId: ref.threadId, at: 2 })
+        const [revoked] = await store.grants.list(ref)
+        await store.grants.revoke(ref, revoked?.id ?? '')
         const before = await allOf(store)
         await store[Symbol.asyncDispose]()
         expect(await allOf(await reopen())).toEqual(before)

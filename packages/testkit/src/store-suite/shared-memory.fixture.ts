@@ -13,6 +13,7 @@ export function sharedMemory(clock: Clock): () => Store {
       records: whileOpen(data.records, closed),
       journal: whileOpen(data.journal, closed),
       leases: whileOpen(data.leases, closed),
+      grants: whileOpen(data.grants, closed),
       runLog: { ...whileOpen(data.runLog, closed), follow: followWhileOpen(data.runLog, closed) },
       async [Symbol.asyncDispose]() {
         closing.abort()

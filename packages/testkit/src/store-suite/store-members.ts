@@ -1,4 +1,4 @@
-import type { JournalStore, LeaseStore, RecordStore, RunLogStore, Store, ThreadStore } from '@troupe/kernel'
+import type { GrantStore, JournalStore, LeaseStore, RecordStore, RunLogStore, Store, ThreadStore } from '@troupe/kernel'
 import { demand, shown } from '../fault.ts'
 
 type Methods<Port> = { readonly [Name in keyof Required<Port>]: true }
@@ -26,8 +26,9 @@ const records: Methods<RecordStore> = {
 const runLog: Methods<RunLogStore> = { append: true, follow: true, compact: true, prune: true }
 const journal: Methods<JournalStore> = { append: true, read: true, lost: true }
 const leases: Methods<LeaseStore> = { acquire: true, renew: true, release: true, requestCancel: true }
+const grants: Methods<GrantStore> = { list: true, add: true, revoke: true }
 
-const PORTS = { threads, records, runLog, journal, leases }
+const PORTS = { threads, records, runLog, journal, leases, grants }
 
 /** Contract: a store has every member; the fault names all that are missing. */
 export function demandStore(value: unknown, who: string): asserts value is Store {

@@ -13,6 +13,7 @@ export class StoreTrace {
       runLog: this.#port(store, 'runLog'),
       journal: this.#port(store, 'journal'),
       leases: this.#port(store, 'leases'),
+      grants: this.#port(store, 'grants'),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }
   }
@@ -24,7 +25,7 @@ export class StoreTrace {
     )
   }
 
-  #port<Name extends 'threads' | 'records' | 'runLog' | 'journal' | 'leases'>(store: Store, name: Name): Store[Name] {
+  #port<Name extends keyof Omit<Store, symbol>>(store: Store, name: Name): Store[Name] {
     return new Proxy({} as Store[Name], {
       get: (_, method) => {
         const port = store[name] as unknown as Record<PropertyKey, unknown>

@@ -6,6 +6,7 @@ import { attemptMutants } from './attempt-mutants.fixture.ts'
 import { cutMutants } from './cut-mutants.fixture.ts'
 import { forkMutants } from './fork-mutants.fixture.ts'
 import { forkStateMutants } from './fork-state-mutants.fixture.ts'
+import { grantMutants } from './grant-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
@@ -87,6 +88,7 @@ describe('testStore', () => {
     ...forkMutants,
     ...cutMutants,
     ...forkStateMutants,
+    ...grantMutants,
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,

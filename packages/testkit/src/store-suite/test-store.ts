@@ -7,6 +7,7 @@ import { cutClauses } from './cut-clauses.ts'
 import { deleteClauses } from './delete-clauses.ts'
 import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
+import { grantClauses } from './grant-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
@@ -70,6 +71,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       forkClauses,
       cutClauses,
       forkStateClauses,
+      grantClauses,
       ownerClauses,
       malformedClauses,
     ].flatMap((clauses) => clausesOf(open, clauses, everywhere)),

@@ -77,7 +77,7 @@ const causes: Record<string, { readonly clauses: readonly Clause[]; readonly say
   },
   'a store without members': {
     clauses: storeClauses(() => ({}) as Store),
-    says: /^The store lacks threads, records, runLog, journal, leases, \[Symbol\.asyncDispose\]\(\)\.\nWhat to do: Write these members first/,
+    says: /^The store lacks threads, records, runLog, journal, leases, grants, \[Symbol\.asyncDispose\]\(\)\.\nWhat to do: Write these members first/,
   },
   'a store without a method': {
     clauses: storeClauses((clock) => {

@@ -45,7 +45,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
   }
   if (!onStatement) return postgresStore({ url, schema, listen: false, maxConnections: 3, ...limits })
   const { pool, end } = await watchedPool(url, onStatement)
-  const { threads, records, runLog, journal, leases, ...store } = postgresStore({
+  const { threads, records, runLog, journal, leases, grants, ...store } = postgresStore({
     pool,
     schema,
     listen: false,
@@ -57,6 +57,7 @@ export async function openStore(address: StoreAddress, options: OpenOptions = {}
     runLog,
     journal,
     leases,
+    grants,
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]()
       await end()

@@ -11,6 +11,7 @@ export function watchedStore(store: Store, onCall: OnCall): Store {
     runLog: watchedPort('runLog', store.runLog, onCall),
     journal: watchedPort('journal', store.journal, onCall),
     leases: watchedPort('leases', store.leases, onCall),
+    grants: watchedPort('grants', store.grants, onCall),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   }
 }

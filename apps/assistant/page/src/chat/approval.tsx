@@ -1,6 +1,6 @@
 import type { Interrupt } from '@ag-ui/client'
 import { useEffect, useRef, useState } from 'react'
-import type { Conversation } from '../conversation/conversation.ts'
+import type { Always, Conversation } from '../conversation/conversation.ts'
 import { argsOf, type CallItem } from '../conversation/items.ts'
 import { ArgumentFields } from './argument-fields.tsx'
 import { focusComposer } from './composer.tsx'
@@ -11,7 +11,7 @@ interface ApprovalProps {
   readonly conversation: Conversation
 }
 
-/** Asks before a call runs: allow it, edit it or refuse it. */
+/** Asks before a call runs: allow it, now or always, edit it or refuse it. */
 export function Approval({ question, call, conversation }: ApprovalProps) {
   const original = argsOf(call.args)
   const [args, setArgs] = useState(original)
@@ -23,10 +23,11 @@ export function Approval({ question, call, conversation }: ApprovalProps) {
     if (isEditing) form.current?.querySelector('textarea')?.focus()
   }, [isEditing])
 
-  const answer = (approved: boolean) => {
+  const answer = (approved: boolean, always?: Always) => {
     void conversation.answer(question.id, {
       approved,
       ...(approved && isChanged && { editedArgs: args }),
+      ...(always && { always }),
     })
     focusComposer()
   }
@@ -56,8 +57,24 @@ export function Approval({ question, call, conversation }: ApprovalProps) {
         <button type="button" className="plain" onClick={() => answer(false)}>
           Refuse
         </button>
+        {offersAlways(question) && (
+          <>
+            <button type="button" className="plain" onClick={() => answer(true, 'thread')}>
+              Always in this chat
+            </button>
+            <button type="button" className="plain" onClick={() => answer(true, 'tool')}>
+              Always for this tool
+            </button>
+          </>
+        )}
         <span className="approval-by">{call.agent} waits</span>
       </div>
     </form>
   )
+}
+
+/** Whether an answer may hold for later calls too, which only some questions allow. */
+function offersAlways({ responseSchema }: Interrupt): boolean {
+  const properties = (responseSchema as { readonly properties?: object } | undefined)?.properties
+  return properties !== undefined && Object.hasOwn(properties, 'always')
 }

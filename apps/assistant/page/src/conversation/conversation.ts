@@ -14,6 +14,16 @@ import { cancelRun, continueRun, getHistory, getTokens, putState, type Tokens } 
 import { Trace } from './trace.ts'
 import { Transcript } from './transcript.ts'
 
+/** Where an approval holds for later calls: in this conversation, or in all. */
+export type Always = 'thread' | 'tool'
+
+/** An answer to the question whether a call may run. */
+export interface ApprovalAnswer {
+  readonly approved: boolean
+  readonly editedArgs?: object
+  readonly always?: Always
+}
+
 /** One conversation: the agent behind it, and everything that the page shows of it. */
 export class Conversation {
   readonly threadId: string
@@ -102,7 +112,7 @@ export class Conversation {
   }
 
   /** Answers a question. Contract: the run continues after the last answer. */
-  async answer(interruptId: string, payload: { approved: boolean; editedArgs?: object }): Promise<void> {
+  async answer(interruptId: string, payload: ApprovalAnswer): Promise<void> {
     this.#answers.set(interruptId, { interruptId, status: 'resolved', payload })
     if (this.questions.length > 0) return this.#changed()
     await this.#run([...this.#answers.values()])

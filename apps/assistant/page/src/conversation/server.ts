@@ -44,6 +44,16 @@ export interface History {
   readonly runs: readonly PastRun[]
 }
 
+/** The permission to call a tool without a question, in one conversation or in all. */
+export interface Grant {
+  readonly id: string
+  /** Empty for the agents that people talk to. */
+  readonly agent: string
+  readonly tool: string
+  readonly threadId?: string
+  readonly at: number
+}
+
 export type Tokens = Readonly<Record<string, { readonly input: number; readonly output: number }>>
 
 const at = (threadId: string, what: string) => `/api/threads/${encodeURIComponent(threadId)}/${what}`
@@ -57,6 +67,7 @@ async function get<T>(url: string): Promise<T> {
 export const getAbout = (): Promise<About> => get('/api/about')
 export const getThreads = (limit: number): Promise<readonly ThreadSummary[]> => get(`/api/threads?limit=${limit}`)
 export const getHistory = (threadId: string): Promise<History> => get(at(threadId, 'history'))
+export const getGrants = (): Promise<readonly Grant[]> => get('/api/grants')
 export const getTokens = (threadId: string): Promise<Tokens> => get(at(threadId, 'tokens'))
 
 /** Saves the state between runs. Contract: tries again while the thread is busy; if it cannot be saved, the next run sends it. */
@@ -92,6 +103,12 @@ export async function cancelRun(threadId: string, runId: string): Promise<boolea
 export async function deleteThread(threadId: string): Promise<boolean> {
   const url = `/agent/threads/${encodeURIComponent(threadId)}`
   return (await fetch(url, { method: 'DELETE' }).catch(() => undefined))?.ok ?? false
+}
+
+/** Takes a permission back. Contract: one that is gone already counts as taken back. */
+export async function revokeGrant(id: string): Promise<void> {
+  const response = await fetch(`/api/grants/${encodeURIComponent(id)}`, { method: 'DELETE' })
+  if (!response.ok && response.status !== 404) throw new Error(`The server answered ${response.status}.`)
 }
 
 function pause(ms: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import type { About } from '../conversation/server.ts'
 import { Icon } from '../frame/icons.tsx'
 import { AgentTree } from './agent-tree.tsx'
+import { Grants } from './grants.tsx'
 import { PackingList } from './packing-list.tsx'
 import { RawEvents } from './raw-events.tsx'
 import { Timeline } from './timeline.tsx'
@@ -15,10 +16,10 @@ interface PanelProps {
   readonly onClose: () => void
 }
 
-const TABS = ['List', 'Timeline', 'Agents', 'Events'] as const
+const TABS = ['List', 'Timeline', 'Agents', 'Events', 'Allowed'] as const
 type Tab = (typeof TABS)[number]
 
-/** The panel beside the chat: the shared list, and what the agents did. */
+/** The panel beside the chat: the shared list, what the agents did, and what they may do without a question. */
 export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
   const [tab, choose] = useState<Tab>('List')
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
@@ -33,6 +34,7 @@ export function Panel({ conversation, about, isInert, onClose }: PanelProps) {
     Timeline: () => <Timeline trace={conversation.trace} tokens={conversation.tokens} />,
     Agents: () => about && <AgentTree about={about} trace={conversation.trace} />,
     Events: () => <RawEvents events={conversation.events} />,
+    Allowed: () => <Grants conversation={conversation} />,
   }
   return (
     <aside className="panel" aria-label="Inspector" inert={isInert}>
