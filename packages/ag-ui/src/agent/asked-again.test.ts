@@ -25,6 +25,8 @@ describe('a request with nothing new', () => {
     ['half an answer', shown(user, half), half, [], { cut: { before: 'a' }, users: [] }],
     ['a result that no model has seen', shown(user, result), result, [], { users: [] }],
     ['an answer that was cut off', shown(user), user, [answer], { cut: { at: 'u' }, users: [] }],
+    ['a result whose answer was cut off', shown(user, result), result, [answer], { cut: { at: 'r' }, users: [] }],
+    ['one of several results', shown(user, result), result, [{ ...result, id: 'r2' }, answer], undefined],
     [
       'a message of its own after the turn',
       [...shown(user), { id: 'x', role: 'system', content: '' }],

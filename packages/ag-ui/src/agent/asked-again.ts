@@ -16,8 +16,8 @@ export interface Again {
 
 /**
  * What a request with nothing new asks for; undefined if it asks for nothing.
- * Contract: a list that ends with a user message asks for an answer to it, and one that ends where the thread ends for an answer that is missing there.
- * Anything else is the view of a client that is behind.
+ * Contract: a list that ends with a user message asks for an answer to it, one that ends with the results of a turn for the answer after them, and one that
+ * ends where the thread ends for an answer that is missing there. Anything else is the view of a client that is behind.
  */
 export function askedAgain(
   { messages, runId }: Pick<RunAgentInput, 'messages' | 'runId'>,
@@ -34,6 +34,7 @@ export function askedAgain(
     if (!same(edited.content, last.content)) return { cut: { before: last.id }, users: [edited] }
     return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
   }
+  if (last.role === 'tool' && ends && after[0]?.role === 'assistant') return { cut: { at: last.id }, users: [] }
   if (after.length > 0 || last.role === 'system') return undefined
   if (last.role !== 'assistant') return { users: [] }
   return last.partial ? { cut: { before: last.id }, users: [] } : undefined
