@@ -24,6 +24,7 @@ import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { replacedBy } from './asked-again.ts'
 import { bareRun } from './bare-run.ts'
+import { givenBy } from './given-messages.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
 import { newestMessages, type Place, placeInThread } from './place-in-thread.ts'
@@ -142,7 +143,7 @@ export class AgentRun {
         limit,
         prepare: this.#options.prepare,
       })
-      const given = plan.kind === 'run' ? plan.input.messages : []
+      const given = givenBy(plan)
       const translator = this.#reply.translate(input, state, () => this.#history(input, ref, given))
       cancelTimer()
       await pastHolds(clock, async () => {

@@ -34,10 +34,15 @@ export function askedAgain(
     if (!same(edited.content, last.content)) return { cut: { before: last.id }, users: [edited] }
     return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
   }
-  if (last.role === 'tool' && ends && after[0]?.role === 'assistant') return { cut: { at: last.id }, users: [] }
+  if (endsWithResults(place)) return { cut: { at: last.id }, users: [] }
   if (after.length > 0 || last.role === 'system') return undefined
   if (last.role !== 'assistant') return { users: [] }
   return last.partial ? { cut: { before: last.id }, users: [] } : undefined
+}
+
+/** Whether the client shows all results of a turn, and not the answer after them. */
+function endsWithResults({ last, after, ends }: Place): boolean {
+  return ends && last.role === 'tool' && after[0]?.role === 'assistant'
 }
 
 /** The user message of the thread in whose place new ones are, because its client no longer shows it; undefined if they are simply new. */

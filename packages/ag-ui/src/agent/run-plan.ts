@@ -12,6 +12,7 @@ import {
   type ThreadStore,
   type ToolMessage,
   type ToolMeta,
+  type UserMessage,
 } from '@troupe/kernel'
 import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
@@ -43,8 +44,10 @@ export type RunPlan =
       readonly additions: Additions
       /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
+      /** User messages in the same request, which come after the answers. */
+      readonly users: readonly UserMessage[]
       readonly change: RunInput['state']
-      /** Processed once the answers are taken; user messages stay new, because they do not answer a question. */
+      /** Processed once the answers are taken. */
       readonly processed: readonly string[]
     }
 
@@ -86,10 +89,8 @@ export function planRun(facts: Facts): RunPlan {
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
   const { results, users, processed, notOpen } = sorted
   if (given) {
-    const later = new Set(users.map(({ id }) => id))
     const answered = [...Object.keys(given.answers), ...given.closed].map(answerMark)
-    const taken = [...processed.filter((id) => !later.has(id)), ...answered]
-    return { kind: 'resume', given, additions, results, change, processed: taken }
+    return { kind: 'resume', given, additions, results, users, change, processed: [...processed, ...answered] }
   }
   const messages: readonly Message[] = [...results, ...users]
   const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined

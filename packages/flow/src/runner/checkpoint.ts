@@ -5,6 +5,7 @@ import {
   type Json,
   type JsonObject,
   KernelError,
+  type Message,
   type Thread,
 } from '@troupe/kernel'
 import { got, notJson, validate } from '@troupe/kernel/kit'
@@ -26,10 +27,12 @@ type Stored = {
   readonly transfers?: number
   /** Calls that run again with their agents and do not ask themselves. */
   readonly callIds?: readonly string[]
+  /** Messages that came with earlier answers, and that no agent has taken yet. */
+  readonly next?: readonly Message[]
 }
 
 /** What a suspended run keeps besides its position. */
-export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
+export type KeptValues = Pick<Stored, 'temp' | 'transfers' | 'next'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
@@ -55,6 +58,17 @@ export function makeCheckpoint(
   })
   const again = callIds && { callIds }
   return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
+}
+
+/** The messages of a suspended run that wait until its questions are answered. */
+export function waitingIn(checkpoint: Checkpoint | undefined): readonly Message[] {
+  const { next } = (checkpoint?.state ?? {}) as Partial<Stored>
+  return Array.isArray(next) ? next : []
+}
+
+/** A checkpoint with the messages that wait for its answers. */
+export function withWaiting(checkpoint: Checkpoint, next: readonly Message[]): Checkpoint {
+  return next.length === 0 ? checkpoint : { ...checkpoint, state: { ...(checkpoint.state as Stored), next } }
 }
 
 /** The calls of a suspended run that await no result from outside: they run again when its questions are answered. */

@@ -33,6 +33,11 @@ const TOOL = {
   execute: ({ theme }: { theme: string }) => `The page is ${theme}.`,
 } as const
 
+/** The part of a window that is used here; the types of the DOM are not loaded. */
+interface ParsedWindow {
+  readonly document: { querySelector(selector: string): unknown }
+}
+
 /** The official client, which counts the runs that have ended. */
 class CountingAgent extends HttpAgent {
   ended = 0
@@ -50,8 +55,8 @@ const WAIT = { timeout: 10_000, interval: 2 }
 
 /** Opens a page of assistant-ui on an AG-UI server. */
 export async function openPage(url: string, threadId: string, parts: AssistantUi): Promise<AssistantUiPage> {
-  const { window, document } = parseHTML('<html><body><main></main></body></html>')
-  Object.assign(globalThis, { window, document })
+  const window = parseHTML('<html><body><main></main></body></html>') as unknown as ParsedWindow
+  Object.assign(globalThis, { window, document: window.document })
   // It looks for a window when it is loaded.
   const { createRoot } = await import('react-dom/client')
   const errors: string[] = []
@@ -68,7 +73,7 @@ export async function openPage(url: string, threadId: string, parts: AssistantUi
     runtime = parts.useAgUiRuntime(options as never)
     return createElement(AssistantRuntimeProvider, { runtime, children: createElement(Inside) })
   }
-  const root = createRoot(document.querySelector('main') as never)
+  const root = createRoot(window.document.querySelector('main') as never)
   root.render(createElement(Page))
   const until = (holds: () => boolean) => vi.waitUntil(holds, WAIT)
   await until(() => runtime?.thread.getModelContext().tools?.[TOOL.toolName] !== undefined)

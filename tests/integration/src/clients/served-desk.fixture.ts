@@ -2,7 +2,7 @@ import { type AgUiHandlerOptions, agUiHandler } from '@troupe/ag-ui'
 import { agUiServer } from '@troupe/ag-ui/node'
 import { chatModelAgent } from '@troupe/chat-model'
 import { runner } from '@troupe/flow'
-import { defineTool, type Owner, type Store, textOf, type Tool } from '@troupe/kernel'
+import { defineTool, type JsonObject, type Owner, type Store, type Tool, textOf } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type ScriptedTurn, scriptedModel } from '@troupe/testkit'
 
@@ -17,7 +17,7 @@ const pay: Tool = defineTool({
 })
 
 /** What a model says to call a tool. */
-export function calls(name: string, args: object): ScriptedTurn {
+export function calls(name: string, args: JsonObject): ScriptedTurn {
   return { toolCalls: [{ name, arguments: args }] }
 }
 
