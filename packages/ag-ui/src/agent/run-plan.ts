@@ -35,6 +35,8 @@ export type RunPlan =
       readonly input: RunInput
       /** Where the thread is cut first. */
       readonly cut?: ForkPoint
+      /** Whether the client shows a message that is cut off: then it gets the messages as they are. */
+      readonly takesBack?: boolean
       /** Of a run that brings nothing new: calls with a result that are not open. */
       readonly notOpen?: readonly string[]
     }
@@ -97,7 +99,8 @@ export function planRun(facts: Facts): RunPlan {
   if (messages.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
   const run = { additions, ...(change && { state: change }) }
   if (!again) return planned({ ...run, messages, processed }, results.length === 0 ? facts.replaced : undefined, input)
-  return { ...planned({ ...run, messages: again.users, processed }, again.cut, input), notOpen }
+  const { users: edited, cut, takesBack = false } = again
+  return { ...planned({ ...run, messages: edited, processed }, cut, input), takesBack, notOpen }
 }
 
 /** A run, after its thread was cut somewhere. Contract: then all messages are marked again, because the cut takes away what was noted after it. */

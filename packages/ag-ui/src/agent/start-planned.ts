@@ -32,7 +32,7 @@ export async function startPlanned(
     runId: input.runId,
     signal,
     prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),
-    carry: withGiven(carriedInput(input), plan),
+    carry: withGiven(carriedInput(input), plan, thread),
     ...(executionTimeoutMs !== undefined && { timeoutMs: Math.min(executionTimeoutMs, Number.MAX_SAFE_INTEGER) }),
     ...(pending && { pending }),
   }

@@ -27,12 +27,10 @@ type Stored = {
   readonly transfers?: number
   /** Calls that run again with their agents and do not ask themselves. */
   readonly callIds?: readonly string[]
-  /** Messages that came with earlier answers, and that no agent has taken yet. */
-  readonly next?: readonly Message[]
 }
 
 /** What a suspended run keeps besides its position. */
-export type KeptValues = Pick<Stored, 'temp' | 'transfers' | 'next'>
+export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
@@ -60,15 +58,9 @@ export function makeCheckpoint(
   return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
 }
 
-/** The messages of a suspended run that wait until its questions are answered. */
-export function waitingIn(checkpoint: Checkpoint | undefined): readonly Message[] {
-  const { next } = (checkpoint?.state ?? {}) as Partial<Stored>
-  return Array.isArray(next) ? next : []
-}
-
 /** A checkpoint with the messages that wait for its answers. */
-export function withWaiting(checkpoint: Checkpoint, next: readonly Message[]): Checkpoint {
-  return next.length === 0 ? checkpoint : { ...checkpoint, state: { ...(checkpoint.state as Stored), next } }
+export function withWaiting({ next: _, ...checkpoint }: Checkpoint, next: readonly Message[]): Checkpoint {
+  return next.length === 0 ? checkpoint : { ...checkpoint, next }
 }
 
 /** The calls of a suspended run that await no result from outside: they run again when its questions are answered. */
@@ -111,6 +103,7 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
     new KernelError('CHECKPOINT_INVALID', `checkpoint of ${agent.name}: ${what}; drop it with pending: 'drop'`)
   if (found?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(found?.format)}`)
   if (found.agentName !== agent.name) throw wrong(`it belongs to another agent, ${got(found.agentName)}`)
+  if (found.next !== undefined && !Array.isArray(found.next)) throw wrong('its messages are malformed')
   if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
   const { place, questions, temp = {}, transfers = 0, callIds = [] } = (found.state ?? {}) as Partial<Stored>

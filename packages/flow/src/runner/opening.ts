@@ -11,7 +11,7 @@ import {
 import { got } from '@troupe/kernel/kit'
 import type { FlowNode } from '../tree/flow-node.ts'
 import type { Resumption } from '../tree/flow-outcome.ts'
-import { checkAnswers, openQuestions, readCheckpoint, resumptionOf, unfinishedRun, waitingIn } from './checkpoint.ts'
+import { checkAnswers, openQuestions, readCheckpoint, resumptionOf, unfinishedRun } from './checkpoint.ts'
 import type { OpenedRun } from './run-journal.ts'
 import type { ThreadOpenCall } from './thread-messages.ts'
 
@@ -64,7 +64,7 @@ export async function openWithAnswers(
   }
   await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now(), closed)
   if (!checkpoint) return { messages }
-  const next = [...waitingIn(checkpoint), ...messages]
+  const next = [...(checkpoint.next ?? []), ...messages]
   return { messages: [], checkpoint, resumption: resumptionOf(checkpoint, answers), ...(next.length > 0 && { next }) }
 }
 
@@ -103,7 +103,7 @@ export function openWithInput(
     // A branch may end with calls whose results its source got later.
     return thread.forkedFrom ? { messages: given, drops: true } : { messages: given }
   }
-  const next = waitingIn(thread.checkpoint)
+  const next = thread.checkpoint?.next ?? []
   if (unfinishedRun(thread) !== undefined) return { messages: [...next, ...given], drops: true }
   const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
   if (!complete && messages.some(({ role }) => role !== 'tool')) {
@@ -115,7 +115,11 @@ export function openWithInput(
   }
   const checkpoint = readCheckpoint(agent, thread)
   if (!checkpoint) return { messages: given }
-  return { messages: given, checkpoint, resumption: resumptionOf(checkpoint), ...(next.length > 0 && { next }) }
+  const resumption = resumptionOf(checkpoint)
+  if (next.length === 0) return { messages: given, checkpoint, resumption }
+  const results = given.filter(({ role }) => role === 'tool')
+  const later = [...next, ...given.filter(({ role }) => role !== 'tool')]
+  return { messages: results, checkpoint, resumption, next: later }
 }
 
 /** Moves results of open calls to the front, so that they follow their calls, and adds the name of the agent that made the call. */

@@ -157,9 +157,9 @@ export class ThreadUpdate {
   /** Makes the checkpoint of a run that stops here. */
   checkpoint(suspended: Suspended, state: State, transfers: number | undefined): Checkpoint {
     const { runner, runId, opening } = this.#parts
-    const { left: next } = this.next
-    const more = { ...(transfers !== undefined && { transfers }), ...(next.length > 0 && { next }) }
-    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, { ...temporary(state), ...more })
+    const kept = { ...temporary(state), ...(transfers !== undefined && { transfers }) }
+    const checkpoint = makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
+    return withWaiting(checkpoint, this.next.left)
   }
 
   /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. A message that nobody has taken stays with the question, or enters the thread. */
