@@ -1,5 +1,13 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { type Content, type ForkPoint, type Json, type Message, type Thread, textOf, type UserMessage } from '@troupe/kernel'
+import {
+  type Content,
+  type ForkPoint,
+  type Json,
+  type Message,
+  type Thread,
+  textOf,
+  type UserMessage,
+} from '@troupe/kernel'
 import type { Room } from '../input/kernel-content.ts'
 import { userMessage } from '../input/sort-messages.ts'
 import { filesOf } from '../translate/content.ts'

@@ -26,6 +26,7 @@ class Conversation {
   #tab: Tab
   #version = 0
   #texts = 0
+  #beside = false
   readonly #outcomes: Map<Tab, TabOutcome> = new Map()
   readonly log: string[] = []
 
@@ -110,7 +111,8 @@ class Conversation {
     const { agent, nested } = this.#tab
     const last = agent.messages.findLastIndex(({ id, role }) => role === 'tool' && !nested.has(id))
     const next = agent.messages[last + 1]
-    if (last < 0 || next?.role !== 'assistant') return this.#say()
+    // A message beside answers is after the results in the thread, and before them on the page.
+    if (last < 0 || next?.role !== 'assistant' || this.#beside) return this.#say()
     agent.setMessages(agent.messages.slice(0, last + 1))
     return this.#request('after results')
   }
@@ -146,6 +148,7 @@ class Conversation {
     const beside = this.#below(2) === 0
     if (waiting.length > 0 && this.#below(2)) this.#addResults()
     if (beside) this.#add(this.#text())
+    this.#beside ||= beside
     return this.#request(beside ? 'answer and say' : 'answer', resume)
   }
 
