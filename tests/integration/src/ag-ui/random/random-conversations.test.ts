@@ -112,7 +112,7 @@ class Conversation {
     const last = agent.messages.findLastIndex(({ id, role }) => role === 'tool' && !nested.has(id))
     const next = agent.messages[last + 1]
     // A message beside answers is after the results in the thread, and before them on the page.
-    if (last < 0 || next?.role !== 'assistant' || this.#beside) return this.#say()
+    if (last < 0 || next?.role !== 'assistant' || nested.has(next.id) || this.#beside) return this.#say()
     agent.setMessages(agent.messages.slice(0, last + 1))
     return this.#request('after results')
   }
