@@ -106,6 +106,7 @@ const translator: Required<TranslatorOptions> = {
   showToolErrors: true,
   show: {},
   refusedTools: [],
+  clock: { now: () => 0 },
   report: () => {},
 }
 const error: Required<RunErrorOptions> = {

@@ -11,6 +11,7 @@ import {
   type ModelPart,
   type ModelRequest,
   type ModelResult,
+  NEXT_MESSAGES,
   type RunContext,
   type Sink,
   textOf,
@@ -90,6 +91,7 @@ export class Dialogue {
     if (this.ctx.cancelling) throw cancelled(this.ctx)
     this.#countCall()
     this.#answers = wrapsModel || again?.made ? new ModelAnswers(again?.made) : undefined
+    if (!again?.made && !again?.answer) this.#takeNext()
     if (!again?.answer && chain.rewrites('beforeModelRewriteHistory')) {
       await this.#rewrite('beforeModelRewriteHistory', turn)
     }
@@ -115,6 +117,12 @@ export class Dialogue {
     span?.end(result)
     this.#answers = undefined
     return this.#decide(before, builder, result, turn)
+  }
+
+  /** Takes the messages that came with the answers of this run. Contract: not before an answer that the model has given without them. */
+  #takeNext(): void {
+    const next = this.ctx.get(NEXT_MESSAGES)
+    if (next?.runId === this.#stamp.runId) this.messages = this.messages.concat(next.take())
   }
 
   /** Adds an answer to the history and shows its end. Contract: gives the message that decides what happens next, or undefined if the model must be asked again. */

@@ -39,6 +39,7 @@ const limits: Required<RunnerLimits> = {
   queueMs: 1,
   leaseMs: 1,
   pollMs: 1,
+  keptChars: 1,
 }
 const options: Required<RunnerOptions> = {
   agent: talker('one'),

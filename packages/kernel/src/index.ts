@@ -6,6 +6,8 @@ export { BaseAgentHandler } from './agent/handler.ts'
 export type { Journal } from './agent/journal.ts'
 export { JOURNAL } from './agent/journal.ts'
 export type { ChatModel, ModelOptions, ModelPart, ModelRequest, ModelResult, ToolSpec } from './agent/model.ts'
+export type { NextMessages } from './agent/next-messages.ts'
+export { NEXT_MESSAGES } from './agent/next-messages.ts'
 export { say } from './agent/say.ts'
 export type { NewMessage, StartInput } from './agent/start-input.ts'
 export type {

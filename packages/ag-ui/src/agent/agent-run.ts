@@ -24,6 +24,7 @@ import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { replacedBy } from './asked-again.ts'
 import { bareRun } from './bare-run.ts'
+import { givenBy } from './given-messages.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { ownerOf } from './owner-of.ts'
 import { newestMessages, type Place, placeInThread } from './place-in-thread.ts'
@@ -142,15 +143,18 @@ export class AgentRun {
         limit,
         prepare: this.#options.prepare,
       })
-      const given = plan.kind === 'run' ? plan.input.messages : []
+      const given = givenBy(plan, found)
+      const takesBack = plan.kind === 'run' && plan.takesBack
       const translator = this.#reply.translate(input, state, () => this.#history(input, ref, given))
       cancelTimer()
       await pastHolds(clock, async () => {
         const run = start()
         const onEvent = sinkTo<AgentEvent>(sink, (event) => {
+          const begins = this.#reply.phase !== 'run'
           this.#reply.phase = 'run'
           limit.see(event)
-          return this.#reply.write(out, translator.translate(event))
+          const events = translator.translate(event)
+          return this.#reply.write(out, begins && takesBack ? [...events, ...translator.snapshot()] : events)
         })
         await pipe(run.eventsWithoutThrowing(), onEvent)
         // A run that never began has no events; awaiting it throws the reason.

@@ -22,9 +22,11 @@ const shown = (...messages: Message[]) => toAgUiMessages(messages)
 describe('a request with nothing new', () => {
   test.each([
     ['a turn without an answer', shown(user), user, [], { users: [] }],
-    ['half an answer', shown(user, half), half, [], { cut: { before: 'a' }, users: [] }],
+    ['half an answer', shown(user, half), half, [], { cut: { before: 'a' }, users: [], takesBack: true }],
     ['a result that no model has seen', shown(user, result), result, [], { users: [] }],
     ['an answer that was cut off', shown(user), user, [answer], { cut: { at: 'u' }, users: [] }],
+    ['a result whose answer was cut off', shown(user, result), result, [answer], { cut: { at: 'r' }, users: [] }],
+    ['one of several results', shown(user, result), result, [{ ...result, id: 'r2' }, answer], undefined],
     [
       'a message of its own after the turn',
       [...shown(user), { id: 'x', role: 'system', content: '' }],
@@ -44,8 +46,10 @@ describe('a request with nothing new', () => {
     expect(asked([given], user, [answer])).toEqual(expected)
   })
 
-  test('asks for nothing while a call is open, or if its run was there before', () => {
+  test('asks for nothing but an edit while a call is open, and for nothing if its run was there before', () => {
     expect(asked(shown(user), user, [answer], { waiting: true })).toBeUndefined()
+    const given: AgUiMessage = { id: 'u', role: 'user', content: 'Look' }
+    expect(asked([given], user, [answer], { waiting: true })).toMatchObject({ cut: { before: 'u' } })
     const place = { last: user, after: [answer], ends: true, runIds: new Set(['r1']) }
     expect(askedAgain({ messages: shown(user), runId: 'r1' }, place, thread, new Room(100))).toBeUndefined()
   })

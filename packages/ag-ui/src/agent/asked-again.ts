@@ -1,5 +1,13 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import { type Content, type ForkPoint, type Json, type Thread, textOf, type UserMessage } from '@troupe/kernel'
+import {
+  type Content,
+  type ForkPoint,
+  type Json,
+  type Message,
+  type Thread,
+  textOf,
+  type UserMessage,
+} from '@troupe/kernel'
 import type { Room } from '../input/kernel-content.ts'
 import { userMessage } from '../input/sort-messages.ts'
 import { filesOf } from '../translate/content.ts'
@@ -12,12 +20,14 @@ export interface Again {
   readonly cut?: ForkPoint
   /** The message that takes the place of the one that was cut off. */
   readonly users: readonly UserMessage[]
+  /** Whether the client shows a message that is cut off. */
+  readonly takesBack?: true
 }
 
 /**
  * What a request with nothing new asks for; undefined if it asks for nothing.
- * Contract: a list that ends with a user message asks for an answer to it, and one that ends where the thread ends for an answer that is missing there.
- * Anything else is the view of a client that is behind.
+ * Contract: a list that ends with a user message asks for an answer to it, one that ends with the results of a turn for the answer after them, and one that
+ * ends where the thread ends for an answer that is missing there. Anything else is the view of a client that is behind.
  */
 export function askedAgain(
   { messages, runId }: Pick<RunAgentInput, 'messages' | 'runId'>,
@@ -26,17 +36,29 @@ export function askedAgain(
   room: Room,
 ): Again | undefined {
   // A request that comes twice has the id of its run again.
-  if (!place || !thread || thread.waiting || place.runIds.has(runId)) return undefined
+  if (!place || !thread || place.runIds.has(runId)) return undefined
   const { last, after, ends } = place
-  if (last.role === 'user' && ends) {
-    const given = messages.findLast(({ id }) => id === last.id)
-    const edited = given?.role === 'user' ? userMessage(given, room) : last
-    if (!same(edited.content, last.content)) return { cut: { before: last.id }, users: [edited] }
-    return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
-  }
+  const edited = ends ? editOf(messages, last, room) : undefined
+  if (edited) return { cut: { before: last.id }, users: [edited] }
+  if (thread.waiting) return undefined
+  if (last.role === 'user' && ends) return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
+  if (endsWithResults(place)) return { cut: { at: last.id }, users: [] }
   if (after.length > 0 || last.role === 'system') return undefined
   if (last.role !== 'assistant') return { users: [] }
-  return last.partial ? { cut: { before: last.id }, users: [] } : undefined
+  return last.partial ? { cut: { before: last.id }, users: [], takesBack: true } : undefined
+}
+
+/** The new text of a user message that the client has changed under its id. */
+function editOf(messages: RunAgentInput['messages'], last: Message, room: Room): UserMessage | undefined {
+  const given = last.role === 'user' ? messages.findLast(({ id }) => id === last.id) : undefined
+  if (given?.role !== 'user') return undefined
+  const edited = userMessage(given, room)
+  return same(edited.content, last.content) ? undefined : edited
+}
+
+/** Whether the client shows all results of a turn, and not the answer after them. */
+function endsWithResults({ last, after, ends }: Place): boolean {
+  return ends && last.role === 'tool' && after[0]?.role === 'assistant'
 }
 
 /** The user message of the thread in whose place new ones are, because its client no longer shows it; undefined if they are simply new. */

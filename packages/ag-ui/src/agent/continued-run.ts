@@ -25,6 +25,7 @@ import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import { carriedMessages, withMessages } from './given-messages.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { additionsOf } from './run-plan.ts'
 import { RunReply } from './run-reply.ts'
@@ -150,7 +151,7 @@ export class ContinuedRun {
 
   #restore({ thread, runId, history }: FoundRun, carried: Json | undefined, limit: ToolLimit): Restored {
     const input = this.#inputOf(thread, runId, carried)
-    this.#translator = this.#reply.translate(input, thread.state, history)
+    this.#translator = this.#reply.translate(input, thread.state, withMessages(history, carriedMessages(carried)))
     const { prepare = (ctx) => ctx } = this.#options
     return {
       prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),

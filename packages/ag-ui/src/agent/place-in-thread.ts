@@ -10,7 +10,7 @@ export interface Place {
   readonly last: Message
   /** What the thread has after it, in order. */
   readonly after: readonly Message[]
-  /** Whether the client shows nothing after it but its new messages. */
+  /** Whether the client shows nothing after it but results and its new messages. */
   readonly ends: boolean
   /** The runs from that message on. */
   readonly runIds: ReadonlySet<string>
@@ -45,7 +45,10 @@ export async function placeInThread(
     for (const { message, runId } of page) {
       runIds.add(runId)
       if (ids.has(message.id)) {
-        return { last: message, after: after.reverse(), ends: shown.at(-1)?.id === message.id, runIds }
+        const at = shown.findLastIndex(({ id }) => id === message.id)
+        // Clients keep results in the order in which they came.
+        const ends = shown.slice(at + 1).every(({ role }) => role === 'tool')
+        return { last: message, after: after.reverse(), ends, runIds }
       }
       after.push(message)
     }

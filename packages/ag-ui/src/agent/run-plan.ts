@@ -12,6 +12,7 @@ import {
   type ThreadStore,
   type ToolMessage,
   type ToolMeta,
+  type UserMessage,
 } from '@troupe/kernel'
 import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
@@ -34,6 +35,8 @@ export type RunPlan =
       readonly input: RunInput
       /** Where the thread is cut first. */
       readonly cut?: ForkPoint
+      /** Whether the client shows a message that is cut off: then it gets the messages as they are. */
+      readonly takesBack?: boolean
       /** Of a run that brings nothing new: calls with a result that are not open. */
       readonly notOpen?: readonly string[]
     }
@@ -43,8 +46,10 @@ export type RunPlan =
       readonly additions: Additions
       /** Results of client tools in the same request. */
       readonly results: readonly ToolMessage[]
+      /** User messages in the same request, which come after the answers. */
+      readonly users: readonly UserMessage[]
       readonly change: RunInput['state']
-      /** Processed once the answers are taken; user messages stay new, because they do not answer a question. */
+      /** Processed once the answers are taken. */
       readonly processed: readonly string[]
     }
 
@@ -86,17 +91,16 @@ export function planRun(facts: Facts): RunPlan {
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
   const { results, users, processed, notOpen } = sorted
   if (given) {
-    const later = new Set(users.map(({ id }) => id))
     const answered = [...Object.keys(given.answers), ...given.closed].map(answerMark)
-    const taken = [...processed.filter((id) => !later.has(id)), ...answered]
-    return { kind: 'resume', given, additions, results, change, processed: taken }
+    return { kind: 'resume', given, additions, results, users, change, processed: [...processed, ...answered] }
   }
   const messages: readonly Message[] = [...results, ...users]
   const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
   if (messages.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
   const run = { additions, ...(change && { state: change }) }
   if (!again) return planned({ ...run, messages, processed }, results.length === 0 ? facts.replaced : undefined, input)
-  return { ...planned({ ...run, messages: again.users, processed }, again.cut, input), notOpen }
+  const { users: edited, cut, takesBack = false } = again
+  return { ...planned({ ...run, messages: edited, processed }, cut, input), takesBack, notOpen }
 }
 
 /** A run, after its thread was cut somewhere. Contract: then all messages are marked again, because the cut takes away what was noted after it. */

@@ -30,7 +30,7 @@ export class RunReply {
 
   /** Makes the translator of the run. Contract: a history that is a function is read when a snapshot needs it. */
   translate(input: RunAgentInput, state: JsonObject, history: History): EventTranslator {
-    const { hidden, report, show } = this.#settings
+    const { hidden, report, show, clock } = this.#settings
     const { threadId, runId, parentRunId } = input
     const options: TranslatorOptions = {
       threadId,
@@ -45,6 +45,7 @@ export class RunReply {
       refusedTools: this.refusedTools,
       ...(show && { show: typeof show === 'function' ? show(input) : show }),
       ...this.#requestId,
+      clock,
       report: (error) => report(error, this.#requestId),
     }
     this.#translator = new EventTranslator(

@@ -5,6 +5,7 @@ import { carriedInput } from '../lost/carried-input.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import { withGiven } from './given-messages.ts'
 import { type RunPlan, resultsCommit } from './run-plan.ts'
 import type { ToolLimit } from './tool-limit.ts'
 
@@ -31,7 +32,7 @@ export async function startPlanned(
     runId: input.runId,
     signal,
     prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),
-    carry: carriedInput(input),
+    carry: withGiven(carriedInput(input), plan, thread),
     ...(executionTimeoutMs !== undefined && { timeoutMs: Math.min(executionTimeoutMs, Number.MAX_SAFE_INTEGER) }),
     ...(pending && { pending }),
   }
@@ -41,8 +42,14 @@ export async function startPlanned(
   }
   const additions = limit.untimed(plan.kind === 'run' ? plan.input.additions : plan.additions)
   if (plan.kind === 'run') return () => runner.run({ ...plan.input, additions, ...settings }, request)
-  const { given, processed, change } = plan
+  const { given, users: messages, processed, change } = plan
   const { answers, closed } = given
-  const more = { additions, processed, ...(change && { state: change }), ...(closed.length > 0 && { closed }) }
+  const more = {
+    messages,
+    additions,
+    processed,
+    ...(change && { state: change }),
+    ...(closed.length > 0 && { closed }),
+  }
   return () => runner.resume(answers, { ...request, ...settings, ...more })
 }

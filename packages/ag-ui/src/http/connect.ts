@@ -7,6 +7,7 @@ import { lostRunOf } from '../lost/lost-runs.ts'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/interrupt-of.ts'
+import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { canFollow } from './can-follow.ts'
 import type { Encoding } from './encoding.ts'
 import { historyPages } from './history-pages.ts'
@@ -130,9 +131,18 @@ function idleThread(
   return around(
     encoding,
     begin.map((event) => encoding.aside(event)),
-    historyPages(parts, ref),
+    followedBy(historyPages(parts, ref), toAgUiMessages(thread.checkpoint?.next ?? [])),
     end,
   )
+}
+
+/** A history, then messages that wait for the answers to the open questions. */
+async function* followedBy(
+  history: AsyncIterable<readonly AgUiMessage[]>,
+  messages: readonly AgUiMessage[],
+): AsyncGenerator<readonly AgUiMessage[], void> {
+  yield* history
+  if (messages.length > 0) yield messages
 }
 
 /** A history between other events. */

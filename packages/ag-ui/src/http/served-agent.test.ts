@@ -29,7 +29,11 @@ test('stopping a handler stops the runs of its agent, and what is refused leaves
   const { agent, store, clock } = stage(stuck)
   const handler = agUiHandler({ agent, store, owner, clock })
   const first = await handler(post(request({ runId: 'r1', protocolVersion: '1.0', messages: [user('a')] })))
-  const busy = await handler(post(request({ runId: 'r2', protocolVersion: '1.0', messages: [user('b')] })))
+  const refused = handler(post(request({ runId: 'r2', protocolVersion: '1.0', messages: [user('b')] })))
+  await calm()
+  // The reader of the first run may be about to leave.
+  clock.advance(100)
+  const busy = await refused
   expect([busy.status, agent.activeExecutions]).toEqual([409, 1])
   const stopped = handler.stop(100)
   for (const ms of [100, 2_000]) {

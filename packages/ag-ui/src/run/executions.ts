@@ -7,6 +7,8 @@ export const EXECUTION_MS = 600_000
 
 /** How long a request waits for a run that was stopped. */
 const ENDING_MS = 2_000
+/** How long the end of a connection may take to arrive after the next request of its client. */
+const LEAVING_MS = 100
 
 /** The runs of this process: one table to find, stop and await them. */
 export class Executions {
@@ -79,11 +81,11 @@ export class Executions {
     return undefined
   }
 
-  /** Waits a moment for a stopped run of a thread, so that a message sent right after a stop is not refused. Contract: a run that all of its readers have left is stopped for that, unless the request is for that run. */
+  /** Waits a moment for a stopped run of a thread, so that a message sent right after a stop is not refused. Contract: a run that all of its readers have left is stopped for that, unless the request is for that run; who has just left may be known a moment later. */
   async settled(ref: ThreadRef, runId: string): Promise<void> {
     const before = this.find(ref)
     if (!before) return
-    if (before.readers?.left && before.runId !== runId) before.stop()
+    if (before.runId !== runId && before.readers && (await this.#within(LEAVING_MS, before.readers.left))) before.stop()
     if (before.signal.aborted) await this.endsSoon(before)
   }
 

@@ -6,7 +6,8 @@ export class RunReaders {
   readonly #detachedMs: number
   readonly #run: { readonly ended: Promise<void>; stop(reason: KernelError): void }
   #count = 0
-  #joined = false
+  #isLeft = false
+  #left: PromiseWithResolvers<void> = Promise.withResolvers()
   #cancelTimer: (() => void) | undefined
   #over = false
 
@@ -26,13 +27,14 @@ export class RunReaders {
     })
   }
 
-  /** Whether it had readers, and all of them are gone. */
-  get left(): boolean {
-    return this.#joined && this.#count === 0
+  /** Resolves when all of its readers are gone. */
+  get left(): Promise<void> {
+    return this.#left.promise
   }
 
   join(): void {
-    this.#joined = true
+    if (this.#isLeft) this.#left = Promise.withResolvers()
+    this.#isLeft = false
     this.#count++
     this.#cancelTimer?.()
   }
@@ -40,6 +42,10 @@ export class RunReaders {
   /** Contract: gives the number of readers that are left. */
   leave(): number {
     this.#count--
+    if (this.#count === 0) {
+      this.#isLeft = true
+      this.#left.resolve()
+    }
     if (this.#count === 0 && !this.#over) this.#start()
     return this.#count
   }

@@ -7,13 +7,14 @@ import {
 } from '@ag-ui/core'
 import {
   type AgentEvent,
+  type Clock,
   type ErrorInfo,
   type EventOf,
   type EventStamp,
   type JsonObject,
   KernelError,
 } from '@troupe/kernel'
-import { checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
+import { checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import type { AgUiEvent, AgUiMessage, RunAgentInput, Translator } from '../protocol.ts'
 import { CallTranslator } from './call-translator.ts'
 import { type CompleteSnapshot, Conversation } from './conversation.ts'
@@ -24,7 +25,7 @@ import { askedOf, outcomeOf } from './outcome-of.ts'
 import { BROKEN_OFF, type PublicError, publicError, runError } from './run-error.ts'
 import { RunView } from './run-view.ts'
 import { copyOf, SharedState } from './shared-state.ts'
-import { checkShow, omitting, type ShowOptions } from './show-options.ts'
+import { checkShow, finishing, type ShowOptions } from './show-options.ts'
 import { tagged } from './tagged.ts'
 
 /** The options of a translator. */
@@ -52,6 +53,8 @@ export interface TranslatorOptions {
   readonly refusedTools?: readonly string[]
   /** What clients see besides what the run says and does. */
   readonly show?: ShowOptions
+  /** The clock of `show.timestamps`. @default the system's */
+  readonly clock?: Pick<Clock, 'now'>
   /** Receives the error of an event that could not be translated. */
   readonly report?: (error: KernelError) => void
 }
@@ -70,6 +73,7 @@ const NAMES: OptionNames<TranslatorOptions> = {
   showToolErrors: true,
   show: true,
   refusedTools: true,
+  clock: true,
   report: true,
 }
 
@@ -97,7 +101,7 @@ export class EventTranslator implements Translator {
   /** The sub-agent that asked each question. */
   readonly #askedBy: Map<string, string> = new Map()
   readonly #usage: ModelUsage = new ModelUsage()
-  readonly #omit: ((events: AgUiEvent[]) => AgUiEvent[]) | undefined
+  readonly #finishing: ((events: AgUiEvent[]) => AgUiEvent[]) | undefined
   #root: RunView | undefined
   #ended = false
 
@@ -105,7 +109,7 @@ export class EventTranslator implements Translator {
   constructor(options: TranslatorOptions, later?: (complete: CompleteSnapshot) => void) {
     this.#options = options
     this.#public = options.publicError ?? publicError
-    this.#omit = omitting(options.show ?? {})
+    this.#finishing = finishing(options.show ?? {}, options.clock ?? systemClock)
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
     const conversation = new Conversation(options.history ?? options.input?.messages, later)
@@ -122,7 +126,7 @@ export class EventTranslator implements Translator {
       const message = `ag-ui: a ${event?.type} event could not be translated`
       this.#options.report?.(new KernelError('EVENT_INVALID', message, { cause }))
     }
-    return this.#omit ? this.#omit(out) : out
+    return this.#finishing ? this.#finishing(out) : out
   }
 
   end(error: RunErrorEvent = BROKEN_OFF): readonly AgUiEvent[] {
@@ -130,14 +134,14 @@ export class EventTranslator implements Translator {
     if (this.#ended) return out
     this.#messages.finish(undefined, out)
     this.#finish(error, out)
-    return this.#omit ? this.#omit(out) : out
+    return this.#finishing ? this.#finishing(out) : out
   }
 
   /** The whole conversation, if the history is known. */
   snapshot(): readonly AgUiEvent[] {
     const out: AgUiEvent[] = []
     this.#messages.show(out)
-    return this.#omit ? this.#omit(out) : out
+    return this.#finishing ? this.#finishing(out) : out
   }
 
   #write(event: AgentEvent, out: AgUiEvent[]): void {

@@ -37,6 +37,16 @@ describe('what clients see besides the run', () => {
     expect(typesOf(shown())).not.toContain('CUSTOM')
   })
 
+  test('each event has its time, by the given clock, if it is asked for', () => {
+    let now = 1_000
+    const clock = { now: () => now++ }
+    const events = wire(writing, {}, { input: { messages: [USER] }, show: { timestamps: true }, clock })
+    const times = events.map(({ timestamp }) => timestamp ?? 0)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    expect([times[0], new Set(times).size > 5]).toEqual([1_000, true])
+    expect(events.map(({ timestamp: _, ...event }) => event)).toEqual(shown())
+  })
+
   test('all messages come at the end if they are asked for', () => {
     expect(typesOf(shown())).not.toContain('MESSAGES_SNAPSHOT')
     const [state, messages, end] = shown({ messagesSnapshot: true }).slice(-3)

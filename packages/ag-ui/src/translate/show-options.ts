@@ -1,4 +1,5 @@
 import { EventType } from '@ag-ui/core'
+import type { Clock } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
 import { FEATURE_OF } from './feature-of.ts'
@@ -18,12 +19,14 @@ export interface ShowOptions {
   readonly predictState?: readonly PredictState[]
   /** Kinds of events that are left out. @default none */
   readonly omit?: readonly Omissible[]
+  /** Whether each event has the time at which it was made, in milliseconds since the epoch. @default false */
+  readonly timestamps?: boolean
 }
 
 /** What can be left out of a run. */
 export type Omissible = 'reasoning' | 'activities' | 'subagents'
 
-const NAMES: OptionNames<ShowOptions> = { messagesSnapshot: true, predictState: true, omit: true }
+const NAMES: OptionNames<ShowOptions> = { messagesSnapshot: true, predictState: true, omit: true, timestamps: true }
 const OMISSIBLE: readonly unknown[] = ['reasoning', 'activities', 'subagents'] satisfies Omissible[]
 
 /** Contract: throws `CONFIG_INVALID` for options that clients could not read. */
@@ -38,8 +41,21 @@ export function checkShow(who: string, show: ShowOptions): void {
   checkOption(known, who, `show.omit must be a list of ${OMISSIBLE.join(', ')}`, omit)
 }
 
+/** What is done with the events of a run before clients get them. Contract: undefined if nothing is. */
+export function finishing(
+  show: ShowOptions,
+  clock: Pick<Clock, 'now'>,
+): ((events: AgUiEvent[]) => AgUiEvent[]) | undefined {
+  const omit = omitting(show)
+  if (!show.timestamps) return omit
+  return (events) => {
+    const timestamp = clock.now()
+    return (omit?.(events) ?? events).map((event) => ({ ...event, timestamp }))
+  }
+}
+
 /** Leaves out the events that clients are not to see. */
-export function omitting({ omit = [] }: ShowOptions): ((events: AgUiEvent[]) => AgUiEvent[]) | undefined {
+function omitting({ omit = [] }: ShowOptions): ((events: AgUiEvent[]) => AgUiEvent[]) | undefined {
   if (omit.length === 0) return undefined
   const left: ReadonlySet<unknown> = new Set(omit)
   const reasoning = left.has('reasoning')

@@ -5,6 +5,7 @@ import {
   type Json,
   type JsonObject,
   KernelError,
+  type Message,
   type Thread,
 } from '@troupe/kernel'
 import { got, notJson, validate } from '@troupe/kernel/kit'
@@ -57,6 +58,11 @@ export function makeCheckpoint(
   return { format: FORMAT, runId, agentName, interrupts: shown, state: { place: state, questions, ...again, ...kept } }
 }
 
+/** A checkpoint with the messages that wait for its answers. */
+export function withWaiting({ next: _, ...checkpoint }: Checkpoint, next: readonly Message[]): Checkpoint {
+  return next.length === 0 ? checkpoint : { ...checkpoint, next }
+}
+
 /** The calls of a suspended run that await no result from outside: they run again when its questions are answered. */
 export function callsRunAgain({ interrupts, state }: Checkpoint): ReadonlySet<string> {
   const { callIds = [] } = state as Stored
@@ -97,6 +103,7 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
     new KernelError('CHECKPOINT_INVALID', `checkpoint of ${agent.name}: ${what}; drop it with pending: 'drop'`)
   if (found?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(found?.format)}`)
   if (found.agentName !== agent.name) throw wrong(`it belongs to another agent, ${got(found.agentName)}`)
+  if (found.next !== undefined && !Array.isArray(found.next)) throw wrong('its messages are malformed')
   if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
   const { place, questions, temp = {}, transfers = 0, callIds = [] } = (found.state ?? {}) as Partial<Stored>

@@ -8,15 +8,19 @@ import {
   type RunInput,
   type Thread,
 } from '@troupe/kernel'
+import { got } from '@troupe/kernel/kit'
 import type { FlowNode } from '../tree/flow-node.ts'
 import type { Resumption } from '../tree/flow-outcome.ts'
 import { checkAnswers, openQuestions, readCheckpoint, resumptionOf, unfinishedRun } from './checkpoint.ts'
+import type { OpenedRun } from './run-journal.ts'
 import type { ThreadOpenCall } from './thread-messages.ts'
 
 /** How a run starts on a thread. */
 export interface Opening {
   /** Messages that are added to the history before the agents run. */
   readonly messages: readonly Message[]
+  /** Messages that follow the results of the calls that run again. */
+  readonly next?: readonly Message[]
   readonly resumption?: Resumption
   /** The checkpoint that the run continues from. */
   readonly checkpoint?: Checkpoint
@@ -38,13 +42,14 @@ export function withClosed(answers: Answers, closed: readonly string[] | undefin
   return { answers: { ...answers, ...Object.fromEntries(closed.map((id) => [id, null])) }, closed }
 }
 
-/** Starts a run with answers. Contract: throws before anything changes; a checkpoint that cannot be read is dropped if all its questions are closed. */
+/** Starts a run with answers, and with messages beside them. Contract: throws before anything changes; a checkpoint that cannot be read is dropped if all its questions are closed. */
 export async function openWithAnswers(
   agent: FlowNode,
   thread: Thread | undefined,
-  { answers, closed = [] }: GivenAnswers,
+  { answers, closed = [], input: { messages = [] } }: GivenAnswers & { readonly input: Partial<RunInput> },
   clock: Clock,
 ): Promise<Opening> {
+  checkUsers(messages)
   const former = thread && unfinishedRun(thread)
   if (former !== undefined) {
     const message = `resume: run ${former} has already taken the answers and did not end; continue with a message`
@@ -55,18 +60,32 @@ export async function openWithAnswers(
     checkpoint = thread && readCheckpoint(agent, thread)
   } catch (error) {
     if (!thread || closed.length === 0 || !openQuestions(thread).every(({ id }) => closed.includes(id))) throw error
-    return { messages: [], drops: true }
+    return { messages, drops: true }
   }
   await checkAnswers(answers, checkpoint?.interrupts ?? [], clock.now(), closed)
-  return { messages: [], ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint, answers) }) }
+  if (!checkpoint) return { messages }
+  const next = [...(checkpoint.next ?? []), ...messages]
+  return { messages: [], checkpoint, resumption: resumptionOf(checkpoint, answers), ...(next.length > 0 && { next }) }
+}
+
+/** Contract: throws `VALIDATION_FAILED` for anything but user messages; results of calls come before answers. */
+function checkUsers(messages: readonly Message[]): void {
+  const other = messages.find(({ role }) => role !== 'user')
+  if (!other) return
+  throw new KernelError('VALIDATION_FAILED', `resume: expected user messages beside the answers, ${got(other.role)}`)
 }
 
 /** Opens a run again whose process died. */
-export function openAgain(agent: FlowNode, thread: Thread, answers: Answers | undefined): Opening {
+export function openAgain(
+  agent: FlowNode,
+  thread: Thread,
+  { answers, next }: Pick<OpenedRun, 'answers' | 'next'>,
+): Opening {
   const found = readCheckpoint(agent, thread)
   if (!found) return { messages: [], continues: true }
   const { resumedBy: _, ...checkpoint } = found
-  return { messages: [], continues: true, checkpoint, resumption: resumptionOf(checkpoint, answers) }
+  const resumption = resumptionOf(checkpoint, answers)
+  return { messages: [], continues: true, checkpoint, resumption, ...(next && { next }) }
 }
 
 /** Starts a run with messages. Contract: throws before anything changes; results of open calls go to the agent that made the calls. */
@@ -84,17 +103,23 @@ export function openWithInput(
     // A branch may end with calls whose results its source got later.
     return thread.forkedFrom ? { messages: given, drops: true } : { messages: given }
   }
-  if (unfinishedRun(thread) !== undefined) return { messages: given, drops: true }
+  const next = thread.checkpoint?.next ?? []
+  if (unfinishedRun(thread) !== undefined) return { messages: [...next, ...given], drops: true }
   const complete = answered.size > 0 && waiting.length === 0 && asked.length === 0
   if (!complete && messages.some(({ role }) => role !== 'tool')) {
     if (policy === 'reject') {
       readCheckpoint(agent, thread)
       throw pending(waiting, asked)
     }
-    return { messages: given, drops: true }
+    return { messages: [...next, ...given], drops: true }
   }
   const checkpoint = readCheckpoint(agent, thread)
-  return { messages: given, ...(checkpoint && { checkpoint, resumption: resumptionOf(checkpoint) }) }
+  if (!checkpoint) return { messages: given }
+  const resumption = resumptionOf(checkpoint)
+  if (next.length === 0) return { messages: given, checkpoint, resumption }
+  const results = given.filter(({ role }) => role === 'tool')
+  const later = [...next, ...given.filter(({ role }) => role !== 'tool')]
+  return { messages: results, checkpoint, resumption, next: later }
 }
 
 /** Moves results of open calls to the front, so that they follow their calls, and adds the name of the agent that made the call. */

@@ -35,7 +35,7 @@ export async function reopenThread(
   const stored = journal && (await journal.read(ref))
   if (!thread || !journal || stored?.runId !== runId) throw nothingToContinue(ref)
   const { opened, recorded } = readJournal(stored.entries, flow.name)
-  const { answers, options: runOptions, instruction, temp, carry, by } = opened
+  const { options: runOptions, instruction, temp, carry, by } = opened
   const restored = restore?.(carry) ?? {}
   const tools = restored.additions?.tools
   const intent: RunIntent = {
@@ -49,7 +49,7 @@ export async function reopenThread(
     },
   }
   const log = new ThreadLog([])
-  const opening = openAgain(flow, thread, answers)
+  const opening = openAgain(flow, thread, opened)
   const update = new ThreadUpdate({
     runner: parts,
     runId,

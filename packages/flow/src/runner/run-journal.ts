@@ -7,6 +7,7 @@ import {
   type Json,
   type JsonObject,
   KernelError,
+  type Message,
   type RunOptions,
   type ThreadRef,
 } from '@troupe/kernel'
@@ -23,6 +24,8 @@ export type OpenedRun = {
   /** The token of the attempt that opened the run. */
   readonly by: number
   readonly answers?: Answers
+  /** The messages that came with the answers. */
+  readonly next?: readonly Message[]
   readonly options?: RunOptions
   readonly instruction?: string
   /** The state that lives for this run alone. */

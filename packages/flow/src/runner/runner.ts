@@ -153,7 +153,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
     },
     resume(answers: Answers, given) {
       checkOptionNames('resume', given, RESUME, REQUEST_ALIASES)
-      const { additions, options: runOptions, state, processed, closed, ...request } = given
+      const { messages, additions, options: runOptions, state, processed, closed, ...request } = given
       checkOption(
         request.session !== undefined,
         'resume',
@@ -161,6 +161,7 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
         undefined,
       )
       const input = {
+        ...(messages && messages.length > 0 && { messages }),
         ...(additions && { additions }),
         ...(runOptions && { options: runOptions }),
         ...(state && { state }),
@@ -249,9 +250,9 @@ const SETTINGS: OptionNames<Omit<RunInput, 'messages'>> = {
   processed: true,
 }
 const INPUT: OptionNames<RunInput> = { messages: true, ...SETTINGS }
-const RESUME: OptionNames<FlowRequest & Omit<RunInput, 'messages'> & ClosedQuestions> = {
+const RESUME: OptionNames<FlowRequest & Partial<RunInput> & ClosedQuestions> = {
   ...REQUEST,
-  ...SETTINGS,
+  ...INPUT,
   closed: true,
 }
 const CONTINUE: OptionNames<ContinueRequest> = {

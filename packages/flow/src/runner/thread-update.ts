@@ -16,13 +16,14 @@ import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { type KeyChanges, mergeChanges, noteChanges } from '../key-changes.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
-import { callsRunAgain, keptValues, makeCheckpoint } from './checkpoint.ts'
+import { callsRunAgain, keptValues, makeCheckpoint, withWaiting } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
 import { StoredHistory } from './stored-history.ts'
 import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
+import { WaitingMessages } from './waiting-messages.ts'
 import { type StoreWrite, withRetries } from './with-retries.ts'
 
 const EMPTY = new StoredHistory([], new Set())
@@ -30,7 +31,7 @@ const EMPTY = new StoredHistory([], new Set())
 /** The input or the answers that a run was started with. */
 export type RunIntent =
   | { readonly input: RunInput; readonly answers?: undefined }
-  | ({ readonly answers: Answers; readonly input: Omit<RunInput, 'messages'> } & ClosedQuestions)
+  | ({ readonly answers: Answers; readonly input: Partial<RunInput> } & ClosedQuestions)
 
 /** Writes a commit to a thread. */
 export type ThreadWrite = (work: () => Promise<Thread>) => Promise<Thread>
@@ -75,8 +76,12 @@ export class ThreadUpdate {
   #stored: Stored | undefined
   /** The checkpoint, once it is certain that the run stops here. */
   suspended: Checkpoint | undefined
+  /** The messages that came with the answers. */
+  readonly next: WaitingMessages
 
   constructor(parts: ThreadUpdateParts) {
+    const { runId, log, opening } = parts
+    this.next = new WaitingMessages(runId, log, opening.next)
     this.#parts = parts
     this.#thread = parts.thread
   }
@@ -98,7 +103,8 @@ export class ThreadUpdate {
     const { before, own } = kept
       ? { before: kept, own: [] }
       : await loadMessages(runner.store.threads, thread.ref, runId)
-    if (!opening.continues) checkNew(before, runId, opening.messages)
+    const { next = [] } = opening
+    if (!opening.continues) checkNew(before, runId, [...opening.messages, ...next])
     this.#before = before
     const { messages } = before
     // A stored history is complete, except for calls that wait and results that came in a later run.
@@ -110,7 +116,7 @@ export class ThreadUpdate {
     }
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
     if (runner.durability === 'step') await this.#storeBeginning()
-    else if (intent.answers) await this.#write({ ...this.#taken(), ...processedOf(intent) })
+    else if (intent.answers) await this.#write({ ...this.#taken(), ...processedOf(intent, this.next) })
   }
 
   /** The input of the agents. */
@@ -129,6 +135,7 @@ export class ThreadUpdate {
       agentName: runner.flow.name,
       by: token,
       ...(intent.answers && { answers: intent.answers }),
+      ...(opening.next && { next: opening.next }),
       ...(options && { options }),
       ...(additions?.instruction !== undefined && { instruction: additions.instruction }),
       ...(temp && { temp }),
@@ -167,10 +174,11 @@ export class ThreadUpdate {
   checkpoint(suspended: Suspended, state: State, transfers: number | undefined): Checkpoint {
     const { runner, runId, opening } = this.#parts
     const kept = { ...temporary(state), ...(transfers !== undefined && { transfers }) }
-    return makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
+    const checkpoint = makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
+    return withWaiting(checkpoint, this.next.left)
   }
 
-  /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. */
+  /** Stores the changes and removes the journal. Contract: one commit for each run, and one before it if the run ends with a question. A message that nobody has taken stays with the question, or enters the thread. */
   commit(state: State, suspended: Checkpoint | undefined): Promise<void> {
     return this.#commit(state, suspended)
   }
@@ -182,6 +190,7 @@ export class ThreadUpdate {
 
   async #commit(state: State, suspended: Checkpoint | undefined, writeLast?: ThreadWrite): Promise<void> {
     const { runId, intent, log } = this.#parts
+    if (!suspended) this.next.take()
     log.settle()
     const said = [...this.#given, ...log.newMessages]
     const calls = this.#openCalls(said)
@@ -196,7 +205,7 @@ export class ThreadUpdate {
       messages: placed.messages,
       openCalls: suspended ? calls.besides(callsRunAgain(suspended)) : [],
       checkpoint: suspended ?? null,
-      ...(stored ? stored.unfinished && { journal: null } : !intent.answers && processedOf(intent)),
+      ...(stored ? stored.unfinished && { journal: null } : processedAtEnd(intent)),
       ...(writeLast && { release: true }),
     }
     this.#thread = await this.#write(change, writeLast ?? this.#parts.write)
@@ -229,8 +238,9 @@ export class ThreadUpdate {
   async abandon(): Promise<void> {
     if (!this.#stored?.unfinished) return
     const { opening } = this.#parts
-    const { checkpoint } = opening
-    if (checkpoint && this.#given.length === 0) await this.#write({ checkpoint, journal: null })
+    const { checkpoint, next = [] } = opening
+    const asked = checkpoint && this.#given.length === 0
+    if (asked) await this.#write({ checkpoint: withWaiting(checkpoint, next), journal: null })
     else await this.#write({ checkpoint: null, openCalls: [], journal: null })
   }
 
@@ -248,8 +258,17 @@ export class ThreadUpdate {
   }
 }
 
-function processedOf({ input: { processed } }: RunIntent): Pick<ThreadCommit, 'processed'> {
-  return processed ? { processed } : {}
+/** The foreign ids that a run has processed, without those of messages that are not stored yet. */
+function processedOf({ input: { processed } }: RunIntent, later?: WaitingMessages): Pick<ThreadCommit, 'processed'> {
+  if (!processed) return {}
+  const waiting = new Set(later?.left.map(({ id }) => id))
+  return { processed: processed.filter((id) => !waiting.has(id)) }
+}
+
+/** Those that are stored with a run whose beginning was not. */
+function processedAtEnd(intent: RunIntent): Pick<ThreadCommit, 'processed'> {
+  const { answers, input } = intent
+  return answers ? { processed: (input.messages ?? []).map(({ id }) => id) } : processedOf(intent)
 }
 
 /** Separates the state that lives for one run from the state that is stored. */

@@ -1,14 +1,15 @@
-import type { AgentEvent, RunContext, Sink, State } from '@troupe/kernel'
-import { JOURNAL, KernelError } from '@troupe/kernel'
+import type { AgentEvent, AgentInput, RunContext, Sink, State } from '@troupe/kernel'
+import { JOURNAL, KernelError, NEXT_MESSAGES } from '@troupe/kernel'
 import type { StateChanges } from '@troupe/kernel/journal'
 import type { HostedRun } from '@troupe/kernel/run'
 import { transfersLeft, withFlowContext } from '../flow-context.ts'
 import type { ThreadLog } from '../thread-log.ts'
-import type { Suspended } from '../tree/flow-outcome.ts'
+import { type FlowOutcome, type Suspended, throwIfCancelled } from '../tree/flow-outcome.ts'
 import { runFlow } from '../tree/run-flow.ts'
 import type { RunJournal } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
 import type { ThreadUpdate } from './thread-update.ts'
+import type { WaitingMessages } from './waiting-messages.ts'
 
 /** A run that has its thread: what it changes there, its messages, and its journal. */
 export interface ThreadWork {
@@ -35,9 +36,12 @@ export async function runOnThread(
   const { update, log, journal } = work
   const start = update.begin()
   run.begin(start)
-  const own = withFlowContext(withJournal(ctx, journal), log, limits.transfers, update.transfersLeft)
+  const { next } = update
+  const inner = next.left.length > 0 ? ctx.with(NEXT_MESSAGES, next) : ctx
+  const own = withFlowContext(withJournal(inner, journal), log, limits.transfers, update.transfersLeft)
   const runAgents = async () => {
-    const { suspended } = await runFlow(flow, start, own, sink)
+    const outcome = await runFlow(flow, start, own, sink)
+    const { suspended } = nextTurn(outcome, next) ? await runTurn(flow, start, own, sink, next) : outcome
     work.agentsEnded?.()
     await correctState(work, ctx, sink)
     if (suspended) await suspend(suspended, update, own, sink)
@@ -47,6 +51,25 @@ export async function runOnThread(
   } finally {
     if (done()) await (settleOf(work, ctx.signal.aborted)?.() ?? update.commitLast(ctx.state))
   }
+}
+
+/** Whether messages that came with the answers are still to be answered. */
+function nextTurn({ end, suspended }: FlowOutcome, { left }: WaitingMessages): boolean {
+  return left.length > 0 && !suspended && (end === undefined || end.outcome === 'complete')
+}
+
+/** Answers the messages that no agent has taken. */
+function runTurn(
+  flow: RunnerParts['flow'],
+  { additions, options }: AgentInput,
+  ctx: RunContext,
+  sink: Sink<AgentEvent>,
+  next: WaitingMessages,
+): Promise<FlowOutcome> {
+  throwIfCancelled(ctx)
+  next.take()
+  const input = { ...(additions && { additions }), ...(options && { options }) }
+  return runFlow(flow, input, ctx.derive({ step: 'turn:1' }), sink)
 }
 
 /** The way to end a run that was stopped before all that it did was done again; undefined for any other run. */

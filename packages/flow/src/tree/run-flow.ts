@@ -3,6 +3,7 @@ import {
   type AgentEvent,
   type AgentInput,
   KernelError,
+  NEXT_MESSAGES,
   type RunContext,
   type Sink,
 } from '@troupe/kernel'
@@ -109,7 +110,10 @@ async function runAgent(
   if (options) agentInput.options = options
   const start = answers && saved.asked ? { ...agentInput, state: inner, answers } : agentInput
   const recorder = new AgentRecorder(ctx, agent, sink, log, composed)
-  const own = isComposed(agent) ? ctx.with(FLOW_CONTEXT, { ...flowContext, owner: agent[PARTS] }) : ctx
+  // Which agent of a workflow comes first is not certain, so none of them takes messages of the run.
+  const own = isComposed(agent)
+    ? ctx.with(FLOW_CONTEXT, { ...flowContext, owner: agent[PARTS] }).with(NEXT_MESSAGES, undefined)
+    : ctx
   // An agent that is not a flow may run a workflow; its messages are noted as they come.
   const release = composed ? undefined : keepInOrder(ctx, log)
   try {

@@ -29,10 +29,10 @@ export interface Runner<Output = unknown> {
   readonly agent: Agent<Output>
   /** Contract: user messages start a run, tool messages answer open calls of the agent that made them; `THREAD_BUSY` if the thread is taken. */
   run(input: StartInput<RunInput>, options?: RunRequest): Run<Output>
-  /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. */
+  /** Contract: answers are validated first; an unknown, expired or foreign id changes nothing; `processed` is stored when the answers are taken. User `messages` follow the results of the calls that run again. */
   resume(
     answers: Answers,
-    options: RunRequest & { readonly session: ThreadRef } & Omit<RunInput, 'messages'> & ClosedQuestions,
+    options: RunRequest & { readonly session: ThreadRef } & Partial<RunInput> & ClosedQuestions,
   ): Run<Output>
   /** Goes on with the run of a thread whose process is gone. Contract: works in any process; steps that were done are not done again; `NOT_FOUND` if there is no such run, `THREAD_BUSY` if it is still under way. */
   continue?(session: ThreadRef, request?: ContinueRequest): Run<Output>

@@ -65,6 +65,8 @@ export type Checkpoint = {
   readonly agentName: string
   readonly interrupts: readonly Interrupt[]
   readonly state: Json
+  /** User messages that came with earlier answers. Contract: they enter the thread after the results of the calls that run again. */
+  readonly next?: readonly Message[]
   /** The run that took the answers. Contract: if it has not ended, its effects are unknown and are not repeated. */
   readonly resumedBy?: string
 }

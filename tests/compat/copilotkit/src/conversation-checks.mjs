@@ -30,6 +30,17 @@ export const CONVERSATION_CHECKS = {
     assert.equal(await page.say('recall'), 'You said: hello, hello again, recall.')
   },
 
+  async 'an answer is regenerated, and a message edited'(open) {
+    const page = open()
+    await page.say('hello')
+    await page.say('recall')
+    page.agent.setMessages(page.agent.messages.slice(0, -1))
+    assert.equal(await page.say(), 'You said: hello, recall.')
+    assert.equal(page.agent.messages.length, 4)
+    page.agent.setMessages(page.agent.messages.slice(0, -2))
+    assert.equal(await page.say('recall it'), 'You said: hello, recall it.')
+  },
+
   async 'a tool of the server: arguments in pieces, the result, the answer'(open) {
     const page = open()
     assert.equal(await page.say('weather'), 'get_weather: Sunny in Beijing.')

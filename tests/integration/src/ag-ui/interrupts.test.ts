@@ -254,15 +254,36 @@ describe('HITL: answers and other things', () => {
     expect(asked(reloaded)).toHaveLength(1)
   })
 
-  test('text while a question is open is PENDING_TOOL_CALLS; it comes after the answer, with the next request', async () => {
+  test('text while a question is open is PENDING_TOOL_CALLS; it comes after the answer, in the same request', async () => {
     await using world = await asking('pay')
     const { client, model } = world
     client.pendingInterrupts = []
     expect(await client.say('Well?')).toBe('PENDING_TOOL_CALLS')
     expect(await client.say(undefined, { resume: [world.yes('pay')] })).toBe('success')
     expect(client.text).toBe('Done.')
+    expect(linesOf(model.requests[1]?.messages).slice(-2)).toEqual(['tool pay: paid 1', 'user Well?'])
     expect(await client.say()).toBe('success')
-    expect(linesOf(model.requests[2]?.messages).slice(-2)).toEqual(['assistant Done.', 'user Well?'])
+    expect(model.requests).toHaveLength(2)
+    expect((await storedLines(world.place)).slice(-3)).toEqual(['tool pay: paid 1', 'user Well?', 'assistant Done.'])
+  })
+
+  test('text beside an answer stays on the screen while the next question is open', async () => {
+    await using place = store()
+    const ask = defineTool({
+      name: 'ask',
+      description: 'Asks twice.',
+      parameters: { type: 'object' },
+      invoke: async (_, ctx) =>
+        `${await ctx.interrupt({ reason: 'input', key: 'a' })}, ${await ctx.interrupt({ reason: 'input', key: 'b' })}`,
+    })
+    const { agent, model } = scripted([{ toolCalls: [call('ask')] }, 'Done.'], [ask])
+    const client = new Client(replica(agent, place))
+    await client.say('Go')
+    expect(await client.say('Hurry!', { resume: [answering(client)('ask', 'one')] })).toBe('interrupt')
+    expect(client.messages.at(-1)).toMatchObject({ role: 'user', content: 'Hurry!' })
+    expect(await client.say(undefined, { resume: [answering(client)('ask', 'two')] })).toBe('success')
+    expect(linesOf(model.requests[1]?.messages).slice(-2)).toEqual(['tool ask: one, two', 'user Hurry!'])
+    expect((await storedLines(place)).filter((line) => line === 'user Hurry!')).toHaveLength(1)
   })
 
   test('results of client tools may come with the answers', async () => {

@@ -110,6 +110,7 @@ describe.each(STORES)('retry, %s', (_, make) => {
     await tab.say('Hello?')
     expect(await tab.run()).toBe('success')
     expect(chat.heard()).toEqual(['Hello?'])
+    expect(tab.texts).toEqual(['Hello?', 'A whole answer.'])
     expect(await chat.texts()).toEqual(['Hello?', 'A whole answer.'])
     expect(await chat.texts('t1~1')).toEqual(['Hello?', 'Half '])
   })
