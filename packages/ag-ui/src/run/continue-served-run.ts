@@ -46,7 +46,7 @@ async function goOn(
   execution: ExecutionState,
   { requestId, prepare }: Caller,
 ): Promise<RunErrorEvent | undefined> {
-  const { agent, store, clock, detachedMs, report } = server
+  const { agent, executions, store, clock, detachedMs, report } = server
   const { ref, runId, signal } = execution
   const read = () => loggedEvents(store.runLog, ref, runId)
   let events = await read()
@@ -60,7 +60,7 @@ async function goOn(
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),
   })
-  endWithLog(server, execution, log)
+  endWithLog(executions, execution, log, (error) => report(error, {}))
   const seen = async (): Promise<readonly AgUiEvent[]> => {
     while (events.length > 0) {
       try {

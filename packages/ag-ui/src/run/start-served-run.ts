@@ -47,7 +47,7 @@ export async function startServedRun(
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),
   })
-  endWithLog(server, execution, log)
+  endWithLog(executions, execution, log, (error) => report(error, {}))
   const { signal } = execution
   const hidden = agent.hidden && ((key: string) => agent.hidden?.(key) === true)
   try {
