@@ -9,7 +9,7 @@ export { checkMaintenance, checkPage, checkProcessed } from './store/check-page.
 export { checkOwner, checkRef } from './store/check-ref.ts'
 export { checkAppend, checkCompact, checkFollow, checkPrune } from './store/check-run-log.ts'
 export { commandEffect } from './store/command-effect.ts'
-export { type CommitEffect, commitEffect, hasCommit, type StateChange, stateAfter } from './store/commit-effect.ts'
+export { type CommitEffect, commitEffect, type StateChange, stateAfter } from './store/commit-effect.ts'
 export { isWaiting } from './store/is-waiting.ts'
 export { jsonText } from './store/json-text.ts'
 export { CANCEL_MODES, harderCancel, holdsLease, isLive, lostCall, lostRun } from './store/lease.ts'

@@ -130,6 +130,7 @@ describe('compiled', () => {
       open_calls: '[]',
       unfinished: null,
       unfinished_cancel: null,
+      released: null,
       waiting: 0,
       base: null,
       forked_from: null,

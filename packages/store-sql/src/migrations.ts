@@ -12,6 +12,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   sixth,
   seventh,
   eighth,
+  ninth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -341,4 +342,9 @@ async function eighth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
     )
     .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing())
     .execute()
+}
+
+/** Which lease was released with a commit, so that the commit can be repeated. */
+async function ninth({ schema }: Kysely<Tables>): Promise<void> {
+  await schema.alterTable('troupe_threads').addColumn('released', 'bigint').execute()
 }

@@ -23,6 +23,8 @@ export interface Tables {
     /** The run whose steps are in the journal, and the cancel that was asked of it. */
     unfinished: string | null
     unfinished_cancel: string | null
+    /** The token of the last lease that a commit has released. */
+    released: number | null
     /** The last sequences given to messages, runs and tool calls. */
     message_seq: number
     run_seq: number

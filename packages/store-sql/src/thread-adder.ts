@@ -69,6 +69,7 @@ const EMPTY = {
   waiting: 0,
   unfinished: null,
   unfinished_cancel: null,
+  released: null,
   message_seq: 0,
   run_seq: 0,
   call_seq: 0,

@@ -3,7 +3,6 @@ import {
   type CommitEffect,
   checkCommit,
   commitEffect,
-  hasCommit,
   holdsLease,
   isLive,
   isWaiting,
@@ -27,7 +26,7 @@ import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 import { messageFinder } from './thread-path.ts'
-import { contentOf, viewOf } from './thread-view.ts'
+import { viewOf } from './thread-view.ts'
 import { wholeToken } from './whole-token.ts'
 
 type Changed = Pick<
@@ -41,6 +40,7 @@ type Changed = Pick<
   | 'unfinished_cancel'
   | 'message_seq'
   | 'updated_at'
+  | 'released'
 >
 
 /** The columns that a commit reads. */
@@ -58,6 +58,7 @@ const COLUMNS = [
   'forked_from',
   'forked_at',
   'updated_at',
+  'released',
 ] as const
 
 type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
@@ -86,7 +87,6 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
   const change = compiled((db, { id, ...changed }: Slots<Changed & { id: number }>) =>
     db.updateTable('troupe_threads').set(changed).where('id', '=', id),
   )
-  const textsOf = messageTextReader()
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
 
@@ -97,8 +97,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
     const [lease] = await lockLease(tx, key)
     const holds: boolean = holdsLease(lease, token)
     if (holds) throw threadNotFound(who, ref.threadId)
-    const texts = row && commit.release ? await textsOf(tx, row.id, commit) : undefined
-    if (!row || !texts || !hasCommit(contentOf(row), commit, (id) => texts.get(id))) throw leaseLost(who, token)
+    if (!row || !commit.release || row.released !== token) throw leaseLost(who, token)
     return { ...row, run_id: lease && isLive({ expiresAt: lease.left }, 0) ? lease.run_id : null }
   }
 
@@ -127,6 +126,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
         version: kept.version + 1,
         state: stateText(kept.state, effect),
         message_seq: effect.last,
+        released: commit.release ? token : kept.released,
         updated_at: now(),
       }
       await addMessages(tx, id, effect, texts)
@@ -171,20 +171,6 @@ function messageTexts(who: string, { messages = [] }: ThreadCommit): ReadonlyMap
     if (!texts.has(message.id)) texts.set(message.id, jsonText(who, 'a message', message))
   }
   return texts
-}
-
-/** Reads the JSON of those messages of a commit that a thread has, by id. */
-function messageTextReader() {
-  const find = messageFinder()
-  return async (tx: Queries, thread: number, { messages = [] }: ThreadCommit): Promise<ReadonlyMap<string, string>> => {
-    const texts = new Map<string, string>()
-    for (const some of statements(messages.map(({ message }) => toColumn(message.id)))) {
-      for (const { message_id, message } of await find(tx, { thread, ids: some })) {
-        texts.set(fromColumn(message_id), message)
-      }
-    }
-    return texts
-  }
 }
 
 /** Gives those of some ids that a thread has messages of. */

@@ -60,7 +60,7 @@ export function lesser(one: Expression<number>, other: Expression<number>): RawB
 export function messageFinder(): (
   db: Queries,
   wanted: { readonly thread: number; readonly ids: readonly string[] },
-) => Promise<readonly Pick<Tables['troupe_messages'], 'message_id' | 'seq' | 'message'>[]> {
+) => Promise<readonly Pick<Tables['troupe_messages'], 'message_id' | 'seq'>[]> {
   return compiled((db, { thread, ids }: Slots<{ thread: number; ids: readonly string[] }>) =>
     db
       .selectFrom('troupe_segments as s')
@@ -69,7 +69,7 @@ export function messageFinder(): (
       .where('m.message_id', 'in', ids)
       .where(unindexed('m.seq'), '>', sql.ref<number>('s.after'))
       .where(unindexed('m.seq'), '<=', sql.ref<number>('s.upto'))
-      .select(['m.message_id', 'm.seq', 'm.message']),
+      .select(['m.message_id', 'm.seq']),
   )
 }
 

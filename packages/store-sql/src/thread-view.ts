@@ -27,25 +27,9 @@ type ViewRow = SummaryRow & Pick<Tables['troupe_threads'], (typeof CONTENT)[numb
 export function viewOf(row: ViewRow): Thread {
   return {
     ...summaryOf(row),
-    ...contentOf(row),
-  }
-}
-
-/** The content of a thread, and the run in its journal. */
-export function contentOf({
-  state,
-  open_calls,
-  checkpoint,
-  unfinished,
-}: Pick<ViewRow, (typeof CONTENT)[number] | 'unfinished'>): Pick<
-  Thread,
-  'state' | 'openCalls' | 'checkpoint' | 'unfinished'
-> {
-  return {
-    state: fromJson(state),
-    openCalls: fromJson(open_calls),
-    ...(checkpoint !== null && { checkpoint: fromJson(checkpoint) }),
-    ...(unfinished !== null && { unfinished: fromColumn(unfinished) }),
+    state: fromJson(row.state),
+    openCalls: fromJson(row.open_calls),
+    ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
   }
 }
 

@@ -208,10 +208,12 @@ export class ThreadUpdate {
       ...(stored ? stored.unfinished && { journal: null } : processedAtEnd(intent)),
       ...(writeLast && { release: true }),
     }
+    const { version } = this.#thread
     this.#thread = await this.#write(change, writeLast ?? this.#parts.write)
     const messages = [...(stored?.messages ?? []), ...fresh]
     this.#stored = { suspended, messages, unfinished: false }
-    this.#keep(messages)
+    // If the commit was repeated, another run may have written since its first attempt.
+    if (this.#thread.version === version + 1) this.#keep(messages)
   }
 
   /** Keeps the history for the next run. Contract: a message that the thread had before is not stored again, so that history is read anew. */

@@ -64,6 +64,8 @@ export interface ThreadData {
   readonly modelCalls: Map<string, ModelCallRecord>
   readonly logs: Map<string, Log>
   journal?: Journal | undefined
+  /** The token of the last lease that a commit has released. */
+  released?: number
 }
 
 /** The lease of a thread. */

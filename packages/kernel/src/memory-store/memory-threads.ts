@@ -3,7 +3,7 @@ import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
 import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
-import { type CommitEffect, commitEffect, hasCommit, type StateChange, stateAfter } from '../store/commit-effect.ts'
+import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
 import { holdsLease } from '../store/lease.ts'
 import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
@@ -46,7 +46,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       checkCommit(WHO, commit)
       const { owner, row, lease, live } = findThread(data, ref)
       if (!holdsLease(lease, token)) {
-        if (row && commit.release && isRepeated(row, commit)) return view(row.thread, live)
+        if (row?.released === token && commit.release) return view(row.thread, live)
         throw leaseLost(WHO, token)
       }
       if (!row) throw threadNotFound(WHO, ref.threadId)
@@ -56,7 +56,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       row.thread = committed(row.thread, commit, effect, now)
       addMessages(row, effect)
       replaceJournal(row, commit, now, lease)
-      if (commit.release) owner.leases.delete(ref.threadId)
+      if (commit.release) release(owner, row, token)
       return view(row.thread, commit.release ? undefined : live)
     },
 
@@ -147,10 +147,10 @@ function summary(
   return { ...thread, ...(live && { runId: live.runId }) }
 }
 
-/** Whether a thread has a commit already. */
-function isRepeated({ thread, messages }: ThreadData, commit: ThreadCommit): boolean {
-  const stored = (id: string) => messages.findLast(({ message }) => message.id === id)
-  return hasCommit(thread, commit, (id) => JSON.stringify(stored(id)?.message))
+/** Releases the lease of a thread with a commit. */
+function release(owner: OwnerData, row: ThreadData, token: number): void {
+  owner.leases.delete(row.thread.ref.threadId)
+  row.released = token
 }
 
 /** A thread after a commit. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../data/json.ts'
-import type { CommittedMessage, Thread, ThreadCommit } from './store.ts'
+import type { CommittedMessage, ThreadCommit } from './store.ts'
 
 /** A change of one key of the state, with the sequence of the message that it counts for. Contract: a key without a value was removed. */
 export interface StateChange {
@@ -52,32 +52,6 @@ export function stateAfter(before: JsonObject, changes: readonly StateChange[]):
     else state[key] = value
   }
   return state
-}
-
-/**
- * Whether a thread has everything of a commit with messages already, so that it was made before.
- * @example if (commit.release && hasCommit(thread, commit, (id) => texts.get(id))) return thread
- */
-export function hasCommit(
-  { state, openCalls, checkpoint, unfinished }: Pick<Thread, 'state' | 'openCalls' | 'checkpoint' | 'unfinished'>,
-  commit: ThreadCommit,
-  /** Gives the JSON of a message of the thread. */
-  textOf: (messageId: string) => string | undefined,
-): boolean {
-  const { messages = [] } = commit
-  const { changes } = commitEffect(commit, 0, () => true)
-  return (
-    messages.length > 0 &&
-    messages.every(({ message }) => textOf(message.id) === JSON.stringify(message)) &&
-    equal(stateAfter(state, changes), state) &&
-    equal(commit.openCalls ?? openCalls, openCalls) &&
-    (commit.checkpoint === undefined || equal(commit.checkpoint ?? undefined, checkpoint)) &&
-    (commit.journal === undefined || commit.journal?.runId === unfinished)
-  )
-}
-
-function equal(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 function addChanges(

@@ -105,7 +105,7 @@ export interface ThreadStore {
   get(ref: ThreadRef): Promise<Thread | undefined>
   /** Contract: get or create, without a race. */
   open(ref: ThreadRef): Promise<Thread>
-  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). A commit that releases its lease may be repeated if its outcome is unknown: it succeeds without the lease if the thread has all of it, as `hasCommit` says. */
+  /** Contract: one transaction; the lease token is checked in it (`LEASE_LOST`). A commit that has released its lease may be repeated, because its outcome may be unknown: it changes nothing and gives the thread, until another commit releases the next lease. */
   commit(ref: ThreadRef, commit: ThreadCommit, token: number): Promise<Thread>
   /** Model messages and tool results, in order. */
   messages(

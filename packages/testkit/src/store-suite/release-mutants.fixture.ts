@@ -7,7 +7,7 @@ export const releaseMutants: readonly StoreMutant[] = [
     caught: [
       'a commit that releases its lease frees the thread at once, and its token is worth nothing any more',
       'a commit that has released its lease may be repeated and changes nothing, whoever holds the thread by then',
-      'without its lease a commit of anything that the thread does not have is LEASE_LOST and changes nothing',
+      'without its lease a commit that has not released it is LEASE_LOST and changes nothing',
     ],
     ports: ({ threads }) => ({
       threads: { ...threads, commit: (ref, { release: _, ...commit }, token) => threads.commit(ref, commit, token) },
@@ -50,7 +50,7 @@ export const releaseMutants: readonly StoreMutant[] = [
   },
   {
     wrong: 'a commit without its lease succeeds if the thread knows its messages by their ids',
-    caught: ['without its lease a commit of anything that the thread does not have is LEASE_LOST and changes nothing'],
+    caught: ['without its lease a commit that has not released it is LEASE_LOST and changes nothing'],
     ports: ({ threads }) => ({
       threads: {
         ...threads,

@@ -14,6 +14,8 @@ export interface CutFigures {
 }
 
 const DELTAS = 200
+const SIZE = 6
+const LENGTH = DELTAS * SIZE
 
 /** Runs agents over connections that are cut one to five times each, with clients that reconnect. */
 export async function cutConnections(store: Store, runs: number, seed = 1): Promise<CutFigures> {
@@ -33,20 +35,25 @@ export async function cutConnections(store: Store, runs: number, seed = 1): Prom
       // A new connection for each request, so that each can be cut.
       headers: { connection: 'close' },
     })
-    agent.messages = [{ id: 'u1', role: 'user', content: JSON.stringify({ deltas: DELTAS, pause: 1 + number(60) }) }]
+    agent.messages = [
+      { id: 'u1', role: 'user', content: JSON.stringify({ deltas: DELTAS, size: SIZE, pause: 1 + number(60) }) },
+    ]
     let seen = 0
     let terminals = 0
     await agent.runAgent(
       { runId: `cut-${run}` },
       {
+        onTextMessageContentEvent: ({ event: { delta } }) => {
+          // Pieces that a client reads after the end of a run come joined.
+          seen += delta.length
+        },
         onEvent: ({ event: { type } }) => {
-          if (type === 'TEXT_MESSAGE_CONTENT') seen++
           if (type === 'RUN_FINISHED' || type === 'RUN_ERROR') terminals++
         },
       },
     )
-    if (seen < DELTAS || terminals < 1) gaps++
-    if (seen > DELTAS || terminals > 1) duplicates++
+    if (seen < LENGTH || terminals < 1) gaps++
+    if (seen > LENGTH || terminals > 1) duplicates++
   }
   await handler.stop(0)
   return { runs, cuts: proxy.cuts, gaps, duplicates }
