@@ -76,7 +76,7 @@ export class Talker {
     const headers = { authorization: user, 'content-type': 'application/json', connection: 'close' }
     const { silenceMs } = this.#line
     if (next === 'follow') {
-      const path = `/threads/${threadId}/runs/${turn.runId}?after=${turn.seen.length}&protocolVersion=1.0`
+      const path = `/threads/${threadId}/runs/${turn.runId}?after=${turn.position}&protocolVersion=1.0`
       return fetchWithin(silenceMs, this.#line.url() + path, { headers })
     }
     // Clients send what they know of the thread, and the server knows what is new.
