@@ -70,7 +70,8 @@ export class WorkerProcess implements AsyncDisposable {
     await this.#closed
     const last = this.events.at(-1)?.type
     if (!this.killed && last !== 'done' && last !== 'carried-on') {
-      throw new Error(`worker: ended with ${this.#process.exitCode}, ${this.#errors.slice(-2000)}`)
+      const events = JSON.stringify(this.events.slice(-4)).slice(0, 2000)
+      throw new Error(`worker: ended with ${this.#process.exitCode} after ${events}, ${this.#errors.slice(-2000)}`)
     }
     return this.events
   }
