@@ -1,6 +1,5 @@
 export type { Engine } from './engine.ts'
 export { LogWatch } from './log-watch.ts'
 export { MIGRATIONS } from './migrations.ts'
-export { LIGHT } from './open-database.ts'
 export type { Tables } from './schema.ts'
 export { sqlStore } from './sql-store.ts'

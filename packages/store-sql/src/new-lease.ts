@@ -21,7 +21,7 @@ type Wanted = ThreadKey & { readonly run_id: string; readonly expires_at: number
 export function newLease(
   database: SqlDatabase,
 ): (key: ThreadKey, holder: Holder) => Promise<{ readonly token: number } | undefined> {
-  const { engine, statement, write, writeLightly } = database
+  const { engine, statement, write } = database
   const time = leaseTime(database)
   const claim = runIdClaims(database)
   const insert = (db: Queries, { run_id, expires_at, ...key }: Slots<Wanted>) =>
@@ -69,7 +69,7 @@ export function newLease(
     const wanted = { ...key, run_id, expires_at: time.now(holder.ttlMs) }
     const claimFor = (tx: Queries, owner: number) => claim(tx, owner, holder.runId, key.threadId)
     if (engine.flavour === 'sqlite') {
-      return writeLightly(async (tx) => {
+      return write(async (tx) => {
         const [taken] = await add(tx, wanted)
         if (!taken) return undefined
         await claimFor(tx, taken.owner)

@@ -16,8 +16,6 @@ export interface SqlDatabase {
   statement<T>(work: (db: Queries) => Promise<T>): Promise<T>
   /** Contract: one transaction, retried when it loses a race, so `work` must change nothing but the database. */
   write<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
-  /** Like `write`, for what need not survive a power cut by itself: whatever is committed after it survives with it. */
-  writeLightly<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   /** Like `write`, inside a `query`. */
   transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   ready(): Promise<void>
@@ -25,9 +23,6 @@ export interface SqlDatabase {
 }
 
 const ATTEMPTS = 5
-
-/** Tells a dialect that a transaction need not wait for the disk; a setting of kysely that neither dialect needs otherwise. */
-export const LIGHT = 'read uncommitted'
 
 /** Opens the database at first use, tracks pending work, and closes when all of it is done. */
 export function openDatabase(engine: Engine): SqlDatabase {
@@ -76,10 +71,6 @@ export function openDatabase(engine: Engine): SqlDatabase {
     return retried(() => db.transaction().execute(work))
   }
 
-  function lightly<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> {
-    return retried(() => db.transaction().setIsolationLevel(LIGHT).execute(work))
-  }
-
   async function close(): Promise<void> {
     watch.close()
     await Promise.allSettled(pending)
@@ -94,7 +85,6 @@ export function openDatabase(engine: Engine): SqlDatabase {
     query: (work) => guard(() => work(db)),
     statement: (work) => guard(() => retried(() => work(db))),
     write: (work) => guard(() => transaction(work)),
-    writeLightly: (work) => guard(() => lightly(work)),
     transaction,
     ready: () => guard(async () => {}),
     close: () => {

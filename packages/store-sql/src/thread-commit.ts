@@ -61,6 +61,8 @@ const COLUMNS = [
   'released',
 ] as const
 
+type LeaseOfCommit = Pick<Tables['troupe_leases'], 'run_id' | 'cancel'> & { readonly token: number }
+
 type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
 
 /** Writes commits to threads. */
@@ -115,20 +117,8 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       const { id, seq, forked_from, forked_at, updated_at: _, ...kept } = row
       const known = await knownIn(tx, id, texts.keys())
       const effect = commitEffect(commit, kept.message_seq, (messageId) => known.has(messageId))
-      const changed: Changed = {
-        ...kept,
-        ...written,
-        waiting: waitingAfter(kept, written),
-        // The cancel may have come before the journal.
-        ...('unfinished' in written && {
-          unfinished_cancel: written.unfinished === run_id ? cancel : null,
-        }),
-        version: kept.version + 1,
-        state: stateText(kept.state, effect),
-        message_seq: effect.last,
-        released: commit.release ? token : kept.released,
-        updated_at: now(),
-      }
+      const given = { token, run_id, cancel, updated_at: now() }
+      const changed = changedBy(commit, kept, written, effect, given)
       await addMessages(tx, id, effect, texts)
       await addChanges(tx, id, effect.changes)
       await addProcessed(tx, id, effect.processed)
@@ -138,6 +128,28 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       const holds = !commit.release && isLive({ expiresAt: left }, 0)
       return viewOf({ ...changed, ...name, seq, forked_from, forked_at, run_id: holds ? run_id : null })
     })
+  }
+}
+
+/** The columns of a thread after a commit under a lease. */
+function changedBy(
+  { release }: ThreadCommit,
+  kept: Omit<Changed, 'updated_at'>,
+  written: Partial<Changed>,
+  effect: CommitEffect,
+  { token, run_id, cancel, updated_at }: Pick<Changed, 'updated_at'> & LeaseOfCommit,
+): Changed {
+  return {
+    ...kept,
+    ...written,
+    waiting: waitingAfter(kept, written),
+    // The cancel may have come before the journal.
+    ...('unfinished' in written && { unfinished_cancel: written.unfinished === run_id ? cancel : null }),
+    version: kept.version + 1,
+    state: stateText(kept.state, effect),
+    message_seq: effect.last,
+    released: release ? token : kept.released,
+    updated_at,
   }
 }
 

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { systemClock } from '@troupe/kernel/kit'
-import { LIGHT } from '@troupe/store-sql'
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -16,7 +15,6 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
-  type TransactionSettings,
 } from 'kysely'
 import { isBusy, isReadOnly, needsFolder } from './sqlite-error.ts'
 
@@ -73,8 +71,6 @@ class SqliteDriver implements Driver {
   #database: DatabaseSync | undefined
   #connection: SqliteConnection | undefined
   #taken = false
-  /** Whether the connection does not wait for the disk now. */
-  #light = false
   #sliceBegan = 0
   #dataVersion = 0
 
@@ -123,32 +119,10 @@ class SqliteDriver implements Driver {
   async acquireConnection(): Promise<DatabaseConnection> {
     if (this.#taken) await new Promise<void>((resolve) => this.#queue.push(resolve))
     this.#taken = true
-    try {
-      this.#waitForDisk()
-    } catch (error) {
-      this.#handOver()
-      throw error
-    }
     return this.#connection as SqliteConnection
   }
 
   async releaseConnection(): Promise<void> {
-    try {
-      this.#waitForDisk()
-    } catch {
-      // Whoever gets the connection next tries again before using it.
-    }
-    this.#handOver()
-  }
-
-  /** Ends what a light transaction has begun. Contract: throws if the file is locked; then nothing may be written yet. */
-  #waitForDisk(): void {
-    if (!this.#light) return
-    this.#database?.exec('pragma synchronous = full')
-    this.#light = false
-  }
-
-  #handOver(): void {
     const next = this.#queue.shift()
     const now = performance.now()
     if (!next) this.#taken = false
@@ -160,20 +134,9 @@ class SqliteDriver implements Driver {
     }
   }
 
-  async beginTransaction(connection: DatabaseConnection, { isolationLevel }: TransactionSettings): Promise<void> {
-    if (isolationLevel === LIGHT && this.#options.synchronous === 'full') this.#light = this.#tryNotToWait()
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
     // A transaction that begins with a read could not write after another process has written.
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
-  }
-
-  #tryNotToWait(): boolean {
-    try {
-      this.#database?.exec('pragma synchronous = normal')
-      return true
-    } catch {
-      // The file is locked, and to wait for the disk is right too.
-      return false
-    }
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {
