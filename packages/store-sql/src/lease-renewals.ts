@@ -1,6 +1,7 @@
 import { nextMacrotask } from '@troupe/kernel/kit'
 import { type Expression, type SqlBool, sql } from 'kysely'
 import { compiled, type Slots } from './compiled.ts'
+import type { Queries } from './engine.ts'
 import { leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { patient } from './rows.ts'
@@ -18,12 +19,12 @@ interface Renewal {
 
 /**
  * Renews leases; those that are asked for at the same time, as the runs of a process do, are renewed together.
- * Contract: gives nothing for a lease that is gone, or that is not the one of this thread and owner.
+ * Contract: gives nothing for a lease that is gone, or that is not the one of this thread and owner. A store that is closed meanwhile waits for them.
  */
 export function leaseRenewals(
   database: SqlDatabase,
-): (key: ThreadKey, token: number, ttlMs: number) => Promise<Renewed | undefined> {
-  const { engine, query } = database
+): (db: Queries, key: ThreadKey, token: number, ttlMs: number) => Promise<Renewed | undefined> {
+  const { engine } = database
   const time = leaseTime(database)
   const among = (tokens: Expression<string>): Expression<SqlBool> =>
     engine.flavour === 'sqlite'
@@ -47,36 +48,36 @@ export function leaseRenewals(
     ).returning(['token', 'cancel']),
   )
 
-  const renewSome = async (some: readonly Renewal[], ttlMs: number): Promise<void> => {
+  const renewSome = async (db: Queries, some: readonly Renewal[], ttlMs: number): Promise<void> => {
     const wanted = textOf(some.map(({ token }) => token))
-    const found = new Map((await query((db) => find(db, { tokens: wanted }))).map((row) => [row.token, row]))
+    const found = new Map((await find(db, { tokens: wanted })).map((row) => [row.token, row]))
     const isOwn = ({ key, token }: Renewal) => {
       const row = found.get(token)
       return row?.thread_id === key.threadId && row.app === key.app && row.user_id === key.user
     }
     const own = some.filter(isOwn).map(({ token }) => token)
     const expires_at = time.now(ttlMs)
-    const rows = own.length === 0 ? [] : await query((db) => extend(db, { tokens: textOf(own), expires_at }))
+    const rows = own.length === 0 ? [] : await extend(db, { tokens: textOf(own), expires_at })
     const renewed = new Map(rows.map((row) => [row.token, row]))
     for (const one of some) one.settled.resolve(isOwn(one) ? renewed.get(one.token) : undefined)
   }
 
   let waiting = new Map<number, Renewal[]>()
-  const renewAll = async (): Promise<void> => {
+  const renewAll = async (db: Queries): Promise<void> => {
     await nextMacrotask()
     const groups = waiting
     waiting = new Map()
     for (const [ttlMs, group] of groups) {
       for (const some of statements(group)) {
-        await renewSome(some, ttlMs).catch((error: unknown) => {
+        await renewSome(db, some, ttlMs).catch((error: unknown) => {
           for (const { settled } of some) settled.reject(error)
         })
       }
     }
   }
 
-  return (key, token, ttlMs) => {
-    if (waiting.size === 0) void renewAll()
+  return (db, key, token, ttlMs) => {
+    if (waiting.size === 0) void renewAll(db)
     const settled = Promise.withResolvers<Renewed | undefined>()
     const group = waiting.get(ttlMs) ?? []
     waiting.set(ttlMs, group)

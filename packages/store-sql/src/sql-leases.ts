@@ -108,7 +108,7 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
     async renew(ref, token, ttlMs) {
       const key = threadKey(who, ref)
       checkTtl(who, ttlMs)
-      const lease = await extend(key, wholeToken(token), ttlMs)
+      const lease = await query((db) => extend(db, key, wholeToken(token), ttlMs))
       if (!lease) throw leaseLost(who, token)
       return asked(lease.cancel)
     },
