@@ -19,7 +19,7 @@ function isBesideAnswers(plan: Planned, thread: Pick<Thread, 'checkpoint'> | und
   return (plan.kind === 'resume' && plan.users.length > 0) || (thread?.checkpoint?.next ?? []).length > 0
 }
 
-/** Notes the messages beside answers for whoever continues the run: they enter the thread after the results. */
+/** Notes the messages beside answers, for a process that continues the run: they enter the thread after the results. */
 export function withGiven(carried: Json, plan: Planned, thread: Pick<Thread, 'checkpoint'> | undefined): Json {
   if (!isBesideAnswers(plan, thread)) return carried
   return { ...(carried as JsonObject), given: toAgUiMessages(givenBy(plan, thread)) as unknown as Json }

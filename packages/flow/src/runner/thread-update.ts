@@ -51,7 +51,7 @@ interface ThreadUpdateParts {
   readonly writeLast: ThreadWrite | undefined
   /** Where the agents of the run record their messages. */
   readonly log: ThreadLog
-  /** What is kept for whoever continues the run. */
+  /** A value that `continue` gives back to its caller. */
   readonly carry: Json | undefined
 }
 

@@ -125,7 +125,7 @@ function clausesOf(open: StoreFactory, clauses: StoreClauses, keeping: readonly 
 
 /** Every clause begins with it. */
 const IS_A_STORE: StoreClauses = {
-  'is a store': { todo: 'Return a store with its five ports.', check: async () => undefined },
+  'is a store': { todo: 'Return a store with its six ports.', check: async () => undefined },
 }
 
 async function opened(open: StoreFactory, clock: Clock): Promise<OpenedStore | { store: Store; keeps?: never }> {
