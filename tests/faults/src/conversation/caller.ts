@@ -113,7 +113,8 @@ export class Caller {
   ): Promise<Ended | undefined> {
     const { record, store, ref } = this.#options
     const { runId } = run
-    const messages = [...given]
+    const messages: Message[] = []
+    for (const message of given) show(messages, message)
     const log = new LogWriter(store.runLog, ref, runId, logged)
     let end: Ended | undefined
     record({ type: 'began', runId, what, gives: given.length > 0 })
@@ -121,7 +122,7 @@ export class Caller {
       for await (const event of run.eventsWithoutThrowing()) {
         const message = messageOf(event)
         if (message) {
-          messages.push(message)
+          show(messages, message)
           record({ type: 'said', runId, message })
         }
         if (event.type === 'action' && event.action.type === 'interrupt') {
@@ -141,6 +142,13 @@ export class Caller {
     }
     return end
   }
+}
+
+/** Adds a message that was shown. Contract: a process that lost its lease ends its calls for its readers, and their ends come again with what the run made of them. */
+function show(messages: Message[], message: Message): void {
+  const former = messages.findIndex(({ id }) => id === message.id)
+  if (former < 0) messages.push(message)
+  else messages[former] = message
 }
 
 /** How long the thread of a dead process stays leased. */
