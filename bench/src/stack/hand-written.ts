@@ -63,6 +63,8 @@ export function handWrittenSqlite(path: string, seen: Seen): StackSide {
 /** By hand on `pg`: one read and one insert, both named statements. */
 export async function handWrittenPostgres(url: string, schema: string, seen: Seen): Promise<StackSide> {
   const pool = new Pool({ connectionString: url, max: 10 })
+  // The server may end before the last connection has said goodbye.
+  pool.on('error', () => undefined)
   const table = `${schema}.m`
   const columns = 'thread text, seq bigint, message text, primary key (thread, seq)'
   await pool.query(`create schema if not exists ${schema}; create table if not exists ${table} (${columns})`)
