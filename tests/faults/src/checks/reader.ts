@@ -7,6 +7,14 @@ interface SeenMessage {
   end?: EventOf<'message-end'>
 }
 
+/** A call as a reader has seen it. */
+interface SeenCall {
+  started: number
+  ends: EventOf<'tool-end'>[]
+  /** The answer that it was cut off with, if it was. */
+  cutOffWith?: SeenMessage | undefined
+}
+
 /**
  * A reader of a conversation: follows its events and finds what does not fit.
  * Contract: what a process ended because it had lost its lease may end again, because the run goes on elsewhere.
@@ -14,9 +22,11 @@ interface SeenMessage {
 export class Reader {
   readonly #findings: Findings
   readonly messages: Map<string, SeenMessage> = new Map()
-  readonly calls: Map<string, { started: number; ends: EventOf<'tool-end'>[] }> = new Map()
+  readonly calls: Map<string, SeenCall> = new Map()
   readonly #runs: Map<string, 'runs' | 'has ended'> = new Map()
   readonly #agents: Map<string, number> = new Map()
+  /** The answer that has announced each call last. */
+  readonly #announced: Map<string, SeenMessage | undefined> = new Map()
   readonly state: Record<string, JsonObject[string]> = {}
 
   constructor(findings: Findings, events: readonly AgentEvent[]) {
@@ -52,6 +62,7 @@ export class Reader {
     else if (event.type === 'agent-start' || event.type === 'agent-end') this.#readAgent(event)
     else if (event.type === 'state-delta') this.#readState(event)
     else if (event.type === 'tool-start' || event.type === 'tool-end') this.#readCall(event)
+    else if (event.type === 'tool-call-start') this.#announced.set(event.callId, this.messages.get(event.messageId))
     else this.#readMessage(event)
   }
 
@@ -71,6 +82,14 @@ export class Reader {
     const { callId: id } = event
     const call = this.calls.get(id) ?? { started: 0, ends: [] }
     this.calls.set(id, call)
+    const isCutOff = event.type === 'tool-end' && event.status === 'dropped'
+    if (isCutOff && call.started === 0) {
+      call.cutOffWith = this.#announced.get(id)
+      return
+    }
+    const { cutOffWith } = call
+    const cameAgain = !cutOffWith || cutOffWith.end?.dropped === true
+    this.#check(`call ${id} comes again only if the answer that it was cut off with was taken back`, cameAgain, event)
     if (event.type === 'tool-start') call.started++
     else call.ends.push(event)
     this.#check(`call ${id} starts once and ends once at most`, call.started === 1 && call.ends.length <= 1, event)
