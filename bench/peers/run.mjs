@@ -1,12 +1,15 @@
 /**
  * Measures Troupe beside other frameworks and writes bench/RESULTS.md. See README.md.
- * `--quick` only prints, from short rounds; `--report` writes the file anew from what was measured last.
+ * `--quick` only prints, from short rounds; `--report` writes the file anew from what was measured last; `--storage` measures turns on a
+ * SQLite file instead, and writes bench/RESULTS-STORAGE.md.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { measureAll } from './src/measure-all.mjs'
 import { report } from './src/report.mjs'
+import { measureStorage } from './src/storage/measure-storage.mjs'
+import { storageReport } from './src/storage/storage-report.mjs'
 
 const here = import.meta.dirname
 const quick = process.argv.includes('--quick')
@@ -20,13 +23,21 @@ function isInstalled([name, version]) {
 }
 
 if (!Object.entries(versions).every(isInstalled)) {
-  console.log('Installing the other frameworks, about 440 MB, into bench/peers/node_modules…')
+  console.log('Installing the other frameworks, about 500 MB, into bench/peers/node_modules…')
   const { status } = spawnSync('npm', ['ci', '--loglevel=error'], {
     cwd: here,
     stdio: 'inherit',
     shell: process.platform === 'win32',
   })
   if (status !== 0) process.exit(1)
+}
+
+if (process.argv.includes('--storage')) {
+  const measured = measureStorage(quick ? { repetitions: 1, roundMs: 50 } : { repetitions: 3, roundMs: 400 })
+  const text = storageReport({ ...measured, versions })
+  if (!quick) writeFileSync(join(here, '../RESULTS-STORAGE.md'), text)
+  console.log(`\n${text}`)
+  process.exit(0)
 }
 
 if (!process.argv.includes('--report')) {

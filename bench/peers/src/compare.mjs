@@ -5,13 +5,15 @@ const LOOP = 'hand-written'
 const OURS = 'troupe'
 const others = Object.keys(sides).filter((name) => name !== LOOP && name !== OURS)
 
-function median(numbers) {
+/** The middle of some numbers. */
+export function median(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b)
   const middle = sorted.length >> 1
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-function digits(value) {
+/** A number with as many digits as matter. */
+export function digits(value) {
   if (Math.abs(value) < 0.1) return value.toFixed(4)
   if (value < 10) return value.toFixed(2)
   return value < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en')

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { importTime, installed, installTroupe, troupeFolder } from './footprint.mjs'
+import { machine } from './machine.mjs'
 import { quiet, sides } from './sides.mjs'
 
 const here = join(import.meta.dirname, '..')
@@ -30,13 +31,6 @@ export function measureAll({ repetitions, times, save }) {
     const { packages } = needs[name]
     if (packages.length > 0) sizes[name] = installed(name === 'troupe' ? troupeFolder : here, packages)
   }
-  const machine = {
-    cpu: cpus()[0]?.model ?? 'unknown',
-    cores: availableParallelism(),
-    memoryGb: Math.round(totalmem() / 1e9),
-    system: `${process.platform} ${process.arch}`,
-    node: process.version,
-  }
   const loads = [loadavg()[0]]
   const rounds = []
   for (let repetition = 0; repetition < repetitions; repetition++) {
@@ -50,6 +44,6 @@ export function measureAll({ repetitions, times, save }) {
     }
     rounds.push(round)
     loads.push(loadavg()[0])
-    save({ rounds, sizes, loads, times, machine })
+    save({ rounds, sizes, loads, times, machine: machine() })
   }
 }

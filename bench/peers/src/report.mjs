@@ -2,7 +2,8 @@ import { compare } from './compare.mjs'
 import { notes } from './notes.mjs'
 import { sides } from './sides.mjs'
 
-const table = (head, rows) =>
+/** A table in Markdown. */
+export const table = (head, rows) =>
   [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 
 /** The text of RESULTS.md. */
@@ -10,7 +11,6 @@ export function report(measured) {
   const { rounds, loads, times, machine, versions } = measured
   const rows = compare(measured)
   const names = Object.keys(sides)
-  const load = [Math.min(...loads), Math.max(...loads)].map((value) => value.toFixed(1)).join(' to ')
   return `# Troupe compared with other frameworks
 
 This page is written by \`pnpm bench:peers\`; [peers/README.md](peers/README.md) explains how it measures.
@@ -38,16 +38,22 @@ ${table(
 
 ## Environment
 
-| | |
+${environment({ machine, loads, rounds: `at least ${times.roundMs} ms of CPU, after ${times.warmMs} ms of warm-up`, command: 'bench:peers', versions })}
+
+${notes}`
+}
+
+/** Tells what was measured on. */
+export function environment({ machine, loads, rounds, command, versions }) {
+  const load = [Math.min(...loads), Math.max(...loads)].map((value) => value.toFixed(1)).join(' to ')
+  return `| | |
 |---|---|
 | machine | ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system} |
 | Node | ${machine.node} |
 | load while measuring | ${load} (one-minute average, before and after each repetition; the measurement itself adds 1) |
-| rounds | at least ${times.roundMs} ms of CPU, after ${times.warmMs} ms of warm-up |
-| command | \`npx -y pnpm@12.18.0 bench:peers\` |
+| rounds | ${rounds} |
+| command | \`npx -y pnpm@12.18.0 ${command}\` |
 | versions | ${Object.entries(versions)
     .map(([name, version]) => `${name} ${version}`)
-    .join(', ')} |
-
-${notes}`
+    .join(', ')} |`
 }

@@ -27,6 +27,10 @@ export const byUser = (i) => i % 2 === 0
 export const priorMessages = (length, message) =>
   Array.from({ length }, (_, i) => message(priorContent(i), byUser(i), i))
 
+let calls = 0
+/** An id for a tool call that no other call has. */
+export const nextCallId = () => `c${++calls}`
+
 /** Counts the tool results since the last message of the user. */
 export function resultsSince(messages, isResult, isUser) {
   let results = 0

@@ -1,5 +1,5 @@
 /** A fake model in the interface of the AI SDK, version 4, which Mastra uses too. */
-import { ARGS_JSON, done, resultsSince, WORD } from '../script.mjs'
+import { ARGS_JSON, done, nextCallId, resultsSince, WORD } from '../script.mjs'
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
@@ -10,12 +10,12 @@ const CALLS = { unified: 'tool-calls', raw: undefined }
 const DELTA = { type: 'text-delta', id: 't', delta: WORD }
 const isResult = ({ role }) => role === 'tool'
 const isUser = ({ role }) => role === 'user'
-const callOf = (step) => ({ type: 'tool-call', toolCallId: `c${step}`, toolName: 'add', input: ARGS_JSON })
+const callOf = () => ({ type: 'tool-call', toolCallId: nextCallId(), toolName: 'add', input: ARGS_JSON })
 
 function* partsOf(results, steps, deltas) {
   yield { type: 'stream-start', warnings: [] }
   if (results < steps) {
-    yield callOf(results)
+    yield callOf()
     yield { type: 'finish', finishReason: CALLS, usage }
     return
   }
@@ -46,7 +46,7 @@ export function model(steps, deltas) {
       done.modelCalls++
       const results = resultsSince(prompt, isResult, isUser)
       return results < steps
-        ? { content: [callOf(results)], finishReason: CALLS, usage, warnings: [] }
+        ? { content: [callOf()], finishReason: CALLS, usage, warnings: [] }
         : { content, finishReason: STOP, usage, warnings: [] }
     },
     async doStream({ prompt }) {

@@ -6,7 +6,7 @@ import { model } from './ai-sdk-model.mjs'
 export const packages = ['ai', 'zod']
 export const imports = ['ai']
 
-const tools = {
+export const tools = {
   add: tool({
     description: 'Adds.',
     inputSchema: jsonSchema({

@@ -1,5 +1,5 @@
 /** The loop that one would write without a framework: call the model, run the tools, repeat; an async generator where it streams. */
-import { ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
+import { ARGS_JSON, add, done, nextCallId, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 
 const isResult = ({ role }) => role === 'tool'
 const isUser = ({ role }) => role === 'user'
@@ -7,20 +7,20 @@ const usage = { inputTokens: 1, outputTokens: 1 }
 const instruction = 'Be brief.'
 const tools = [{ name: 'add', description: 'Adds.' }]
 
-function model(steps, deltas) {
+export function model(steps, deltas) {
   const answer = WORD.repeat(deltas)
   return {
     async generate({ messages }) {
       done.modelCalls++
       const results = resultsSince(messages, isResult, isUser)
       return results < steps
-        ? { text: '', toolCalls: [{ id: `c${results}`, name: 'add', arguments: ARGS_JSON }], usage }
+        ? { text: '', toolCalls: [{ id: nextCallId(), name: 'add', arguments: ARGS_JSON }], usage }
         : { text: answer, toolCalls: [], usage }
     },
     async *stream({ messages }) {
       done.modelCalls++
       const results = resultsSince(messages, isResult, isUser)
-      if (results < steps) yield { type: 'tool-call', id: `c${results}`, name: 'add', arguments: ARGS_JSON }
+      if (results < steps) yield { type: 'tool-call', id: nextCallId(), name: 'add', arguments: ARGS_JSON }
       else for (let i = 0; i < deltas; i++) yield { type: 'text-delta', delta: WORD }
       yield { type: 'finish', usage }
     },
@@ -47,7 +47,7 @@ async function loop(chat, history) {
   }
 }
 
-async function* streamed(chat, history) {
+export async function* streamed(chat, history) {
   const messages = history.slice()
   const { signal } = new AbortController()
   let tokens = 0
@@ -62,7 +62,7 @@ async function* streamed(chat, history) {
     }
     messages.push({ role: 'assistant', content: text, toolCalls })
     if (toolCalls.length === 0) {
-      yield { type: 'end', text, tokens }
+      yield { type: 'end', text, tokens, messages }
       return
     }
     for (const result of await Promise.all(toolCalls.map(answerOf))) {

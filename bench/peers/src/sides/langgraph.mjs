@@ -5,7 +5,7 @@ import { ChatGenerationChunk } from '@langchain/core/outputs'
 import { Command, END, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph'
 import { createAgent, tool } from 'langchain'
 import { z } from 'zod'
-import { ARGS, ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
+import { ARGS, ARGS_JSON, add, done, nextCallId, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 
 export const packages = ['langchain', '@langchain/core', '@langchain/langgraph', 'zod']
 export const imports = ['langchain', '@langchain/langgraph']
@@ -13,7 +13,7 @@ export const imports = ['langchain', '@langchain/langgraph']
 const isResult = (message) => message.getType() === 'tool'
 const isUser = (message) => message.getType() === 'human'
 
-class Model extends BaseChatModel {
+export class Model extends BaseChatModel {
   #steps
   #deltas
   #call
@@ -37,14 +37,14 @@ class Model extends BaseChatModel {
     const results = this.#results(messages)
     const message =
       results < this.#steps
-        ? new AIMessage({ content: '', tool_calls: [{ ...this.#call, id: `c${results}`, type: 'tool_call' }] })
+        ? new AIMessage({ content: '', tool_calls: [{ ...this.#call, id: nextCallId(), type: 'tool_call' }] })
         : new AIMessage(WORD.repeat(this.#deltas))
     return { generations: [{ text: message.content, message }] }
   }
   async *_streamResponseChunks(messages, _options, runManager) {
     const results = this.#results(messages)
     if (results < this.#steps) {
-      const chunk = { index: 0, id: `c${results}`, name: 'add', args: ARGS_JSON, type: 'tool_call_chunk' }
+      const chunk = { index: 0, id: nextCallId(), name: 'add', args: ARGS_JSON, type: 'tool_call_chunk' }
       const message = new AIMessageChunk({ content: '', tool_call_chunks: [chunk] })
       yield new ChatGenerationChunk({ text: '', message })
       return
@@ -57,7 +57,9 @@ class Model extends BaseChatModel {
   }
 }
 
-const tools = [tool(add, { name: 'add', description: 'Adds.', schema: z.object({ a: z.number(), b: z.number() }) })]
+export const tools = [
+  tool(add, { name: 'add', description: 'Adds.', schema: z.object({ a: z.number(), b: z.number() }) }),
+]
 const config = { recursionLimit: 50 }
 
 export function invoke({ steps = 0, prior = 0 }) {

@@ -8,7 +8,7 @@ import { model } from './ai-sdk-model.mjs'
 export const packages = ['@mastra/core', 'zod']
 export const imports = ['@mastra/core/agent', '@mastra/core/tools']
 
-const tools = {
+export const tools = {
   add: createTool({
     id: 'add',
     description: 'Adds.',

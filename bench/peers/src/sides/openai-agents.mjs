@@ -1,12 +1,12 @@
 /** OpenAI Agents: `Runner.run` with tracing disabled and a fake `Model`. */
 import { Agent, Runner, setTracingDisabled, tool, Usage } from '@openai/agents'
-import { ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
+import { ARGS_JSON, add, done, nextCallId, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 
 export const packages = ['@openai/agents', 'zod']
 export const imports = ['@openai/agents']
 
 setTracingDisabled(true)
-const runner = new Runner({ tracingDisabled: true })
+export const runner = new Runner({ tracingDisabled: true })
 
 const isResult = ({ type }) => type === 'function_call_result'
 const isUser = ({ role }) => role === 'user'
@@ -36,15 +36,15 @@ function modelOf(outputFor, deltas) {
   }
 }
 
-function model(steps, deltas) {
+export function model(steps, deltas) {
   const answer = WORD.repeat(deltas)
   return modelOf((input) => {
     const results = resultsIn(input)
-    return results < steps ? callOf(`c${results}`, 'add', ARGS_JSON) : [said(answer)]
+    return results < steps ? callOf(nextCallId(), 'add', ARGS_JSON) : [said(answer)]
   }, deltas)
 }
 
-const tools = [
+export const tools = [
   tool({
     name: 'add',
     description: 'Adds.',

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { troupeFolder } from '../footprint.mjs'
-import { ARGS_JSON, add, done, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
+import { ARGS_JSON, add, done, nextCallId, priorMessages, QUESTION, resultsSince, WORD } from '../script.mjs'
 
 const { resolve } = createRequire(join(troupeFolder, 'package.json'))
 export const imports = ['@troupe/kernel', '@troupe/kernel/run', '@troupe/chat-model', '@troupe/flow'].map(
@@ -49,10 +49,10 @@ function modelOf(partsFor) {
   }
 }
 
-function model(steps, deltas) {
+export function model(steps, deltas) {
   return modelOf(({ messages }) => {
     const results = resultsSince(messages, isResult, isUser)
-    return results < steps ? callOf(`c${results}`, 'add', ARGS_JSON) : answerOf(deltas)
+    return results < steps ? callOf(nextCallId(), 'add', ARGS_JSON) : answerOf(deltas)
   })
 }
 
@@ -67,7 +67,7 @@ const tool = defineTool({
   kind: 'think',
   invoke: add,
 })
-const agentOf = (chat) => chatModelAgent({ name: 'bench', model: chat, tools: [tool] })
+export const agentOf = (chat) => chatModelAgent({ name: 'bench', model: chat, tools: [tool] })
 const question = { id: 'u1', role: 'user', content: QUESTION }
 
 export function invoke({ steps = 0, prior = 0 }) {
