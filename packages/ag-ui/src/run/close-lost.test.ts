@@ -55,7 +55,7 @@ async function broken(last?: Message) {
   }
   const executions = new Executions(fakeClock(0))
   const report = (error: KernelError) => expect.unreachable(error.message)
-  const log = { executions, store, ref: REF, runId: 'lost', after: SEEN.length, hidden: () => false, report }
+  const log = { executions, store, ref: REF, runId: 'lost', after: SEEN.length, agent: {}, report }
   const types = async () => (await loggedEvents(inner.runLog, REF, 'lost')).slice(SEEN.length).map(({ type }) => type)
   return { read, log, types, store: inner }
 }

@@ -1,4 +1,5 @@
 import { type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { messageOptions, viewOf } from '../agent/client-view.ts'
 import { compactLog } from '../log/compact-log.ts'
 import { hasStoredEnd, storedEnd } from '../lost/stored-end.ts'
 import { storedHistory } from '../lost/stored-history.ts'
@@ -10,6 +11,7 @@ import { runError } from '../translate/run-error.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { Executions } from './executions.ts'
 import { loggedEvents } from './logged-events.ts'
+import type { ServedAgent } from './served-agent.ts'
 
 /** A run that nobody writes the log of. */
 interface LostLog {
@@ -19,7 +21,7 @@ interface LostLog {
   readonly runId: string
   /** The last sequence that its follower has. */
   readonly after: number
-  readonly hidden: (key: string) => boolean
+  readonly agent: Pick<ServedAgent, 'hidden' | 'view'>
   readonly report: (error: KernelError) => void
 }
 
@@ -58,15 +60,19 @@ async function close(log: LostLog): Promise<Rest> {
 }
 
 /** What readers have not seen of a run that has ended in its thread. */
-async function endOf({ store, ref, runId, hidden }: LostLog): Promise<Rest> {
+async function endOf({ agent, store, ref, runId }: LostLog): Promise<Rest> {
   const thread = await store.threads.get(ref)
   if (!thread || !(await hasStoredEnd(store.threads, thread, runId))) return undefined
   const rows = await storedHistory(store.threads, ref)
   const events = storedEnd(thread, rows, runId)
   if (!events) return undefined
-  const history = toAgUiMessages(rows.filter((row) => row.runId !== runId).map(({ message }) => message))
+  const seen = await loggedEvents(store.runLog, ref, runId)
+  const view = viewOf(agent, ref, seen[0])
+  const before = rows.filter((row) => row.runId !== runId).map(({ message }) => message)
+  const history = toAgUiMessages(before, messageOptions(view))
+  const hidden = (key: string) => agent.hidden?.(key) === true
   const { state } = thread
-  const translator = new EventTranslator({ threadId: ref.threadId, runId, history, state, hidden })
-  const unseen = new UnseenEvents(await loggedEvents(store.runLog, ref, runId), () => translator.snapshot())
+  const translator = new EventTranslator({ threadId: ref.threadId, runId, history, state, hidden, ...view })
+  const unseen = new UnseenEvents(seen, () => translator.snapshot())
   return events.flatMap((event) => unseen.pass(translator.translate(event)))
 }
