@@ -87,6 +87,21 @@ export const ATTACKS: readonly Attack[] = [
       times(sockets, `/threads/large/runs/long?protocolVersion=1.0&after=${Math.ceil(chars / LENGTH)}`),
     stalls: false,
   },
+  {
+    name: 'followers of a lost run whose end is in a long thread',
+    seed: (store, size) => endedRun(store, size),
+    paths: ({ sockets }) => times(sockets, '/threads/large/runs/long?protocolVersion=1.0&after=1'),
+    stalls: false,
+  },
+  {
+    name: 'followers of a lost run with a long log, whose end is in a long thread',
+    async seed(store, size) {
+      await endedRun(store, size, size.chars)
+    },
+    paths: ({ sockets, chars }) =>
+      times(sockets, `/threads/large/runs/long?protocolVersion=1.0&after=${Math.ceil(chars / LENGTH)}`),
+    stalls: false,
+  },
 ]
 
 function times(count: number, path: string): readonly string[] {
@@ -97,6 +112,16 @@ function times(count: number, path: string): readonly string[] {
 async function lostRun(store: Store, size: AttackSize): Promise<void> {
   await longThread(store, size)
   await longLog(store, size.chars, false)
+}
+
+/** A run that has ended in its thread, and whose process died before the end of its log. */
+async function endedRun(store: Store, size: AttackSize, logChars = 1): Promise<void> {
+  await longThread(store, size)
+  const { token } = await store.leases.acquire(REF, { runId: 'long', ttlMs: 600_000 })
+  const message = { id: 'said', role: 'assistant', content: 'Done.' } as const
+  await store.threads.commit(REF, { messages: [{ runId: 'long', message }] }, token)
+  await store.leases.release(REF, token)
+  await longLog(store, logChars, false)
 }
 
 function longThread(store: Store, { chars }: AttackSize): Promise<void> {

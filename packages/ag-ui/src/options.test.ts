@@ -100,6 +100,7 @@ const translator: Required<TranslatorOptions> = {
   history: [],
   state: {},
   hidden: () => false,
+  clientToolPrefix: '',
   clientTools: new Set(),
   publicError: () => ({ code: 'X', message: 'x' }),
   requestId: 'q1',

@@ -97,7 +97,8 @@ export class Dialogue {
     }
     if (chain.rewritesAny) this.messages = repairHistory(this.messages)
     const before = this.messages
-    const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId)
+    const structured = this.#plan.output !== undefined
+    const builder = new MessageBuilder(this.ctx, this.#stamp, this.#sink, this.#uniqueId, structured)
     if (again?.answer) return this.#decide(before, builder, await this.#showAgain(again.answer, builder), turn)
     const request = this.#request(turn)
     const span = openSpan(this.ctx, 'model', model.name, request)
@@ -206,13 +207,20 @@ export class Dialogue {
   ): Promise<AssistantMessage | undefined> {
     const { chain, output } = this.#plan
     if (chain.rewrites('afterModelRewriteHistory')) await this.#rewriteAnswer(builder, result, turn)
-    const last = this.messages.at(-1)
-    const final = last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
+    const final = this.#final()
     const checked = final && output ? await output.check(textOf(final.content)) : undefined
+    if (final && checked && !final.structured) this.messages = this.messages.with(-1, { ...final, structured: true })
+    const last = this.messages.at(-1)
     const wait = writeMessageEnd(this.#sink, this.ctx, before, this.messages, this.#endOf(result, checked))
     if (wait) await wait
     if (checked && 'problem' in checked) return this.#correct(checked.problem)
     return decisive(last, result.message)
+  }
+
+  /** The answer at the end of the history, unless it has calls. */
+  #final(): AssistantMessage | undefined {
+    const last = this.messages.at(-1)
+    return last?.role === 'assistant' && !last.toolCalls?.length ? last : undefined
   }
 
   async #rewriteAnswer(builder: MessageBuilder, result: ModelResult, turn: number): Promise<void> {

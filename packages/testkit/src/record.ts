@@ -40,6 +40,8 @@ export function transcript(events: readonly AgentEvent[]): string[] {
 
 function about(event: AgentEvent): string[] {
   switch (event.type) {
+    case 'message-start':
+      return event.structured ? ['structured'] : []
     case 'text-delta':
     case 'reasoning-delta':
     case 'tool-call-delta':

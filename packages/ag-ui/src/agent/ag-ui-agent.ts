@@ -1,11 +1,12 @@
 import { type PipeStream, stream, type ThreadRef } from '@troupe/kernel'
-import type { AgUiEvent } from '../protocol.ts'
+import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { Executions } from '../run/executions.ts'
 import type { AgUiContinueOptions, AgUiRunOptions } from '../run/served-agent.ts'
 import type { SessionManager } from '../session/session-manager.ts'
 import { isHold } from '../session/thread-holds.ts'
 import { AgentRun } from './agent-run.ts'
 import { type AgentSettings, type AgUiAgentOptions, agentSettings } from './agent-settings.ts'
+import { type ClientView, clientView } from './client-view.ts'
 import { ContinuedRun } from './continued-run.ts'
 
 /**
@@ -30,6 +31,11 @@ export class AgUiAgent {
   /** Whether clients neither see nor set a key of the state. */
   hidden(key: string): boolean {
     return this.#settings.hidden(key)
+  }
+
+  /** How the client of a request sees its thread. */
+  view(input: RunAgentInput): ClientView {
+    return clientView(this.#settings, input)
   }
 
   /** The number of active runs in this process. */

@@ -12,15 +12,15 @@ import {
   type ThreadRef,
 } from '@troupe/kernel'
 import { pipe, sinkTo, untilAborted } from '@troupe/kernel/kit'
+import { selectedTools } from '../client-tools/client-tool-options.ts'
 import { parseRunAgentInput, roomFor } from '../input/parse-run-agent-input.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { storedHistory } from '../lost/stored-history.ts'
-import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import type { AgUiEvent } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
 import type { AgUiRunOptions } from '../run/served-agent.ts'
 import { pastHolds, runningIn } from '../session/thread-holds.ts'
-import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { replacedBy } from './asked-again.ts'
 import { bareRun } from './bare-run.ts'
@@ -88,10 +88,11 @@ export class AgentRun {
     const settings = this.#settings
     const { signal, owner: given, execution: entry } = this.#options
     const { limits, clientTools } = settings
-    const sent = parseRunAgentInput(this.#value, limits, ({ message }) => this.#reply.refusedTools.push(message))
+    const refuse = ({ message }: KernelError) => void this.#reply.refusedTools.push(message)
+    const sent = parseRunAgentInput(this.#value, limits, refuse)
     this.#reply.phase = 'setup'
     const owner = given ?? (await ownerOf(settings, sent))
-    const input = clientTools ? { ...sent, tools: sent.tools.filter((tool) => clientTools(tool, owner)) } : sent
+    const input = { ...sent, tools: selectedTools(clientTools, sent.tools, owner, refuse) }
     const ref = { app: owner.app, user: owner.user, threadId: input.threadId }
     const execution = entry ?? new ExecutionState(ref, input.runId, settings.clock.now())
     using _caller = signal && signal !== execution.signal ? execution.stopWith(signal) : undefined
@@ -203,10 +204,10 @@ export class AgentRun {
   }
 
   /** The thread as it is stored, without what this run has said: other clients may know more of it than the one that asks. */
-  async #history({ runId }: RunAgentInput, ref: ThreadRef, given: readonly Message[]): Promise<readonly AgUiMessage[]> {
+  async #history({ runId }: RunAgentInput, ref: ThreadRef, given: readonly Message[]): Promise<readonly Message[]> {
     const rows = await storedHistory(this.#settings.store.threads, ref)
     const before = rows.filter((row) => row.runId !== runId).map(({ message }) => message)
-    return toAgUiMessages([...before, ...given])
+    return [...before, ...given]
   }
 
   /** Cuts the thread where the plan says so. */

@@ -1,6 +1,7 @@
 import type { RunAgentInput, Tool } from '@ag-ui/core'
 import type { Awaitable, Clock, KernelError, Owner, Runner, RunOptions, Store } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, safeReport, systemClock } from '@troupe/kernel/kit'
+import { type ClientToolOptions, clientToolOptions } from '../client-tools/client-tool-options.ts'
 import type { SystemMessageMode } from '../input/added-instruction.ts'
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
 import type { ClientStateMode } from '../input/state-change.ts'
@@ -51,8 +52,8 @@ export interface AgUiAgentOptions {
   readonly hidden?: (key: string) => boolean
   /** What clients see of a run besides what it says and does; by request, if it is a function. */
   readonly show?: ShowOptions | ((input: RunAgentInput) => ShowOptions)
-  /** Selects the client tools that the model gets. @default all */
-  readonly clientTools?: (tool: Tool, owner: Owner) => boolean
+  /** Which client tools the model gets, and under which names; a function selects them. @default all, under their own names */
+  readonly clientTools?: ClientToolOptions | ((tool: Tool, owner: Owner) => boolean)
   readonly limits?: InputLimits
   /** @default one over `store` */
   readonly sessions?: SessionManager
@@ -103,7 +104,8 @@ type Defaulted =
   | 'report'
 
 /** The options of an agent, checked, with their defaults. */
-export type AgentSettings = AgUiAgentOptions & Required<Pick<AgUiAgentOptions, Defaulted>>
+export type AgentSettings = Omit<AgUiAgentOptions, 'clientTools'> &
+  Required<Pick<AgUiAgentOptions, Defaulted>> & { readonly clientTools: ClientToolOptions }
 
 /** Checks the options of an agent and fills in the defaults. */
 export function agentSettings(options: AgUiAgentOptions): AgentSettings {
@@ -132,6 +134,7 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
     systemMessages,
     clientState: options.clientState ?? 'merge',
     edits: options.edits ?? 'cut',
+    clientTools: clientToolOptions(WHO, options.clientTools),
     hidden: (key) => isTemporary(key) || hidden(key),
     report,
   }

@@ -2,6 +2,7 @@ import {
   type AgentEvent,
   type Json,
   KernelError,
+  type Message,
   type Restored,
   type RunContext,
   type Runner,
@@ -15,7 +16,7 @@ import { restoredInput } from '../lost/carried-input.ts'
 import { SeenAnswers } from '../lost/seen-answers.ts'
 import { storedHistory } from '../lost/stored-history.ts'
 import { UnseenEvents } from '../lost/unseen-events.ts'
-import type { AgUiEvent, AgUiMessage, RunAgentInput } from '../protocol.ts'
+import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import { ExecutionState } from '../run/execution-state.ts'
 import { EXECUTION_MS, type Executions, executionTimeout } from '../run/executions.ts'
 import type { AgUiContinueOptions } from '../run/served-agent.ts'
@@ -25,6 +26,7 @@ import { SharedState } from '../translate/shared-state.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { AG_UI_INPUT } from './ag-ui-input.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import { clientView, messageOptions } from './client-view.ts'
 import { carriedMessages, withMessages } from './given-messages.ts'
 import { OrderedSink } from './ordered-sink.ts'
 import { additionsOf } from './run-plan.ts'
@@ -36,7 +38,7 @@ interface FoundRun {
   readonly thread: Thread
   readonly runId: string
   readonly runner: Runner
-  readonly history: readonly AgUiMessage[]
+  readonly history: readonly Message[]
   readonly execution: ExecutionState
 }
 
@@ -121,7 +123,7 @@ export class ContinuedRun {
       carried === undefined ? only : await resolveRunner?.(this.#inputOf(thread, runId, carried), this.#ref)
     if (!runner?.continue) throw notLost(this.#ref)
     const rows = await storedHistory(store.threads, this.#ref)
-    return { thread, runId, runner, history: toAgUiMessages(rows.map(({ message }) => message)), execution }
+    return { thread, runId, runner, history: rows.map(({ message }) => message), execution }
   }
 
   async #execute(found: FoundRun, sink: Sink<AgUiEvent>, out: OrderedSink): Promise<void> {
@@ -151,11 +153,13 @@ export class ContinuedRun {
 
   #restore({ thread, runId, history }: FoundRun, carried: Json | undefined, limit: ToolLimit): Restored {
     const input = this.#inputOf(thread, runId, carried)
-    this.#translator = this.#reply.translate(input, thread.state, withMessages(history, carriedMessages(carried)))
+    const shown = toAgUiMessages(history, messageOptions(clientView(this.#settings, input)))
+    this.#translator = this.#reply.translate(input, thread.state, withMessages(shown, carriedMessages(carried)))
     const { prepare = (ctx) => ctx } = this.#options
+    const { systemMessages, clientTools } = this.#settings
     return {
       prepare: (ctx) => prepare(ctx.with(AG_UI_INPUT, input)),
-      additions: limit.untimed(additionsOf(input, thread.openCalls, this.#settings.systemMessages)),
+      additions: limit.untimed(additionsOf(input, thread.openCalls, systemMessages, clientTools)),
     }
   }
 

@@ -16,7 +16,8 @@ import {
 } from '@troupe/kernel'
 import { got, pages } from '@troupe/kernel/kit'
 import { clientProxyTool } from '../client-tools/client-proxy-tool.ts'
-import { clientProxyToolset } from '../client-tools/client-proxy-toolset.ts'
+import { prefixedToolset } from '../client-tools/client-proxy-toolset.ts'
+import type { ClientToolOptions } from '../client-tools/client-tool-options.ts'
 import { addedInstruction, type SystemMessageMode } from '../input/added-instruction.ts'
 import type { Room } from '../input/kernel-content.ts'
 import { sortMessages } from '../input/sort-messages.ts'
@@ -66,6 +67,7 @@ interface Facts {
   readonly toolResults: ToolResultMode
   readonly systemMessages: SystemMessageMode
   readonly clientState: ClientStateMode
+  readonly clientTools: ClientToolOptions
   /** The room for new messages. */
   readonly room: () => Room
   /** Where the thread and the client part. */
@@ -81,11 +83,12 @@ export function foreignIds({ messages, resume = [] }: RunAgentInput): readonly s
 
 /** Decides what to do with a request. Contract: changes nothing; throws coded errors about the request. */
 export function planRun(facts: Facts): RunPlan {
-  const { input, thread, done, stored, now, hidden, toolResults, systemMessages, clientState, room } = facts
+  const { input, thread, done, stored, now, hidden, toolResults, systemMessages, clientState, clientTools, room } =
+    facts
   const openCalls = thread?.openCalls ?? []
   const sorted = sortMessages(input, openCalls, { done, stored }, toolResults, room())
   const change = stateChange(input, thread?.state ?? {}, hidden, clientState)
-  const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages)
+  const additions = additionsOf(input, stillOpen(openCalls, sorted.results), systemMessages, clientTools)
   const { resume = [] } = input
   const given =
     resume.length > 0 ? answersOf(resume, openInterrupts(thread), union(done, takenAnswers(thread)), now) : undefined
@@ -122,8 +125,9 @@ export function additionsOf(
   input: RunAgentInput,
   waiting: Thread['openCalls'],
   systemMessages: SystemMessageMode,
+  { prefix = '' }: ClientToolOptions,
 ): Additions {
-  const tools: ToolMeta[] = [...clientProxyToolset(input.tools)]
+  const tools: ToolMeta[] = [...prefixedToolset(input.tools, prefix)]
   // A call stays open although the client does not list its tool this time; while it waits, no model is asked that could call it.
   for (const { name } of waiting) {
     if (tools.some(({ tool }) => tool.name === name)) continue

@@ -1,15 +1,17 @@
 import { EventType } from '@ag-ui/core'
-import { type ErrorInfo, type JsonObject, KernelError } from '@troupe/kernel'
+import { type ErrorInfo, type JsonObject, KernelError, type Message } from '@troupe/kernel'
 import type { AgUiEvent, AgUiMessage, RunAgentInput } from '../protocol.ts'
 import type { CompleteSnapshot } from '../translate/conversation.ts'
 import { EventTranslator, type TranslatorOptions } from '../translate/event-translator.ts'
 import { type PublicError, runError } from '../translate/run-error.ts'
+import { type MessageOptions, toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import { clientError, type RunPhase } from './client-error.ts'
+import { clientView, messageOptions } from './client-view.ts'
 import type { OrderedSink } from './ordered-sink.ts'
 
 /** The conversation before a run, or how to read it. */
-type History = readonly AgUiMessage[] | (() => Promise<readonly AgUiMessage[]>)
+type History = readonly AgUiMessage[] | (() => Promise<readonly Message[]>)
 
 /** What the client of one run gets: the translation of its events, and errors without their internals. */
 export class RunReply {
@@ -30,8 +32,10 @@ export class RunReply {
 
   /** Makes the translator of the run. Contract: a history that is a function is read when a snapshot needs it. */
   translate(input: RunAgentInput, state: JsonObject, history: History): EventTranslator {
-    const { hidden, report, show, clock } = this.#settings
+    const { hidden, report, clock } = this.#settings
     const { threadId, runId, parentRunId } = input
+    const view = clientView(this.#settings, input)
+    const shown = messageOptions(view)
     const options: TranslatorOptions = {
       threadId,
       runId,
@@ -43,21 +47,24 @@ export class RunReply {
       clientTools: new Set(input.tools.map(({ name }) => name)),
       publicError: (error: ErrorInfo) => this.#publicError(KernelError.from(error)),
       refusedTools: this.refusedTools,
-      ...(show && { show: typeof show === 'function' ? show(input) : show }),
+      ...view,
       ...this.#requestId,
       clock,
       report: (error) => report(error, this.#requestId),
     }
     this.#translator = new EventTranslator(
       options,
-      typeof history === 'function' ? this.#completeWith(history) : undefined,
+      typeof history === 'function' ? this.#completeWith(history, shown) : undefined,
     )
     return this.#translator
   }
 
-  #completeWith(read: Exclude<History, readonly AgUiMessage[]>): (complete: CompleteSnapshot) => void {
+  #completeWith(
+    read: Exclude<History, readonly AgUiMessage[]>,
+    shown: MessageOptions,
+  ): (complete: CompleteSnapshot) => void {
     return (complete) => {
-      this.#ready = read().then(complete)
+      this.#ready = read().then((messages) => complete(toAgUiMessages(messages, shown)))
     }
   }
 

@@ -15,3 +15,10 @@ export function clientProxyToolset(tools: readonly AgUiTool[]): readonly ToolMet
     .filter(({ name }) => name !== TRANSFER_TOOL)
     .map((tool) => ({ tool: clientProxyTool(tool), returnDirectly: false }))
 }
+
+/** The client's tools with a prefix before their names for the model; people read the client's names. */
+export function prefixedToolset(tools: readonly AgUiTool[], prefix: string): readonly ToolMeta[] {
+  if (prefix === '') return clientProxyToolset(tools)
+  const named = clientProxyToolset(tools.map((tool) => ({ ...tool, name: prefix + tool.name })))
+  return named.map(({ tool, ...meta }) => ({ ...meta, tool: { ...tool, displayName: tool.name.slice(prefix.length) } }))
+}

@@ -1,6 +1,7 @@
 import { EventType, type RunStartedEvent } from '@ag-ui/core'
 import type { Thread, ThreadRef } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
+import { messageOptions, viewOf } from '../agent/client-view.ts'
 import type { Logged } from '../log/logged.ts'
 import { readRunLog } from '../log/read-run-log.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
@@ -76,7 +77,8 @@ async function* withSnapshot(
   const started = encoding.encode(first, runId)
   if (started !== undefined) yield started
   const snapshot: AgUiEvent = { type: EventType.MESSAGES_SNAPSHOT, messages: [] }
-  yield* encoding.spread(snapshot, historyPages(parts, ref), `${runId}:${first.seq}`)
+  const shown = messageOptions(viewOf(parts.agent, ref, first.event))
+  yield* encoding.spread(snapshot, historyPages(parts, ref, shown), `${runId}:${first.seq}`)
 }
 
 /** Adds the history to RUN_STARTED: in one event, so that a broken connection cannot separate them. */
@@ -88,7 +90,8 @@ async function* withHistory(parts: HandlerParts, ref: ThreadRef, { seq, event }:
     ...started,
     input: { threadId, runId, state: {}, tools: [], context: [], forwardedProps: {}, ...rest, messages: [] },
   }
-  yield* encoding.spread(all, withoutRepeats(historyPages(parts, ref, runId), messages), `${runId}:${seq}`)
+  const history = historyPages(parts, ref, messageOptions(viewOf(parts.agent, ref, event)), runId)
+  yield* encoding.spread(all, withoutRepeats(history, messages), `${runId}:${seq}`)
 }
 
 /** The history, then those of the messages that are not in it. */
@@ -114,7 +117,8 @@ function idleThread(
 ): Pieces {
   const { ref, openCalls } = thread
   const { threadId } = ref
-  const interrupts = openInterrupts(thread).map((question) => interruptOf(question))
+  const view = viewOf(parts.agent, ref)
+  const interrupts = openInterrupts(thread).map((asked) => interruptOf(asked, undefined, view.clientToolPrefix))
   const pendingToolCallIds = openCalls.map(({ callId }) => callId)
   const snapshot = shownState(thread.state, hidden, parts.pageChars)
   const started: AgUiEvent = { type: EventType.RUN_STARTED, threadId, runId }
@@ -131,7 +135,7 @@ function idleThread(
   return around(
     encoding,
     begin.map((event) => encoding.aside(event)),
-    followedBy(historyPages(parts, ref), toAgUiMessages(thread.checkpoint?.next ?? [])),
+    followedBy(historyPages(parts, ref, messageOptions(view)), toAgUiMessages(thread.checkpoint?.next ?? [])),
     end,
   )
 }

@@ -1,7 +1,7 @@
 import type { Message, Page, ThreadRef } from '@troupe/kernel'
 import { jsonLength } from '@troupe/kernel/kit'
 import type { AgUiMessage } from '../protocol.ts'
-import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
+import { type MessageOptions, toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import { boundedPages } from './bounded-pages.ts'
 import type { HandlerParts } from './serve-run.ts'
 
@@ -15,6 +15,7 @@ const HELD_CHARS = 131_072
 export async function* historyPages(
   { store, pageChars }: Pick<HandlerParts, 'store' | 'pageChars'>,
   ref: ThreadRef,
+  options: MessageOptions,
   runId?: string,
 ): AsyncGenerator<readonly AgUiMessage[], void> {
   const chars = Math.min(HELD_CHARS, pageChars)
@@ -29,7 +30,7 @@ export async function* historyPages(
       if (reached && !own) break
       if (!own || row.message.role === 'user') shown.push(row.message)
     }
-    yield toAgUiMessages(shown)
+    yield toAgUiMessages(shown, options)
     if (reached && page.at(-1)?.runId !== runId) return
   }
 }

@@ -68,9 +68,8 @@ export function serveRun(
     waitUntil(run.tidied)
     return true
   }
-  const hidden = (key: string) => agent.hidden?.(key) === true
   const reportHere = (error: KernelError) => report(error, { requestId })
-  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, hidden, proceed, report: reportHere }
+  const following = { executions, store, clock, ref, runId, lookMs, lostRuns, agent, proceed, report: reportHere }
   const leave = parts.streams.enter(ref)
   join(executions.find(ref, runId))
   const body = eventStream({

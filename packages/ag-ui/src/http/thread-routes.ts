@@ -1,14 +1,15 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { KernelError, type Message, type Owner, type Page, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
+import { KernelError, type Owner, type Page, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
+import { viewOf } from '../agent/client-view.ts'
+import { ownName } from '../client-tools/client-tool-options.ts'
 import { lostRunOf } from '../lost/lost-runs.ts'
 import { runningIn } from '../session/thread-holds.ts'
 import { interruptOf } from '../translate/interrupt-of.ts'
-import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
-import { type BoundedRows, boundedPages, collectRows } from './bounded-pages.ts'
+import { type BoundedRows, collectRows } from './bounded-pages.ts'
 import { connect } from './connect.ts'
 import { encodingFor } from './encoding.ts'
-import { messageLength } from './history-pages.ts'
+import { messageRows } from './message-rows.ts'
 import { acceptedBy } from './negotiate.ts'
 import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
@@ -27,7 +28,7 @@ interface ThreadRoutesOptions {
 
 /** The routes of threads (list, state, messages, connect, delete), and of the agent's capabilities. */
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
-  const { store, lostRuns, pageChars } = parts
+  const { agent, store, lostRuns, pageChars } = parts
   const { capabilities, hidden, deleteThread } = options
   const summaryOf = (thread: ThreadSummary) => {
     const lostRunId = lostRuns === 'leave' ? undefined : lostRunOf(thread)
@@ -55,11 +56,15 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       async handle(context) {
         const thread = await threadOf(parts.store, context)
         const state = shownState(thread.state, hidden, pageChars)
+        const { clientToolPrefix: prefix } = viewOf(agent, thread.ref)
         const text = JSON.stringify({
           ...summaryOf(thread),
           ...(state ? { state } : { stateOmitted: true }),
-          pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({ toolCallId: callId, name })),
-          interrupts: openInterrupts(thread).map((question) => interruptOf(question)),
+          pendingToolCalls: thread.openCalls.map(({ callId, name }) => ({
+            toolCallId: callId,
+            name: ownName(name, prefix),
+          })),
+          interrupts: openInterrupts(thread).map((question) => interruptOf(question, undefined, prefix)),
         })
         return serveText(parts, thread.ref, context.requestId, [text])
       },
@@ -69,15 +74,10 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'GET',
       path: '/threads/:threadId/messages',
       async handle(context) {
-        const { limit, after } = pageOf(context.query)
-        const { ref } = await threadOf(parts.store, context)
-        const pages = boundedPages((part: Page) => store.threads.messages(ref, part), messageLength, pageChars, after)
-        const textOf = ({ message }: { readonly message: Message }) =>
-          toAgUiMessages([message])
-            .map((shown) => JSON.stringify(shown))
-            .join()
-        const found = await collectRows(pages, textOf, { limit, chars: pageChars })
-        return serveRows(parts, ref, context.requestId, 'messages', found)
+        const page = pageOf(context.query)
+        const thread = await threadOf(parts.store, context)
+        const found = await messageRows(parts, thread, page)
+        return serveRows(parts, thread.ref, context.requestId, 'messages', found)
       },
     },
     {

@@ -5,7 +5,8 @@ import { got, toJsonSchema } from '@troupe/kernel/kit'
 import { parametersOf } from '../client-tools/client-proxy-tool.ts'
 import { invalidInput, pathOf } from './check-json.ts'
 
-const LONGEST_NAME = 128
+/** The longest name of a tool. */
+export const LONGEST_NAME = 128
 
 type ToolLimits = { readonly tools: number; readonly patternLength: number }
 

@@ -166,7 +166,7 @@ const RUNS = Number(process.env.RUNS ?? 60)
 
 test(`${RUNS} random runs: a reader at every place of the log has the same in the end, whether it was compacted or not`, async () => {
   for (let seed = 0; seed < RUNS; seed++) {
-    const { events, past } = await randomRun(randomOf(seed), false, { messages: [USER] }, 'R1')
+    const { events, past } = await randomRun(randomOf(seed), false, { messages: [USER] }, 'R1', {})
     const entries = expectSameForEveryReader(events)
     strict(restOf(entries, 0), past)
     const whole = await clientOf(events, past)

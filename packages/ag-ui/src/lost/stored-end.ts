@@ -1,14 +1,6 @@
 import type { AgentEvent, Message, Thread, ThreadStore } from '@troupe/kernel'
-import { NO_USAGE, pages } from '@troupe/kernel/kit'
-
-/** Messages in one query. */
-const NEWEST = 20
-
-/** A message of a thread, with its run. */
-interface Row {
-  readonly runId: string
-  readonly message: Message
-}
+import { NO_USAGE } from '@troupe/kernel/kit'
+import { newestRows, type RunRow } from './rows-of-run.ts'
 
 /** Whether `storedEnd` knows how a run has ended. Contract: reads no more of the thread than the last message of the run and those after it. */
 export async function hasStoredEnd(
@@ -16,8 +8,8 @@ export async function hasStoredEnd(
   thread: Thread,
   runId: string,
 ): Promise<boolean> {
-  let last: Row | undefined
-  for await (const page of pages(NEWEST, (query) => threads.messages(thread.ref, { newestFirst: true, ...query }))) {
+  let last: RunRow | undefined
+  for await (const page of newestRows(threads, thread.ref)) {
     last ??= page[0]
     if (isAsking(thread, last, runId)) return true
     const own = page.find((row) => row.runId === runId)
@@ -27,7 +19,7 @@ export async function hasStoredEnd(
 }
 
 /** Whether a thread waits for what its last run has asked. */
-function isAsking({ checkpoint, openCalls }: Thread, last: Row | undefined, runId: string): boolean {
+function isAsking({ checkpoint, openCalls }: Thread, last: RunRow | undefined, runId: string): boolean {
   return last?.runId === runId && (openCalls.length > 0 || checkpoint?.runId === runId)
 }
 
@@ -40,7 +32,7 @@ function isAnswer(last: Message | undefined): boolean {
  * The events of a run that has ended in its thread, as far as the thread tells.
  * Contract: undefined if it is not certain how the run ended: only a question, a call that waits for its result, or an answer at its end tells that.
  */
-export function storedEnd(thread: Thread, rows: readonly Row[], runId: string): readonly AgentEvent[] | undefined {
+export function storedEnd(thread: Thread, rows: readonly RunRow[], runId: string): readonly AgentEvent[] | undefined {
   const own = rows.filter((row) => row.runId === runId).map(({ message }) => message)
   const { checkpoint, openCalls } = thread
   const waits = isAsking(thread, rows.at(-1), runId)

@@ -1,7 +1,9 @@
-import { type Json, KernelError, type Store, type ThreadRef } from '@troupe/kernel'
+import { type Json, KernelError, type RunLogStore, type Store, type ThreadRef } from '@troupe/kernel'
+import { messageOptions, viewOf } from '../agent/client-view.ts'
 import { compactLog } from '../log/compact-log.ts'
+import { readRunLog } from '../log/read-run-log.ts'
+import { type RunRow, rowsOfOthers, rowsOfRun } from '../lost/rows-of-run.ts'
 import { hasStoredEnd, storedEnd } from '../lost/stored-end.ts'
-import { storedHistory } from '../lost/stored-history.ts'
 import { UnseenEvents } from '../lost/unseen-events.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { threadKey } from '../session/thread-key.ts'
@@ -10,6 +12,7 @@ import { runError } from '../translate/run-error.ts'
 import { toAgUiMessages } from '../translate/to-ag-ui-messages.ts'
 import type { Executions } from './executions.ts'
 import { loggedEvents } from './logged-events.ts'
+import type { ServedAgent } from './served-agent.ts'
 
 /** A run that nobody writes the log of. */
 interface LostLog {
@@ -19,7 +22,7 @@ interface LostLog {
   readonly runId: string
   /** The last sequence that its follower has. */
   readonly after: number
-  readonly hidden: (key: string) => boolean
+  readonly agent: Pick<ServedAgent, 'hidden' | 'view'>
   readonly report: (error: KernelError) => void
 }
 
@@ -27,10 +30,13 @@ const RUN_LOST: AgUiEvent = runError(new KernelError('RUN_LOST', 'The server of 
 
 type Rest = readonly AgUiEvent[] | undefined
 
+/** How many characters of a log, of its run and of the thread before it are read to find its end, each. */
+const MOST_CHARS = 1_000_000
+
 /**
  * Closes the log of a run whose process is gone: with its end, if the thread has it, else with a RUN_ERROR.
  * Contract: leaves a log alone that has grown or was closed meanwhile, so a second follower changes nothing; gives the rest of a log that cannot be
- * written. The log and the thread are read once for all followers at the end of a log.
+ * written. The log and the thread are read once for all followers at the end of a log, and no more of them is kept than `MOST_CHARS`.
  */
 export function closeLost(log: LostLog): Promise<Rest> {
   const { executions, ref, runId, after } = log
@@ -40,14 +46,13 @@ export function closeLost(log: LostLog): Promise<Rest> {
 async function close(log: LostLog): Promise<Rest> {
   const { executions, store, ref, runId, after } = log
   const before = Math.max(0, after - 1)
-  const last = await loggedEvents(store.runLog, ref, runId, before)
+  const found = await extentOf(store.runLog, ref, runId, before)
   // A reader may claim to have seen more than was ever said.
-  const known = last.length > 0 ? last : await loggedEvents(store.runLog, ref, runId)
-  const end = last.length > 0 ? before + last.length : known.length
-  if (end > after || known.some(isTerminal)) return undefined
+  const { last, ended } = found.last > before ? found : await extentOf(store.runLog, ref, runId, 0)
+  if (last > after || ended) return undefined
   const rest = (await endOf(log)) ?? [RUN_LOST]
   try {
-    await store.runLog.append(ref, runId, end, rest as unknown as readonly Json[], true)
+    await store.runLog.append(ref, runId, last, rest as unknown as readonly Json[], true)
     const compacted = executions.once(threadKey(ref, runId, 'compact'), () => compactLog(store.runLog, ref, runId))
     void compacted.catch((error: unknown) => log.report(KernelError.from(error)))
   } catch (error) {
@@ -57,16 +62,58 @@ async function close(log: LostLog): Promise<Rest> {
   return undefined
 }
 
-/** What readers have not seen of a run that has ended in its thread. */
-async function endOf({ store, ref, runId, hidden }: LostLog): Promise<Rest> {
+/** How far a log goes, and whether the run has ended in it, after a sequence. */
+async function extentOf(
+  log: RunLogStore,
+  ref: ThreadRef,
+  runId: string,
+  after: number,
+): Promise<{ readonly last: number; readonly ended: boolean }> {
+  const { signal } = new AbortController()
+  let [last, ended] = [after, false]
+  try {
+    for await (const batch of readRunLog(log, ref, runId, { after, live: false, signal })) {
+      last = batch.at(-1)?.seq ?? last
+      ended ||= batch.some(({ event }) => isTerminal(event))
+    }
+  } catch (error) {
+    if (!KernelError.is(error, 'NOT_FOUND')) throw error
+  }
+  return { last, ended }
+}
+
+/** What readers have not seen of a run that has ended in its thread. Contract: undefined if more than `MOST_CHARS` would have to be read. */
+async function endOf({ agent, store, ref, runId }: LostLog): Promise<Rest> {
   const thread = await store.threads.get(ref)
   if (!thread || !(await hasStoredEnd(store.threads, thread, runId))) return undefined
-  const rows = await storedHistory(store.threads, ref)
-  const events = storedEnd(thread, rows, runId)
-  if (!events) return undefined
-  const history = toAgUiMessages(rows.filter((row) => row.runId !== runId).map(({ message }) => message))
-  const { state } = thread
-  const translator = new EventTranslator({ threadId: ref.threadId, runId, history, state, hidden })
-  const unseen = new UnseenEvents(await loggedEvents(store.runLog, ref, runId), () => translator.snapshot())
-  return events.flatMap((event) => unseen.pass(translator.translate(event)))
+  const rows = await rowsOfRun(store.threads, ref, runId, MOST_CHARS)
+  const events = rows && storedEnd(thread, rows, runId)
+  const seen = events && (await loggedEvents(store.runLog, ref, runId, MOST_CHARS))
+  if (!events || !seen) return undefined
+  const view = viewOf(agent, ref, seen[0])
+  const others = await rowsOfOthers(store.threads, ref, runId, MOST_CHARS)
+  if (!others && answersEarlierCalls(rows)) return undefined
+  const history = others && toAgUiMessages(others, messageOptions(view))
+  const hidden = (key: string) => agent.hidden?.(key) === true
+  const translator = new EventTranslator({
+    threadId: ref.threadId,
+    runId,
+    ...(history && { history }),
+    state: thread.state,
+    hidden,
+    ...view,
+  })
+  let corrects = false
+  const unseen = new UnseenEvents(seen, () => {
+    corrects = true
+    return translator.snapshot()
+  })
+  const rest = events.flatMap((event) => unseen.pass(translator.translate(event)))
+  return corrects && !history ? undefined : rest
+}
+
+/** Whether a run has results of calls that another run made. */
+function answersEarlierCalls(rows: readonly RunRow[]): boolean {
+  const calls = rows.flatMap(({ message }) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+  return rows.some(({ message }) => message.role === 'tool' && !calls.some(({ id }) => id === message.callId))
 }

@@ -59,7 +59,7 @@ function stage(words: number, word: (i: number) => string = (i) => `${i} `) {
     entries: async (): Promise<readonly LogEntry[]> => (await Array.fromAsync(read(REF, 'r1', { signal }))).flat(),
     /** Follows the run, in this process or in another one. */
     following(after = 0, here = executions): AsyncGenerator<readonly Logged[], void> {
-      const lost = { lostRuns: 'leave', hidden: () => false, proceed: async () => false, report } as const
+      const lost = { lostRuns: 'leave', agent: {}, proceed: async () => false, report } as const
       return follow({ executions: here, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100, ...lost })
     },
   }

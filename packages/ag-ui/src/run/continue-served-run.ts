@@ -73,7 +73,10 @@ async function goOn(
         if (events.some(isTerminal)) throw error
       }
     }
-    return events
+    const given = events
+    // The run keeps what asks for them.
+    events = []
+    return given
   }
   const refusal = await log.begin(
     () => proceed(ref, { runId, signal, requestId, execution, seen, ...(prepare && { prepare }) }),

@@ -7,6 +7,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import { runError } from '../translate/run-error.ts'
 import { closeLost } from './close-lost.ts'
 import type { Executions } from './executions.ts'
+import type { ServedAgent } from './served-agent.ts'
 
 /** The run to follow, and from where. */
 export interface Following {
@@ -22,8 +23,7 @@ export interface Following {
   readonly lookMs: number
   /** What happens to the run if its process is gone. */
   readonly lostRuns: LostRuns
-  /** State that clients do not see. */
-  readonly hidden: (key: string) => boolean
+  readonly agent: Pick<ServedAgent, 'hidden' | 'view'>
   /** Goes on with the run in this process. Contract: gives false if that is not possible; called again after `lookMs` while nothing comes. */
   readonly proceed: () => Promise<boolean>
   readonly report: (error: KernelError) => void

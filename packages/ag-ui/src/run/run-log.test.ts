@@ -52,7 +52,7 @@ function stage(
     async read(after = 0, signal = new AbortController().signal) {
       const events: AgUiEvent[] = []
       const seqs: number[] = []
-      const lost = { lostRuns: 'leave', hidden: () => false, proceed: async () => false, report } as const
+      const lost = { lostRuns: 'leave', agent: {}, proceed: async () => false, report } as const
       const batches = follow({ executions, store, clock, ref: REF, runId: 'r1', after, signal, lookMs: 100, ...lost })
       for await (const batch of batches) {
         for (const { seq, event } of batch as readonly Logged[]) {

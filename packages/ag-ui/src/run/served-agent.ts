@@ -1,4 +1,5 @@
 import type { Owner, RunContext, ThreadRef } from '@troupe/kernel'
+import type { ClientView } from '../agent/client-view.ts'
 import type { AgUiEvent, RunAgentInput } from '../protocol.ts'
 import type { ExecutionState } from './execution-state.ts'
 import type { Executions } from './executions.ts'
@@ -42,6 +43,8 @@ export interface ServedAgent {
   continue?(ref: ThreadRef, options?: AgUiContinueOptions): AsyncIterable<AgUiEvent>
   /** State that clients do not see. @default none but `temp:` keys */
   hidden?(key: string): boolean
+  /** How the client of a request sees its thread; on routes without a request it has only the id of the thread. @default everything, under the names that the model sees */
+  view?(input: RunAgentInput): ClientView
   /** How a thread ends. @default it is deleted from the store unless a run holds it */
   readonly sessions?: { deleteSession(ref: ThreadRef): Promise<boolean> }
   /** The runs of this process. Contract: the agent enters `execution` of a run when it has validated it. @default a table of the server */

@@ -1,5 +1,6 @@
 import { EventType } from '@ag-ui/core'
 import type { EventOf } from '@troupe/kernel'
+import { ownName } from '../client-tools/client-tool-options.ts'
 import type { AgUiEvent } from '../protocol.ts'
 import { resultOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
@@ -12,6 +13,7 @@ import { tagged } from './tagged.ts'
 /** How calls are shown. */
 interface CallOptions {
   readonly clientTools?: ReadonlySet<string>
+  readonly clientToolPrefix?: string
   readonly showToolErrors?: boolean
   readonly show?: ShowOptions
 }
@@ -36,9 +38,12 @@ export class CallTranslator {
   }
 
   start(id: string, name: string, shown: ShownMessage, out: AgUiEvent[]): ShownCall {
-    const call = new ShownCall(id, name, shown, this.#options.clientTools?.has(name) ?? false)
+    const { clientTools, clientToolPrefix } = this.#options
+    const own = ownName(String(name), clientToolPrefix)
+    // A tool of the server under the name of a client's is held back too, or the client would run its own.
+    const call = new ShownCall(id, own, shown, clientTools?.has(own) ?? false)
     this.#calls.set(id, call)
-    this.#predicted?.announce(name, out)
+    this.#predicted?.announce(own, out)
     call.start(out)
     return call
   }

@@ -1,5 +1,6 @@
 import { EventType, type ToolMessage } from '@ag-ui/core'
 import type { AgUiEvent, AgUiMessage } from '../protocol.ts'
+import { type Omissible, withoutOmitted } from './left-out.ts'
 import type { ShownMessage } from './shown-message.ts'
 
 /** Completes a snapshot with the messages from before the run. */
@@ -17,10 +18,16 @@ export class Conversation {
   #calls: Map<string, boolean> | undefined
 
   readonly #later: ((complete: CompleteSnapshot) => void) | undefined
+  readonly #omit: readonly Omissible[]
 
   /** Contract: `later` completes a snapshot before it is sent, with what the thread has; then `past` only says which calls the client knows. */
-  constructor(past: readonly AgUiMessage[] | undefined, later?: (complete: CompleteSnapshot) => void) {
+  constructor(
+    past: readonly AgUiMessage[] | undefined,
+    omit: readonly Omissible[] = [],
+    later?: (complete: CompleteSnapshot) => void,
+  ) {
     this.#past = past
+    this.#omit = omit
     this.#later = later
   }
 
@@ -56,14 +63,17 @@ export class Conversation {
     this.#calls?.set(callId, true)
   }
 
-  /** Shows the whole conversation, if it is known. Contract: leaves out activities, because clients keep those. */
+  /** Shows the whole conversation, if it is known. Contract: leaves out activities, because clients keep those, and what clients are not to see. */
   show(out: AgUiEvent[]): void {
     if (!this.#past) return
     const messages: AgUiMessage[] = []
-    const own = [...this.#shown].flatMap((shown) => shown.messages())
+    const own = withoutOmitted(
+      [...this.#shown].flatMap((shown) => shown.messages()),
+      this.#omit,
+    )
     const results = [...this.#results]
     const complete: CompleteSnapshot = (past) => {
-      for (const message of past) if (message.role !== 'activity') messages.push(message)
+      for (const message of withoutOmitted(past, this.#omit)) if (message.role !== 'activity') messages.push(message)
       messages.push(...own)
       for (const result of results) insert(messages, result)
     }

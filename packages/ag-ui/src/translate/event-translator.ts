@@ -41,8 +41,10 @@ export interface TranslatorOptions {
   readonly state: JsonObject
   /** Keys of the state never to be shown, besides `temp:` ones. */
   readonly hidden?: (key: string) => boolean
-  /** Names of tools that the client runs. Contract: their calls end for the client when the run has stored them. */
+  /** The client's names of tools that it runs. Contract: their calls end for the client when the run has stored them. */
   readonly clientTools?: ReadonlySet<string>
+  /** What the model sees before the names of the client's tools. @default none */
+  readonly clientToolPrefix?: string
   /** Makes the error that clients see. @default a known code and a fixed sentence */
   readonly publicError?: (error: ErrorInfo) => PublicError
   /** Sent with an error, so that the operator can find it. */
@@ -68,6 +70,7 @@ const NAMES: OptionNames<TranslatorOptions> = {
   state: true,
   hidden: true,
   clientTools: true,
+  clientToolPrefix: true,
   publicError: true,
   requestId: true,
   showToolErrors: true,
@@ -112,8 +115,9 @@ export class EventTranslator implements Translator {
     this.#finishing = finishing(options.show ?? {}, options.clock ?? systemClock)
     this.#custom = new CustomTranslator(options.runId, this.#public)
     this.#state = new SharedState(options.state, options.hidden)
-    const conversation = new Conversation(options.history ?? options.input?.messages, later)
-    this.#messages = new MessageTranslator(conversation, new CallTranslator(conversation, options))
+    const { omit } = options.show ?? {}
+    const conversation = new Conversation(options.history ?? options.input?.messages, omit, later)
+    this.#messages = new MessageTranslator(conversation, new CallTranslator(conversation, options), omit)
   }
 
   translate(event: AgentEvent): readonly AgUiEvent[] {
@@ -249,7 +253,8 @@ export class EventTranslator implements Translator {
 
   #endRoot(event: EventOf<'run-end'>, out: AgUiEvent[]): void {
     const isOpen = (callId: string) => !this.#messages.call(callId)?.answered
-    const outcome = event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy)
+    const outcome =
+      event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy, this.#options.clientToolPrefix)
     this.#messages.finish(outcome, out)
     out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
     if (outcome?.type === 'interrupt' || this.#options.show?.messagesSnapshot) this.#messages.show(out)

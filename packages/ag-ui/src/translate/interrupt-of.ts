@@ -1,13 +1,14 @@
 import type { Interrupt as AgUiInterrupt } from '@ag-ui/core'
 import type { Interrupt, JsonObject, JsonSchema } from '@troupe/kernel'
+import { ownName } from '../client-tools/client-tool-options.ts'
 import { copyOf } from './shared-state.ts'
 
 /**
  * A question as a client asks it, in the words of the protocol.
  * @example interruptOf({ id: 'c1#…', reason: 'approval', agentName: 'clerk', callId: 'c1' }).reason // 'tool_call'
  */
-export function interruptOf(interrupt: Interrupt, subagentRunId?: string): AgUiInterrupt {
-  const { id, agentName, callId, message, responseSchema, expiresAt, metadata } = interrupt
+export function interruptOf(interrupt: Interrupt, subagentRunId?: string, clientToolPrefix?: string): AgUiInterrupt {
+  const { id, agentName, callId, message, responseSchema, expiresAt } = interrupt
   const schema = copyOf(isApproval(interrupt) ? shownSchema(responseSchema) : responseSchema)
   const until = expiresAt === undefined ? undefined : new Date(expiresAt)
   return {
@@ -18,9 +19,16 @@ export function interruptOf(interrupt: Interrupt, subagentRunId?: string): AgUiI
     ...(typeof schema === 'object' && schema !== null && { responseSchema: schema }),
     // A date out of range cannot be formatted; the server still enforces it.
     ...(until && !Number.isNaN(until.getTime()) && { expiresAt: until.toISOString() }),
-    metadata: { ...(copyOf(metadata) as Record<string, unknown> | undefined), agentName },
+    metadata: { ...shownMetadata(interrupt, clientToolPrefix), agentName },
     ...(subagentRunId !== undefined && { subagentRunId }),
   }
+}
+
+/** What a question says besides; an approval names its tool. */
+function shownMetadata({ reason, metadata }: Interrupt, prefix: string | undefined): Record<string, unknown> {
+  const shown = copyOf(metadata) as Record<string, unknown> | undefined
+  const tool = isApproval({ reason }) ? shown?.tool : undefined
+  return typeof tool === 'string' ? { ...shown, tool: ownName(tool, prefix) } : { ...shown }
 }
 
 /** Whether a question is the approval of a call, whose answer the protocol spells differently. */

@@ -4,6 +4,7 @@ import type { AgUiEvent } from '../protocol.ts'
 import type { CallTranslator } from './call-translator.ts'
 import { filesOf } from './content.ts'
 import type { Conversation } from './conversation.ts'
+import { type Omissible, seenContent } from './left-out.ts'
 import type { RunView } from './run-view.ts'
 import type { ShownCall } from './shown-call.ts'
 import { ShownMessage } from './shown-message.ts'
@@ -17,13 +18,15 @@ type MessageEvent = Extract<AgentEvent, { type: `${'message' | 'tool-call' | 'to
 export class MessageTranslator {
   readonly #conversation: Conversation
   readonly #calls: CallTranslator
+  readonly #omit: readonly Omissible[]
   readonly #shown: Set<ShownMessage> = new Set()
   /** The client has content that is not in the history; a snapshot removes it when the run goes on. */
   #stale = false
 
-  constructor(conversation: Conversation, calls: CallTranslator) {
+  constructor(conversation: Conversation, calls: CallTranslator, omit: readonly Omissible[] = []) {
     this.#conversation = conversation
     this.#calls = calls
+    this.#omit = omit
   }
 
   /** A call of this run, by the id that clients know. */
@@ -37,6 +40,7 @@ export class MessageTranslator {
     if (typeof delta !== 'string' || delta === '') return
     if (type === 'tool-call-delta') return void this.#calls.get(view.prefix + event.callId)?.add(delta, out)
     const { messageId, agentName } = event
+    if (type === 'text-delta' && view.withheld.has(messageId)) return
     const shown = view.messages.get(messageId) ?? this.#open(messageId, agentName, view, out)
     if (shown.ended) return
     if (type === 'text-delta') shown.addText(delta, out)
@@ -46,6 +50,7 @@ export class MessageTranslator {
   write(event: MessageEvent, view: RunView, out: AgUiEvent[]): void {
     switch (event.type) {
       case 'message-start':
+        if (event.structured && this.#omit.includes('structured-output')) view.withheld.add(event.messageId)
         this.#correct(out)
         break
       case 'message-end':
@@ -97,7 +102,7 @@ export class MessageTranslator {
     }
     if (known?.ended) return void this.#showCalls(known, message.toolCalls, view, out)
     const shown = known ?? this.#open(message.id, agentName, view, out)
-    if (!shown.complete(message.content, out)) this.#stale = true
+    if (!shown.complete(seenContent(message, this.#omit), out)) this.#stale = true
     const wanted = this.#showCalls(shown, message.toolCalls, view, out)
     for (const { id } of shown.calls.values()) if (!wanted.has(id)) this.#takeBack(id, out)
     shown.end(out, event.finishReason, message.partial)

@@ -7,11 +7,13 @@ export function outcomeOf(
   { outcome, interrupts, openCallIds = [] }: EventOf<'run-end'>,
   isOpen: (callId: string) => boolean,
   askedBy: ReadonlyMap<string, string>,
+  clientToolPrefix?: string,
 ): RunFinishedOutcome {
   if (outcome === 'cancelled') return { type: 'cancelled' }
   const asked = askedOf(interrupts)
   if (asked.length > 0) {
-    return { type: 'interrupt', interrupts: asked.map((question) => interruptOf(question, askedBy.get(question.id))) }
+    const shown = (question: Interrupt) => interruptOf(question, askedBy.get(question.id), clientToolPrefix)
+    return { type: 'interrupt', interrupts: asked.map(shown) }
   }
   const pending = openCallIds.map(String).filter(isOpen)
   return pending.length > 0 ? { type: 'success', pendingToolCallIds: pending } : { type: 'success' }

@@ -115,7 +115,8 @@ class RandomTurns {
     const messageId = this.#ctx.ids.next()
     const parts: Part[] = []
     const calls: ToolCall[] = []
-    await this.#write({ type: 'message-start', messageId })
+    const structured = this.#random.chance(0.2) && ({ structured: true } as const)
+    await this.#write({ type: 'message-start', messageId, ...structured })
     for (let i = this.#random.below(4); i > 0; i--) {
       const type = this.#random.chance(0.3) ? 'reasoning' : 'text'
       const text = this.#words()
@@ -126,12 +127,12 @@ class RandomTurns {
     }
     for (let i = this.#random.below(3); i > 0; i--) calls.push(await this.#call(messageId))
     if (this.#random.chance(0.1)) parts.push({ type: 'file', mediaType: 'image/png', data: 'AA==' })
-    await this.#end(messageId, parts, calls)
+    await this.#end(messageId, parts, calls, structured)
   }
 
   async #call(messageId: string): Promise<ToolCall> {
     const callId = this.#ctx.ids.call(this.#random.pick(['call-1', 'call-2', 'call-3']))
-    const name = this.#random.pick(['search', 'ask', 'browser'])
+    const name = this.#random.pick(['search', 'ask', 'page_browser'])
     const args = JSON.stringify({ q: this.#words() })
     const call = { id: callId, name, arguments: args }
     await this.#write({ type: 'tool-call-start', messageId, callId, name })
@@ -141,7 +142,12 @@ class RandomTurns {
     return call
   }
 
-  async #end(messageId: string, parts: readonly Part[], calls: readonly ToolCall[]): Promise<void> {
+  async #end(
+    messageId: string,
+    parts: readonly Part[],
+    calls: readonly ToolCall[],
+    structured: false | { readonly structured: true },
+  ): Promise<void> {
     const [content, kept] = [this.#rewritten(parts), this.#random.chance(0.1) ? calls.slice(1) : calls]
     for (const { id: callId, name } of calls.filter((call) => !kept.includes(call))) {
       const dropped = { messageId: this.#ctx.ids.next(), status: 'dropped', content: '' } as const
@@ -153,6 +159,8 @@ class RandomTurns {
       role: 'assistant',
       content,
       ...(kept.length > 0 && { toolCalls: kept }),
+      // Some agents say so only at the end.
+      ...(kept.length === 0 && (structured || (this.#random.chance(0.05) && { structured: true }))),
       agentName: this.#ctx.agentName,
     }
     const usage = { inputTokens: 3, outputTokens: 2 }

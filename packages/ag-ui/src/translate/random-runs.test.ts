@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest'
 import { clientOf, official, official0 } from '../pipeline.fixture.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { randomOf } from './random.fixture.ts'
-import { type RandomRun, randomRun, USER } from './random-run.fixture.ts'
+import { type RandomRun, randomRun, USER, viewOf } from './random-run.fixture.ts'
 import { toAgUiMessages } from './to-ag-ui-messages.ts'
 
 const RUNS = Number(process.env.RUNS ?? 500)
@@ -22,22 +22,23 @@ async function check({ events }: RandomRun): Promise<void> {
 
 async function runAndCheck(seed: number, misbehaves: boolean): Promise<void> {
   const random = randomOf(seed)
-  const first = await randomRun(random, misbehaves, { messages: [USER] }, 'R1')
+  const view = viewOf(seed)
+  const first = await randomRun(random, misbehaves, { messages: [USER] }, 'R1', view)
   await check(first)
   const end = first.kernelEvents.at(-1)
   if (misbehaves || end?.type !== 'run-end') return
   const added = first.kernelEvents.flatMap((event) => (event.runId === 'R1' ? (messageOf(event) ?? []) : []))
   const history = [USER, ...added]
-  if (seed % 10 === 0 && (end.outcome === 'complete' || end.outcome === 'interrupted')) {
+  if (seed % 5 < 2 && (end.outcome === 'complete' || end.outcome === 'interrupted')) {
     const { messages } = await clientOf(first.events, first.past)
-    const [shown, stored] = [briefly(messages), briefly(toAgUiMessages(history))]
+    const [shown, stored] = [briefly(messages), briefly(toAgUiMessages(history, view))]
     expect(shown.filter(isNotReasoning)).toEqual(stored.filter(isNotReasoning))
     // Clients keep the reasoning of a failed attempt if no other attempt follows.
     expect(shown).toEqual(expect.arrayContaining([...stored]))
   }
   if (end.outcome !== 'interrupted') return
   const answers = Object.fromEntries((end.interrupts ?? []).map(({ id }) => [id, true]))
-  const resumed = await randomRun(random, false, { messages: history, state: 1, answers }, 'R2')
+  const resumed = await randomRun(random, false, { messages: history, state: 1, answers }, 'R2', view)
   await check(resumed)
 }
 

@@ -16,6 +16,8 @@ export class RunView {
   readonly prefix: string
   /** By the kernel's message id. */
   readonly messages: Map<string, ShownMessage> = new Map()
+  /** By the kernel's id: messages whose text is shown when they have ended, unless it is structured output. */
+  readonly withheld: Set<string> = new Set()
   ended = false
   readonly #steps: { readonly key: string; readonly name: string }[] = []
 

@@ -3,6 +3,7 @@ import type { Clock } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
 import type { AgUiEvent } from '../protocol.ts'
 import { FEATURE_OF } from './feature-of.ts'
+import type { Omissible } from './left-out.ts'
 
 /** An argument of a tool that a page shows as state while the model writes it. */
 export interface PredictState {
@@ -17,17 +18,19 @@ export interface ShowOptions {
   readonly messagesSnapshot?: boolean
   /** Announced to clients before the first call of each tool, as `CUSTOM` `PredictState`. @default none */
   readonly predictState?: readonly PredictState[]
-  /** Kinds of events that are left out. @default none */
+  /** Kinds of events and messages that are left out, and the text of structured output. @default none */
   readonly omit?: readonly Omissible[]
   /** Whether each event has the time at which it was made, in milliseconds since the epoch. @default false */
   readonly timestamps?: boolean
 }
 
-/** What can be left out of a run. */
-export type Omissible = 'reasoning' | 'activities' | 'subagents'
-
 const NAMES: OptionNames<ShowOptions> = { messagesSnapshot: true, predictState: true, omit: true, timestamps: true }
-const OMISSIBLE: readonly unknown[] = ['reasoning', 'activities', 'subagents'] satisfies Omissible[]
+const OMISSIBLE: readonly unknown[] = [
+  'reasoning',
+  'activities',
+  'subagents',
+  'structured-output',
+] satisfies Omissible[]
 
 /** Contract: throws `CONFIG_INVALID` for options that clients could not read. */
 export function checkShow(who: string, show: ShowOptions): void {
@@ -54,19 +57,11 @@ export function finishing(
   }
 }
 
-/** Leaves out the events that clients are not to see. */
+/** Leaves out the events that clients are not to see; snapshots are made without such messages. */
 function omitting({ omit = [] }: ShowOptions): ((events: AgUiEvent[]) => AgUiEvent[]) | undefined {
   if (omit.length === 0) return undefined
   const left: ReadonlySet<unknown> = new Set(omit)
-  const reasoning = left.has('reasoning')
-  return (events) =>
-    events
-      .filter(({ type }) => !left.has(FEATURE_OF[type]))
-      .map((event) => (reasoning && event.type === EventType.MESSAGES_SNAPSHOT ? withoutReasoning(event) : event))
-}
-
-function withoutReasoning(event: Extract<AgUiEvent, { type: EventType.MESSAGES_SNAPSHOT }>): AgUiEvent {
-  return { ...event, messages: event.messages.filter(({ role }) => role !== 'reasoning') }
+  return (events) => events.filter(({ type }) => !left.has(FEATURE_OF[type]))
 }
 
 /** Announces the state that the arguments of a tool are shown as. Contract: once for each tool. */

@@ -19,7 +19,7 @@ export class ShownCall {
 
   constructor(id: string, name: string, message: ShownMessage, held: boolean) {
     this.id = id
-    this.name = String(name)
+    this.name = name
     this.message = message
     this.held = held
     message.calls.set(id, this)

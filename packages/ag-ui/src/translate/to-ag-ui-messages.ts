@@ -1,15 +1,21 @@
 import type { ActivityMessage, AssistantMessage, ReasoningMessage } from '@ag-ui/core'
-import { type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
+import { type Content, type FilePart, type Message, type ToolCall, textOf } from '@troupe/kernel'
 import { checkOptionNames } from '@troupe/kernel/kit'
+import { ownName } from '../client-tools/client-tool-options.ts'
 import type { AgUiMessage } from '../protocol.ts'
 import { messageMetadata } from './client-metadata.ts'
 import { clientToolError, contentOf, filesOf, resultOf } from './content.ts'
+import { type Omissible, seenContent, withoutOmitted } from './left-out.ts'
 import { segmentId, segmentsOf } from './shown-reasoning.ts'
 
 /** How stored messages are shown. */
 export interface MessageOptions {
   /** Whether clients see the errors that tools threw. @default false */
   readonly showToolErrors?: boolean
+  /** What clients are not to see, as in `show.omit`. @default none */
+  readonly omit?: readonly Omissible[]
+  /** What the model sees before the names of client tools. @default none */
+  readonly clientToolPrefix?: string
 }
 
 /**
@@ -18,13 +24,19 @@ export interface MessageOptions {
  * @example toAgUiMessages([{ id: 'u1', role: 'user', content: 'Hi' }]) // [{ id: 'u1', role: 'user', content: 'Hi' }]
  */
 export function toAgUiMessages(messages: readonly Message[], options: MessageOptions = {}): AgUiMessage[] {
-  checkOptionNames('toAgUiMessages', options, { showToolErrors: true })
-  const { showToolErrors = false } = options
-  return messages.flatMap((message) => shown(message, showToolErrors))
+  checkOptionNames('toAgUiMessages', options, { showToolErrors: true, omit: true, clientToolPrefix: true })
+  const { omit = [] } = options
+  return [
+    ...withoutOmitted(
+      messages.flatMap((message) => shown(message, options)),
+      omit,
+    ),
+  ]
 }
 
-function shown(message: Message, showToolErrors: boolean): AgUiMessage[] {
+function shown(message: Message, options: MessageOptions): AgUiMessage[] {
   const { id } = message
+  const { showToolErrors = false, omit, clientToolPrefix } = options
   switch (message.role) {
     case 'system':
       return [{ id, role: 'system', content: textOf(message.content) }]
@@ -51,7 +63,7 @@ function shown(message: Message, showToolErrors: boolean): AgUiMessage[] {
         },
       ]
     case 'assistant':
-      return assistantMessages(message)
+      return assistantMessages(message, seenContent(message, omit), clientToolPrefix)
   }
 }
 
@@ -74,19 +86,26 @@ export function fileContent({ mediaType, name, data, url }: FilePart): Record<st
 }
 
 /** Calls as clients keep them. */
-export function callsOf(calls: readonly ToolCall[]): NonNullable<AssistantMessage['toolCalls']> {
+export function callsOf(
+  calls: readonly ToolCall[],
+  clientToolPrefix?: string,
+): NonNullable<AssistantMessage['toolCalls']> {
   return calls.map(({ id, name, arguments: args }) => ({
     id,
     type: 'function',
-    function: { name, arguments: args },
+    function: { name: ownName(name, clientToolPrefix), arguments: args },
   }))
 }
 
 /** Tells a client that the model of a message was cut off. */
 export const PARTIAL: { readonly metadata: { readonly partial: true } } = { metadata: { partial: true } }
 
-function assistantMessages(stored: Message & { role: 'assistant' }): AgUiMessage[] {
-  const { id, content, agentName, toolCalls = [], partial } = stored
+function assistantMessages(
+  stored: Message & { role: 'assistant' },
+  content: Content,
+  clientToolPrefix: string | undefined,
+): AgUiMessage[] {
+  const { id, agentName, toolCalls = [], partial } = stored
   const text = textOf(content)
   const segments = segmentsOf(content)
   const encryptedValue = segments.findLast((segment) => segment.text === '')?.encrypted
@@ -105,7 +124,7 @@ function assistantMessages(stored: Message & { role: 'assistant' }): AgUiMessage
     role: 'assistant',
     ...(agentName !== undefined && { name: agentName }),
     ...(text !== '' && { content: text }),
-    ...(toolCalls.length > 0 && { toolCalls: callsOf(toolCalls) }),
+    ...(toolCalls.length > 0 && { toolCalls: callsOf(toolCalls, clientToolPrefix) }),
     ...(encryptedValue !== undefined && { encryptedValue }),
     ...(partial && PARTIAL),
   }

@@ -22,17 +22,26 @@ export class MessageBuilder implements Sink<ModelPart> {
   readonly #stamp: EventStamp
   readonly #sink: Sink<EventDraft>
   readonly #uniqueId: (callId: string) => string
+  readonly #structured: boolean
   #messageId = ''
   #parts: Mutable<Part>[] = []
   #open: Mutable<Part & { type: 'text' | 'reasoning' }> | undefined
   readonly #calls: StreamedCall[] = []
   #finish: (ModelPart & { type: 'finish' }) | undefined
 
-  constructor(ctx: RunContext, stamp: EventStamp, sink: Sink<EventDraft>, uniqueId: (callId: string) => string) {
+  /** Contract: the text of a message without calls is structured output if `structured` says so. */
+  constructor(
+    ctx: RunContext,
+    stamp: EventStamp,
+    sink: Sink<EventDraft>,
+    uniqueId: (callId: string) => string,
+    structured = false,
+  ) {
     this.#ctx = ctx
     this.#stamp = stamp
     this.#sink = sink
     this.#uniqueId = uniqueId
+    this.#structured = structured
   }
 
   /** Whether the message has been shown: its `message-start` was written. */
@@ -82,7 +91,8 @@ export class MessageBuilder implements Sink<ModelPart> {
     if (this.begun) return
     this.#messageId = this.#ctx.ids.next()
     const { runId, agentName, runPath } = this.#stamp
-    return this.#sink.write({ type: 'message-start', runId, agentName, runPath, messageId: this.#messageId })
+    const start = { type: 'message-start', runId, agentName, runPath, messageId: this.#messageId } as const
+    return this.#sink.write(this.#structured ? { ...start, structured: true } : start)
   }
 
   /** Ends the calls that the model has not ended. */
@@ -110,7 +120,10 @@ export class MessageBuilder implements Sink<ModelPart> {
     const id = this.#messageId
     const content = this.#content()
     const { agentName } = this.#ctx
-    if (this.#calls.length === 0) return { id, role: 'assistant', content, agentName }
+    if (this.#calls.length === 0) {
+      const message = { id, role: 'assistant', content, agentName } as const
+      return this.#structured ? { ...message, structured: true } : message
+    }
     return { id, role: 'assistant', content, toolCalls: this.#calls.map(({ call }) => call), agentName }
   }
 

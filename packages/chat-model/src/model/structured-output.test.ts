@@ -56,6 +56,37 @@ describe('structured output', () => {
     expectSound(finished)
   })
 
+  test('is marked from the start of its message on, and in the history', async () => {
+    const turns = [{ text: 'I look.', toolCalls: [{ id: 'look', name: 'look' }] }, '{}', good]
+    const { story, history } = await runAgent(turns, { output: schema, tools: [tool('look')] })
+    expect(story.filter((line) => line.startsWith('message-start'))).toEqual(Array(3).fill('message-start structured'))
+    const said = history.filter(({ role }) => role === 'assistant')
+    expect(said).toMatchObject([{ toolCalls: [{}] }, { content: good, structured: true }])
+    expect(said[0]).not.toHaveProperty('structured')
+  })
+
+  test('is marked where a handler has written it', async () => {
+    const rewrite: AgentHandler = withAfterModelRewriteHistory((_, messages) =>
+      messages.with(-1, { id: 'mine', role: 'assistant', content: good }),
+    )
+    const { events, history } = await runAgent(['{}'], { output: schema, handlers: [rewrite] })
+    expect(history.at(-1)).toMatchObject({ id: 'mine', structured: true })
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'message-start', messageId: 'mine', structured: true }),
+    )
+  })
+
+  test('stays marked when it is cut off', async () => {
+    const torn = { text: ['{"city":', '"B'], error: { at: 'mid', error: new Error('no network') } } as const
+    const { history } = await runAgent([torn], { output: schema, retry: false })
+    expect(history.at(-1)).toMatchObject({ partial: true, structured: true })
+  })
+
+  test('is not marked in an agent without it', async () => {
+    const { events, history } = await runAgent([good])
+    expect(JSON.stringify([events, history])).not.toContain('structured')
+  })
+
   test.each([
     ['with a language', `\`\`\`json\n${good}\n\`\`\``],
     ['without a language', `\`\`\`\n${good}\`\`\``],

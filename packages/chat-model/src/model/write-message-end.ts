@@ -109,9 +109,9 @@ async function writeWholeMessage(
   message: AssistantMessage,
   output: MessageEndDraft['output'],
 ): Promise<void> {
-  const { id: messageId } = message
+  const { id: messageId, structured } = message
   const text = textOf(message.content)
-  await sink.write({ type: 'message-start', messageId })
+  await sink.write({ type: 'message-start', messageId, ...(structured && { structured }) })
   if (text !== '') await sink.write({ type: 'text-delta', messageId, delta: text })
   await writeCallChanges(sink, ctx, message, { ...message, toolCalls: [] })
   await sink.write({ type: 'message-end', message, ...(output !== undefined && { output }) })

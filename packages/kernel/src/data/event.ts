@@ -44,8 +44,8 @@ interface EventFields {
   'run-start': object
   /** An agent starts. */
   'agent-start': { readonly iteration?: number }
-  /** An assistant message begins; nothing of it is in history yet. */
-  'message-start': { readonly messageId: string }
+  /** An assistant message begins; nothing of it is in history yet. Contract: the text of a `structured` one is structured output, unless the message ends with calls. */
+  'message-start': { readonly messageId: string; readonly structured?: true }
   /** A piece of its text. */
   'text-delta': { readonly messageId: string; readonly delta: string }
   /** A piece of its thinking. */

@@ -51,6 +51,8 @@ export type AssistantMessage = MessageBase & {
   readonly toolCalls?: readonly ToolCall[]
   /** Set if the model was cut off: an abort or an error ended the answer. Contract: such a message has no calls. */
   readonly partial?: true
+  /** Set if the text is structured output: JSON for a program. Contract: such a message has no calls; one that is `partial` may not be valid JSON. */
+  readonly structured?: true
   /** The agent that wrote it; read when the history is rewritten for another agent. */
   readonly agentName?: string
 }

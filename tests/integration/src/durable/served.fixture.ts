@@ -4,6 +4,7 @@ import {
   type AgUiHandler,
   type AgUiHandlerOptions,
   agUiHandler,
+  type MessageOptions,
   readRunLog,
   toAgUiMessages,
 } from '@troupe/ag-ui'
@@ -114,6 +115,9 @@ function nameOf(event: AgUiEvent): string[] {
 }
 
 /** The stored messages as a client keeps them. */
-export async function storedMessages({ messages }: World): Promise<ReturnType<typeof toAgUiMessages>> {
-  return toAgUiMessages(await messages())
+export async function storedMessages(
+  { messages }: World,
+  view: MessageOptions = {},
+): Promise<ReturnType<typeof toAgUiMessages>> {
+  return toAgUiMessages(await messages(), view)
 }

@@ -139,3 +139,52 @@ export const SHAPES: Readonly<Record<string, Make>> = {
     },
   }),
 }
+
+/** A model that thinks, looks something up and answers with JSON, and breaks off in its JSON once in each process. */
+function jsonModel(voice: string): ChatModel {
+  let broken = false
+  return {
+    name: 'json',
+    async *stream({ messages, step }): AsyncGenerator<ModelPart> {
+      const looked = messages.some(({ role }) => role === 'tool')
+      yield { type: 'reasoning-delta', delta: 'Hm. ' }
+      await nextTask()
+      for (const delta of looked ? ['{"city":', '"Oslo"', '}'] : [`${voice}: `, 'I look.']) {
+        yield { type: 'text-delta', delta }
+        await nextTask()
+        if (looked && !broken) {
+          broken = true
+          throw new KernelError('MODEL_OVERLOADED', 'busy', { retryable: true })
+        }
+      }
+      if (!looked) {
+        yield { type: 'tool-call-start', callId: `${step}-look`, name: 'look' }
+        yield { type: 'tool-call-delta', callId: `${step}-look`, delta: '{}' }
+        yield { type: 'tool-call-end', callId: `${step}-look` }
+      }
+      yield { type: 'finish', reason: looked ? 'stop' : 'tool-calls', usage: { inputTokens: 1, outputTokens: 1 } }
+    },
+  }
+}
+
+/** Runs of which a client may see less than the history has (`LESS`). */
+export const SEEN_IN_PART: Readonly<Record<string, Make>> = {
+  'an agent with structured output': (voice) =>
+    chatModelAgent({
+      name: 'clerk',
+      model: jsonModel(voice),
+      retry: (_, attempt) => (attempt < 3 ? 0 : undefined),
+      tools: [tool('look')],
+      output: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    }),
+  'an agent that calls the page by another name': (voice) =>
+    chatModelAgent({
+      name: 'clerk',
+      model: breaking(voice, [{ call: 'look' }, { call: 'page_pick', text: 'Pick one. ' }]),
+      retry: (_, attempt) => (attempt < 3 ? 0 : undefined),
+      tools: [tool('look')],
+    }),
+}
+
+/** What such a client sees. */
+export const LESS = { omit: ['structured-output', 'reasoning'], clientToolPrefix: 'page_' } as const

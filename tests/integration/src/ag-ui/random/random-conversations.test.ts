@@ -2,7 +2,7 @@ import type { Message, ResumeEntry } from '@ag-ui/client'
 import { type AgUiMessage, toAgUiMessages } from '@troupe/ag-ui'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { random } from '../../load/random.ts'
-import { ENDLESS, OWNER, type RandomDesk, serveRandomDesk } from './random-desk.fixture.ts'
+import { ENDLESS, LESS, OWNER, type RandomDesk, serveRandomDesk } from './random-desk.fixture.ts'
 import { GENERATIONS, Tab, type TabOutcome } from './random-tab.fixture.ts'
 
 const RUNS = Number(process.env.RUNS ?? 300)
@@ -22,6 +22,8 @@ const note = (what: string) => void did.set(what, (did.get(what) ?? 0) + 1)
 class Conversation {
   readonly #below: (limit: number) => number
   readonly #threadId: string
+  /** Whether its clients see less than the history has. */
+  readonly #isInPart: boolean
   readonly tabs: readonly Tab[]
   #tab: Tab
   #version = 0
@@ -35,7 +37,9 @@ class Conversation {
     for (let i = 0; i < 5; i++) this.#below(2)
     this.#threadId = `${version}-${seed}`
     const names = this.#below(4) === 0 ? ['a', 'b'] : ['a']
-    this.tabs = names.map((name) => new Tab(desk.url, this.#threadId, version, name))
+    this.#isInPart = seed % 2 === 0
+    const url = `${desk.url}/${this.#isInPart ? 'part' : 'whole'}`
+    this.tabs = names.map((name) => new Tab(url, this.#threadId, version, name))
     this.#tab = this.tabs[0] as Tab
   }
 
@@ -92,7 +96,8 @@ class Conversation {
 
   /** Stops a run somewhere, or one that would not end. */
   #stop(): Promise<void> {
-    const endless = this.#below(2) === 0
+    // A page that does not see the text of an answer cannot tell when to stop it.
+    const endless = this.#below(2) === 0 && !this.#isInPart
     this.#add(this.#text(endless ? ` ${ENDLESS}` : ''))
     return this.#request('stop', [], endless ? undefined : 1 + this.#below(20))
   }
@@ -175,7 +180,7 @@ class Conversation {
     const rows = await desk.store.threads.messages(ref, { limit: 1_000 })
     // Messages beside answers wait with the next question.
     const { next = [] } = (await desk.store.threads.get(ref))?.checkpoint ?? {}
-    const stored = toAgUiMessages([...rows.map(({ message }) => message), ...next])
+    const stored = toAgUiMessages([...rows.map(({ message }) => message), ...next], this.#isInPart ? LESS : {})
     const isOfStopped = (id: string) => tab.stopped.has(id) || tab.stopped.has(id.slice(0, id.indexOf('/')))
     const ignored = (id: string) => tab.nested.has(id) || isOfStopped(id) || id.endsWith('#unknown')
     const lines = (messages: readonly AgUiMessage[]) =>

@@ -1,4 +1,4 @@
-import { agUiHandler } from '@troupe/ag-ui'
+import { agUiHandler, agUiHandlers, type MessageOptions } from '@troupe/ag-ui'
 import { agUiServer } from '@troupe/ag-ui/node'
 import { backoff, chatModelAgent } from '@troupe/chat-model'
 import { agentTool, runner } from '@troupe/flow'
@@ -49,18 +49,26 @@ const report = tool('report', async (_, ctx) => {
 })
 const NAMES = ['look', 'look', 'fail', 'pay', 'ask', 'report', 'pick_colour', 'helper']
 
+const PREFIX = 'page_'
+/** What clients of `/part` see of the history: the agent there has structured output, and knows the page's tool by another name. */
+export const LESS: MessageOptions = { omit: ['structured-output', 'reasoning'], clientToolPrefix: PREFIX }
+const prefixed = (name: string) => (name === 'pick_colour' ? PREFIX + name : name)
+
 /** A model whose answer depends on the history alone, so that conversations can be repeated. */
-function randomModel(names: readonly string[]): ChatModel {
+function randomModel(names: readonly string[], structured = false): ChatModel {
   let calls = 0
+  const answerIn = structured ? asJson : (words: string[]) => words
   const turn = ({ messages }: ModelRequest): ScriptedTurn => {
     if (isEndless(messages)) return { text: ['Once ', LAST_WORD, 'a time'], hang: 'mid' }
     const below = random(seedOf(messages) + 1)
     for (let i = 0; i < 5; i++) below(2)
     const since = messages.length - messages.findLastIndex(({ role }) => role === 'user')
-    const text = Array.from({ length: 1 + below(4) }, () => ['word ', 'one, ', '你好 ', '"q" '][below(4)] as string)
-    const reasoning = below(4) === 0 ? { reasoning: ['Hm, ', 'well.'] } : {}
-    if (below(12) === 0) return { text, error: { at: below(2) ? 'mid' : 'before', error: new Error('secret: down') } }
-    if (since > 6 || below(100) < 45) return { text, ...reasoning }
+    const words = Array.from({ length: 1 + below(4) }, () => ['word ', 'one, ', '你好 ', '"q" '][below(4)] as string)
+    const reasoning = below(4) === 0 && { reasoning: ['Hm, ', 'well.'] }
+    const isLast = since > 6 || below(100) < 45
+    const text = isLast ? answerIn(words, below) : words
+    if (below(12) === 0) return failing(text, below)
+    if (isLast) return { text, ...reasoning }
     const toolCalls = Array.from({ length: 1 + below(3) }, () => ({
       id: `c${++calls}`,
       name: names[below(names.length)] as string,
@@ -84,6 +92,16 @@ function randomModel(names: readonly string[]): ChatModel {
       yield* scripted.stream(request, options)
     },
   }
+}
+
+/** An answer whose model fails before or within its text. */
+function failing(text: readonly string[], below: (limit: number) => number): ScriptedTurn {
+  return { text, error: { at: below(2) ? 'mid' : 'before', error: new Error('secret: down') } }
+}
+
+/** An answer as JSON that fits its schema; sometimes the model has to correct itself. */
+function asJson(words: readonly string[], below: (limit: number) => number): string[] {
+  return below(5) > 0 ? ['{"said":', `${JSON.stringify(words.join(''))}}`] : [...words]
 }
 
 /** Whether the last message asks for an answer that never ends. */
@@ -118,22 +136,29 @@ export async function serveRandomDesk(): Promise<RandomDesk> {
     tools: [look, report],
     retry,
   })
-  const agent: Agent = chatModelAgent({
-    name: 'desk',
-    model: randomModel(NAMES),
-    tools: [look, fail, pay, ask, report, agentTool(inner, { forward: true })],
+  const tools = [look, fail, pay, ask, report, agentTool(inner, { forward: true })]
+  const agent: Agent = chatModelAgent({ name: 'desk', model: randomModel(NAMES), tools, retry })
+  const output = { type: 'object', properties: { said: { type: 'string' } }, required: ['said'] } as const
+  const clerk: Agent = chatModelAgent({
+    name: 'clerk',
+    model: randomModel(NAMES.map(prefixed), true),
+    tools,
     retry,
+    output,
   })
   const flow = runner({ agent, store, report: () => {} })
+  const plain = { runner: flow }
+  const inPart = {
+    runner: runner({ agent: clerk, store, report: () => {} }),
+    show: { omit: LESS.omit ?? [] },
+    clientTools: { prefix: PREFIX },
+  }
   const limits = { maxConcurrentExecutions: 1_000, limits: { streamsPerUser: 1_000 } }
-  const handler = agUiHandler({
-    runner: flow,
-    store,
-    owner: OWNER,
-    report: () => {},
-    assumedVersion: '0.0.59',
-    ...limits,
-  })
+  const common = { store, owner: OWNER, report: () => {}, assumedVersion: '0.0.59', ...limits }
+  const handler = agUiHandlers([
+    agUiHandler({ ...common, ...plain, path: '/whole' }),
+    agUiHandler({ ...common, ...inPart, path: '/part' }),
+  ])
   const server = await agUiServer(handler)
   return { url: server.url, store, [Symbol.asyncDispose]: () => server.stop(100) }
 }
