@@ -1,5 +1,5 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
-import { checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
+import { checkKnown, checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
 import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
@@ -13,7 +13,7 @@ import { threadCommit } from './thread-commit.ts'
 import { threadDelete } from './thread-delete.ts'
 import { threadFork } from './thread-fork.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
-import { messagePages, unindexed } from './thread-path.ts'
+import { knownIds, messagePages, unindexed } from './thread-path.ts'
 import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
@@ -48,7 +48,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
     return row && viewOf(row)
   }
 
-  const [addThread, read] = [threadAdder(engine), messagePages()]
+  const [addThread, read, knownOf] = [threadAdder(engine), messagePages(), knownIds()]
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {
     const owner = await addThread.lockOwner(tx, await ownerId(tx, key))
     const found = await find(tx, key)
@@ -79,6 +79,13 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
         runId: fromColumn(run_id),
         message: fromJson<Message>(message),
       }))
+    },
+
+    async known(ref, ids) {
+      const key = threadKey(who, ref)
+      checkKnown(who, ids)
+      const texts = [...new Set(ids)].filter((id) => typeof id === 'string')
+      return query((db) => knownOf(db, key, texts))
     },
 
     async processed(ref, ids) {

@@ -1,7 +1,7 @@
 import type { ThreadRef } from '../data/thread-ref.ts'
 import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
-import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
+import { checkKnown, checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
 import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
@@ -66,6 +66,13 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       return pageOf(findThread(data, ref).row?.messages ?? [], wanted)
     },
 
+    async known(ref, ids) {
+      checkRef(WHO, ref)
+      checkKnown(WHO, ids)
+      const { row } = findThread(data, ref)
+      return [...new Set(ids)].filter((id) => row?.messageIds.has(id))
+    },
+
     async processed(ref, ids) {
       checkRef(WHO, ref)
       checkProcessed(WHO, ids)
@@ -114,11 +121,7 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       owner.threads.delete(ref.threadId)
       owner.leases.delete(ref.threadId)
       for (const runId of row.runs.keys()) owner.runIds.delete(runId)
-      for (const [runId, threadId] of owner.begun) {
-        if (threadId !== ref.threadId) continue
-        owner.begun.delete(runId)
-        owner.begunBelow.delete(runId)
-      }
+      freeRunIds(owner, ref.threadId)
       owner.grants.splice(0, owner.grants.length, ...owner.grants.filter(({ thread }) => thread !== row))
       endLogs(row)
       return true
@@ -217,6 +220,23 @@ function rename(owner: OwnerData, row: ThreadData, to: string, holder: string): 
   owner.threads.clear()
   // In the order of the list.
   for (const one of threads) owner.threads.set(one.thread.ref.threadId, one)
+}
+
+/** Frees the ids of the runs that have begun in a thread that is gone. Contract: a run with messages in a branch begins in that from now on. */
+function freeRunIds(owner: OwnerData, gone: string): void {
+  const kept = new Map<string, string>()
+  for (const [threadId, { thread, messages }] of owner.threads) {
+    if (thread.forkedFrom) for (const { runId } of messages) kept.set(runId, threadId)
+  }
+  for (const [runId, threadId] of owner.begun) {
+    if (threadId !== gone) continue
+    const heir = kept.get(runId)
+    if (heir !== undefined) owner.begun.set(runId, heir)
+    else {
+      owner.begun.delete(runId)
+      owner.begunBelow.delete(runId)
+    }
+  }
 }
 
 /** Gives a branch what it has of its source. */

@@ -24,6 +24,11 @@ export function checkProcessed(who: string, ids: readonly string[]): void {
   checkList(who, 'processed ids', ids)
 }
 
+/** Checks the ids of `threads.known`. Contract: an id that is not text belongs to no message and is not an error. */
+export function checkKnown(who: string, ids: readonly string[]): void {
+  checkList(who, 'message ids', ids)
+}
+
 function checkLimit(who: string, limit: number): void {
   check(who, Number.isInteger(limit) && limit >= 1 && limit <= 1000, 'a limit from 1 to 1000', limit)
 }

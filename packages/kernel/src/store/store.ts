@@ -112,6 +112,8 @@ export interface ThreadStore {
     ref: ThreadRef,
     page?: Page,
   ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
+  /** Returns those of these ids that messages of the thread have. Contract: takes the time of a look-up, however long the thread is. A runner that shows a window of the history reads the whole thread if a store lacks it. */
+  known?(ref: ThreadRef, messageIds: readonly string[]): Promise<readonly string[]>
   /** Returns those of these foreign ids that have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   /** The threads of an owner. Contract: neither reads nor gives state, open calls or checkpoints, which may be large. */
@@ -261,11 +263,11 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread that was not deleted since, or in any with an id above or below it (`runIdsAbove`). */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread, or in any with an id above or below it (`runIdsAbove`); a deleted thread frees its ids, except those of runs with messages that a branch keeps. `fresh` says that no run has begun with the id in this thread either. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number; readonly begins?: boolean },
-  ): Promise<{ readonly token: number; readonly cancel?: CancelMode }>
+  ): Promise<{ readonly token: number; readonly cancel?: CancelMode; readonly fresh?: true }>
   /** Contract: throws `LEASE_LOST`; returns the cancel request, if there is one. */
   renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
   release(ref: ThreadRef, token: number): Promise<void>

@@ -21,6 +21,7 @@ export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRe
   'threads.open': ({ threads }, ref) => threads.open(ref),
   'threads.commit': ({ threads }, ref) => threads.commit(ref, {}, 1),
   'threads.messages': ({ threads }, ref) => threads.messages(ref),
+  'threads.known': async ({ threads }, ref) => threads.known?.(ref, []),
   'threads.processed': ({ threads }, ref) => threads.processed(ref, []),
   'threads.fork': ({ threads }, ref) => threads.fork(ref, { at: 'm1', to: 'free' }),
   'threads.cut': ({ threads }, ref) => threads.cut(ref, { at: 'm1', to: 'free' }, 1),

@@ -8,6 +8,7 @@ const threads: Methods<ThreadStore> = {
   open: true,
   commit: true,
   messages: true,
+  known: true,
   processed: true,
   list: true,
   fork: true,

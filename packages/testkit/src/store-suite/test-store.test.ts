@@ -10,6 +10,7 @@ import { grantMutants } from './grant-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
+import { knownMutants } from './known-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
 import { listMutants } from './list-mutants.fixture.ts'
 import { lostRunMutants } from './lost-run-mutants.fixture.ts'
@@ -98,6 +99,7 @@ describe('testStore', () => {
     ...attemptMutants,
     ...leaseMutants,
     ...listMutants,
+    ...knownMutants,
     ...malformedMutants,
   ]
   for (const { wrong, caught, ports } of mutants) {

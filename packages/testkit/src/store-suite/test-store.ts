@@ -9,6 +9,7 @@ import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
 import { grantClauses } from './grant-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
+import { knownClauses } from './known-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
 import { malformedClauses } from './malformed-clauses.ts'
@@ -57,6 +58,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       threadClauses,
       releaseClauses,
       listClauses,
+      knownClauses,
       recordClauses,
       runTextClauses,
       toolCallClauses,
