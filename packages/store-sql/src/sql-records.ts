@@ -6,6 +6,7 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { recordApply } from './record-apply.ts'
+import { recordPrune } from './record-prune.ts'
 import { threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
@@ -16,6 +17,7 @@ export function sqlRecords(database: SqlDatabase): RecordStore {
   const { who, query } = database
   return {
     apply: recordApply(database),
+    prune: recordPrune(database),
 
     async runs(ref, page) {
       const key = threadKey(who, ref)

@@ -1,5 +1,5 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
-import { checkKnown, checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
+import { checkIdle, checkKnown, checkPage, checkProcessed } from '@troupe/kernel/store'
 import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
@@ -130,18 +130,30 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
     delete: threadDelete(database, addThread),
 
     async idle(wanted) {
-      checkMaintenance(who, wanted)
-      const { before, limit } = wanted
+      checkIdle(who, wanted)
+      const { before, limit, after } = wanted
       const rows = await query((db) =>
         summaries(db, time.now())
           .where('t.updated_at', '<', before)
           .where('l.token', 'is', null)
+          .$if(after !== undefined, (found) => found.where(laterThan(after as Idle)))
           .orderBy('t.updated_at')
-          .orderBy('t.id')
+          .orderBy('o.app')
+          .orderBy('o.user_id')
+          .orderBy('t.thread_id')
           .limit(limit)
           .execute(),
       )
       return rows.map(summaryOf)
     },
   }
+}
+
+type Idle = NonNullable<Parameters<ThreadStore['idle']>[0]['after']>
+
+/** Threads after another in the order of `idle`. Contract: the first comparison is for the index of `updated_at`. */
+function laterThan({ ref, updatedAt }: Idle) {
+  const [app, user, threadId] = [ref.app, ref.user, ref.threadId].map(toColumn)
+  const later = sql<boolean>`(o.app, o.user_id, t.thread_id) > (${app}, ${user}, ${threadId})`
+  return sql<boolean>`t.updated_at >= ${updatedAt} and (t.updated_at > ${updatedAt} or ${later})`
 }

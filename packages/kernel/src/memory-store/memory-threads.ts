@@ -1,7 +1,7 @@
 import type { ThreadRef } from '../data/thread-ref.ts'
 import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
-import { checkKnown, checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
+import { checkIdle, checkKnown, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
 import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
@@ -17,7 +17,6 @@ import {
   type Lease,
   type MemoryData,
   type OwnerData,
-  olderThan,
   pageOf,
   refuseClosed,
   type ThreadData,
@@ -128,13 +127,25 @@ export function memoryThreads(data: MemoryData): ThreadStore {
     },
 
     async idle(query) {
-      checkMaintenance(WHO, query)
+      checkIdle(WHO, query)
       refuseClosed(data)
-      const threads = allThreads(data).map(({ thread }) => thread)
-      const free = threads.filter(({ ref }) => !findThread(data, ref).live)
-      return olderThan(query, 'updatedAt', free).map(found)
+      const { before, limit, after } = query
+      return allThreads(data)
+        .map(({ thread }) => thread)
+        .filter((thread) => thread.updatedAt < before && !findThread(data, thread.ref).live)
+        .filter((thread) => !after || byAge(thread, after) > 0)
+        .sort(byAge)
+        .slice(0, limit)
+        .map(found)
     },
   }
+}
+
+/** Oldest first; threads of one moment in the order of their names. */
+function byAge(a: Pick<Thread, 'ref' | 'updatedAt'>, b: Pick<Thread, 'ref' | 'updatedAt'>): number {
+  if (a.updatedAt !== b.updatedAt) return a.updatedAt - b.updatedAt
+  const differs = (['app', 'user', 'threadId'] as const).find((name) => a.ref[name] !== b.ref[name])
+  return differs === undefined ? 0 : a.ref[differs] < b.ref[differs] ? -1 : 1
 }
 
 /** A thread as callers see it; its state is a copy, so that a caller cannot change the store's own. */

@@ -134,8 +134,12 @@ export interface ThreadStore {
   cut(ref: ThreadRef, request: ForkPoint & { readonly to: string }, token: number): Promise<Thread>
   /** Contract: deletes all data of the thread; late writes cannot undo it; branches keep the messages and the state that they share with it. */
   delete(ref: ThreadRef): Promise<boolean>
-  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. */
-  idle(query: { readonly before: number; readonly limit: number }): Promise<readonly ThreadSummary[]>
+  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. Contract: threads of one moment come in an order of the store's own, so that `after`, the last thread of the page before, is a cursor; it may be gone. */
+  idle(query: {
+    readonly before: number
+    readonly limit: number
+    readonly after?: Pick<ThreadSummary, 'ref' | 'updatedAt'>
+  }): Promise<readonly ThreadSummary[]>
 }
 
 /** A run as a row. Contract: `runId` is unique for its owner. */
@@ -222,6 +226,8 @@ export interface RecordStore {
     readonly before: number
     readonly limit: number
   }): Promise<readonly (RunRecord & { readonly ref: ThreadRef })[]>
+  /** Maintenance, across owners: deletes runs that ended before `before`, with their tool calls and model calls, oldest first. Contract: keeps the runs of a thread with an unfinished run, and those with a call that is running or waits; sequences are not given again. Gives how many were deleted, at most `limit`; `apps` are those whose runs are meant. */
+  prune?(query: { readonly before: number; readonly limit: number; readonly apps?: readonly string[] }): Promise<number>
 }
 
 /** An entry of a run log: an event, or what a compacted log has in place of the events after the entry before it, up to its `seq`. */

@@ -149,6 +149,10 @@ export function malformedCalls(
     ...wrong('threads.fork', forks, (request: never) => threads.fork(ref, request)),
     ...wrong('threads.cut', forks, (request: never) => threads.cut(ref, request, token)),
     ...wrong('threads.idle', queries, (query: never) => threads.idle(query)),
+    ...wrong('threads.idle', [null, 1, {}, { ref }, { updatedAt: 1 }, { ref: 1, updatedAt: 1 }], (after: never) =>
+      threads.idle({ before: 1, limit: 1, after }),
+    ),
+    ...wrong('records.prune', queries, async (query: never) => records.prune?.(query)),
     ...wrong('records.open', queries, (query: never) => records.open(query)),
     ...wrong('records.apply', [undefined, null, 'text', {}, new Set()], (all: never) => records.apply(ref, all)),
     ...wrong('records.toolCalls', NOT_IDS, (runId: string) => records.toolCalls(ref, runId)),

@@ -154,6 +154,7 @@ export const malformedClauses: StoreClauses = {
       expect(await codeOf(store.threads.idle({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.records.open({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.journal.lost({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.records.prune?.({ before: 1, limit: 1 }) as Promise<unknown>)).toBe('STORE_CLOSED')
     },
     'a store may be disposed twice': async ({ store, ref }) => {
       await filled(store, ref)

@@ -23,6 +23,7 @@ const records: Methods<RecordStore> = {
   modelCalls: true,
   usage: true,
   open: true,
+  prune: true,
 }
 const runLog: Methods<RunLogStore> = { append: true, follow: true, compact: true, prune: true }
 const journal: Methods<JournalStore> = { append: true, read: true, lost: true }

@@ -17,6 +17,7 @@ import { lostRunMutants } from './lost-run-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
 import { releaseMutants } from './release-mutants.fixture.ts'
+import { retentionMutants } from './retention-mutants.fixture.ts'
 import { runLogMutants } from './run-log-mutants.fixture.ts'
 import { runLogUpkeepMutants } from './run-log-upkeep-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
@@ -93,6 +94,7 @@ describe('testStore', () => {
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,
+    ...retentionMutants,
     ...journalMutants,
     ...journalAppendMutants,
     ...lostRunMutants,

@@ -18,6 +18,7 @@ import { pairClauses } from './pair-clauses.ts'
 import { recordClauses } from './record-clauses.ts'
 import { releaseClauses } from './release-clauses.ts'
 import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
+import { retentionClauses } from './retention-clauses.ts'
 import { runLogClauses } from './run-log-clauses.ts'
 import { runLogUpkeepClauses } from './run-log-upkeep-clauses.ts'
 import { runTextClauses } from './run-text-clauses.ts'
@@ -65,6 +66,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       usageClauses,
       runLogClauses,
       runLogUpkeepClauses,
+      retentionClauses,
       journalClauses,
       leaseClauses,
       takeOverClauses,
