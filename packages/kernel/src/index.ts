@@ -95,6 +95,7 @@ export type {
   Store,
   Thread,
   ThreadCommit,
+  ThreadLabel,
   ThreadStore,
   ThreadSummary,
   ToolCallRecord,

@@ -1,5 +1,5 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
-import { checkIdle, checkKnown, checkPage, checkProcessed } from '@troupe/kernel/store'
+import { checkIdle, checkKnown, checkPage, checkProcessed, checkRecent, threadNotFound } from '@troupe/kernel/store'
 import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
@@ -13,6 +13,7 @@ import { threadCommit } from './thread-commit.ts'
 import { threadDelete } from './thread-delete.ts'
 import { threadFork } from './thread-fork.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
+import { threadLabels } from './thread-labels.ts'
 import { knownIds, messagePages, unindexed } from './thread-path.ts'
 import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
@@ -20,6 +21,7 @@ import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 export function sqlThreads(database: SqlDatabase): ThreadStore {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
+  const setLabel = threadLabels(database)
   const time = leaseTime(database)
 
   /** Threads as `summaryOf` returns them. */
@@ -123,6 +125,37 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
           .execute(),
       )
       return rows.map(summaryOf)
+    },
+
+    async recent(owner, page) {
+      const { app, user } = ownerKey(who, owner)
+      const { limit, after } = checkRecent(who, page)
+      const rows = await query((db) =>
+        summaries(db, time.now())
+          .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
+          .$if(after !== undefined, (found) =>
+            found.where(sql<boolean>`(t.updated_at, t.seq) < (${after?.updatedAt}, ${after?.seq})`),
+          )
+          .orderBy('t.updated_at', 'desc')
+          .orderBy('t.seq', 'desc')
+          .limit(limit)
+          .execute(),
+      )
+      return rows.map(summaryOf)
+    },
+
+    async label(ref, label) {
+      await setLabel(ref, label)
+      const { app, user, threadId } = threadKey(who, ref)
+      const row = await query((db) =>
+        summaries(db, time.now())
+          .where('o.app', '=', app)
+          .where('o.user_id', '=', user)
+          .where('t.thread_id', '=', threadId)
+          .executeTakeFirst(),
+      )
+      if (!row) throw threadNotFound(who, ref.threadId)
+      return summaryOf(row)
     },
 
     ...threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),

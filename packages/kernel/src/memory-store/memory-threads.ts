@@ -1,13 +1,14 @@
 import type { ThreadRef } from '../data/thread-ref.ts'
 import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
+import { checkLabel, checkRecent } from '../store/check-label.ts'
 import { checkIdle, checkKnown, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
 import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
 import { holdsLease } from '../store/lease.ts'
 import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
-import type { ForkPoint, Thread, ThreadCommit, ThreadStore, ThreadSummary } from '../store/store.ts'
+import type { ForkPoint, Thread, ThreadCommit, ThreadLabel, ThreadStore, ThreadSummary } from '../store/store.ts'
 import {
   addThread,
   allThreads,
@@ -86,6 +87,26 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       return pageOf(threads, wanted).map(found)
     },
 
+    async recent(owner, page) {
+      checkOwner(WHO, owner)
+      const { limit, after } = checkRecent(WHO, page)
+      return [...findOwner(data, owner).threads.values()]
+        .map(({ thread }) => thread)
+        .filter((thread) => !after || later(after, thread) < 0)
+        .sort(later)
+        .slice(0, limit)
+        .map(found)
+    },
+
+    async label(ref, label) {
+      checkRef(WHO, ref)
+      checkLabel(WHO, label)
+      const { row, live } = findThread(data, ref)
+      if (!row) throw threadNotFound(WHO, ref.threadId)
+      row.thread = labelled(row.thread, label)
+      return summary(row.thread, live)
+    },
+
     async fork(ref, request) {
       checkRef(WHO, ref)
       checkFork(WHO, request)
@@ -146,6 +167,21 @@ function byAge(a: Pick<Thread, 'ref' | 'updatedAt'>, b: Pick<Thread, 'ref' | 'up
   if (a.updatedAt !== b.updatedAt) return a.updatedAt - b.updatedAt
   const differs = (['app', 'user', 'threadId'] as const).find((name) => a.ref[name] !== b.ref[name])
   return differs === undefined ? 0 : a.ref[differs] < b.ref[differs] ? -1 : 1
+}
+
+/** The latest first. */
+function later(a: Pick<Thread, 'seq' | 'updatedAt'>, b: Pick<Thread, 'seq' | 'updatedAt'>): number {
+  return b.updatedAt - a.updatedAt || b.seq - a.seq
+}
+
+/** A thread with another title or other metadata. */
+function labelled({ title: named, metadata: noted, ...thread }: Thread, label: ThreadLabel): Thread {
+  const { title = named ?? null, metadata = noted ?? null } = label
+  return {
+    ...thread,
+    ...(title !== null && { title }),
+    ...(metadata !== null && { metadata: structuredClone(metadata) }),
+  }
 }
 
 /** A thread as callers see it; its state is a copy, so that a caller cannot change the store's own. */
@@ -259,7 +295,9 @@ function share(source: ThreadData, branch: ThreadData, cut: number): void {
   addMessages(branch, { messages, last: cut, changes, processed })
   const messageId = messages.at(-1)?.message.id
   const forkedFrom = { threadId: source.thread.ref.threadId, ...(messageId !== undefined && { messageId }) }
-  branch.thread = { ...branch.thread, state: stateAfter({}, changes.map(copyOf)), forkedFrom }
+  const { title, metadata } = source.thread
+  const label = { ...(title !== undefined && { title }), ...(metadata && { metadata }) }
+  branch.thread = { ...labelled(branch.thread, label), state: stateAfter({}, changes.map(copyOf)), forkedFrom }
 }
 
 function copyOf(change: StateChange): StateChange {

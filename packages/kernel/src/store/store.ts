@@ -47,6 +47,18 @@ export interface ThreadSummary {
   /** Of a branch: the thread that it was made of, and the last message that it shares with it; none if it shares none. */
   readonly forkedFrom?: { readonly threadId: string; readonly messageId?: string }
   readonly updatedAt: number
+  /** What people call it. */
+  readonly title?: string
+  /** What an app notes about it. */
+  readonly metadata?: JsonObject
+}
+
+/** What a thread is called and what an app notes about it; missing fields stay as they are, `null` removes one. */
+export interface ThreadLabel {
+  /** Contract: not empty, at most `MAX_TITLE` characters. */
+  readonly title?: string | null
+  /** Contract: plain JSON of at most `MAX_METADATA` characters; replaced as a whole. */
+  readonly metadata?: JsonObject | null
 }
 
 /** A conversation. */
@@ -118,9 +130,16 @@ export interface ThreadStore {
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   /** The threads of an owner. Contract: neither reads nor gives state, open calls or checkpoints, which may be large. */
   list(owner: Owner, page?: Page): Promise<readonly ThreadSummary[]>
+  /** The threads of an owner by their last change, the latest first, as `list` gives them. Contract: `after` is the last thread of the page before, by value; a thread that changes while pages are read comes first from then on. */
+  recent?(
+    owner: Owner,
+    page?: { readonly limit?: number; readonly after?: Pick<ThreadSummary, 'seq' | 'updatedAt'> },
+  ): Promise<readonly ThreadSummary[]>
+  /** Names a thread, or notes something about it. Contract: takes no lease and is no change of the conversation: `version` and `updatedAt` stay. `NOT_FOUND` for an unknown thread. */
+  label?(ref: ThreadRef, label: ThreadLabel): Promise<ThreadSummary>
   /**
    * Makes a branch: a thread `to` of the same owner with the messages up to a point, and the state and processed ids as they were there.
-   * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, and
+   * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, title and metadata, and
    * nothing else of its source; what one of them commits later the other does not see. `NOT_FOUND` for an unknown thread or message;
    * `THREAD_ID_TAKEN` if `to` exists or is leased. The id of a deleted thread is free, as for `open`.
    */

@@ -23,6 +23,7 @@ export const WITH_REF: { readonly [method: string]: (store: Store, ref: ThreadRe
   'threads.messages': ({ threads }, ref) => threads.messages(ref),
   'threads.known': async ({ threads }, ref) => threads.known?.(ref, []),
   'threads.processed': ({ threads }, ref) => threads.processed(ref, []),
+  'threads.label': async ({ threads }, ref) => threads.label?.(ref, { title: 'Trip' }),
   'threads.fork': ({ threads }, ref) => threads.fork(ref, { at: 'm1', to: 'free' }),
   'threads.cut': ({ threads }, ref) => threads.cut(ref, { at: 'm1', to: 'free' }, 1),
   'threads.delete': ({ threads }, ref) => threads.delete(ref),
@@ -145,6 +146,23 @@ export function malformedCalls(
     ...wrong('threads.list', pages, (page: object) => threads.list(ref, page)),
     ...wrong('records.runs', pages, (page: object) => records.runs(ref, page)),
     ...wrong('threads.list', NOT_OWNERS, (owner: ThreadRef) => threads.list(owner)),
+    ...wrong('threads.recent', [...NOT_OWNERS], async (owner: ThreadRef) => threads.recent?.(owner)),
+    ...wrong(
+      'threads.recent',
+      [null, 7, { limit: 0 }, { after: null }, { after: 1 }, { after: { seq: 1 } }, { after: { updatedAt: 1 } }],
+      async (page: object) => threads.recent?.(ref, page),
+    ),
+    ...wrong(
+      'threads.label',
+      [
+        ...[undefined, null, 'Trip', 7, []],
+        ...['', 7, {}, 'x'.repeat(501)].map((title) => ({ title })),
+        ...['text', 7, [], new Map(), { a: 1n }, { a: () => 1 }, { a: 'x'.repeat(17_000) }].map((metadata) => ({
+          metadata,
+        })),
+      ],
+      async (label: object) => threads.label?.(ref, label),
+    ),
     ...wrong('threads.processed', [undefined, null, 'p', 7, {}], (ids: string[]) => threads.processed(ref, ids)),
     ...wrong('threads.fork', forks, (request: never) => threads.fork(ref, request)),
     ...wrong('threads.cut', forks, (request: never) => threads.cut(ref, request, token)),

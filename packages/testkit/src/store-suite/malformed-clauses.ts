@@ -148,6 +148,7 @@ export const malformedClauses: StoreClauses = {
         expect(await codeOf(called(store, ref)), method).toBe('STORE_CLOSED')
       }
       expect(await codeOf(store.threads.list(ref))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.threads.recent?.(ref) as Promise<unknown>)).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.list(ref))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.add(ref, { agent: '', tool: 'save', at: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.revoke(ref, '1'))).toBe('STORE_CLOSED')

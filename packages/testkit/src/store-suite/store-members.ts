@@ -11,6 +11,8 @@ const threads: Methods<ThreadStore> = {
   known: true,
   processed: true,
   list: true,
+  recent: true,
+  label: true,
   fork: true,
   cut: true,
   delete: true,

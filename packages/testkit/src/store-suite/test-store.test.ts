@@ -11,6 +11,7 @@ import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
 import { knownMutants } from './known-mutants.fixture.ts'
+import { labelMutants } from './label-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
 import { listMutants } from './list-mutants.fixture.ts'
 import { lostRunMutants } from './lost-run-mutants.fixture.ts'
@@ -102,6 +103,7 @@ describe('testStore', () => {
     ...leaseMutants,
     ...listMutants,
     ...knownMutants,
+    ...labelMutants,
     ...malformedMutants,
   ]
   for (const { wrong, caught, ports } of mutants) {

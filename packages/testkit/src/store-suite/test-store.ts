@@ -10,6 +10,7 @@ import { forkStateClauses } from './fork-state-clauses.ts'
 import { grantClauses } from './grant-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
 import { knownClauses } from './known-clauses.ts'
+import { labelClauses } from './label-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
 import { malformedClauses } from './malformed-clauses.ts'
@@ -60,6 +61,7 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       releaseClauses,
       listClauses,
       knownClauses,
+      labelClauses,
       recordClauses,
       runTextClauses,
       toolCallClauses,
