@@ -75,7 +75,7 @@ async function tablesOf(database: Database): Promise<string> {
   const short = await measureTurns(
     [byHand, { name: "Troupe, `'turn'`, a new process, `last: 20`", side: windowed }],
     LONG,
-    4,
+    20,
     database,
   )
   const fresh = await measureTurns(
