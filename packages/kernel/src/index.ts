@@ -80,6 +80,7 @@ export type {
   Checkpoint,
   CommittedMessage,
   ForkPoint,
+  FullStore,
   JournalStore,
   LeaseStore,
   LogEntry,

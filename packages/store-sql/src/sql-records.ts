@@ -13,7 +13,7 @@ import { statements } from './statements.ts'
 import { threadKey } from './thread-key.ts'
 
 /** Runs, tool calls and usage in SQL. */
-export function sqlRecords(database: SqlDatabase): RecordStore {
+export function sqlRecords(database: SqlDatabase): Required<RecordStore> {
   const { who, query } = database
   return {
     apply: recordApply(database),

@@ -18,7 +18,7 @@ import { knownIds, messagePages, unindexed } from './thread-path.ts'
 import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
-export function sqlThreads(database: SqlDatabase): ThreadStore {
+export function sqlThreads(database: SqlDatabase): Required<ThreadStore> {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
   const setLabel = threadLabels(database)

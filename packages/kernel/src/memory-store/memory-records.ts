@@ -20,7 +20,7 @@ import {
 } from './memory-data.ts'
 
 /** Runs, tool calls and usage in memory. */
-export function memoryRecords(data: MemoryData): RecordStore {
+export function memoryRecords(data: MemoryData): Required<RecordStore> {
   return {
     async apply(ref, commands) {
       checkRef(WHO, ref)

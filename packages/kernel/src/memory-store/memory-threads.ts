@@ -25,7 +25,7 @@ import {
 } from './memory-data.ts'
 
 /** Conversations in memory. */
-export function memoryThreads(data: MemoryData): ThreadStore {
+export function memoryThreads(data: MemoryData): Required<ThreadStore> {
   const found = (thread: Thread) => summary(thread, findThread(data, thread.ref).live)
   return {
     async get(ref) {

@@ -31,6 +31,12 @@ export interface Store extends AsyncDisposable {
   readonly grants: GrantStore
 }
 
+/** A store with every method, as those of Troupe are; methods that came later are optional in `Store`. */
+export interface FullStore extends Store {
+  readonly threads: Required<ThreadStore>
+  readonly records: Required<RecordStore>
+}
+
 /** A conversation in a list: where it is and what goes on in it, without its content. */
 export interface ThreadSummary {
   readonly ref: ThreadRef
