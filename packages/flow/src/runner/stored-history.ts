@@ -4,10 +4,12 @@ import { jsonLength } from '@troupe/kernel/kit'
 /** What a message costs beside its texts. */
 const MESSAGE = 200
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** The stored messages of a thread, in order, or the newest of them. Contract: never changes; a later history shares its messages. */
 export class StoredHistory {
   readonly messages: readonly Message[]
-  /** The runs that they belong to. */
+  /** The runs that they belong to, as far as it is known. */
   readonly runs: ReadonlySet<string>
   /** Whether these are all messages of the thread. */
   readonly whole: boolean
@@ -40,9 +42,9 @@ export class StoredHistory {
     return this.messages.find(({ id }) => wanted.has(id))
   }
 
-  /** The history from one of its messages on. */
+  /** The history from one of its messages on. Contract: does not know whose runs the messages are, so that what it keeps does not grow. */
   from(index: number): StoredHistory {
-    return index === 0 ? this : new StoredHistory(this.messages.slice(index), this.runs, false)
+    return index === 0 ? this : new StoredHistory(this.messages.slice(index), NONE, false)
   }
 
   /** The history after a run has added messages. Contract: this one loses its index to it. */

@@ -41,8 +41,8 @@ export async function findHistory(parts: RunnerParts, thread: Thread, run: NewRu
   const usable = kept && (asks || kept.whole) && startIn(kept) !== undefined ? kept : undefined
   const read = () => (asks ? loadNewest(threads, ref, run.runId, start) : loadMessages(threads, ref, run.runId))
   const found = usable ?? (await read()).before
-  if (found.whole) checkNew(found, run.runId, run.given)
-  else await checkUnknown(threads, ref, run)
+  checkNew(found, run.runId, run.given)
+  if (!found.whole) await checkUnknown(threads, ref, run)
   const shown = found.from(startIn(found) ?? 0)
   return { before: threads.known ? shown : found, shown }
 }
@@ -59,10 +59,7 @@ export function historyFrom(
 
 async function checkUnknown(threads: ThreadStore, ref: ThreadRef, { runId, given }: NewRun): Promise<void> {
   if (given.length === 0) return
-  const [known] =
-    (await threads.known?.(
-      ref,
-      given.map(({ id }) => id),
-    )) ?? []
+  const ids = given.map(({ id }) => id)
+  const [known] = (await threads.known?.(ref, ids)) ?? []
   if (known !== undefined) throw alreadyThere(runId, known)
 }

@@ -48,7 +48,8 @@ export async function loadNewest(
     const messages = newest.toReversed()
     const start = startIn({ messages, older: whole ? 'none' : 'unread' })
     if (start === undefined) continue
-    return { before: new StoredHistory(messages, runs, whole).from(start), own: ownNewest.reverse() }
+    const before = new StoredHistory(messages.slice(start), runs, whole && start === 0)
+    return { before, own: ownNewest.reverse() }
   }
 }
 
