@@ -6,7 +6,7 @@ import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
 import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
-import { messageLifecycle } from '../../packages/persistence/src/index.ts'
+import { expire, messageLifecycle } from '../../packages/persistence/src/index.ts'
 import { postgresStore } from '../../packages/store-postgres/src/index.ts'
 import { sqliteStore } from '../../packages/store-sqlite/src/index.ts'
 import { defineAgent, subagentTool } from '../../packages/subagent/src/index.ts'
@@ -23,7 +23,7 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   flow: [runner],
   handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
   'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
-  persistence: [messageLifecycle],
+  persistence: [messageLifecycle, expire],
   'store-postgres': [postgresStore],
   'store-sqlite': [sqliteStore],
   subagent: [defineAgent, (options) => subagentTool(finder, options)],
@@ -41,10 +41,10 @@ function tablesOf(folder: string): readonly (readonly string[])[] {
 }
 
 /** The complaint about the name of an option, if any; other errors do not matter here. */
-function complaintAbout(factory: (options: never) => unknown, name: string): string {
+async function complaintAbout(factory: (options: never) => unknown, name: string): Promise<string> {
   const [option = '', inner] = name.split('.')
   try {
-    factory({ [option]: inner === undefined ? '' : { [inner]: 1 } } as never)
+    await factory({ [option]: inner === undefined ? '' : { [inner]: 1 } } as never)
     return ''
   } catch (error) {
     return /unknown option.*/.exec(String(error))?.[0] ?? ''
@@ -63,9 +63,9 @@ describe.each(Object.entries(factories))('the options in the README of %s', (fol
   const tables = tablesOf(folder)
   test.each(list.flatMap((factory, i) => (tables[i] ?? []).map((name) => [name, factory] as const)))(
     '%s',
-    (name, factory) => {
-      expect(complaintAbout(factory, name)).toBe('')
-      expect(complaintAbout(factory, `${name}x`)).toContain(`${name.split('.').at(-1)}x`)
+    async (name, factory) => {
+      expect(await complaintAbout(factory, name)).toBe('')
+      expect(await complaintAbout(factory, `${name}x`)).toContain(`${name.split('.').at(-1)}x`)
     },
   )
 })

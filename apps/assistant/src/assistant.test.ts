@@ -140,6 +140,9 @@ describe('the server', () => {
       expect.objectContaining({ threadId: 'lisbon', title: 'What’s the weather in Lisbon?', waiting: false }),
     )
     expect(await json('/api/threads?limit=1')).toHaveLength(1)
+    const rename = { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"title":"Trip"}' }
+    expect((await get('/agent/threads/lisbon', rename)).status).toBe(200)
+    expect(await json('/api/threads')).toContainEqual(expect.objectContaining({ threadId: 'lisbon', title: 'Trip' }))
     for (const limit of ['0', '-1', '1.5', 'all', '1001'])
       expect((await get(`/api/threads?limit=${limit}`)).status).toBe(400)
     const { runs } = await json<History>('/api/threads/lisbon/history')

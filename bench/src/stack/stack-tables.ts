@@ -13,6 +13,8 @@ import { measureGrowth, measureTurns, type NamedSide, type TurnCost } from './tu
 
 const LONG = 10_000
 const CONVERSATION = 1_000
+/** As many messages as the hand-written side reads. */
+const LAST = 20
 
 /** A database with both sides on it. */
 interface Database {
@@ -41,6 +43,7 @@ async function tablesOf(database: Database): Promise<string> {
     step: troupeSide(store, { durability: 'step', records: true }),
   }
   const cold = troupeSide(store, { durability: 'turn', cold: true })
+  const windowed = troupeSide(store, { durability: 'turn', cold: true, last: LAST })
   const byHand = { name: 'by hand, last 20 messages', side: window }
   const empty = await measureTurns(
     [
@@ -69,11 +72,25 @@ async function tablesOf(database: Database): Promise<string> {
     2,
     database,
   )
+  const short = await measureTurns(
+    [byHand, { name: "Troupe, `'turn'`, a new process, `last: 20`", side: windowed }],
+    LONG,
+    20,
+    database,
+  )
+  const fresh = await measureTurns(
+    [byHand, { name: "Troupe, `'turn'`, a new process, `last: 20`", side: windowed }],
+    0,
+    20,
+    database,
+  )
   await analyze()
   return [
     tableOf(`${name}: a turn on an empty thread`, empty),
     tableOf(`${name}: a turn on 10,000 messages`, warm),
     tableOf(`${name}: the first turn of a process on 10,000 messages`, first),
+    tableOf(`${name}: the first turn of a process on 10,000 messages, of which the model sees 20`, short),
+    tableOf(`${name}: the same on an empty thread`, fresh),
     await growthTable(name, [byHand, { name: "Troupe, `'turn'`", side: turn }], cpu),
   ].join('\n\n')
 }

@@ -13,12 +13,17 @@ export interface TroupeOptions {
   readonly records?: boolean
   /** Whether each turn has a new runner, as after the start of a process. */
   readonly cold?: boolean
+  /** How many messages the model sees. @default all */
+  readonly last?: number
 }
 
 const PAGE = 2_000
 
 /** A runner with a ChatModel agent on a store; its events are read one by one. */
-export function troupeSide(store: Store, { durability, records = false, cold = false }: TroupeOptions): StackSide {
+export function troupeSide(
+  store: Store,
+  { durability, records = false, cold = false, last }: TroupeOptions,
+): StackSide {
   const agent = chatModelAgent({
     name: 'agent',
     instruction: 'You are a helpful assistant.',
@@ -27,7 +32,8 @@ export function troupeSide(store: Store, { durability, records = false, cold = f
   })
   const messages = records ? messageLifecycle({ store }) : undefined
   const callbacks = messages ? [messages, toolLifecycle({ messages })] : []
-  const make = () => runner({ agent, store, durability, callbacks })
+  const window = last === undefined ? {} : { history: { last } }
+  const make = () => runner({ agent, store, durability, callbacks, ...window })
   const kept = make()
   const refOf = (threadId: string) => ({ ...OWNER, threadId })
   return {
@@ -35,7 +41,7 @@ export function troupeSide(store: Store, { durability, records = false, cold = f
       const ref = refOf(thread)
       await store.threads.open(ref)
       if (count === 0) return
-      const { token } = await store.leases.acquire(ref, { runId: `seed-${thread}`, ttlMs: 60_000 })
+      const { token } = await store.leases.acquire(ref, { runId: `seed-${thread}`, ttlMs: 60_000, begins: true })
       const rows = pastMessages(count, thread).map((message) => ({ runId: `seed-${thread}`, message }))
       for (let i = 0; i < rows.length; i += PAGE) {
         await store.threads.commit(ref, { messages: rows.slice(i, i + PAGE) }, token)

@@ -1,4 +1,5 @@
 export { sessionOf } from './flow-context.ts'
+export type { HistoryOptions } from './runner/history-window.ts'
 export type { RunnerLimits } from './runner/limits.ts'
 export type { PendingPolicy } from './runner/opening.ts'
 export type { FlowRunner, RunnerOptions } from './runner/runner.ts'

@@ -48,6 +48,7 @@ const options: Required<RunnerOptions> = {
   limits,
   durability: 'step',
   unknownCalls: 'ask',
+  history: { last: 1 },
   busy: 'queue',
   pending: 'drop',
   clock: systemClock,

@@ -1,4 +1,4 @@
-export { estimateTokens } from './history-budget/estimate-tokens.ts'
+export { estimateTokens } from '@troupe/kernel/history'
 export type { HistoryBudgetOptions } from './history-budget/history-budget.ts'
 export { historyBudget } from './history-budget/history-budget.ts'
 export type { LogError, LogLevel, LogLine } from './logging/log-line.ts'

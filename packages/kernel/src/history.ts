@@ -1,6 +1,8 @@
 import type { AgentEvent, EventOf } from './data/event.ts'
 import type { Message, ToolCall, ToolMessage } from './data/message.ts'
 
+export { estimateTokens } from './estimate-tokens.ts'
+
 /**
  * The calls of the last assistant message that have no result yet; none once a user message has followed.
  * @example openCalls(messages).map(({ id }) => id)

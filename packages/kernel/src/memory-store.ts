@@ -7,7 +7,7 @@ import { memoryLeases } from './memory-store/memory-leases.ts'
 import { memoryRecords } from './memory-store/memory-records.ts'
 import { memoryRunLog } from './memory-store/memory-run-log.ts'
 import { memoryThreads } from './memory-store/memory-threads.ts'
-import type { Store } from './store/store.ts'
+import type { FullStore } from './store/store.ts'
 
 /** Options of a memory store. */
 export interface MemoryStoreOptions {
@@ -16,7 +16,7 @@ export interface MemoryStoreOptions {
 }
 
 /** All store ports in memory, for tests, demos and runs that need not survive the process; returned values are shared, do not change them. */
-export function memoryStore(options: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): FullStore {
   checkOptionNames('memoryStore', options, { clock: true })
   const { clock = Date } = options
   const data: MemoryData = { now: () => clock.now(), owners: new Map(), token: 0, grant: 0, closed: false }

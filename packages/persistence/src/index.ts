@@ -1,3 +1,5 @@
+export type { Expired, ExpireOptions } from './expire.ts'
+export { expire } from './expire.ts'
 export type { HistoryOptions } from './load-history.ts'
 export { loadHistory, streamHistory } from './load-history.ts'
 export type { MessageLifecycle } from './message-lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { Clock, Store } from '@troupe/kernel'
+import type { Clock, FullStore } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { CompiledQuery, Kysely, sql } from 'kysely'
@@ -54,7 +54,7 @@ const NAMES: OptionNames<PostgresStoreOptions> = {
 const ALIASES = { connectionString: 'url', max: 'maxConnections' } as const
 
 /** A store on a server. */
-export interface PostgresStore extends Store {
+export interface PostgresStore extends FullStore {
   /** Contract: connects and migrates the tables now, instead of at the first use; safe to call again. */
   ready(): Promise<void>
 }

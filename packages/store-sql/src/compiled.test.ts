@@ -135,6 +135,8 @@ describe('compiled', () => {
       base: null,
       forked_from: null,
       forked_at: null,
+      title: null,
+      metadata: null,
     }
     await fc.assert(
       fc.asyncProperty(calls, async (calls) => {

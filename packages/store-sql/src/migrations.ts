@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   seventh,
   eighth,
   ninth,
+  tenth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -347,4 +348,21 @@ async function eighth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
 /** Which lease was released with a commit, so that the commit can be repeated. */
 async function ninth({ schema }: Kysely<Tables>): Promise<void> {
   await schema.alterTable('troupe_threads').addColumn('released', 'bigint').execute()
+}
+
+/** Records are deleted by their age; threads have titles and are listed by their last change. */
+async function tenth({ schema }: Kysely<Tables>): Promise<void> {
+  await schema
+    .createIndex('troupe_runs_ended')
+    .on('troupe_runs')
+    .columns(['ended_at', 'thread', 'seq'])
+    .where(sql.ref('ended_at'), 'is not', null)
+    .execute()
+  await schema.alterTable('troupe_threads').addColumn('title', 'text').execute()
+  await schema.alterTable('troupe_threads').addColumn('metadata', 'text').execute()
+  await schema
+    .createIndex('troupe_threads_recent')
+    .on('troupe_threads')
+    .columns(['owner', 'updated_at', 'seq'])
+    .execute()
 }

@@ -20,7 +20,7 @@ type Wanted = ThreadKey & { readonly run_id: string; readonly expires_at: number
  */
 export function newLease(
   database: SqlDatabase,
-): (key: ThreadKey, holder: Holder) => Promise<{ readonly token: number } | undefined> {
+): (key: ThreadKey, holder: Holder) => Promise<{ readonly token: number; readonly fresh?: true } | undefined> {
   const { engine, statement, write } = database
   const time = leaseTime(database)
   const claim = runIdClaims(database)
@@ -72,8 +72,8 @@ export function newLease(
       return write(async (tx) => {
         const [taken] = await add(tx, wanted)
         if (!taken) return undefined
-        await claimFor(tx, taken.owner)
-        return { token: taken.token }
+        const fresh = await claimFor(tx, taken.owner)
+        return { token: taken.token, ...(fresh && { fresh }) }
       })
     }
     // The ids above it have to be looked at too.
@@ -81,13 +81,13 @@ export function newLease(
     const [taken] = await statement((db) => addAndClaim(db, wanted))
     if (!taken) return undefined
     const { token, owner, claimed } = taken
-    if (claimed !== null) return { token }
+    if (claimed !== null) return { token, fresh: true }
     try {
-      await write((tx) => claimFor(tx, owner))
+      const fresh = await write((tx) => claimFor(tx, owner))
+      return { token, ...(fresh && { fresh }) }
     } catch (error) {
       await statement((db) => remove(db, { token }))
       throw error
     }
-    return { token }
   }
 }

@@ -11,8 +11,8 @@ import { statements } from './statements.ts'
 /** The thread of an id that no run has, but one below it: the row is what runs below and above it wait for. */
 const NO_THREAD = ''
 
-/** Claims the id of a run that begins. */
-type ClaimId = (tx: Queries, owner: number, runId: string, thread: string) => Promise<void>
+/** Claims the id of a run that begins, and says whether no run had it. */
+type ClaimId = (tx: Queries, owner: number, runId: string, thread: string) => Promise<boolean>
 
 /** Makes the function that claims run ids. Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id, or any run one above or below it. */
 export function runIdClaims({ who, engine }: SqlDatabase): ClaimId {
@@ -23,7 +23,7 @@ export function runIdClaims({ who, engine }: SqlDatabase): ClaimId {
       .onConflict((conflict) => conflict.columns(['owner', 'run_id']).doNothing())
       .returning('thread_id'),
   )
-  const lock = compiled((db, { owner, run_id }: Slots<{ owner: number; run_id: string }>) =>
+  const lock = compiled((db, { owner, run_id }: Slots<Pick<Tables['troupe_run_ids'], 'owner' | 'run_id'>>) =>
     locked(
       engine,
       db
@@ -78,18 +78,23 @@ export function runIdClaims({ who, engine }: SqlDatabase): ClaimId {
     if (await hasAbove(tx, owner, runIdsAbove(runId))) throw runIdTaken(who, runId)
   }
 
+  /** The thread of the run that has an id; none if no run has begun with it, and undefined if it is claimed just now. */
+  const claim = async (tx: Queries, row: Tables['troupe_run_ids']): Promise<string | undefined> => {
+    const [added] = await add(tx, row)
+    return added ? undefined : sure(await lock(tx, { owner: row.owner, run_id: row.run_id })).thread_id
+  }
+
   return async (tx, owner, runId, thread_id) => {
     const row = { owner, run_id: toColumn(runId), thread_id }
     const [outermost] = runIdsAbove(runId)
     if (outermost !== undefined) await lockAbove(tx, owner, runId, outermost)
-    const [added] = await add(tx, row)
-    // Where there was no row, nothing has begun below an id without a slash.
-    if (added && outermost === undefined) return
-    const { thread_id: taken } = sure(await lock(tx, { owner, run_id: row.run_id }))
-    if (taken !== thread_id && taken !== NO_THREAD) throw runIdTaken(who, runId)
-    if (taken === thread_id && outermost === undefined) return
-    if (await hasBelow(tx, owner, runId)) throw runIdTaken(who, runId)
-    if (taken === NO_THREAD) await take(tx, row)
+    const former = await claim(tx, row)
+    if (![undefined, NO_THREAD, thread_id].includes(former)) throw runIdTaken(who, runId)
+    // Nothing has begun below an id without a slash that no run had, or that this thread has already.
+    const looksBelow = outermost !== undefined || former === NO_THREAD
+    if (looksBelow && (await hasBelow(tx, owner, runId))) throw runIdTaken(who, runId)
+    if (former === NO_THREAD) await take(tx, row)
+    return former !== thread_id
   }
 }
 

@@ -35,6 +35,8 @@ export interface Tables {
     /** Of a branch: the id of the thread it was made of, and that of the last message it shares. */
     forked_from: string | null
     forked_at: string | null
+    title: string | null
+    metadata: string | null
   }
   /**
    * The parts that the messages of a thread are made of: those of `source` after `after` and up to `upto`; the last part is its own.

@@ -99,8 +99,8 @@ export function sqlLeases(database: SqlDatabase): LeaseStore {
         for (;;) {
           const lease = await take()
           if (!lease) continue
-          if (holder.begins) await claimId(tx, owner, holder.runId, key.threadId)
-          return { ...lease, ...asked(cancel) }
+          const fresh = holder.begins && (await claimId(tx, owner, holder.runId, key.threadId))
+          return { ...lease, ...asked(cancel), ...(fresh && { fresh }) }
         }
       })
     },

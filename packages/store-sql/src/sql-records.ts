@@ -6,16 +6,18 @@ import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { recordApply } from './record-apply.ts'
+import { recordPrune } from './record-prune.ts'
 import { threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
 import { threadKey } from './thread-key.ts'
 
 /** Runs, tool calls and usage in SQL. */
-export function sqlRecords(database: SqlDatabase): RecordStore {
+export function sqlRecords(database: SqlDatabase): Required<RecordStore> {
   const { who, query } = database
   return {
     apply: recordApply(database),
+    prune: recordPrune(database),
 
     async runs(ref, page) {
       const key = threadKey(who, ref)

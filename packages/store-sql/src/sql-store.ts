@@ -1,4 +1,4 @@
-import type { Store } from '@troupe/kernel'
+import type { FullStore } from '@troupe/kernel'
 import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
 import { sqlGrants } from './sql-grants.ts'
@@ -9,7 +9,7 @@ import { sqlRunLog } from './sql-run-log.ts'
 import { sqlThreads } from './sql-threads.ts'
 
 /** All store ports over one engine; `ready` opens and migrates the database now, instead of at the first use. */
-export function sqlStore(engine: Engine): Store & { ready(): Promise<void> } {
+export function sqlStore(engine: Engine): FullStore & { ready(): Promise<void> } {
   const database = openDatabase(engine)
   return {
     threads: sqlThreads(database),

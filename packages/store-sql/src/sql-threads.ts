@@ -1,5 +1,5 @@
 import type { Message, Thread, ThreadStore } from '@troupe/kernel'
-import { checkMaintenance, checkPage, checkProcessed } from '@troupe/kernel/store'
+import { checkIdle, checkKnown, checkPage, checkProcessed, checkRecent, threadNotFound } from '@troupe/kernel/store'
 import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
@@ -13,13 +13,15 @@ import { threadCommit } from './thread-commit.ts'
 import { threadDelete } from './thread-delete.ts'
 import { threadFork } from './thread-fork.ts'
 import { ownerKey, type ThreadKey, threadKey } from './thread-key.ts'
-import { messagePages, unindexed } from './thread-path.ts'
+import { threadLabels } from './thread-labels.ts'
+import { knownIds, messagePages, unindexed } from './thread-path.ts'
 import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
-export function sqlThreads(database: SqlDatabase): ThreadStore {
+export function sqlThreads(database: SqlDatabase): Required<ThreadStore> {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
+  const setLabel = threadLabels(database)
   const time = leaseTime(database)
 
   /** Threads as `summaryOf` returns them. */
@@ -48,7 +50,7 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
     return row && viewOf(row)
   }
 
-  const [addThread, read] = [threadAdder(engine), messagePages()]
+  const [addThread, read, knownOf] = [threadAdder(engine), messagePages(), knownIds()]
   const create = async (tx: Queries, key: ThreadKey): Promise<Thread> => {
     const owner = await addThread.lockOwner(tx, await ownerId(tx, key))
     const found = await find(tx, key)
@@ -79,6 +81,13 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
         runId: fromColumn(run_id),
         message: fromJson<Message>(message),
       }))
+    },
+
+    async known(ref, ids) {
+      const key = threadKey(who, ref)
+      checkKnown(who, ids)
+      const texts = [...new Set(ids)].filter((id) => typeof id === 'string')
+      return query((db) => knownOf(db, key, texts))
     },
 
     async processed(ref, ids) {
@@ -118,23 +127,66 @@ export function sqlThreads(database: SqlDatabase): ThreadStore {
       return rows.map(summaryOf)
     },
 
+    async recent(owner, page) {
+      const { app, user } = ownerKey(who, owner)
+      const { limit, after } = checkRecent(who, page)
+      const rows = await query((db) =>
+        summaries(db, time.now())
+          .where('t.owner', '=', ownerOf(db, { app, user }).select('o.id'))
+          .$if(after !== undefined, (found) =>
+            found.where(sql<boolean>`(t.updated_at, t.seq) < (${after?.updatedAt}, ${after?.seq})`),
+          )
+          .orderBy('t.updated_at', 'desc')
+          .orderBy('t.seq', 'desc')
+          .limit(limit)
+          .execute(),
+      )
+      return rows.map(summaryOf)
+    },
+
+    async label(ref, label) {
+      await setLabel(ref, label)
+      const { app, user, threadId } = threadKey(who, ref)
+      const row = await query((db) =>
+        summaries(db, time.now())
+          .where('o.app', '=', app)
+          .where('o.user_id', '=', user)
+          .where('t.thread_id', '=', threadId)
+          .executeTakeFirst(),
+      )
+      if (!row) throw threadNotFound(who, ref.threadId)
+      return summaryOf(row)
+    },
+
     ...threadFork(database, addThread, async (tx, key) => (await find(tx, key)) as Thread),
 
     delete: threadDelete(database, addThread),
 
     async idle(wanted) {
-      checkMaintenance(who, wanted)
-      const { before, limit } = wanted
+      checkIdle(who, wanted)
+      const { before, limit, after } = wanted
       const rows = await query((db) =>
         summaries(db, time.now())
           .where('t.updated_at', '<', before)
           .where('l.token', 'is', null)
+          .$if(after !== undefined, (found) => found.where(laterThan(after as Idle)))
           .orderBy('t.updated_at')
-          .orderBy('t.id')
+          .orderBy('o.app')
+          .orderBy('o.user_id')
+          .orderBy('t.thread_id')
           .limit(limit)
           .execute(),
       )
       return rows.map(summaryOf)
     },
   }
+}
+
+type Idle = NonNullable<Parameters<ThreadStore['idle']>[0]['after']>
+
+/** Threads after another in the order of `idle`. Contract: the first comparison is for the index of `updated_at`. */
+function laterThan({ ref, updatedAt }: Idle) {
+  const [app, user, threadId] = [ref.app, ref.user, ref.threadId].map(toColumn)
+  const later = sql<boolean>`(o.app, o.user_id, t.thread_id) > (${app}, ${user}, ${threadId})`
+  return sql<boolean>`t.updated_at >= ${updatedAt} and (t.updated_at > ${updatedAt} or ${later})`
 }

@@ -14,7 +14,7 @@ export interface LockedOwner {
 type Row = Tables['troupe_threads']
 /** What a new thread may have from its beginning. */
 export type NewThread = Pick<Row, 'thread_id' | 'updated_at'> &
-  Partial<Pick<Row, 'state' | 'base' | 'message_seq' | 'forked_from' | 'forked_at'>>
+  Partial<Pick<Row, 'state' | 'base' | 'message_seq' | 'forked_from' | 'forked_at' | 'title' | 'metadata'>>
 
 /** Adds threads. */
 export interface ThreadAdder {
@@ -76,4 +76,6 @@ const EMPTY = {
   base: null,
   forked_from: null,
   forked_at: null,
+  title: null,
+  metadata: null,
 }

@@ -59,6 +59,8 @@ const COLUMNS = [
   'forked_at',
   'updated_at',
   'released',
+  'title',
+  'metadata',
 ] as const
 
 type LeaseOfCommit = Pick<Tables['troupe_leases'], 'run_id' | 'cancel'> & { readonly token: number }
@@ -114,7 +116,8 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       const [found] = await lockBoth(tx, { ...key, token: wholeToken(token), now: time.now() })
       if (!found) return viewOf({ ...(await repeated(tx, ref, commit, token)), ...name })
       const { run_id, cancel, left, ...row } = found
-      const { id, seq, forked_from, forked_at, updated_at: _, ...kept } = row
+      const { id, seq, forked_from, forked_at, title, metadata, updated_at: _, ...kept } = row
+      const shown = { seq, forked_from, forked_at, title, metadata }
       const known = await knownIn(tx, id, texts.keys())
       const effect = commitEffect(commit, kept.message_seq, (messageId) => known.has(messageId))
       const given = { token, run_id, cancel, updated_at: now() }
@@ -126,7 +129,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       await change(tx, { id, ...changed })
       if (commit.release) await release(tx, { token })
       const holds = !commit.release && isLive({ expiresAt: left }, 0)
-      return viewOf({ ...changed, ...name, seq, forked_from, forked_at, run_id: holds ? run_id : null })
+      return viewOf({ ...changed, ...name, ...shown, run_id: holds ? run_id : null })
     })
   }
 }

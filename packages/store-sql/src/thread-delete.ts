@@ -21,12 +21,12 @@ export function threadDelete(
       if (!thread) return undefined
       const logs = await tx.selectFrom('troupe_run_logs').select('id').where('thread', '=', thread.id).execute()
       await tx.deleteFrom('troupe_leases').where('owner', '=', owner.id).where('thread_id', '=', key.threadId).execute()
+      await leaveToBranch(tx, thread.id)
       await tx
         .deleteFrom('troupe_run_ids')
         .where('owner', '=', owner.id)
         .where('thread_id', '=', key.threadId)
         .execute()
-      await leaveToBranch(tx, thread.id)
       await tx.deleteFrom('troupe_threads').where('id', '=', thread.id).execute()
       const ids = logs.map(({ id }) => id)
       await engine.announce?.(tx, ids)
@@ -52,6 +52,18 @@ async function leaveToBranch(tx: Transaction<Tables>, thread: number): Promise<v
     .executeTakeFirst()
   if (!heir) return
   const rows = { thread: heir.thread }
+  const named = (id: number) => tx.selectFrom('troupe_threads as t').where('t.id', '=', id)
+  await tx
+    .updateTable('troupe_run_ids')
+    .set(({ selectFrom }) => ({
+      thread_id: selectFrom('troupe_threads as h').where('h.id', '=', heir.thread).select('h.thread_id'),
+    }))
+    .where('owner', '=', named(thread).select('t.owner'))
+    .where('thread_id', '=', named(thread).select('t.thread_id'))
+    .where('run_id', 'in', ({ selectFrom }) =>
+      selectFrom('troupe_messages').select('run_id').where('thread', '=', thread).where('seq', '<=', heir.upto),
+    )
+    .execute()
   await tx.updateTable('troupe_messages').set(rows).where('thread', '=', thread).where('seq', '<=', heir.upto).execute()
   // What counts for the last shared message is the heir's own.
   await tx.updateTable('troupe_changes').set(rows).where('thread', '=', thread).where('seq', '<', heir.upto).execute()

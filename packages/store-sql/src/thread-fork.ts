@@ -17,6 +17,7 @@ import { leaseLocker } from './lease-locker.ts'
 import { type LeaseTime, leaseTime } from './lease-time.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, ownerOf, threadOf } from './rows.ts'
+import type { Tables } from './schema.ts'
 import type { LockedOwner, NewThread, ThreadAdder } from './thread-adder.ts'
 import { type ThreadKey, threadKey } from './thread-key.ts'
 import { messageFinder, type Segment, segmentReader } from './thread-path.ts'
@@ -32,7 +33,9 @@ export function threadFork(database: SqlDatabase, adder: ThreadAdder, view: View
   const [isTaken, lockLease, rename] = [takenCheck(leaseTime(database)), leaseLocker(database), threadRenamer()]
   const lockThread = compiled((db, key: Slots<ThreadKey>) => locked(engine, threadOf(db, key).select('t.id')))
   const findOwner = compiled((db, key: Slots<ThreadKey>) => ownerOf(db, key).select('o.id'))
-  const findThread = compiled((db, key: Slots<ThreadKey>) => threadOf(db, key).select(['t.id', 't.base']))
+  const findThread = compiled((db, key: Slots<ThreadKey>) =>
+    threadOf(db, key).select(['t.id', 't.base', 't.title', 't.metadata']),
+  )
   const idAt = compiled((db, { source, seq }: Slots<{ source: number; seq: number }>) =>
     db.selectFrom('troupe_messages').select('message_id').where('thread', '=', source).where('seq', '=', seq),
   )
@@ -55,7 +58,8 @@ export function threadFork(database: SqlDatabase, adder: ThreadAdder, view: View
     const [last] = end ? await idAt(tx, { source: end.source, seq: cut }) : []
     const changes = await changesOf(tx, { thread: source.id, upTo: cut })
     const state = JSON.stringify(stateAfter(fromJson(source.base ?? '{}'), changes))
-    const row = { ...name, state, base: source.base, message_seq: cut, forked_at: last?.message_id ?? null }
+    const { base, title, metadata } = source
+    const row = { ...name, title, metadata, state, base, message_seq: cut, forked_at: last?.message_id ?? null }
     const branch = await adder.add(tx, owner, row, shared)
     const recent = changes.filter(({ seq }) => seq === cut)
     await addChanges(tx, branch, recent)
@@ -129,7 +133,7 @@ function threadRenamer() {
 
 /** A thread, and the sequence of the last message that its branch has. */
 interface Cut {
-  readonly source: { readonly id: number; readonly base: string | null }
+  readonly source: Pick<Tables['troupe_threads'], 'base' | 'title' | 'metadata'> & { readonly id: number }
   readonly cut: number
 }
 

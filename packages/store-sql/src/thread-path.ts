@@ -1,9 +1,11 @@
 import type { Page } from '@troupe/kernel'
 import { type Expression, type RawBuilder, sql } from 'kysely'
+import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
+import { statements } from './statements.ts'
 import type { ThreadKey } from './thread-key.ts'
 
 /** Where the last part of a thread ends. */
@@ -71,6 +73,26 @@ export function messageFinder(): (
       .where(unindexed('m.seq'), '<=', sql.ref<number>('s.upto'))
       .select(['m.message_id', 'm.seq']),
   )
+}
+
+/** Says which of some ids messages of a thread have. */
+export function knownIds(): (db: Queries, key: ThreadKey, ids: readonly string[]) => Promise<readonly string[]> {
+  const find = compiled((db, { ids, ...key }: Slots<ThreadKey & { ids: readonly string[] }>) =>
+    threadOf(db, key)
+      .innerJoin('troupe_segments as s', 's.thread', 't.id')
+      .innerJoin('troupe_messages as m', 'm.thread', 's.source')
+      .where('m.message_id', 'in', ids)
+      .where(unindexed('m.seq'), '>', sql.ref<number>('s.after'))
+      .where(unindexed('m.seq'), '<=', sql.ref<number>('s.upto'))
+      .select('m.message_id'),
+  )
+  return async (db, key, ids) => {
+    const known: string[] = []
+    for (const some of statements(ids.map(toColumn))) {
+      for (const { message_id } of await find(db, { ...key, ids: some })) known.push(fromColumn(message_id))
+    }
+    return known
+  }
 }
 
 /** The parts of a thread in order. */

@@ -12,6 +12,8 @@ export const SUMMARY = [
   'updated_at',
   'forked_from',
   'forked_at',
+  'title',
+  'metadata',
 ] as const
 /** The columns of the content of a thread, which may be large. */
 export const CONTENT = ['state', 'open_calls', 'checkpoint'] as const
@@ -44,6 +46,8 @@ export function summaryOf(row: SummaryRow): ThreadSummary {
     ...(row.unfinished !== null && { unfinished: fromColumn(row.unfinished) }),
     ...(row.forked_from !== null && { forkedFrom: forkedFrom(row.forked_from, row.forked_at) }),
     updatedAt: row.updated_at,
+    ...(row.title !== null && { title: fromColumn(row.title) }),
+    ...(row.metadata !== null && { metadata: fromJson(row.metadata) }),
   }
 }
 

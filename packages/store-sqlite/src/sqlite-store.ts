@@ -1,4 +1,4 @@
-import type { Clock, Store } from '@troupe/kernel'
+import type { Clock, FullStore } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
 import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { Kysely } from 'kysely'
@@ -29,7 +29,7 @@ const NAMES: OptionNames<SqliteStoreOptions> = {
 const ALIASES = { file: 'path', filename: 'path', url: 'path', database: 'path' } as const
 
 /** A store in a file. */
-export interface SqliteStore extends Store {
+export interface SqliteStore extends FullStore {
   /** Contract: opens the file and migrates its tables now, instead of at the first use; safe to call again. */
   ready(): Promise<void>
 }

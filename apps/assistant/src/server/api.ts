@@ -6,6 +6,8 @@ import {
   KernelError,
   type Owner,
   type Store,
+  type ThreadRef,
+  type ThreadStore,
   type ThreadSummary,
   textOf,
 } from '@troupe/kernel'
@@ -145,13 +147,18 @@ function about({ config, model, agent, subagents }: ApiParts) {
   return { model: model.name, demo: config.vendor === undefined, store: config.database.type, tree, tools }
 }
 
-async function summary({ threads }: Store, thread: ThreadSummary) {
-  const { ref, updatedAt, runId, unfinished, waiting } = thread
+/** What a conversation is called that has no title. */
+async function firstWords(threads: ThreadStore, ref: ThreadRef): Promise<string> {
   const first = await threads.messages(ref, { limit: 3 })
   const asked = first.find(({ message }) => message.role === 'user')
+  return asked ? textOf(asked.message.content).slice(0, 120) : ''
+}
+
+async function summary({ threads }: Store, thread: ThreadSummary) {
+  const { ref, updatedAt, runId, unfinished, waiting, title } = thread
   return {
     threadId: ref.threadId,
-    title: asked ? textOf(asked.message.content).slice(0, 120) : '',
+    title: title ?? (await firstWords(threads, ref)),
     updatedAt,
     running: runId !== undefined,
     brokeOff: runId === undefined && unfinished !== undefined,

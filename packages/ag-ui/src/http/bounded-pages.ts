@@ -45,7 +45,7 @@ function firstOf<Row>(rows: readonly Row[], sizeOf: (row: Row) => number, chars:
 /** The rows of one page of a list, and where the next page begins. */
 export interface BoundedRows<T> {
   readonly rows: readonly T[]
-  readonly next?: number
+  readonly next?: number | string
 }
 
 /** Collects rows as text until there are `limit` of them or they have `chars` characters. Contract: at least one row, if there is one. */

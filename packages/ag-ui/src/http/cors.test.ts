@@ -31,7 +31,7 @@ describe('a page of another origin', () => {
       204,
       {
         'access-control-allow-origin': PAGE,
-        'access-control-allow-methods': 'GET, POST, DELETE',
+        'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
         'access-control-allow-headers': 'content-type, x-user',
         'access-control-expose-headers': 'x-request-id, retry-after',
         'access-control-max-age': '600',

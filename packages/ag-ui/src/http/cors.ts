@@ -10,7 +10,7 @@ export interface CorsOptions {
 }
 
 const WHO = 'agUiHandler: cors'
-const METHODS = 'GET, POST, DELETE'
+const METHODS = 'GET, POST, PATCH, DELETE'
 const EXPOSED = 'x-request-id, retry-after'
 const MAX_AGE_S = '600'
 

@@ -16,7 +16,7 @@ export interface RouteContext extends Caller {
 /** A route as data, so that a test can iterate over all of them. */
 export interface Route {
   readonly name: string
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Segments; `:name` stands for an id. */
   readonly path: string
   handle(context: RouteContext): Promise<Response>

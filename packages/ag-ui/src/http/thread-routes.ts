@@ -11,11 +11,13 @@ import { connect } from './connect.ts'
 import { encodingFor } from './encoding.ts'
 import { messageRows } from './message-rows.ts'
 import { acceptedBy } from './negotiate.ts'
+import { readTitle } from './read-title.ts'
 import { JSON_HEADERS, json, refuse } from './refuse.ts'
 import type { Route } from './route.ts'
 import { type HandlerParts, servePieces } from './serve-run.ts'
 import { shownState } from './shown-state.ts'
 import { threadOf, threadUnknown } from './thread-of.ts'
+import { pageOf, threadPage } from './thread-pages.ts'
 
 /** The options of the thread routes. */
 interface ThreadRoutesOptions {
@@ -26,7 +28,7 @@ interface ThreadRoutesOptions {
   readonly deleteThread: (ref: ThreadRef) => Promise<boolean>
 }
 
-/** The routes of threads (list, state, messages, connect, delete), and of the agent's capabilities. */
+/** The routes of threads (list, state, title, messages, connect, delete), and of the agent's capabilities. */
 export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions): readonly Route[] {
   const { agent, store, lostRuns, pageChars } = parts
   const { capabilities, hidden, deleteThread } = options
@@ -41,11 +43,8 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
       method: 'GET',
       path: '/threads',
       async handle({ owner, query, requestId }) {
-        const { limit, after } = pageOf(query)
-        const page = { newestFirst: true, limit, ...(after !== undefined && { after }) }
-        const threads = await store.threads.list(owner, page)
         const textOf = (thread: ThreadSummary) => JSON.stringify(summaryOf(thread))
-        const found = await collectRows([threads], textOf, { limit, chars: pageChars })
+        const found = await threadPage(store.threads, owner, query, textOf, pageChars)
         return serveRows(parts, owner, requestId, 'threads', found)
       },
     },
@@ -67,6 +66,17 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
           interrupts: openInterrupts(thread).map((question) => interruptOf(question, undefined, prefix)),
         })
         return serveText(parts, thread.ref, context.requestId, [text])
+      },
+    },
+    {
+      name: 'rename-thread',
+      method: 'PATCH',
+      path: '/threads/:threadId',
+      async handle(context) {
+        const { ref } = await threadOf(parts.store, context)
+        if (!store.threads.label) throw new KernelError('METHOD_NOT_ALLOWED', 'thread: this store has no titles')
+        const thread = await store.threads.label(ref, { title: await readTitle(context.request) })
+        return json(200, summaryOf(thread))
       },
     },
     {
@@ -114,25 +124,16 @@ export function threadRoutes(parts: HandlerParts, options: ThreadRoutesOptions):
   ]
 }
 
-const LONGEST_PAGE = 1_000
-
 function threadSummary(thread: ThreadSummary) {
-  const { ref, updatedAt, waiting } = thread
+  const { ref, updatedAt, waiting, title } = thread
   const runId = runningIn(thread)
-  return { threadId: ref.threadId, updatedAt, ...(runId !== undefined && { runId }), waiting }
-}
-
-function pageOf(query: URLSearchParams): Page & { readonly limit: number } {
-  const number = (path: string, most: number) => {
-    const text = query.get(path)
-    if (text === null) return undefined
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-    if (value <= most) return value
-    const message = `expected a whole number of at most ${most}`
-    throw new KernelError('VALIDATION_FAILED', `${path}: ${message}`, { details: { issues: [{ path, message }] } })
+  return {
+    threadId: ref.threadId,
+    ...(title !== undefined && { title }),
+    updatedAt,
+    ...(runId !== undefined && { runId }),
+    waiting,
   }
-  const after = number('after', Number.MAX_SAFE_INTEGER)
-  return { limit: Math.max(1, number('limit', LONGEST_PAGE) ?? 100), ...(after !== undefined && { after }) }
 }
 
 /** A page of rows as JSON; `next` is where the next page begins. */
@@ -152,7 +153,7 @@ function serveRows(
       yield comma + row
       comma = ','
     }
-    yield next === undefined ? ']}' : `],"next":${next}}`
+    yield next === undefined ? ']}' : `],"next":${JSON.stringify(next)}}`
   }
   return serveText(parts, owner, requestId, pieces())
 }

@@ -71,6 +71,47 @@ describe('threads over HTTP', () => {
     })
   })
 
+  it('have a title that the owner can change, also while a run is active', async () => {
+    const { ask, handler, store } = await filled()
+    const rename = async (body: string, user = 'ann', type = 'application/json') => {
+      const headers = { authorization: user, 'content-type': type }
+      const request = new Request('http://localhost/threads/t1', { method: 'PATCH', headers, body })
+      const response = await handler(request)
+      return { status: response.status, body: (await response.json()) as object }
+    }
+    expect(await rename('{"title":"Trip to Lisbon"}')).toMatchObject({ status: 200, body: { title: 'Trip to Lisbon' } })
+    expect(await ask('/threads')).toMatchObject({ threads: [{ threadId: 't1', title: 'Trip to Lisbon' }] })
+    expect(await ask('/threads/t1')).toMatchObject({ title: 'Trip to Lisbon' })
+    await store.leases.acquire(REF, { runId: 'live', ttlMs: 60_000 })
+    expect(await rename('{"title":"Lisbon"}')).toMatchObject({ status: 200, body: { title: 'Lisbon', runId: 'live' } })
+    for (const body of ['{}', '[]', 'null', '{"title":""}', '{"title":7}', `{"title":"${'x'.repeat(501)}"}`]) {
+      expect(await rename(body), body).toMatchObject({ status: 400, body: { code: 'VALIDATION_FAILED' } })
+    }
+    expect(await rename(`{"title":"${'x'.repeat(20_000)}"}`)).toMatchObject({ status: 413 })
+    expect(await rename('{"title":"x"}', 'ann', 'text/plain')).toMatchObject({ status: 415 })
+    expect(await rename('{"title":"x"}', 'bob')).toMatchObject({ status: 404 })
+    expect(await rename('{"title":null}')).toMatchObject({ status: 200 })
+    expect(await ask('/threads/t1')).not.toHaveProperty('title')
+  })
+
+  it('are listed by their last change if a client asks for it, page by page', async () => {
+    const { ask, store } = await filled()
+    for (const threadId of ['t2', 't3']) await store.threads.open({ ...ANN, threadId })
+    const { token } = await store.leases.acquire(REF, { runId: 'again', ttlMs: 60_000 })
+    await store.threads.commit(REF, { release: true }, token)
+    const ids: unknown[] = []
+    for (let next: unknown = ''; next !== undefined; ) {
+      const page = await ask(`/threads?order=changed&limit=1${next === '' ? '' : `&after=${next}`}`)
+      ids.push(...(page.threads as { threadId: string }[]).map(({ threadId }) => threadId))
+      next = page.next
+    }
+    expect(ids).toEqual((await store.threads.recent?.(ANN))?.map(({ ref }) => ref.threadId))
+    expect(ids).toHaveLength(3)
+    for (const query of ['order=size', 'order=changed&after=5', 'order=changed&after=x-1', 'order=changed&limit=x']) {
+      expect(await ask(`/threads?${query}`), query).toMatchObject({ code: 'VALIDATION_FAILED' })
+    }
+  })
+
   it('are listed newest first, page by page', async () => {
     const { ask, store } = await filled()
     await store.threads.open({ ...ANN, threadId: 't2' })

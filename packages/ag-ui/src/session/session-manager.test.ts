@@ -195,6 +195,16 @@ describe('自动清理: an idle session', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('is found behind more sessions that wait than a page of the store can have', async () => {
+    const { store, clock, sessions } = stage()
+    for (let i = 0; i < 1_200; i++) await commitRun(store, inThread(`p${i}`), OPEN)
+    clock.advance(1)
+    await commitRun(store, inThread('expired'))
+    clock.advance(1_300_000)
+    expect(await sessions.sweep()).toEqual({ deleted: 1, pending: 1_200, failed: 0, logs: 0 })
+    expect(await store.threads.get(inThread('expired'))).toBeUndefined()
+  })
+
   test('of other apps stays if apps are given', async () => {
     const { store, clock, sessions } = stage({ apps: ['mine'] })
     await commitRun(store, ANN)

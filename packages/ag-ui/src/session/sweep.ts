@@ -1,7 +1,7 @@
 import { KernelError, type ThreadSummary } from '@troupe/kernel'
+import { idlePages } from '@troupe/kernel/kit'
 import { forget } from './forget.ts'
 import type { SessionSettings } from './session-settings.ts'
-import { threadKey } from './thread-key.ts'
 
 /** The result of a sweep. */
 export interface SweepResult {
@@ -14,8 +14,6 @@ export interface SweepResult {
   readonly logs: number
 }
 
-/** The largest page of a store. */
-const LARGEST_PAGE = 1_000
 const PAGE = 100
 
 /** Deletes the expired sessions of all owners, then the logs of runs that ended long ago in those that stay. */
@@ -29,20 +27,14 @@ async function sweepSessions(settings: SessionSettings): Promise<Omit<SweepResul
   const before = clock.now() - sessionTimeoutMs
   const sum = { deleted: 0, pending: 0, failed: 0 }
   if (!Number.isFinite(before)) return sum
-  const seen = new Set<string>()
-  for (;;) {
-    // The store returns the oldest first; sessions that stay come before the next ones.
-    const limit = Math.min(LARGEST_PAGE, PAGE + seen.size)
-    const page = await store.threads.idle({ before, limit })
-    const next = page.filter((thread) => !seen.has(threadKey(thread.ref)))
-    for (const thread of next) {
-      seen.add(threadKey(thread.ref))
+  for await (const page of idlePages(store.threads, { before, limit: PAGE })) {
+    for (const thread of page) {
       if (apps && !apps.includes(thread.ref.app)) continue
       if (!isExpired(settings, thread)) sum.pending++
       else await end(settings, thread, sum)
     }
-    if (next.length === 0 || page.length < limit) return sum
   }
+  return sum
 }
 
 async function sweepLogs({ store, clock, runLogMs, apps }: SessionSettings): Promise<number> {

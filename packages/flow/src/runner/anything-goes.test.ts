@@ -2,7 +2,7 @@ import { type AgentEvent, type CancelMode, KernelError, type Run, type RunReques
 import { memoryStore } from '@troupe/kernel/memory-store'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type FlowRunner, setSubAgents } from '../index.ts'
+import { type FlowRunner, type HistoryOptions, setSubAgents } from '../index.ts'
 import { obedient, TOOLS, type Tools } from './obedient.fixture.ts'
 import { ANN, idle, resultOf, type Setup, session, settled, setup, tapped, unsound } from './runner.fixture.ts'
 
@@ -61,9 +61,11 @@ interface Env extends Setup {
   readonly tap: { now: () => void }
 }
 
-function newEnv(): Env {
+function newEnv(history: HistoryOptions | undefined): Env {
   const tap = { now: () => {} }
-  const base = setup({ agent: agent() }, (clock) => tapped(memoryStore({ clock }), () => tap.now()))
+  const base = setup({ agent: agent(), ...(history && { history }) }, (clock) =>
+    tapped(memoryStore({ clock }), () => tap.now()),
+  )
   return { ...base, tap, desk: base.runner(), rival: base.runner() }
 }
 
@@ -160,8 +162,8 @@ async function faults({ store, messages, clock, heard }: Env): Promise<string[]>
   ]
 }
 
-async function tell(deeds: readonly (readonly [Deed, Trouble])[]): Promise<Env> {
-  const env = newEnv()
+async function tell(deeds: readonly (readonly [Deed, Trouble])[], history?: HistoryOptions): Promise<Env> {
+  const env = newEnv(history)
   for (const [deed, trouble] of deeds) {
     await apply(env, deed, trouble)
     expect(await faults(env)).toEqual([])
@@ -169,14 +171,22 @@ async function tell(deeds: readonly (readonly [Deed, Trouble])[]): Promise<Env> 
   return env
 }
 
-test('whatever happens on a thread, every call has one result or is awaited, and the next message is answered', async () => {
-  await fc.assert(
-    fc.asyncProperty(story, async (deeds) => {
-      const env = await tell(deeds)
-      const next = env.runner({ pending: 'drop', agent: agent() }).query('next', session)
-      expect(await settled(next)).toMatch(/^heard .*next$/)
-      expect(await faults(env)).toEqual([])
-    }),
-    { numRuns: 200 },
-  )
-}, 60_000)
+test.each([
+  ['all', undefined],
+  ['the last turn', { last: 1 }],
+  ['a few messages', { last: 6 }],
+])(
+  'whatever happens on a thread of which runs see %s, every call has one result or is awaited, and the next message is answered',
+  async (_, history) => {
+    await fc.assert(
+      fc.asyncProperty(story, async (deeds) => {
+        const env = await tell(deeds, history)
+        const next = env.runner({ pending: 'drop', agent: agent() }).query('next', session)
+        expect(await settled(next)).toMatch(/^heard (.* \| )?next$/)
+        expect(await faults(env)).toEqual([])
+      }),
+      { numRuns: 200 },
+    )
+  },
+  60_000,
+)

@@ -23,8 +23,10 @@ export const steps = (work: Work): Agent => ({
 export async function broken(
   options: Partial<RunnerOptions> = {},
   request: object = {},
+  before: (env: Setup) => Promise<void> = async () => {},
 ): Promise<Setup & { expire(): void }> {
   const env = setup({ agent: steps(async (_, name) => `${name}1`), ...options })
+  await before(env)
   const done: string[] = []
   const stuck = steps(async (ctx, name) => {
     done.push(name)

@@ -69,6 +69,13 @@ export function callsRunAgain({ interrupts, state }: Checkpoint): ReadonlySet<st
   return new Set([...interrupts.flatMap(({ callId }) => callId ?? []), ...callIds])
 }
 
+/** The calls of a thread that await a result or an answer, as far as its checkpoint can be read. */
+export function awaitedCalls({ openCalls, checkpoint }: Pick<Thread, 'openCalls' | 'checkpoint'>): readonly string[] {
+  const { callIds } = (checkpoint?.state ?? {}) as Partial<Stored>
+  const asked = openQuestions({ ...(checkpoint && { checkpoint }) }).flatMap(({ callId }) => callId ?? [])
+  return [...openCalls.map(({ callId }) => callId), ...asked, ...(Array.isArray(callIds) ? callIds : [])]
+}
+
 /** What a suspended run has kept besides its position. */
 export function keptValues(checkpoint: Checkpoint | undefined): KeptValues {
   const { temp, transfers } = (checkpoint?.state ?? {}) as Partial<Stored>

@@ -2,7 +2,7 @@ import type { Message, Store, ThreadRef } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type FlowRunner, runner } from '../index.ts'
+import { type FlowRunner, type HistoryOptions, runner } from '../index.ts'
 import { obedient } from './obedient.fixture.ts'
 import { ANN, type Setup, session, settled, setup, tapped, user } from './runner.fixture.ts'
 
@@ -119,10 +119,15 @@ const deeds = fc.array(
 )
 
 /** Carries out deeds and gives what the agents heard. */
-async function heardBy(list: readonly Deed[], keptChars: number | undefined): Promise<readonly string[]> {
+async function heardBy(
+  list: readonly Deed[],
+  keptChars: number | undefined,
+  history: HistoryOptions | undefined,
+): Promise<readonly string[]> {
   const store = memoryStore()
+  const window = history && { history }
   const limits = keptChars === undefined ? {} : { limits: { keptChars } }
-  const make = () => runner({ agent: obedient('Desk'), store, ...limits })
+  const make = () => runner({ agent: obedient('Desk'), store, ...limits, ...window })
   const runners = [make(), make()] as const
   const heard: string[] = []
   for (const [at, { who, thread, what }] of list.entries()) {
@@ -157,13 +162,20 @@ async function carryOut(
   return 'cut'
 }
 
-test('two processes that speak, fork, cut and delete hear what they would hear if nothing was kept', async () => {
-  await fc.assert(
-    fc.asyncProperty(deeds, async (list) => {
-      const read = await heardBy(list, 0)
-      expect(await heardBy(list, undefined)).toEqual(read)
-      expect(await heardBy(list, 1_500)).toEqual(read)
-    }),
-    { numRuns: Number(process.env.RUNS ?? 60) },
-  )
-})
+test.each([
+  ['all', undefined],
+  ['5 messages', { last: 5 }],
+  ['60 tokens', { tokens: 60 }],
+])(
+  'two processes that show %s, speak, fork, cut and delete hear what they would hear if nothing was kept',
+  async (_, history) => {
+    await fc.assert(
+      fc.asyncProperty(deeds, async (list) => {
+        const read = await heardBy(list, 0, history)
+        expect(await heardBy(list, undefined, history)).toEqual(read)
+        expect(await heardBy(list, 1_500, history)).toEqual(read)
+      }),
+      { numRuns: Number(process.env.RUNS ?? 60) },
+    )
+  },
+)

@@ -13,7 +13,7 @@ import type { ThreadWork } from './thread-work.ts'
 export async function openThread(
   parts: RunnerParts,
   intent: RunIntent,
-  { ref, runId, token, write, writeLast }: LeasedRun,
+  { ref, runId, token, fresh = false, write, writeLast }: LeasedRun,
   pending: PendingPolicy,
   carry: Json | undefined,
 ): Promise<ThreadWork> {
@@ -39,6 +39,7 @@ export async function openThread(
     thread,
     opening,
     token,
+    fresh,
     write,
     writeLast,
     log,

@@ -12,6 +12,8 @@ export interface LeasedRun {
   readonly ref: ThreadRef
   readonly runId: string
   readonly token: number
+  /** Whether no run has begun with its id before, as far as the store tells. */
+  readonly fresh?: boolean
   /** Writes what the run has done. @default for a moment, for a run that shows nothing */
   readonly write?: StoreWrite
   /** Writes the last commit of the run, which releases the lease. @default the lease belongs to another run and stays */
@@ -61,6 +63,7 @@ export async function reopenThread(
     writeLast,
     log,
     carry: undefined,
+    ...(opened.from !== undefined && { from: opened.from }),
   })
   await update.open()
   return {

@@ -31,6 +31,8 @@ export type OpenedRun = {
   /** The state that lives for this run alone. */
   readonly temp?: JsonObject
   readonly carry?: Json
+  /** The first message of the history that the run was shown. @default the first of the thread */
+  readonly from?: string
 }
 
 /** Makes the first entry of a journal. */

@@ -1,5 +1,6 @@
 import type { Callback, Clock, KernelError, RunRequest, Store } from '@troupe/kernel'
 import type { FlowAgent } from '../tree/flow-agent.ts'
+import type { HistoryWindow } from './history-window.ts'
 import type { KeptHistories } from './kept-histories.ts'
 import type { RunnerLimits } from './limits.ts'
 import type { PendingPolicy } from './opening.ts'
@@ -29,4 +30,6 @@ export interface RunnerParts {
   readonly report: ((error: KernelError) => void) | undefined
   readonly lease: LeaseOptions
   readonly histories: KeptHistories
+  /** @default the whole history */
+  readonly window: HistoryWindow | undefined
 }

@@ -31,6 +31,7 @@ import { checkCallback, type RunSettings, readInput, startRun } from '@troupe/ke
 import { CANCEL_MODES } from '@troupe/kernel/store'
 import { flowOf } from '../tree/flow-agent.ts'
 import { continueRun } from './continue-run.ts'
+import { type HistoryOptions, HistoryWindow } from './history-window.ts'
 import { KeptHistories } from './kept-histories.ts'
 import { checkLimits, type RunnerLimits } from './limits.ts'
 import { LocalRuns } from './local-runs.ts'
@@ -52,6 +53,8 @@ export interface RunnerOptions<Output = unknown> {
   readonly durability?: Durability
   /** What becomes of a call of effect `once` that may have run before the process died: the model is told that its outcome is unknown, or a person is asked. @default 'tell' */
   readonly unknownCalls?: 'tell' | 'ask'
+  /** How much of a long thread a run loads and shows its agents. @default all */
+  readonly history?: HistoryOptions
   readonly callbacks?: readonly Callback[]
   readonly limits?: RunnerLimits
   /** How a run reacts when another run holds its thread: it fails, waits in a queue, or stops the other run. @default 'reject' */
@@ -110,8 +113,9 @@ export function runner<Output>(options: RunnerOptions<Output>): FlowRunner<Outpu
   const stale = new StaleLeases(store.leases, clock, safeReport(report))
   const lease: LeaseOptions = { leases: store.leases, local, stale, clock, busy, cancel: stop, ...limits }
   const histories = new KeptHistories(limits.keptChars)
+  const window = options.history && new HistoryWindow(options.history)
   const shared = { flow, store, durability, unknownCalls, callbacks, limits, pending, clock, report }
-  const parts: RunnerParts = { ...shared, lease, histories }
+  const parts: RunnerParts = { ...shared, lease, histories, window }
   const settingsOf = ({ signal, prepare, timeoutMs = limits.runMs }: FlowRequest, runId: string): RunSettings => ({
     runId,
     callbacks,
@@ -220,6 +224,7 @@ const OPTIONS: OptionNames<RunnerOptions> = {
   limits: true,
   durability: true,
   unknownCalls: true,
+  history: true,
   busy: true,
   pending: true,
   clock: true,

@@ -69,3 +69,18 @@ function isSame(one: Json | undefined, other: Json | undefined): boolean {
   const areObjects = typeof one === 'object' && typeof other === 'object' && one !== null && other !== null
   return areObjects && JSON.stringify(one) === JSON.stringify(other)
 }
+
+/** Separates the state that lives for one run from the state that is stored. */
+export function byLifetime(set: JsonObject): { readonly temp: JsonObject | undefined; readonly kept: JsonObject } {
+  const entries = Object.entries(set)
+  const temp = entries.filter(([key]) => isTemporary(key))
+  if (temp.length === 0) return { temp: undefined, kept: set }
+  return { temp: Object.fromEntries(temp), kept: Object.fromEntries(entries.filter(([key]) => !isTemporary(key))) }
+}
+
+/** The state that lives for one run; a run that was resumed goes on with it. */
+export function temporary(state: State): { readonly temp?: JsonObject } {
+  const entries = [...state.keys()].filter(isTemporary).map((key) => [key, state.get(key)] as const)
+  const temp = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject
+  return entries.length > 0 ? { temp } : {}
+}

@@ -4,17 +4,22 @@ import { jsonLength } from '@troupe/kernel/kit'
 /** What a message costs beside its texts. */
 const MESSAGE = 200
 
-/** The stored messages of a thread, in order. Contract: never changes; a later history shares its messages. */
+const NONE: ReadonlySet<string> = new Set()
+
+/** The stored messages of a thread, in order, or the newest of them. Contract: never changes; a later history shares its messages. */
 export class StoredHistory {
   readonly messages: readonly Message[]
-  /** The runs that they belong to. */
+  /** The runs that they belong to, as far as it is known. */
   readonly runs: ReadonlySet<string>
+  /** Whether these are all messages of the thread. */
+  readonly whole: boolean
   #ids: Set<string> | undefined
   #chars: number | undefined
 
-  constructor(messages: readonly Message[], runs: ReadonlySet<string>) {
+  constructor(messages: readonly Message[], runs: ReadonlySet<string>, whole: boolean = true) {
     this.messages = messages
     this.runs = runs
+    this.whole = whole
   }
 
   /** About how many characters it takes. */
@@ -37,10 +42,15 @@ export class StoredHistory {
     return this.messages.find(({ id }) => wanted.has(id))
   }
 
+  /** The history from one of its messages on. Contract: does not know whose runs the messages are, so that what it keeps does not grow. */
+  from(index: number): StoredHistory {
+    return index === 0 ? this : new StoredHistory(this.messages.slice(index), NONE, false)
+  }
+
   /** The history after a run has added messages. Contract: this one loses its index to it. */
   with(added: readonly Message[], runId: string): StoredHistory {
     const runs = this.runs.has(runId) ? this.runs : new Set(this.runs).add(runId)
-    const next = new StoredHistory(this.messages.concat(added), runs)
+    const next = new StoredHistory(this.messages.concat(added), runs, this.whole)
     next.#chars = this.chars + charsOf(added)
     next.#ids = this.#ids
     this.#ids = undefined

@@ -37,6 +37,8 @@ export class ThreadLease {
   readonly token: number
   /** The cancel that was asked of the run before its process died. */
   readonly cancel: CancelMode | undefined
+  /** Whether no run has begun with the id of this one, as far as the store tells. */
+  readonly fresh: boolean
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewed: Moment
@@ -46,13 +48,14 @@ export class ThreadLease {
 
   private constructor(
     ref: ThreadRef,
-    taken: { token: number; cancel?: CancelMode },
+    taken: Awaited<ReturnType<LeaseStore['acquire']>>,
     asked: Moment,
     options: LeaseOptions,
   ) {
     this.#ref = ref
     this.token = taken.token
     this.cancel = taken.cancel
+    this.fresh = taken.fresh === true
     this.#options = options
     this.#renewed = asked
   }

@@ -1,16 +1,19 @@
 import { KernelError, type Message, type Thread, type ThreadRef, type ThreadStore } from '@troupe/kernel'
 import { unknownResult } from '@troupe/kernel/history'
 import { pages } from '@troupe/kernel/kit'
+import type { HistoryStart } from './history-window.ts'
 import { StoredHistory } from './stored-history.ts'
 
 const PAGE = 1_000
 
+/** A history, and apart from it what the run has stored itself. */
+export interface LoadedMessages {
+  readonly before: StoredHistory
+  readonly own: readonly Message[]
+}
+
 /** Loads the whole history of a thread; what the run `own` has stored itself is apart. */
-export async function loadMessages(
-  threads: ThreadStore,
-  ref: ThreadRef,
-  own: string,
-): Promise<{ readonly before: StoredHistory; readonly own: readonly Message[] }> {
+export async function loadMessages(threads: ThreadStore, ref: ThreadRef, own: string): Promise<LoadedMessages> {
   const messages: Message[] = []
   const ownMessages: Message[] = []
   const runs = new Set<string>()
@@ -24,15 +27,58 @@ export async function loadMessages(
   return { before: new StoredHistory(messages, runs), own: ownMessages }
 }
 
+/** Loads the newest messages of a thread. Contract: reads pages, newest first, until the history can begin. */
+export async function loadNewest(
+  threads: ThreadStore,
+  ref: ThreadRef,
+  own: string,
+  { page, startIn }: HistoryStart,
+): Promise<LoadedMessages> {
+  const [newest, ownNewest, runs]: [Message[], Message[], Set<string>] = [[], [], new Set()]
+  let after: number | undefined
+  for (let limit = Math.min(page, PAGE); ; limit = Math.min(2 * limit, PAGE)) {
+    const rows = await threads.messages(ref, { newestFirst: true, limit, ...(after !== undefined && { after }) })
+    for (const { message, runId } of rows) {
+      if (runId === own) ownNewest.push(message)
+      else newest.push(message)
+      runs.add(runId)
+    }
+    after = rows.at(-1)?.seq
+    const whole = rows.length < limit
+    const messages = newest.toReversed()
+    const start = startIn({ messages, older: whole ? 'none' : 'unread' })
+    if (start === undefined) continue
+    const before = new StoredHistory(messages.slice(start), runs, whole && start === 0)
+    return { before, own: ownNewest.reverse() }
+  }
+}
+
 /** Contract: throws `RUN_ID_TAKEN` if the thread has a run of this id, and `VALIDATION_FAILED` if it has one of the given messages. */
 export function checkNew(history: StoredHistory, runId: string, given: readonly Message[]): void {
   if (history.runs.has(runId)) {
     throw new KernelError('RUN_ID_TAKEN', `run ${runId}: the thread already has a run with this id; use a new runId`)
   }
   const known = history.known(given)
-  if (!known) return
-  const message = `run ${runId}: the thread already has message ${known.id}; send new messages only`
-  throw new KernelError('VALIDATION_FAILED', message)
+  if (known) throw alreadyThere(runId, known.id)
+}
+
+/** Whether a thread may have had some messages that a run has added. Contract: of a thread that was not read whole, the ids of the run and those of the messages `given` to it, which were looked up, are sure to be new. */
+export function mayKnow(
+  history: StoredHistory,
+  added: readonly Message[],
+  runId: string,
+  given: readonly Message[],
+): boolean {
+  if (history.known(added)) return true
+  if (history.whole) return false
+  const sure = new Set(given.map(({ id }) => id))
+  return added.some(({ id }) => !id.startsWith(`${runId}/`) && !sure.has(id))
+}
+
+/** The error for a message that the thread has already. */
+export function alreadyThere(runId: string, messageId: string): KernelError {
+  const message = `run ${runId}: the thread already has message ${messageId}; send new messages only`
+  return new KernelError('VALIDATION_FAILED', message)
 }
 
 /** A call of a thread that has no result yet. */

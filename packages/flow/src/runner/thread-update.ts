@@ -20,9 +20,10 @@ import { callsRunAgain, keptValues, makeCheckpoint, withWaiting } from './checkp
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
-import { changesAfter, isTemporary, placeChanges } from './state-changes.ts'
+import { byLifetime, changesAfter, placeChanges, temporary } from './state-changes.ts'
 import { StoredHistory } from './stored-history.ts'
-import { checkNew, loadMessages, OpenCalls } from './thread-messages.ts'
+import { findHistory, historyFrom } from './thread-history.ts'
+import { mayKnow, OpenCalls } from './thread-messages.ts'
 import { WaitingMessages } from './waiting-messages.ts'
 import { type StoreWrite, withRetries } from './with-retries.ts'
 
@@ -45,6 +46,8 @@ interface ThreadUpdateParts {
   readonly opening: Opening
   /** The token of the lease. */
   readonly token: number
+  /** Whether no run has begun with this id before. */
+  readonly fresh?: boolean
   /** Writes what the agents have done. */
   readonly write: StoreWrite | undefined
   /** Writes the last commit, which releases the lease; without it the lease stays. */
@@ -53,6 +56,8 @@ interface ThreadUpdateParts {
   readonly log: ThreadLog
   /** A value that `continue` gives back to its caller. */
   readonly carry: Json | undefined
+  /** The first message that a run that goes on was shown. */
+  readonly from?: string
 }
 
 /** What of a run is in its thread. */
@@ -68,8 +73,9 @@ interface Stored {
 export class ThreadUpdate {
   readonly #parts: ThreadUpdateParts
   #thread: Thread
-  /** What the thread had before the run, as it is stored, and as agents see it. */
+  /** What the thread had before the run, as it is kept, as it is shown, and as agents see that. */
   #before: StoredHistory = EMPTY
+  #shown: StoredHistory = EMPTY
   #history: readonly Message[] = []
   /** Messages that were added to the history before the agents ran. */
   #given: readonly Message[] = []
@@ -98,25 +104,33 @@ export class ThreadUpdate {
 
   /** Loads the history and stores what the run begins with. Contract: answers are taken once; if the process dies, the run can be continued, or its effects are unknown and it is not repeated. */
   async open(): Promise<void> {
-    const { runner, runId, thread, opening, intent } = this.#parts
-    const kept = opening.continues ? undefined : runner.histories.of(thread)
-    const { before, own } = kept
-      ? { before: kept, own: [] }
-      : await loadMessages(runner.store.threads, thread.ref, runId)
-    const { next = [] } = opening
-    if (!opening.continues) checkNew(before, runId, [...opening.messages, ...next])
-    this.#before = before
-    const { messages } = before
-    // A stored history is complete, except for calls that wait and results that came in a later run.
-    this.#history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
+    const { runner, runId, thread, opening, intent, fresh = false, from } = this.#parts
     if (opening.continues) {
+      const { before, own } = await historyFrom(runner, thread.ref, runId, from)
+      this.#finds(before)
       this.#given = own
       this.#beginsWith(own)
       return
     }
+    const given = [...opening.messages, ...(opening.next ?? [])]
+    const { before, shown } = await findHistory(runner, thread, { runId, fresh, given })
+    this.#finds(before, shown)
     this.#given = opening.drops ? this.#openCalls(opening.messages).answered(opening.messages) : opening.messages
     if (runner.durability === 'step') await this.#storeBeginning()
     else if (intent.answers) await this.#write({ ...this.#taken(), ...processedOf(intent, this.next) })
+  }
+
+  #finds(before: StoredHistory, shown: StoredHistory = before): void {
+    this.#before = before
+    this.#shown = shown
+    const { messages } = shown
+    // A stored history is complete, except for calls that wait and results that came in a later run.
+    this.#history = repairHistory(messages, { awaiting: unanswered(messages).map(({ id }) => id) })
+  }
+
+  /** Whether the agents see all messages of the thread. */
+  get seesAll(): boolean {
+    return this.#shown.whole
   }
 
   /** The input of the agents. */
@@ -140,6 +154,7 @@ export class ThreadUpdate {
       ...(additions?.instruction !== undefined && { instruction: additions.instruction }),
       ...(temp && { temp }),
       ...(carry !== undefined && { carry }),
+      ...(!this.#shown.whole && { from: this.#shown.messages[0]?.id ?? '' }),
     })
     const { checkpoint } = opening
     const thread = await this.#write({
@@ -218,8 +233,9 @@ export class ThreadUpdate {
 
   /** Keeps the history for the next run. Contract: a message that the thread had before is not stored again, so that history is read anew. */
   #keep(added: readonly Message[]): void {
-    const { runner, runId } = this.#parts
-    if (this.#before.known(added)) return
+    const { runner, runId, opening } = this.#parts
+    const given = [...this.#given, ...(opening.next ?? [])]
+    if ((opening.continues && !this.#before.whole) || mayKnow(this.#before, added, runId, given)) return
     // Copies, because callers have these messages too and may change them.
     const copies = added.map((message) => ({ ...message }))
     runner.histories.keep(this.#thread, this.#before.with(copies, runId))
@@ -271,19 +287,4 @@ function processedOf({ input: { processed } }: RunIntent, later?: WaitingMessage
 function processedAtEnd(intent: RunIntent): Pick<ThreadCommit, 'processed'> {
   const { answers, input } = intent
   return answers ? { processed: (input.messages ?? []).map(({ id }) => id) } : processedOf(intent)
-}
-
-/** Separates the state that lives for one run from the state that is stored. */
-function byLifetime(set: JsonObject): { readonly temp: JsonObject | undefined; readonly kept: JsonObject } {
-  const entries = Object.entries(set)
-  const temp = entries.filter(([key]) => isTemporary(key))
-  if (temp.length === 0) return { temp: undefined, kept: set }
-  return { temp: Object.fromEntries(temp), kept: Object.fromEntries(entries.filter(([key]) => !isTemporary(key))) }
-}
-
-/** The state that lives for one run; a run that was resumed goes on with it. */
-function temporary(state: State): { readonly temp?: JsonObject } {
-  const entries = [...state.keys()].filter(isTemporary).map((key) => [key, state.get(key)] as const)
-  const temp = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject
-  return entries.length > 0 ? { temp } : {}
 }

@@ -35,7 +35,7 @@ export async function runOnThread(
 ): Promise<void> {
   const { update, log, journal } = work
   const start = update.begin()
-  run.begin(start)
+  run.begin(start, update.seesAll)
   const { next } = update
   const inner = next.left.length > 0 ? ctx.with(NEXT_MESSAGES, next) : ctx
   const own = withFlowContext(withJournal(inner, journal), log, limits.transfers, update.transfersLeft)

@@ -1,7 +1,7 @@
 import { type AgentHandler, type Awaitable, contextKey, type Message, type RunContext } from '@troupe/kernel'
+import { estimateTokens } from '@troupe/kernel/history'
 import { checkOption, checkOptionNames } from '@troupe/kernel/kit'
 import { isWhole } from '../is-whole.ts'
-import { estimateTokens } from './estimate-tokens.ts'
 import { splitHistory } from './split-history.ts'
 
 /** Options of `historyBudget`. */

@@ -16,6 +16,8 @@ export interface ParentCall {
 export class RunIds {
   /** The messages before the run. */
   history: readonly Message[] = []
+  /** Whether these are all messages of the thread. */
+  whole = true
   readonly #runId: string
   readonly #parent: ParentCall | undefined
   #counters: Map<string, number> | undefined
@@ -35,7 +37,7 @@ export class RunIds {
 
   /** Returns an id for a call that is unique in the thread: the given one if it is free. */
   claimCall(callId: string, step: string): string {
-    this.#calls ??= new CallIds(this.history)
+    this.#calls ??= new CallIds(this.history, this.whole)
     const id = this.#calls.isTaken(callId) ? this.next(step) : callId
     this.#calls.take(id)
     return id

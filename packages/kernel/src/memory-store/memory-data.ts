@@ -57,6 +57,8 @@ export interface ThreadData {
   /** Foreign ids, each with the sequence of the message that it counts for. */
   readonly processed: Map<string, number>
   readonly runs: Map<string, RunRecord>
+  /** The last sequence given to a run. */
+  runSeq: number
   /** By root run: the highest attempt that has begun it. */
   readonly attempts: Map<string, number>
   readonly calls: Map<string, ToolCallRecord>
@@ -155,6 +157,7 @@ export function addThread(data: MemoryData, owner: OwnerData, { app, user, threa
     changes: [],
     processed: new Map(),
     runs: new Map(),
+    runSeq: 0,
     calls: new Map(),
     attempts: new Map(),
     modelCalls: new Map(),

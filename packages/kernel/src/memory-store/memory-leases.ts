@@ -15,14 +15,14 @@ export function memoryLeases(data: MemoryData): LeaseStore {
       const { owner, row, lease, live } = findThread(data, ref)
       if (live) throw threadBusy(WHO, live)
       const { runId, begins } = holder
-      if (begins) claimId(owner, runId, ref.threadId)
+      const fresh = begins && claimId(owner, runId, ref.threadId)
       const now = data.now()
       if (lease && row && lease.runId !== holder.runId && !hasEnded(row, lease)) failRuns(row, lease, now)
       const token = ++data.token
       data.owners.set(owner.key, owner)
       const cancel = row?.journal?.runId === holder.runId && row.journal.cancel ? { cancel: row.journal.cancel } : {}
       owner.leases.set(ref.threadId, { token, runId: holder.runId, expiresAt: now + holder.ttlMs, ...cancel })
-      return { token, ...cancel }
+      return { token, ...cancel, ...(fresh && { fresh }) }
     },
 
     async renew(ref, token, ttlMs) {
@@ -72,14 +72,16 @@ function failRuns({ runs, calls }: ThreadData, { runId, cancel }: Lease, endedAt
   }
 }
 
-/** Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id, or any run one above or below it. */
-function claimId({ begun, begunBelow }: OwnerData, runId: string, threadId: string): void {
+/** Says whether no run has begun with this id. Contract: throws `RUN_ID_TAKEN` if a run of another thread has the id, or any run one above or below it. */
+function claimId({ begun, begunBelow }: OwnerData, runId: string, threadId: string): boolean {
   const above = runIdsAbove(runId)
   const isTaken =
     (begun.get(runId) ?? threadId) !== threadId ||
     above.some((id) => begun.has(id)) ||
     [...begunBelow].some((id) => id.startsWith(`${runId}/`))
   if (isTaken) throw runIdTaken(WHO, runId)
+  if (begun.has(runId)) return false
   begun.set(runId, threadId)
   if (above.length > 0) begunBelow.add(runId)
+  return true
 }

@@ -3,6 +3,7 @@ import { checkCommands, runIdOf } from '../store/check-commands.ts'
 import { checkId } from '../store/check-id.ts'
 import { checkMaintenance, checkPage } from '../store/check-page.ts'
 import { checkRef } from '../store/check-ref.ts'
+import { checkPrune } from '../store/check-run-log.ts'
 import { commandEffect } from '../store/command-effect.ts'
 import type { ModelCallRecord, RecordCommand, RecordStore, RunRecord, ToolCallRecord } from '../store/store.ts'
 import { usageOf } from '../store/usage-of.ts'
@@ -19,7 +20,7 @@ import {
 } from './memory-data.ts'
 
 /** Runs, tool calls and usage in memory. */
-export function memoryRecords(data: MemoryData): RecordStore {
+export function memoryRecords(data: MemoryData): Required<RecordStore> {
   return {
     async apply(ref, commands) {
       checkRef(WHO, ref)
@@ -67,7 +68,37 @@ export function memoryRecords(data: MemoryData): RecordStore {
         runs.filter(({ status }) => status === 'generating'),
       )
     },
+
+    async prune(query) {
+      checkPrune(WHO, query)
+      refuseClosed(data)
+      const { apps } = query
+      const meant = allThreads(data).filter(({ thread }) => !apps || apps.includes(thread.ref.app))
+      const pruned = olderThan(query, 'endedAt', meant.flatMap(prunable))
+      for (const { row, runId } of pruned) remove(findThread(data, row.thread.ref).owner, row, runId)
+      return pruned.length
+    },
   }
+}
+
+const OPEN: readonly string[] = ['running', 'awaiting', 'interrupted'] satisfies ToolCallRecord['status'][]
+
+/** The runs of a thread that have ended and whose calls have, too. */
+function prunable(row: ThreadData) {
+  if (row.journal) return []
+  const open = new Set([...row.calls.values()].flatMap(({ runId, status }) => (OPEN.includes(status) ? runId : [])))
+  return [...row.runs.values()].flatMap(({ runId, endedAt }) =>
+    endedAt === undefined || open.has(runId) ? [] : { row, runId, endedAt },
+  )
+}
+
+/** Deletes a run with its calls. */
+function remove({ runIds }: OwnerData, { runs, attempts, calls, modelCalls }: ThreadData, id: string): void {
+  runs.delete(id)
+  runIds.delete(id)
+  attempts.delete(id)
+  for (const [callId, { runId }] of calls) if (runId === id) calls.delete(callId)
+  for (const [spanId, { runId }] of modelCalls) if (runId === id) modelCalls.delete(spanId)
 }
 
 type Result = Awaited<ReturnType<RecordStore['apply']>>[number]
@@ -96,7 +127,7 @@ type Command<Type extends RecordCommand['type']> = Extract<RecordCommand, { read
 
 function addRun(owner: OwnerData, row: ThreadData, start: Command<'run-start'>['run']): number {
   const { runId, parentRunId, agentName, startedAt } = start
-  const seq = row.runs.size + 1
+  const seq = ++row.runSeq
   owner.runIds.add(runId)
   const parent = parentRunId !== undefined && { parentRunId }
   row.runs.set(runId, { runId, ...parent, agentName, seq, status: 'generating', text: '', startedAt })

@@ -1,13 +1,14 @@
 import type { ThreadRef } from '../data/thread-ref.ts'
 import { checkCommit } from '../store/check-commit.ts'
 import { checkFork } from '../store/check-fork.ts'
-import { checkMaintenance, checkPage, checkProcessed } from '../store/check-page.ts'
+import { checkLabel, checkRecent } from '../store/check-label.ts'
+import { checkIdle, checkKnown, checkPage, checkProcessed } from '../store/check-page.ts'
 import { checkOwner, checkRef } from '../store/check-ref.ts'
 import { type CommitEffect, commitEffect, type StateChange, stateAfter } from '../store/commit-effect.ts'
 import { isWaiting } from '../store/is-waiting.ts'
 import { holdsLease } from '../store/lease.ts'
 import { leaseLost, messageNotFound, threadIdTaken, threadNotFound } from '../store/refusals.ts'
-import type { ForkPoint, Thread, ThreadCommit, ThreadStore, ThreadSummary } from '../store/store.ts'
+import type { ForkPoint, Thread, ThreadCommit, ThreadLabel, ThreadStore, ThreadSummary } from '../store/store.ts'
 import {
   addThread,
   allThreads,
@@ -17,7 +18,6 @@ import {
   type Lease,
   type MemoryData,
   type OwnerData,
-  olderThan,
   pageOf,
   refuseClosed,
   type ThreadData,
@@ -25,7 +25,7 @@ import {
 } from './memory-data.ts'
 
 /** Conversations in memory. */
-export function memoryThreads(data: MemoryData): ThreadStore {
+export function memoryThreads(data: MemoryData): Required<ThreadStore> {
   const found = (thread: Thread) => summary(thread, findThread(data, thread.ref).live)
   return {
     async get(ref) {
@@ -66,6 +66,13 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       return pageOf(findThread(data, ref).row?.messages ?? [], wanted)
     },
 
+    async known(ref, ids) {
+      checkRef(WHO, ref)
+      checkKnown(WHO, ids)
+      const { row } = findThread(data, ref)
+      return [...new Set(ids)].filter((id) => row?.messageIds.has(id))
+    },
+
     async processed(ref, ids) {
       checkRef(WHO, ref)
       checkProcessed(WHO, ids)
@@ -78,6 +85,26 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       const wanted = checkPage(WHO, page)
       const threads = [...findOwner(data, owner).threads.values()].map(({ thread }) => thread)
       return pageOf(threads, wanted).map(found)
+    },
+
+    async recent(owner, page) {
+      checkOwner(WHO, owner)
+      const { limit, after } = checkRecent(WHO, page)
+      return [...findOwner(data, owner).threads.values()]
+        .map(({ thread }) => thread)
+        .filter((thread) => !after || later(after, thread) < 0)
+        .sort(later)
+        .slice(0, limit)
+        .map(found)
+    },
+
+    async label(ref, label) {
+      checkRef(WHO, ref)
+      checkLabel(WHO, label)
+      const { row, live } = findThread(data, ref)
+      if (!row) throw threadNotFound(WHO, ref.threadId)
+      row.thread = labelled(row.thread, label)
+      return summary(row.thread, live)
     },
 
     async fork(ref, request) {
@@ -114,23 +141,46 @@ export function memoryThreads(data: MemoryData): ThreadStore {
       owner.threads.delete(ref.threadId)
       owner.leases.delete(ref.threadId)
       for (const runId of row.runs.keys()) owner.runIds.delete(runId)
-      for (const [runId, threadId] of owner.begun) {
-        if (threadId !== ref.threadId) continue
-        owner.begun.delete(runId)
-        owner.begunBelow.delete(runId)
-      }
+      freeRunIds(owner, ref.threadId)
       owner.grants.splice(0, owner.grants.length, ...owner.grants.filter(({ thread }) => thread !== row))
       endLogs(row)
       return true
     },
 
     async idle(query) {
-      checkMaintenance(WHO, query)
+      checkIdle(WHO, query)
       refuseClosed(data)
-      const threads = allThreads(data).map(({ thread }) => thread)
-      const free = threads.filter(({ ref }) => !findThread(data, ref).live)
-      return olderThan(query, 'updatedAt', free).map(found)
+      const { before, limit, after } = query
+      return allThreads(data)
+        .map(({ thread }) => thread)
+        .filter((thread) => thread.updatedAt < before && !findThread(data, thread.ref).live)
+        .filter((thread) => !after || byAge(thread, after) > 0)
+        .sort(byAge)
+        .slice(0, limit)
+        .map(found)
     },
+  }
+}
+
+/** Oldest first; threads of one moment in the order of their names. */
+function byAge(a: Pick<Thread, 'ref' | 'updatedAt'>, b: Pick<Thread, 'ref' | 'updatedAt'>): number {
+  if (a.updatedAt !== b.updatedAt) return a.updatedAt - b.updatedAt
+  const differs = (['app', 'user', 'threadId'] as const).find((name) => a.ref[name] !== b.ref[name])
+  return differs === undefined ? 0 : a.ref[differs] < b.ref[differs] ? -1 : 1
+}
+
+/** The latest first. */
+function later(a: Pick<Thread, 'seq' | 'updatedAt'>, b: Pick<Thread, 'seq' | 'updatedAt'>): number {
+  return b.updatedAt - a.updatedAt || b.seq - a.seq
+}
+
+/** A thread with another title or other metadata. */
+function labelled({ title: named, metadata: noted, ...thread }: Thread, label: ThreadLabel): Thread {
+  const { title = named ?? null, metadata = noted ?? null } = label
+  return {
+    ...thread,
+    ...(title !== null && { title }),
+    ...(metadata !== null && { metadata: structuredClone(metadata) }),
   }
 }
 
@@ -219,6 +269,23 @@ function rename(owner: OwnerData, row: ThreadData, to: string, holder: string): 
   for (const one of threads) owner.threads.set(one.thread.ref.threadId, one)
 }
 
+/** Frees the ids of the runs that have begun in a thread that is gone. Contract: a run with messages in a branch begins in that from now on. */
+function freeRunIds(owner: OwnerData, gone: string): void {
+  const kept = new Map<string, string>()
+  for (const [threadId, { thread, messages }] of owner.threads) {
+    if (thread.forkedFrom) for (const { runId } of messages) kept.set(runId, threadId)
+  }
+  for (const [runId, threadId] of owner.begun) {
+    if (threadId !== gone) continue
+    const heir = kept.get(runId)
+    if (heir !== undefined) owner.begun.set(runId, heir)
+    else {
+      owner.begun.delete(runId)
+      owner.begunBelow.delete(runId)
+    }
+  }
+}
+
 /** Gives a branch what it has of its source. */
 function share(source: ThreadData, branch: ThreadData, cut: number): void {
   const upToCut = ({ seq }: { readonly seq: number }) => seq <= cut
@@ -228,7 +295,9 @@ function share(source: ThreadData, branch: ThreadData, cut: number): void {
   addMessages(branch, { messages, last: cut, changes, processed })
   const messageId = messages.at(-1)?.message.id
   const forkedFrom = { threadId: source.thread.ref.threadId, ...(messageId !== undefined && { messageId }) }
-  branch.thread = { ...branch.thread, state: stateAfter({}, changes.map(copyOf)), forkedFrom }
+  const { title, metadata } = source.thread
+  const label = { ...(title !== undefined && { title }), ...(metadata && { metadata }) }
+  branch.thread = { ...labelled(branch.thread, label), state: stateAfter({}, changes.map(copyOf)), forkedFrom }
 }
 
 function copyOf(change: StateChange): StateChange {

@@ -148,8 +148,9 @@ export class RunExecution {
   #drive(recorder: RunRecorder, ctx: KernelContext): Promise<void> {
     const { agent, core, host, start: given } = this.#parts
     core.state = ctx.fields.state
-    const begin = (start: AgentInput | ResumeInfo) => {
+    const begin = (start: AgentInput | ResumeInfo, whole = true) => {
       core.ids.history = start.messages
+      core.ids.whole = whole
       recorder.expect(start.messages)
     }
     if (!host.around) {

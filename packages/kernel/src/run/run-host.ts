@@ -24,8 +24,8 @@ export interface RunHost {
 export interface HostedRun {
   /** Runs the agent of the run on what the host has loaded. */
   agent(start: AgentInput | ResumeInfo): AsyncIterable<AgentEvent>
-  /** Says what the agents begin with, for a host that runs them itself. Contract: called before they run. */
-  begin(start: AgentInput | ResumeInfo): void
+  /** Says what the agents begin with, for a host that runs them itself. Contract: called before they run; `whole` is false if the thread has earlier messages. */
+  begin(start: AgentInput | ResumeInfo, whole?: boolean): void
   /** Waits for agents that the host runs itself. */
   settle(agents: Promise<unknown>): Promise<void>
 }

@@ -31,6 +31,12 @@ export interface Store extends AsyncDisposable {
   readonly grants: GrantStore
 }
 
+/** A store with every method, as those of Troupe are; methods that came later are optional in `Store`. */
+export interface FullStore extends Store {
+  readonly threads: Required<ThreadStore>
+  readonly records: Required<RecordStore>
+}
+
 /** A conversation in a list: where it is and what goes on in it, without its content. */
 export interface ThreadSummary {
   readonly ref: ThreadRef
@@ -47,6 +53,18 @@ export interface ThreadSummary {
   /** Of a branch: the thread that it was made of, and the last message that it shares with it; none if it shares none. */
   readonly forkedFrom?: { readonly threadId: string; readonly messageId?: string }
   readonly updatedAt: number
+  /** What people call it. */
+  readonly title?: string
+  /** What an app notes about it. */
+  readonly metadata?: JsonObject
+}
+
+/** What a thread is called and what an app notes about it; missing fields stay as they are, `null` removes one. */
+export interface ThreadLabel {
+  /** Contract: not empty, at most `MAX_TITLE` characters. */
+  readonly title?: string | null
+  /** Contract: plain JSON of at most `MAX_METADATA` characters; replaced as a whole. */
+  readonly metadata?: JsonObject | null
 }
 
 /** A conversation. */
@@ -112,13 +130,22 @@ export interface ThreadStore {
     ref: ThreadRef,
     page?: Page,
   ): Promise<readonly { readonly seq: number; readonly runId: string; readonly message: Message }[]>
+  /** Returns those of these ids that messages of the thread have. Contract: takes the time of a look-up, however long the thread is. A runner that shows a window of the history reads the whole thread if a store lacks it. */
+  known?(ref: ThreadRef, messageIds: readonly string[]): Promise<readonly string[]>
   /** Returns those of these foreign ids that have been processed. */
   processed(ref: ThreadRef, ids: readonly string[]): Promise<readonly string[]>
   /** The threads of an owner. Contract: neither reads nor gives state, open calls or checkpoints, which may be large. */
   list(owner: Owner, page?: Page): Promise<readonly ThreadSummary[]>
+  /** The threads of an owner by their last change, the latest first, as `list` gives them. Contract: `after` is the last thread of the page before, by value; a thread that changes while pages are read comes first from then on. */
+  recent?(
+    owner: Owner,
+    page?: { readonly limit?: number; readonly after?: Pick<ThreadSummary, 'seq' | 'updatedAt'> },
+  ): Promise<readonly ThreadSummary[]>
+  /** Names a thread, or notes something about it. Contract: takes no lease and is no change of the conversation: `version` and `updatedAt` stay. `NOT_FOUND` for an unknown thread. */
+  label?(ref: ThreadRef, label: ThreadLabel): Promise<ThreadSummary>
   /**
    * Makes a branch: a thread `to` of the same owner with the messages up to a point, and the state and processed ids as they were there.
-   * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, and
+   * Contract: takes no lease and reads what is committed. The branch has the ids, runs and sequences of the messages that it shares, title and metadata, and
    * nothing else of its source; what one of them commits later the other does not see. `NOT_FOUND` for an unknown thread or message;
    * `THREAD_ID_TAKEN` if `to` exists or is leased. The id of a deleted thread is free, as for `open`.
    */
@@ -132,8 +159,12 @@ export interface ThreadStore {
   cut(ref: ThreadRef, request: ForkPoint & { readonly to: string }, token: number): Promise<Thread>
   /** Contract: deletes all data of the thread; late writes cannot undo it; branches keep the messages and the state that they share with it. */
   delete(ref: ThreadRef): Promise<boolean>
-  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. */
-  idle(query: { readonly before: number; readonly limit: number }): Promise<readonly ThreadSummary[]>
+  /** Maintenance, across owners: threads without a lease that have not changed since `before`, oldest first, as `list` gives them. Contract: threads of one moment come in an order of the store's own, so that `after`, the last thread of the page before, is a cursor; it may be gone. */
+  idle(query: {
+    readonly before: number
+    readonly limit: number
+    readonly after?: Pick<ThreadSummary, 'ref' | 'updatedAt'>
+  }): Promise<readonly ThreadSummary[]>
 }
 
 /** A run as a row. Contract: `runId` is unique for its owner. */
@@ -220,6 +251,8 @@ export interface RecordStore {
     readonly before: number
     readonly limit: number
   }): Promise<readonly (RunRecord & { readonly ref: ThreadRef })[]>
+  /** Maintenance, across owners: deletes runs that ended before `before`, with their tool calls and model calls, oldest first. Contract: keeps the runs of a thread with an unfinished run, and those with a call that is running or waits; sequences are not given again. Gives how many were deleted, at most `limit`; `apps` are those whose runs are meant. */
+  prune?(query: { readonly before: number; readonly limit: number; readonly apps?: readonly string[] }): Promise<number>
 }
 
 /** An entry of a run log: an event, or what a compacted log has in place of the events after the entry before it, up to its `seq`. */
@@ -261,11 +294,11 @@ export interface JournalStore {
 
 /** Leases: the right to write to a thread. */
 export interface LeaseStore {
-  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread that was not deleted since, or in any with an id above or below it (`runIdsAbove`). */
+  /** Contract: `THREAD_BUSY` with the holder in `details`; taking over an expired lease finishes the former holder's run as failed (`LEASE_LOST`), or as cancelled if that was asked, and its running calls as unknown in the same transaction, unless the same run takes it and goes on, or the end of the run is in the thread (it has the last message, and no journal). A run that the thread names as unfinished gets the cancel that was asked of it before. A holder that `begins` is `RUN_ID_TAKEN` if a run of its owner has begun with this id in another thread, or in any with an id above or below it (`runIdsAbove`); a deleted thread frees its ids, except those of runs with messages that a branch keeps. `fresh` says that no run has begun with the id in this thread either. */
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number; readonly begins?: boolean },
-  ): Promise<{ readonly token: number; readonly cancel?: CancelMode }>
+  ): Promise<{ readonly token: number; readonly cancel?: CancelMode; readonly fresh?: true }>
   /** Contract: throws `LEASE_LOST`; returns the cancel request, if there is one. */
   renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
   release(ref: ThreadRef, token: number): Promise<void>

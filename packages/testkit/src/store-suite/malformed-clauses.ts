@@ -148,12 +148,14 @@ export const malformedClauses: StoreClauses = {
         expect(await codeOf(called(store, ref)), method).toBe('STORE_CLOSED')
       }
       expect(await codeOf(store.threads.list(ref))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.threads.recent?.(ref) as Promise<unknown>)).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.list(ref))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.add(ref, { agent: '', tool: 'save', at: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.grants.revoke(ref, '1'))).toBe('STORE_CLOSED')
       expect(await codeOf(store.threads.idle({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.records.open({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
       expect(await codeOf(store.journal.lost({ before: 1, limit: 1 }))).toBe('STORE_CLOSED')
+      expect(await codeOf(store.records.prune?.({ before: 1, limit: 1 }) as Promise<unknown>)).toBe('STORE_CLOSED')
     },
     'a store may be disposed twice': async ({ store, ref }) => {
       await filled(store, ref)

@@ -8,8 +8,11 @@ const threads: Methods<ThreadStore> = {
   open: true,
   commit: true,
   messages: true,
+  known: true,
   processed: true,
   list: true,
+  recent: true,
+  label: true,
   fork: true,
   cut: true,
   delete: true,
@@ -22,6 +25,7 @@ const records: Methods<RecordStore> = {
   modelCalls: true,
   usage: true,
   open: true,
+  prune: true,
 }
 const runLog: Methods<RunLogStore> = { append: true, follow: true, compact: true, prune: true }
 const journal: Methods<JournalStore> = { append: true, read: true, lost: true }

@@ -10,12 +10,15 @@ import { grantMutants } from './grant-mutants.fixture.ts'
 import { instanceMutants } from './instance-mutants.fixture.ts'
 import { journalAppendMutants } from './journal-append-mutants.fixture.ts'
 import { journalMutants } from './journal-mutants.fixture.ts'
+import { knownMutants } from './known-mutants.fixture.ts'
+import { labelMutants } from './label-mutants.fixture.ts'
 import { leaseMutants } from './lease-mutants.fixture.ts'
 import { listMutants } from './list-mutants.fixture.ts'
 import { lostRunMutants } from './lost-run-mutants.fixture.ts'
 import { malformedMutants } from './malformed-mutants.fixture.ts'
 import { recordMutants } from './record-mutants.fixture.ts'
 import { releaseMutants } from './release-mutants.fixture.ts'
+import { retentionMutants } from './retention-mutants.fixture.ts'
 import { runLogMutants } from './run-log-mutants.fixture.ts'
 import { runLogUpkeepMutants } from './run-log-upkeep-mutants.fixture.ts'
 import { sharedMemory } from './shared-memory.fixture.ts'
@@ -92,12 +95,15 @@ describe('testStore', () => {
     ...recordMutants,
     ...runLogMutants,
     ...runLogUpkeepMutants,
+    ...retentionMutants,
     ...journalMutants,
     ...journalAppendMutants,
     ...lostRunMutants,
     ...attemptMutants,
     ...leaseMutants,
     ...listMutants,
+    ...knownMutants,
+    ...labelMutants,
     ...malformedMutants,
   ]
   for (const { wrong, caught, ports } of mutants) {

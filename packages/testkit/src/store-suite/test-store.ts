@@ -9,6 +9,8 @@ import { forkClauses } from './fork-clauses.ts'
 import { forkStateClauses } from './fork-state-clauses.ts'
 import { grantClauses } from './grant-clauses.ts'
 import { journalClauses } from './journal-clauses.ts'
+import { knownClauses } from './known-clauses.ts'
+import { labelClauses } from './label-clauses.ts'
 import { leaseClauses } from './lease-clauses.ts'
 import { listClauses } from './list-clauses.ts'
 import { malformedClauses } from './malformed-clauses.ts'
@@ -17,6 +19,7 @@ import { pairClauses } from './pair-clauses.ts'
 import { recordClauses } from './record-clauses.ts'
 import { releaseClauses } from './release-clauses.ts'
 import { exclusiveClauses, reopenClauses } from './reopen-clauses.ts'
+import { retentionClauses } from './retention-clauses.ts'
 import { runLogClauses } from './run-log-clauses.ts'
 import { runLogUpkeepClauses } from './run-log-upkeep-clauses.ts'
 import { runTextClauses } from './run-text-clauses.ts'
@@ -57,12 +60,15 @@ export function storeClauses(open: StoreFactory): readonly Clause[] {
       threadClauses,
       releaseClauses,
       listClauses,
+      knownClauses,
+      labelClauses,
       recordClauses,
       runTextClauses,
       toolCallClauses,
       usageClauses,
       runLogClauses,
       runLogUpkeepClauses,
+      retentionClauses,
       journalClauses,
       leaseClauses,
       takeOverClauses,

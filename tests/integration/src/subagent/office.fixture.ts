@@ -57,7 +57,7 @@ export function office({ agents, scripts, lead, onEvent, ...options }: OfficeOpt
       store,
     })
   }
-  let store = memoryStore()
+  let store: Store = memoryStore()
   let current = open(store)
   const collect = async (run: Run): Promise<RunRecording> => {
     const events: AgentEvent[] = []

@@ -83,7 +83,7 @@ export function scriptedTree<const Name extends string>(
       store,
       ...options.runner,
     })
-  let store = memoryStore()
+  let store: Store = memoryStore()
   let current = open(store)
   const seen: AgentEvent[] = []
   const session = { session: ANN }

@@ -1,4 +1,4 @@
-import type { Message } from '@troupe/kernel'
+import type { Message } from './data/message.ts'
 
 const CHARS_PER_TOKEN = 4
 const TOKENS_PER_FILE = 1_600
