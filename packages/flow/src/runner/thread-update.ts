@@ -99,7 +99,7 @@ export class ThreadUpdate {
   /** Loads the history and stores what the run begins with. Contract: answers are taken once; if the process dies, the run can be continued, or its effects are unknown and it is not repeated. */
   async open(): Promise<void> {
     const { runner, runId, thread, opening, intent } = this.#parts
-    const kept = opening.continues ? undefined : runner.histories.of(thread)
+    const kept = opening.continues ? undefined : historyAtHand(runner, thread)
     const { before, own } = kept
       ? { before: kept, own: [] }
       : await loadMessages(runner.store.threads, thread.ref, runId)
@@ -258,6 +258,11 @@ export class ThreadUpdate {
     const { checkpoint, forkedFrom } = this.#parts.thread
     return new OpenCalls(checkpoint !== undefined || forkedFrom !== undefined, this.#history, said)
   }
+}
+
+/** The history of a thread, if it is known without reading it: it was kept, or nothing has been written yet. */
+function historyAtHand({ histories }: RunnerParts, thread: Thread): StoredHistory | undefined {
+  return histories.of(thread) ?? (thread.version === 0 && !thread.forkedFrom ? EMPTY : undefined)
 }
 
 /** The foreign ids that a run has processed, without those of messages that are not stored yet. */
