@@ -29,7 +29,7 @@ interface Database {
 export async function stackTables(): Promise<string> {
   await using stack = new AsyncDisposableStack()
   const tables: string[] = []
-  for (const database of [await onSqlite(stack), await onPostgres(stack)]) tables.push(await tablesOf(database))
+  for (const database of process.env.ONLY === 'pg' ? [await onPostgres(stack)] : process.env.ONLY === 'sqlite' ? [await onSqlite(stack)] : [await onSqlite(stack), await onPostgres(stack)]) tables.push(await tablesOf(database))
   return tables.join('\n\n')
 }
 
