@@ -169,3 +169,37 @@ describe('commits of two stores', () => {
     expect(idsOf(await store.threads.messages(ref))).toEqual(['m1', 'm2'])
   })
 })
+
+describe('a batch of records', () => {
+  it('is written whatever its rows are and how large they are', async () => {
+    const schema = server.schema()
+    await using store = postgresStore({ url: server.url, schema })
+    await store.threads.open(ref)
+    const startedAt = 1.5
+    const text = 'quotes " and \\ and \n and \u{1f600} and \ud800 and \0'
+    const call = {
+      runId: 'run-1',
+      messageId: 'm1',
+      name: text,
+      arguments: text,
+      status: 'complete',
+      startedAt,
+    } as const
+    const batch = (result: string) =>
+      store.records.apply(ref, [
+        { type: 'run-start', run: { runId: 'run-1', agentName: text, startedAt } },
+        ...upTo(3).map(
+          (n) => ({ type: 'tool-call', call: { ...call, callId: `${result.length}-${n}`, result } }) as const,
+        ),
+        { type: 'run-text', runId: 'run-1', offset: 0, text },
+      ])
+    // The second does not fit into one statement.
+    const results = [text, 'x'.repeat(6_000_000)]
+    for (const result of results) await batch(result)
+    const calls = await store.records.toolCalls(ref, 'run-1')
+    expect(
+      calls.map(({ callId, name, result }) => [callId, name === text, result === results[0] || result === results[1]]),
+    ).toEqual(results.flatMap((result) => upTo(3).map((n) => [`${result.length}-${n}`, true, true])))
+    expect(await store.records.runs(ref)).toMatchObject([{ runId: 'run-1', agentName: text, text, startedAt }])
+  })
+})
