@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { checkBudgets } from './budgets.ts'
+import { checkBudgets, checkStackBudgets } from './budgets.ts'
 import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
 import { durabilityTable } from './edge/durability.ts'
 import { longThreadTable } from './edge/long-thread.ts'
@@ -32,10 +32,11 @@ if (check) {
   // The hand-written side is a server of its own.
   const edge = await deltaWorkloads()
   const held = await checkBudgets([...Object.values(all).flat(), ...edge.workloads], only)
+  const stackHeld = await checkStackBudgets(only)
   await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
-  process.exit(held ? 0 : 1)
+  process.exit(held && stackHeld ? 0 : 1)
 }
 
 for (const [title, workloads] of Object.entries(all)) {

@@ -27,15 +27,45 @@ interface Database {
   analyze(): Promise<unknown>
 }
 
-/** Makes tables of what whole turns cost on SQLite and PostgreSQL, beside a hand-written loop on the same database. */
-export async function stackTables(): Promise<string> {
-  await using stack = new AsyncDisposableStack()
-  const tables: string[] = []
-  for (const database of [await onSqlite(stack), await onPostgres(stack)]) tables.push(await tablesOf(database))
-  return tables.join('\n\n')
+/** What whole turns cost in one situation, beside a hand-written loop on the same database. */
+interface TurnTable {
+  readonly title: string
+  readonly costs: readonly TurnCost[]
 }
 
-async function tablesOf(database: Database): Promise<string> {
+/** What a conversation costs, and how that grows with its length. */
+interface GrowthTable {
+  readonly title: string
+  readonly growth: readonly (Pick<TurnCost, 'name' | 'cpu' | 'ratio'> & { readonly exponent: number })[]
+}
+
+/** Makes tables of what whole turns cost on SQLite and PostgreSQL, beside a hand-written loop on the same database. */
+export async function stackTables(): Promise<string> {
+  const tables = await measureStack()
+  return tables.map((table) => ('costs' in table ? turnTable(table) : growthTable(table))).join('\n\n')
+}
+
+/** The ratios of these tables by `title, name`; with `, written` those of the bytes. */
+export async function stackRatios(): Promise<ReadonlyMap<string, number>> {
+  const ratios = new Map<string, number>()
+  for (const { title, ...table } of await measureStack()) {
+    const rows = 'costs' in table ? table.costs : table.growth
+    for (const { name, ratio } of rows) ratios.set(`${title}, ${name}`, ratio)
+    if (!('costs' in table)) continue
+    const [byHand] = table.costs
+    for (const { name, bytes } of table.costs) ratios.set(`${title}, ${name}, written`, bytes / (byHand?.bytes ?? 0))
+  }
+  return ratios
+}
+
+async function measureStack(): Promise<readonly (TurnTable | GrowthTable)[]> {
+  await using stack = new AsyncDisposableStack()
+  const tables: (TurnTable | GrowthTable)[] = []
+  for (const database of [await onSqlite(stack), await onPostgres(stack)]) tables.push(...(await tablesOn(database)))
+  return tables
+}
+
+async function tablesOn(database: Database): Promise<readonly (TurnTable | GrowthTable)[]> {
   const { name, store, cpu, window, all, analyze } = database
   const [turn, step] = [troupeSide(store, { durability: 'turn' }), troupeSide(store, { durability: 'step' })]
   const recorded = {
@@ -86,16 +116,28 @@ async function tablesOf(database: Database): Promise<string> {
   )
   await analyze()
   return [
-    tableOf(`${name}: a turn on an empty thread`, empty),
-    tableOf(`${name}: a turn on 10,000 messages`, warm),
-    tableOf(`${name}: the first turn of a process on 10,000 messages`, first),
-    tableOf(`${name}: the first turn of a process on 10,000 messages, of which the model sees 20`, short),
-    tableOf(`${name}: the same on an empty thread`, fresh),
-    await growthTable(name, [byHand, { name: "Troupe, `'turn'`", side: turn }], cpu),
-  ].join('\n\n')
+    { title: `${name}: a turn on an empty thread`, costs: empty },
+    { title: `${name}: a turn on 10,000 messages`, costs: warm },
+    { title: `${name}: the first turn of a process on 10,000 messages`, costs: first },
+    { title: `${name}: the first turn of a process on 10,000 messages, of which the model sees 20`, costs: short },
+    { title: `${name}: the same on an empty thread`, costs: fresh },
+    {
+      title: `${name}: 1,000 turns on one thread`,
+      growth: await growthOf([byHand, { name: "Troupe, `'turn'`", side: turn }], cpu),
+    },
+  ]
 }
 
-function tableOf(title: string, costs: readonly TurnCost[]): string {
+async function growthOf(sides: readonly NamedSide[], cpu: StackCpu): Promise<GrowthTable['growth']> {
+  const rows: GrowthTable['growth'][number][] = []
+  for (const named of sides) {
+    const { total, exponent } = await measureGrowth(named, CONVERSATION, cpu)
+    rows.push({ name: named.name, cpu: total, ratio: total / (rows[0]?.cpu ?? total), exponent })
+  }
+  return rows
+}
+
+function turnTable({ title, costs }: TurnTable): string {
   const rows = costs.map(
     ({ name, cpu, ratio, bytes }) =>
       `| ${name} | ${cpu.toFixed(2)} | ${ratio.toFixed(1)}x | ${(bytes / 1_000).toFixed(1)} |`,
@@ -103,13 +145,12 @@ function tableOf(title: string, costs: readonly TurnCost[]): string {
   return [`| ${title} | CPU, ms | ratio | written, kB |\n|---|---|---|---|`, ...rows].join('\n')
 }
 
-async function growthTable(title: string, sides: readonly NamedSide[], cpu: StackCpu): Promise<string> {
-  const rows: string[] = []
-  for (const named of sides) {
-    const { total, exponent } = await measureGrowth(named, CONVERSATION, cpu)
-    rows.push(`| ${named.name} | ${(total / 1_000).toFixed(2)} | n^${exponent.toFixed(2)} |`)
-  }
-  return [`| ${title}: 1,000 turns on one thread | CPU, s | growth |\n|---|---|---|`, ...rows].join('\n')
+function growthTable({ title, growth }: GrowthTable): string {
+  const rows = growth.map(
+    ({ name, cpu, ratio, exponent }) =>
+      `| ${name} | ${(cpu / 1_000).toFixed(2)} | ${ratio.toFixed(1)}x | n^${exponent.toFixed(2)} |`,
+  )
+  return [`| ${title} | CPU, s | ratio | growth |\n|---|---|---|---|`, ...rows].join('\n')
 }
 
 async function onSqlite(stack: AsyncDisposableStack): Promise<Database> {

@@ -1,9 +1,10 @@
 import type { ModelCallRecord, ToolCallRecord } from '@troupe/kernel'
 import { jsonText, usageOf } from '@troupe/kernel/store'
 import type { Batch, RunState } from './apply-commands.ts'
+import { batchAtOnce, fitsAtOnce } from './batch-at-once.ts'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
-import type { Queries } from './engine.ts'
+import type { Engine, Queries } from './engine.ts'
 import type { ThreadCounters } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
@@ -13,8 +14,55 @@ type RunEntry = readonly [runId: string, run: RunState]
 type RunColumns = Pick<Tables['troupe_runs'], 'status' | 'attempt' | 'text_length' | 'usage' | 'error' | 'ended_at'>
 type ModelCallRow = Omit<Tables['troupe_usage'], 'id'>
 
+/** What a batch writes. */
+export interface BatchRows {
+  readonly runs: readonly Tables['troupe_runs'][]
+  readonly changed: readonly (RunColumns & Pick<Tables['troupe_runs'], 'seq'>)[]
+  readonly texts: readonly Tables['troupe_run_texts'][]
+  readonly calls: readonly Tables['troupe_tool_calls'][]
+  readonly usage: readonly ModelCallRow[]
+}
+
+/** Writes the rows of a batch, and the counters of its thread if they have changed. */
+export type WriteBatch = (
+  tx: Queries,
+  thread: number,
+  rows: BatchRows,
+  counters: { readonly run_seq: number; readonly call_seq: number } | undefined,
+) => Promise<void>
+
 /** Makes the function that writes what commands have changed, in few statements. */
-export function batchSaver(who: string): Save {
+export function batchSaver(who: string, { flavour }: Engine): Save {
+  const inSteps = batchInSteps()
+  const atOnce = flavour === 'sqlite' ? undefined : batchAtOnce()
+  return async (tx, thread, batch) => {
+    const { id, run_seq, call_seq } = thread
+    const runs = [...batch.runs]
+    for (const [, run] of runs) if (isChanged(run) && run.keep < run.stored) await cutText(tx, id, run.seq, run.keep)
+    const counted = batch.runSeq !== run_seq || batch.callSeq !== call_seq
+    const rows = rowsOf(who, thread, batch, runs)
+    const write = atOnce && fitsAtOnce(rows) ? atOnce : inSteps
+    await write(tx, id, rows, counted ? { run_seq: batch.runSeq, call_seq: batch.callSeq } : undefined)
+  }
+}
+
+function rowsOf(who: string, { id, owner }: ThreadCounters, batch: Batch, runs: readonly RunEntry[]): BatchRows {
+  return {
+    runs: runs.flatMap(([runId, run]) => (run.start ? newRunRow(who, id, owner, runId, run, run.start) : [])),
+    changed: runs.flatMap(([, run]) => (isChanged(run) ? { seq: run.seq, ...runColumns(who, run) } : [])),
+    texts: runs.flatMap((entry) => textRows(id, entry)),
+    calls: [...batch.calls.values()].flatMap(({ seq, call }) => (call ? callRow(who, id, seq, call) : [])),
+    usage: [...batch.usage.values()].map((call) => modelCallRow(id, call)),
+  }
+}
+
+/** Whether a run that is stored changes. */
+function isChanged({ start, changed }: RunState): boolean {
+  return !start && changed === true
+}
+
+/** Writes the rows of a batch table by table. */
+function batchInSteps(): WriteBatch {
   const addRuns = compiled((db, rows: Slots<readonly Tables['troupe_runs'][]>) =>
     db.insertInto('troupe_runs').values(rows),
   )
@@ -51,28 +99,13 @@ export function batchSaver(who: string): Save {
   const count = compiled((db, { id, ...counters }: Slots<{ id: number; run_seq: number; call_seq: number }>) =>
     db.updateTable('troupe_threads').set(counters).where('id', '=', id),
   )
-
-  const saveRuns = async (tx: Queries, { id, owner }: ThreadCounters, runs: readonly RunEntry[]) => {
-    const fresh = runs.flatMap(([runId, run]) => (run.start ? newRunRow(who, id, owner, runId, run, run.start) : []))
-    for (const rows of statements(fresh)) await addRuns(tx, rows)
-    for (const [, run] of runs) {
-      if (run.start || !run.changed) continue
-      await changeRun(tx, { thread: id, seq: run.seq, ...runColumns(who, run) })
-      if (run.keep < run.stored) await cutText(tx, id, run.seq, run.keep)
-    }
-  }
-
-  return async (tx, thread, batch) => {
-    const { id, run_seq, call_seq } = thread
-    const runs = [...batch.runs]
-    await saveRuns(tx, thread, runs)
-    for (const rows of statements(runs.flatMap((entry) => textRows(id, entry)))) await addTexts(tx, rows)
-    const calls = [...batch.calls.values()].flatMap(({ seq, call }) => (call ? callRow(who, id, seq, call) : []))
+  return async (tx, id, { runs, changed, texts, calls, usage }, counters) => {
+    for (const rows of statements(runs)) await addRuns(tx, rows)
+    for (const row of changed) await changeRun(tx, { thread: id, ...row })
+    for (const rows of statements(texts)) await addTexts(tx, rows)
     for (const rows of statements(calls)) await putCalls(tx, rows)
-    const usage = [...batch.usage.values()].map((call) => modelCallRow(id, call))
     for (const rows of statements(usage)) await addUsage(tx, rows)
-    if (batch.runSeq === run_seq && batch.callSeq === call_seq) return
-    await count(tx, { id, run_seq: batch.runSeq, call_seq: batch.callSeq })
+    if (counters) await count(tx, { id, ...counters })
   }
 }
 

@@ -9,7 +9,7 @@ export function entriesText(who: string, entries: readonly Json[]): string {
   return jsonText(who, 'journal entries', entries)
 }
 
-/** Begins the journal of a locked thread, or removes it with `null`. Contract: a journal without entries has a row too, for its time. */
+/** Begins the journal of a locked thread in place of any other, or removes it with `null`. Contract: a journal without entries has a row too, for its time. */
 export function journalWriter() {
   const remove = compiled((db, { thread }: Slots<{ thread: number }>) =>
     db.deleteFrom('troupe_journal').where('thread', '=', thread),
@@ -24,7 +24,8 @@ export function journalWriter() {
     at: number,
   ): Promise<void> => {
     if (entries === undefined) return
-    if (unfinished !== null) await remove(tx, { thread })
+    // What is left of a former one is removed too: see `removeJournal` of `commit-at-once.ts`.
+    if (unfinished !== null || entries !== null) await remove(tx, { thread })
     if (entries !== null) await add(tx, { thread, at, entries })
   }
 }

@@ -13,7 +13,7 @@ export function recordApply({ who, engine, write }: SqlDatabase): RecordStore['a
   const lockThread = compiled((db, key: Slots<ThreadKey>) =>
     locked(engine, threadOf(db, key).select(['t.id', 't.owner', 't.run_seq', 't.call_seq', 't.unfinished'])),
   )
-  const [load, save] = [batchLoader(), batchSaver(who)]
+  const [load, save] = [batchLoader(), batchSaver(who, engine)]
   return async (ref, commands) => {
     const key = threadKey(who, ref)
     checkCommands(who, commands)

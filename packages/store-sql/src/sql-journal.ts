@@ -26,7 +26,7 @@ interface Write {
 }
 
 /** The locks of an append: the thread before the lease, as everywhere. Raw, because those of kysely break in an insert with a schema. */
-const IN_ORDER = sql`for key share of t for share of l`
+const LOCKS = sql`for key share of t for share of l`
 
 /** Journals in SQL. */
 export function sqlJournal(database: SqlDatabase): JournalStore {
@@ -46,7 +46,7 @@ export function sqlJournal(database: SqlDatabase): JournalStore {
     return db
       .insertInto('troupe_journal')
       .columns(['thread', 'at', 'entries'])
-      .expression(engine.flavour === 'sqlite' ? held : held.modifyEnd(IN_ORDER))
+      .expression(engine.flavour === 'sqlite' ? held : held.modifyEnd(LOCKS))
       .returning('thread')
   })
   const find = compiled((db, key: Slots<ThreadKey>) =>

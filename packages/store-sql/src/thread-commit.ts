@@ -14,6 +14,7 @@ import {
 import { sql } from 'kysely'
 import { changeWriter } from './change-rows.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
+import { commitAtOnce, type Written } from './commit-at-once.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
@@ -93,6 +94,8 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
   )
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
+  // In SQLite a statement is no round trip, and the lock is that of the transaction.
+  const writeAtOnce = engine.flavour === 'sqlite' ? undefined : commitAtOnce(database)
 
   /** The thread of a commit that has no lease any more because its first attempt released it. Contract: throws if the commit was not made. */
   const repeated = async (tx: Queries, ref: ThreadRef, commit: ThreadCommit, token: number) => {
@@ -112,10 +115,15 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
     const written = writtenBy(who, commit)
     const journal = commit.journal && entriesText(who, commit.journal.entries)
     const name = { app: key.app, user_id: key.user, thread_id: key.threadId }
+    const shownTo = ({ run_id, left }: { readonly run_id: string; readonly left: number }) =>
+      !commit.release && isLive({ expiresAt: left }, 0) ? run_id : null
+    const columns = columnsAtOnce(commit, written)
+    const row = columns && (await writeAtOnce?.(key, commit, { messages: texts, written: columns, journal }, token))
+    if (row) return viewOf({ ...row, ...name, run_id: shownTo(row) })
     return write(async (tx) => {
       const [found] = await lockBoth(tx, { ...key, token: wholeToken(token), now: time.now() })
       if (!found) return viewOf({ ...(await repeated(tx, ref, commit, token)), ...name })
-      const { run_id, cancel, left, ...row } = found
+      const { run_id, cancel, left: _left, ...row } = found
       const { id, seq, forked_from, forked_at, title, metadata, updated_at: _, ...kept } = row
       const shown = { seq, forked_from, forked_at, title, metadata }
       const known = await knownIn(tx, id, texts.keys())
@@ -128,8 +136,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
       await replaceJournal(tx, row, journal, changed.updated_at)
       await change(tx, { id, ...changed })
       if (commit.release) await release(tx, { token })
-      const holds = !commit.release && isLive({ expiresAt: left }, 0)
-      return viewOf({ ...changed, ...name, ...shown, run_id: holds ? run_id : null })
+      return viewOf({ ...changed, ...name, ...shown, run_id: shownTo(found) })
     })
   }
 }
@@ -165,6 +172,13 @@ function writtenBy(who: string, { openCalls, checkpoint, journal }: ThreadCommit
     }),
     ...(journal !== undefined && { unfinished: journal && toColumn(journal.runId) }),
   }
+}
+
+/** The columns that a commit replaces, if those that it leaves do not matter for whether the thread waits. */
+function columnsAtOnce({ openCalls, checkpoint }: ThreadCommit, written: Partial<Changed>): Written | undefined {
+  if (openCalls === undefined && checkpoint === undefined) return written
+  if (openCalls === undefined || checkpoint === undefined) return undefined
+  return { ...written, waiting: isWaiting({ openCalls, ...(checkpoint && { checkpoint }) }) ? 1 : 0 }
 }
 
 /** Whether a thread waits for a client after a commit. */

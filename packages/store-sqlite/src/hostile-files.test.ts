@@ -25,6 +25,32 @@ async function refused(path: string): Promise<KernelError> {
   return error as KernelError
 }
 
+describe('the pages of a file', () => {
+  const sizeOf = (path: string) => {
+    const raw = new DatabaseSync(path)
+    const size = raw.prepare('pragma page_size').get()?.page_size
+    raw.close()
+    return size
+  }
+
+  it('are small, because a write writes whole pages', async () => {
+    const path = join(folder, 'small-pages.db')
+    await using store = sqliteStore({ path })
+    await store.threads.open(ref)
+    expect(sizeOf(path)).toBe(1024)
+  })
+
+  it('stay as they are in a file that exists', async () => {
+    const path = join(folder, 'large-pages.db')
+    const raw = new DatabaseSync(path)
+    raw.exec('pragma page_size = 8192; create table of_the_app (id integer)')
+    raw.close()
+    await using store = sqliteStore({ path })
+    await store.threads.open(ref)
+    expect(sizeOf(path)).toBe(8192)
+  })
+})
+
 describe('sqliteStore on a bad file', () => {
   it('that is not a database gives STORE_INVALID and is not changed', async () => {
     const path = join(folder, 'letter.txt')

@@ -62,6 +62,8 @@ class QueuedSqliteAdapter extends SqliteAdapter {
   }
 }
 
+/** Of a new file. A turn changes about fifteen pages, whatever they hold, and each is written whole; the default is 4096. */
+const PAGE_BYTES = 1024
 /** How long queued work may block the event loop. */
 const SLICE_MS = 10
 
@@ -81,7 +83,7 @@ class SqliteDriver implements Driver {
   async init(): Promise<void> {
     const { path } = this.#options
     try {
-      await this.#open(path, ['pragma journal_mode = wal'])
+      await this.#open(path, [`pragma page_size = ${PAGE_BYTES}`, 'pragma journal_mode = wal'])
     } catch (error) {
       if (!isReadOnly(error)) throw error
       // A file that is not in WAL mode can be read as it is.

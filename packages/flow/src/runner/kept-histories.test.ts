@@ -27,10 +27,25 @@ describe.each(['step', 'turn'] as const)('the history that a runner keeps, with 
     const env = counted(durability)
     const desk = env.runner()
     await desk.query('one', session)
-    expect(env.reads()).toBe(1)
     await desk.query('call add:a', session)
     expect(await settled(desk.query('two', session))).toBe('heard one | call add:a | two')
     expect(env.reads()).toBe(0)
+  })
+
+  test('is read once by another process, and not on a thread that has nothing', async () => {
+    const env = counted(durability)
+    await env.runner().query('one', session)
+    expect(env.reads()).toBe(0)
+    expect(await settled(env.runner().query('two', session))).toBe('heard one | two')
+    expect(env.reads()).toBe(1)
+  })
+
+  test('is read of a branch that nobody has written to', async () => {
+    const env = counted(durability)
+    await env.runner().run({ messages: [user('one', 'm1')] }, session)
+    const branch = await env.store.threads.fork(ANN, { at: 'm1', to: 'branch' })
+    expect(branch.version).toBe(0)
+    expect(await settled(env.runner().query('two', { session: branch.ref }))).toBe('heard one | two')
   })
 
   test('is not used once another process has written to the thread', async () => {

@@ -5,19 +5,27 @@ import type { RunnerOptions } from '../index.ts'
 import { ANN, idle, type Setup, session, settled, setup, tapped } from './runner.fixture.ts'
 
 /** A setup whose store delays one operation until the test lets it answer. */
-function slow(
+async function slow(
   operation: string,
   options: Partial<RunnerOptions> = {},
-): Setup & { answer(): void; asked: Promise<void> } {
+): Promise<Setup & { answer(): void; asked: Promise<void> }> {
   const asked = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
+  let delays = false
   const env = setup(options, (clock) =>
     tapped(memoryStore({ clock }), (name) => {
-      if (name !== operation) return
+      if (!delays || name !== operation) return
       asked.resolve()
       return answered.promise
     }),
   )
+  // Nobody reads the messages of a thread that was never written to.
+  if (operation === 'threads.messages') {
+    await env.store.threads.open(ANN)
+    const { token } = await env.store.leases.acquire(ANN, { runId: 'former', ttlMs: 1_000 })
+    await env.store.threads.commit(ANN, { release: true }, token)
+  }
+  delays = true
   return { ...env, answer: answered.resolve, asked: asked.promise }
 }
 
@@ -25,7 +33,7 @@ describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.message
   'a store slow at %s',
   (operation) => {
     test('delays a run, and nothing else', async () => {
-      const env = slow(operation)
+      const env = await slow(operation)
       const run = settled(env.runner().query('hi', session))
       await env.asked
       await env.pass(5_000)
@@ -35,7 +43,7 @@ describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.message
     })
 
     test('does not hold up a caller who aborts, and what comes late is given back', async () => {
-      const env = slow(operation)
+      const env = await slow(operation)
       const stop = new AbortController()
       const run = settled(env.runner().query('hi', { ...session, signal: stop.signal }))
       await env.asked
@@ -52,7 +60,7 @@ describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.message
     })
 
     test('does not hold up a reader who leaves', async () => {
-      const env = slow(operation)
+      const env = await slow(operation)
       const iterator = env.runner().query('hi', session)[Symbol.asyncIterator]()
       let left = false
       const reading = (async () => {
@@ -71,7 +79,7 @@ describe.each(['leases.acquire', 'threads.get', 'threads.open', 'threads.message
     })
 
     test('that never answers does not keep a run longer than runMs and the time to end', async () => {
-      const env = slow(operation, { limits: { runMs: 60_000 } })
+      const env = await slow(operation, { limits: { runMs: 60_000 } })
       const run = settled(env.runner().query('hi', session))
       await env.asked
       let how: string | undefined

@@ -2,7 +2,7 @@ import type { Message, Thread, ThreadRef, ThreadStore } from '@troupe/kernel'
 import { awaitedCalls } from './checkpoint.ts'
 import { beginningAt } from './history-window.ts'
 import type { RunnerParts } from './runner-parts.ts'
-import type { StoredHistory } from './stored-history.ts'
+import { StoredHistory } from './stored-history.ts'
 import { alreadyThere, checkNew, type LoadedMessages, loadMessages, loadNewest } from './thread-messages.ts'
 
 /** What a run finds in its thread. */
@@ -27,7 +27,7 @@ export async function findHistory(parts: RunnerParts, thread: Thread, run: NewRu
   const { window, histories, store } = parts
   const { threads } = store
   const { ref } = thread
-  const kept = histories.of(thread)
+  const kept = histories.of(thread) ?? emptyOf(thread)
   if (!window) {
     const before = kept ?? (await loadMessages(threads, ref, run.runId)).before
     checkNew(before, run.runId, run.given)
@@ -45,6 +45,11 @@ export async function findHistory(parts: RunnerParts, thread: Thread, run: NewRu
   if (!found.whole) await checkUnknown(threads, ref, run)
   const shown = found.from(startIn(found) ?? 0)
   return { before: threads.known ? shown : found, shown }
+}
+
+/** The history of a thread that nobody has written to yet. */
+function emptyOf({ version, forkedFrom }: Thread): StoredHistory | undefined {
+  return version === 0 && !forkedFrom ? new StoredHistory([], new Set()) : undefined
 }
 
 /** Loads the history of a run that goes on, as it was when the run began: from this message on, or all of it. */

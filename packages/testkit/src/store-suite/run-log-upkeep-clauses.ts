@@ -144,7 +144,9 @@ export const runLogUpkeepClauses: StoreClauses = {
         await store.threads.open(ref)
         await store.runLog.append(ref, 'run-1', 0, ['a'])
         const { signal } = new AbortController()
-        const follower = store.runLog.follow(ref, 'run-1', { after: 1, signal })[Symbol.asyncIterator]()
+        const follower = store.runLog.follow(ref, 'run-1', { after: 0, signal })[Symbol.asyncIterator]()
+        // A follower that has not found its log yet would get NOT_FOUND.
+        expect((await follower.next()).done).toBe(false)
         const parked = follower.next()
         clock.advance(10)
         expect(await store.runLog.prune({ before: clock.now(), limit: 10 })).toBe(1)
