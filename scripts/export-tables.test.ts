@@ -87,6 +87,6 @@ it('a name that is missing, one too many and a wrong size are found', () => {
   expect(listedIn('| suite | for |\n|---|---|\n| `testTool(name, make)` | `Tool` |\n', 'main')).toEqual({
     main: ['testTool'],
   })
-  expect(wrongSizes(table)).toEqual(['@troupe/kernel/history: 9 kB, the limit is 1 kB'])
+  expect(wrongSizes(table)).toEqual(['@troupe/kernel/history: 9 kB, the limit is 1.5 kB'])
   expect(wrongSizes('The kernel has 7 kB.')).toEqual([': 7 kB, the limit is undefined'])
 })

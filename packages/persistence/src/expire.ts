@@ -166,11 +166,11 @@ class Sweep {
 function checkOptions(options: ExpireOptions): void {
   checkOptionNames(WHO, options, NAMES)
   const { store, threads, records, runLogs, apps, pageSize = 100 } = options
-  checkOption(Boolean(store?.threads && store.leases), WHO, 'store must be a Store', store)
   if (threads) checkOptionNames(`${WHO}: threads`, threads, { idleMs: true, waitingMs: true })
   for (const [name, value] of Object.entries({ records, runLogs })) {
     if (value) checkOptionNames(`${WHO}: ${name}`, value, { endedMs: true })
   }
+  checkOption(Boolean(store?.threads && store.leases), WHO, 'store must be a Store', store)
   checkMs('threads.idleMs', threads?.idleMs, threads)
   checkMs('threads.waitingMs', threads?.waitingMs ?? Number.POSITIVE_INFINITY, threads)
   checkMs('records.endedMs', records?.endedMs, records)

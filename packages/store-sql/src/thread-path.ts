@@ -26,8 +26,24 @@ export function messagePages(): (
   )
   const newest = compiled((db, { after, limit, ...key }: Slots<ThreadKey & { after: number; limit: number }>) => {
     const end = lesser(sql<number>`t.message_seq + 1`, after)
-    return pageOf(db, key, sql`${end} - ${limit} - 1`, sql`${end} - 1`)
-      .orderBy('s.upto', 'desc')
+    // The bounds come from two tables: if PostgreSQL joins them with the messages at once, it reads the whole thread.
+    return db
+      .with(
+        (cte) => cte('part').materialized(),
+        (cte) =>
+          threadOf(cte as unknown as Queries, key)
+            .innerJoin('troupe_segments as s', 's.thread', 't.id')
+            .select([
+              's.source',
+              greater(sql.ref<number>('s.after'), sql`${end} - ${limit} - 1`).as('after'),
+              lesser(sql.ref<number>('s.upto'), sql`${end} - 1`).as('upto'),
+            ]),
+      )
+      .selectFrom('part')
+      .innerJoin('troupe_messages as m', (join) =>
+        join.onRef('m.thread', '=', 'part.source').onRef('m.seq', '>', 'part.after').onRef('m.seq', '<=', 'part.upto'),
+      )
+      .select(['m.seq', 'm.run_id', 'm.message'])
       .orderBy('m.seq', 'desc')
   })
   return (db, key, { after, limit, newestFirst }) =>
