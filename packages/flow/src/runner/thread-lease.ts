@@ -37,6 +37,8 @@ export class ThreadLease {
   readonly token: number
   /** The cancel that was asked of the run before its process died. */
   readonly cancel: CancelMode | undefined
+  /** The thread when the lease was taken, if the store has told; null if there was none. */
+  readonly thread: Thread | null | undefined
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewed: Moment
@@ -46,13 +48,14 @@ export class ThreadLease {
 
   private constructor(
     ref: ThreadRef,
-    taken: { token: number; cancel?: CancelMode },
+    taken: Awaited<ReturnType<LeaseStore['acquire']>>,
     asked: Moment,
     options: LeaseOptions,
   ) {
     this.#ref = ref
     this.token = taken.token
     this.cancel = taken.cancel
+    this.thread = taken.thread
     this.#options = options
     this.#renewed = asked
   }
