@@ -107,6 +107,50 @@ describe('a commit that waited for another writer', () => {
   })
 })
 
+describe('a lease that comes with its thread', () => {
+  it('shows it as the last commit left it, which the statement waited for', async () => {
+    const schema = server.schema()
+    await using store = postgresStore({ url: server.url, schema })
+    await store.threads.open(ref)
+    await store.leases.acquire(ref, { runId: 'run-1', ttlMs: 60_000 })
+    await using writer = await other(schema)
+    await writer.client.query(`update ${schema}.troupe_threads set version = 1, state = '{"city":"Rome"}'`)
+    await writer.client.query(`delete from ${schema}.troupe_leases`)
+    const [taken] = await Promise.all([
+      store.leases.acquire(ref, { runId: 'run-2', ttlMs: 60_000, begins: true }),
+      writer.end(),
+    ])
+    expect(taken.thread).toMatchObject({ version: 1, state: { city: 'Rome' } })
+    expect(taken.thread).toEqual(await store.threads.get(ref))
+  })
+
+  it('shows it as it is until the lease ends, however two stores race for it', async () => {
+    const schema = server.schema()
+    await using a = postgresStore({ url: server.url, schema })
+    await using b = postgresStore({ url: server.url, schema })
+    await a.threads.open(ref)
+    const seen: number[] = []
+    const turns = async ({ leases, threads }: typeof a, who: string) => {
+      for (let turn = 0; turn < 25; ) {
+        const runId = `${who}-${turn}`
+        const taken = await leases.acquire(ref, { runId, ttlMs: 60_000, begins: true }).catch(() => undefined)
+        if (!taken) continue
+        turn++
+        // A lease that was taken in several statements comes without it.
+        const thread = taken.thread === undefined ? await threads.get(ref) : taken.thread
+        seen.push(thread?.version ?? -1)
+        await threads.commit(
+          ref,
+          { messages: [said(runId)], openCalls: [], checkpoint: null, release: true },
+          taken.token,
+        )
+      }
+    }
+    await Promise.all([turns(a, 'a'), turns(b, 'b')])
+    expect(seen).toEqual(Array.from({ length: 50 }, (_, version) => version))
+  })
+})
+
 describe('commits of two stores', () => {
   it('write what is repeated once, however both attempts race', async () => {
     const schema = server.schema()

@@ -1,6 +1,6 @@
 import type { Clock, FullStore } from '@troupe/kernel'
 import { checkOption, checkOptionNames, type OptionNames, systemClock } from '@troupe/kernel/kit'
-import { type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
+import { batchAtOnce, commitAtOnce, type Engine, LogWatch, sqlStore, type Tables } from '@troupe/store-sql'
 import { CompiledQuery, Kysely, sql } from 'kysely'
 import { type ClientConfig, Pool, type PoolConfig } from 'pg'
 import { PostgresDialect, type PostgresPool, WITHOUT_LIMITS } from './postgres-dialect.ts'
@@ -138,6 +138,7 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     // An app that brings its own clock means it.
     ...(!options.clock && { time: SERVER_TIME }),
     watch,
+    atOnce: { commit: commitAtOnce, batch: batchAtOnce },
     ...(lockTimeoutMs > 0 && {
       lockLimit: sql<boolean>`set_config('lock_timeout', ${sql.lit(String(lockTimeoutMs))}, true) is not null`,
     }),

@@ -62,17 +62,6 @@ type Counters = { readonly run_seq: number; readonly call_seq: number }
 /** The values of the statement: the JSON of the rows of each table that gets some, and the counters of the thread if they change. */
 type Given = Slots<{ readonly id: number }> & Partial<Slots<Counters & { readonly [Name in keyof BatchRows]: string }>>
 
-/** Rows with more characters are written table by table: all of a statement must fit into one text. */
-const MOST_CHARS = 2 ** 24
-
-/** Whether the rows of a batch fit into one statement. */
-export function fitsAtOnce({ texts, calls }: BatchRows): boolean {
-  let chars = 0
-  for (const { text } of texts) chars += text.length
-  for (const { arguments: given, result } of calls) chars += given.length + (result?.length ?? 0)
-  return chars <= MOST_CHARS
-}
-
 /** Writes the rows of a batch in one statement, whose text does not depend on how many there are, for databases whose statements are round trips. */
 export function batchAtOnce(): WriteBatch {
   const write = compiled((db, given: Given) => {

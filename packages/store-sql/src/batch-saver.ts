@@ -1,7 +1,6 @@
 import type { ModelCallRecord, ToolCallRecord } from '@troupe/kernel'
 import { jsonText, usageOf } from '@troupe/kernel/store'
 import type { Batch, RunState } from './apply-commands.ts'
-import { batchAtOnce, fitsAtOnce } from './batch-at-once.ts'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Engine, Queries } from './engine.ts'
@@ -32,9 +31,9 @@ export type WriteBatch = (
 ) => Promise<void>
 
 /** Makes the function that writes what commands have changed, in few statements. */
-export function batchSaver(who: string, { flavour }: Engine): Save {
+export function batchSaver(who: string, engine: Pick<Engine, 'atOnce'>): Save {
   const inSteps = batchInSteps()
-  const atOnce = flavour === 'sqlite' ? undefined : batchAtOnce()
+  const atOnce = engine.atOnce?.batch()
   return async (tx, thread, batch) => {
     const { id, run_seq, call_seq } = thread
     const runs = [...batch.runs]
@@ -44,6 +43,17 @@ export function batchSaver(who: string, { flavour }: Engine): Save {
     const write = atOnce && fitsAtOnce(rows) ? atOnce : inSteps
     await write(tx, id, rows, counted ? { run_seq: batch.runSeq, call_seq: batch.callSeq } : undefined)
   }
+}
+
+/** Rows with more characters are written table by table: all of a statement must fit into one text. */
+const MOST_CHARS = 2 ** 24
+
+/** Whether the rows of a batch fit into one statement. */
+function fitsAtOnce({ texts, calls }: BatchRows): boolean {
+  let chars = 0
+  for (const { text } of texts) chars += text.length
+  for (const { arguments: given, result } of calls) chars += given.length + (result?.length ?? 0)
+  return chars <= MOST_CHARS
 }
 
 function rowsOf(who: string, { id, owner }: ThreadCounters, batch: Batch, runs: readonly RunEntry[]): BatchRows {

@@ -10,6 +10,7 @@ import { patient, threadOf } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { arrayText, textsOf } from './text-array.ts'
 import type { ThreadKey } from './thread-key.ts'
+import { unindexed } from './thread-path.ts'
 import { wholeToken } from './whole-token.ts'
 
 type Thread = Selectable<Tables['troupe_threads']>
@@ -162,8 +163,8 @@ function hasNone(db: Queries, given: Given, ids: Expression<string>): Expression
     .innerJoin('troupe_segments as s', 's.thread', 't.id')
     .innerJoin('troupe_messages as m', 'm.thread', 's.source')
     .where('m.message_id', '=', sql<string>`any(${textsOf(ids)})`)
-    .whereRef('m.seq', '>', 's.after')
-    .whereRef('m.seq', '<=', 's.upto')
+    .where(unindexed('m.seq'), '>', sql.ref<number>('s.after'))
+    .where(unindexed('m.seq'), '<=', sql.ref<number>('s.upto'))
     .select('m.seq')
   return sql`not exists ${known}`
 }
@@ -205,8 +206,8 @@ function addProcessed({ foreign, places }: Given): Part {
                   .innerJoin('troupe_processed as p', 'p.thread', 's.source')
                   .whereRef('s.thread', '=', 'h.id' as never)
                   .whereRef('p.foreign_id', '=', 'n.foreign_id' as never)
-                  .whereRef('p.seq', '>=', 's.after')
-                  .whereRef('p.seq', '<', 's.upto')
+                  .where(unindexed('p.seq'), '>=', sql.ref<number>('s.after'))
+                  .where(unindexed('p.seq'), '<', sql.ref<number>('s.upto'))
                   .select('p.seq'),
               ),
             ),

@@ -1,5 +1,7 @@
 import type { Clock, KernelError } from '@troupe/kernel'
 import type { Expression, Kysely, SqlBool, Transaction } from 'kysely'
+import type { batchAtOnce } from './batch-at-once.ts'
+import type { commitAtOnce } from './commit-at-once.ts'
 import type { LogWatch } from './log-watch.ts'
 import type { Flavour, Tables } from './schema.ts'
 
@@ -19,6 +21,8 @@ export interface Engine {
   readonly lockLimit?: Expression<SqlBool>
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
+  /** Writes in one statement what otherwise takes several, if statements are round trips. */
+  readonly atOnce?: { readonly commit: typeof commitAtOnce; readonly batch: typeof batchAtOnce }
   /** Whether a transaction lost against another and may succeed when it is retried. */
   readonly lostRace: (error: unknown) => boolean
   /** Converts an error of the driver to a KernelError. */

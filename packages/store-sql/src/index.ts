@@ -1,3 +1,5 @@
+export { batchAtOnce } from './batch-at-once.ts'
+export { commitAtOnce } from './commit-at-once.ts'
 export type { Engine } from './engine.ts'
 export { LogWatch } from './log-watch.ts'
 export { MIGRATIONS } from './migrations.ts'

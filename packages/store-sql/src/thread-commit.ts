@@ -14,7 +14,7 @@ import {
 import { sql } from 'kysely'
 import { changeWriter } from './change-rows.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
-import { commitAtOnce, type Written } from './commit-at-once.ts'
+import type { Written } from './commit-at-once.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
@@ -94,8 +94,7 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
   )
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
-  // In SQLite a statement is no round trip, and the lock is that of the transaction.
-  const writeAtOnce = engine.flavour === 'sqlite' ? undefined : commitAtOnce(database)
+  const writeAtOnce = engine.atOnce?.commit(database)
 
   /** The thread of a commit that has no lease any more because its first attempt released it. Contract: throws if the commit was not made. */
   const repeated = async (tx: Queries, ref: ThreadRef, commit: ThreadCommit, token: number) => {

@@ -118,7 +118,7 @@ export function segmentReader(): (db: Queries, of: { readonly thread: number }) 
   )
 }
 
-/** A sequence that is only compared. Contract: SQLite would look rows up by it, and read a whole thread, where there is a better index. */
+/** A sequence that is only compared. Contract: a database would look rows up by it, and read a whole thread, where there is a better index. */
 export function unindexed(column: string): RawBuilder<number> {
   return sql`+${sql.ref(column)}`
 }

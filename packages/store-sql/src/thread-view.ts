@@ -24,6 +24,8 @@ type SummaryRow = Pick<Tables['troupe_threads'], (typeof SUMMARY)[number]> & {
   readonly run_id: string | null
 }
 type ViewRow = SummaryRow & Pick<Tables['troupe_threads'], (typeof CONTENT)[number]>
+/** A row of a thread that is known by its ref. */
+export type ThreadColumns = Omit<ViewRow, 'app' | 'user_id' | 'thread_id' | 'run_id'>
 
 /** A thread as callers see it. */
 export function viewOf(row: ViewRow): Thread {

@@ -13,13 +13,13 @@ import type { ThreadWork } from './thread-work.ts'
 export async function openThread(
   parts: RunnerParts,
   intent: RunIntent,
-  { ref, runId, token, fresh = false, write, writeLast }: LeasedRun,
+  { ref, runId, token, fresh = false, thread: seen, write, writeLast }: LeasedRun,
   pending: PendingPolicy,
   carry: Json | undefined,
 ): Promise<ThreadWork> {
   const { store, flow, clock } = parts
   checkInput({ messages: [], ...intent.input })
-  let found = await store.threads.get(ref)
+  let found = seen === undefined ? await store.threads.get(ref) : (seen ?? undefined)
   if (found?.unfinished === runId) {
     throw new KernelError(
       'RUN_ID_TAKEN',

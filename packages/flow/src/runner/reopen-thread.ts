@@ -1,4 +1,11 @@
-import { type ContinueRequest, type Journal, KernelError, type Restored, type ThreadRef } from '@troupe/kernel'
+import {
+  type ContinueRequest,
+  type Journal,
+  KernelError,
+  type Restored,
+  type Thread,
+  type ThreadRef,
+} from '@troupe/kernel'
 import { ThreadLog } from '../thread-log.ts'
 import { openAgain } from './opening.ts'
 import { RunJournal, readJournal } from './run-journal.ts'
@@ -14,6 +21,8 @@ export interface LeasedRun {
   readonly token: number
   /** Whether no run has begun with its id before, as far as the store tells. */
   readonly fresh?: boolean
+  /** The thread when the lease was taken, if the store has told; null if there was none. */
+  readonly thread?: Thread | null | undefined
   /** Writes what the run has done. @default for a moment, for a run that shows nothing */
   readonly write?: StoreWrite
   /** Writes the last commit of the run, which releases the lease. @default the lease belongs to another run and stays */

@@ -39,6 +39,8 @@ export class ThreadLease {
   readonly cancel: CancelMode | undefined
   /** Whether no run has begun with the id of this one, as far as the store tells. */
   readonly fresh: boolean
+  /** The thread when the lease was taken, if the store has told; null if there was none. */
+  readonly thread: Thread | null | undefined
   readonly #ref: ThreadRef
   readonly #options: LeaseOptions
   #renewed: Moment
@@ -56,6 +58,7 @@ export class ThreadLease {
     this.token = taken.token
     this.cancel = taken.cancel
     this.fresh = taken.fresh === true
+    this.thread = taken.thread
     this.#options = options
     this.#renewed = asked
   }

@@ -83,12 +83,12 @@ export class ThreadRun implements RunHost {
       this.#unregister = this.#leaseOptions.local.register(ref, this)
       // A run that was stopped while it waited for its thread stores nothing.
       if (run.aborted) run.signal.throwIfAborted()
-      const { token, cancel, fresh } = this.#lease
+      const { token, cancel, fresh, thread } = this.#lease
       const write = this.#lease.write.bind(this.#lease)
       const writeLast = this.#lease.writeLast.bind(this.#lease)
       this.#watch.early = cancel
       const atEnd = () => this.#watch.cancelEarly()
-      const leased = { ref, runId: this.#runId, token, fresh, write, writeLast, ...(cancel && { atEnd }) }
+      const leased = { ref, runId: this.#runId, token, fresh, thread, write, writeLast, ...(cancel && { atEnd }) }
       const work = await this.#opener.open(leased)
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true

@@ -298,7 +298,13 @@ export interface LeaseStore {
   acquire(
     ref: ThreadRef,
     holder: { readonly runId: string; readonly ttlMs: number; readonly begins?: boolean },
-  ): Promise<{ readonly token: number; readonly cancel?: CancelMode; readonly fresh?: true }>
+  ): Promise<{
+    readonly token: number
+    readonly cancel?: CancelMode
+    readonly fresh?: true
+    /** The thread as `get` gives it under the new lease, from a store that reads it in the same round trip. Contract: `null` if there is none yet; if it is absent, the holder asks. */
+    readonly thread?: Thread | null
+  }>
   /** Contract: throws `LEASE_LOST`; returns the cancel request, if there is one. */
   renew(ref: ThreadRef, token: number, ttlMs: number): Promise<{ readonly cancel?: CancelMode }>
   release(ref: ThreadRef, token: number): Promise<void>

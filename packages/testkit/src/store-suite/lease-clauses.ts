@@ -1,10 +1,23 @@
 import { KernelError } from '@troupe/kernel'
 import { expect } from 'vitest'
 import { advised, type StoreClauses } from './store-clauses.ts'
-import { AWKWARD, anna, begin, ben, codeOf, hold, TTL, upTo } from './store-samples.ts'
+import { AWKWARD, anna, begin, ben, codeOf, hold, said, TTL, upTo } from './store-samples.ts'
 
 /** Who may write to a thread. */
 export const leaseClauses: StoreClauses = {
+  ...advised(
+    'A store may give the thread with the lease, to save its holder a round trip: exactly as `get` gives it then, or null if there is none. Leave it out if you cannot be sure.',
+    {
+      'a thread that comes with a lease is as get gives it': async ({ store, ref }) => {
+        for (const runId of ['run-1', 'run-2', 'run-3']) {
+          const { token, thread } = await store.leases.acquire(ref, { runId, ttlMs: TTL, begins: true })
+          if (thread !== undefined) expect(thread ?? undefined).toEqual(await store.threads.get(ref))
+          await store.threads.open(ref)
+          await store.threads.commit(ref, { set: { runId }, messages: [said(`m-${runId}`)], release: true }, token)
+        }
+      },
+    },
+  ),
   ...advised(
     'Keep the id of each run that begins (a holder with begins: true) with its owner and thread, in the step that takes the lease; refuse it with RUN_ID_TAKEN in another thread, and wherever another run has an id above or below it (`runIdsAbove` of @troupe/kernel/store), and forget it with its thread.',
     {

@@ -4,6 +4,19 @@ import { gap, keyOf, remembering, type StoreMutant } from './store-mutant.fixtur
 /** Stores that are wrong about leases. */
 export const leaseMutants: readonly StoreMutant[] = [
   {
+    wrong: 'the thread that comes with a lease was read before the lease was taken',
+    caught: ['a thread that comes with a lease is as get gives it'],
+    ports: ({ leases, threads }) => ({
+      leases: {
+        ...leases,
+        async acquire(ref, holder) {
+          const thread = await threads.get(ref).catch(() => undefined)
+          return { ...(await leases.acquire(ref, holder)), thread: thread ?? null }
+        },
+      },
+    }),
+  },
+  {
     wrong: 'a run may begin with an id that was used elsewhere',
     caught: [
       'a run cannot begin with an id that its owner has used in another thread',
