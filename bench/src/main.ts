@@ -3,6 +3,7 @@ import { checkBudgets } from './budgets.ts'
 import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
 import { durabilityTable } from './edge/durability.ts'
 import { longThreadTable } from './edge/long-thread.ts'
+import { httpTables } from './http/http-tables.ts'
 import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
 import { stackTables } from './stack/stack-tables.ts'
@@ -60,6 +61,10 @@ if ('a delta through all layers'.includes(only)) {
 if ('a turn on a long thread'.includes(only)) console.log(`\nA long thread\n\n${await longThreadTable()}`)
 
 if ('the whole stack'.includes(only)) console.log(`\nThe whole stack\n\n${await stackTables()}`)
+
+if ('http: many readers'.includes(only)) {
+  for await (const table of httpTables()) console.log(`\nMany readers\n\n${table}`)
+}
 
 if ('durability of a step'.includes(only)) console.log(`\nDurability\n\n${await durabilityTable()}`)
 

@@ -1,5 +1,5 @@
 import type { Clock, KernelError } from '@troupe/kernel'
-import type { Expression, Kysely, SqlBool, Transaction } from 'kysely'
+import type { AliasableExpression, Expression, Kysely, SqlBool, Transaction } from 'kysely'
 import type { LogWatch } from './log-watch.ts'
 import type { Flavour, Tables } from './schema.ts'
 
@@ -9,6 +9,8 @@ export interface Engine {
   readonly who: string
   readonly flavour: Flavour
   readonly db: Kysely<Tables>
+  /** The same database, where commits do not wait for the disk; absent if they never do. Contract: a commit of `db` keeps what was committed before it. */
+  readonly relaxed?: Kysely<Tables>
   readonly clock: Clock
   /** The time of the database in milliseconds, if it measures leases. */
   readonly time?: Expression<number>
@@ -17,6 +19,8 @@ export interface Engine {
   readonly lockSchema: (tx: Transaction<Tables>) => Promise<void>
   /** Limits how long one statement outside a transaction waits for a lock. Contract: always true; evaluated before the statement locks a row. */
   readonly lockLimit?: Expression<SqlBool>
+  /** Absent if a statement is no round trip. */
+  readonly atOnce?: AtOnce
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
   /** Whether a transaction lost against another and may succeed when it is retried. */
@@ -25,6 +29,14 @@ export interface Engine {
   readonly coded: (error: unknown) => KernelError
   /** Closes resources that kysely does not own. */
   readonly close?: () => Promise<void>
+}
+
+/** What a single statement needs that writes to run logs, where statements are round trips. */
+export interface AtOnce {
+  /** Contract: evaluated in the statement, which then does not wait for the disk. */
+  readonly relax: AliasableExpression<unknown>
+  /** Notifies other processes of the logs with these ids, which are separated by commas; of none if there is no text. */
+  readonly announce: (logs: Expression<string | null>) => AliasableExpression<unknown>
 }
 
 /** A database, or a transaction in it, for queries. */
