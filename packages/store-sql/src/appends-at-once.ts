@@ -17,18 +17,29 @@ export function appendsAtOnce(
 ): (appends: readonly LogAppend[]) => Promise<ReadonlyMap<number, number>> {
   const write = compiled((db, { appends, rows, at }: Slots<{ appends: string; rows: string; at: number }>) =>
     db
+      // Each log is looked for by itself: without statistics the planner would join whole tables.
+      .with(
+        (cte) => cte('wanted').materialized(),
+        (cte) =>
+          cte
+            .selectFrom(jsonTable('postgres', appends, TARGETS).as('w'))
+            .select(['w.n', 'w.after', 'w.last', 'w.close'])
+            .select(({ selectFrom }) =>
+              selectFrom('troupe_owners as o')
+                .innerJoin('troupe_threads as t', 't.owner', 'o.id')
+                .innerJoin('troupe_run_logs as l', 'l.thread', 't.id')
+                .whereRef('o.app', '=', 'w.app')
+                .whereRef('o.user_id', '=', 'w.user_id')
+                .whereRef('t.thread_id', '=', 'w.thread_id')
+                .whereRef('l.run_id', '=', 'w.run_id')
+                .select('l.id')
+                .as('log'),
+            ),
+      )
       .with('found', (cte) =>
         cte
-          .selectFrom(jsonTable('postgres', appends, TARGETS).as('w'))
-          .innerJoin('troupe_owners as o', (join) =>
-            join.onRef('o.app', '=', 'w.app').onRef('o.user_id', '=', 'w.user_id'),
-          )
-          .innerJoin('troupe_threads as t', (join) =>
-            join.onRef('t.owner', '=', 'o.id').onRef('t.thread_id', '=', 'w.thread_id'),
-          )
-          .innerJoin('troupe_run_logs as l', (join) =>
-            join.onRef('l.thread', '=', 't.id').onRef('l.run_id', '=', 'w.run_id'),
-          )
+          .selectFrom('wanted as w')
+          .innerJoin('troupe_run_logs as l', 'l.id', 'w.log')
           .whereRef('l.last_seq', '=', 'w.after')
           .where('l.closed', '=', 0)
           .select(['w.n', 'w.last', 'w.close', 'l.id'])
