@@ -1,3 +1,4 @@
+import type { EventCost } from './http/many-readers.ts'
 import { measure, type Workload } from './measure.ts'
 
 /**
@@ -21,6 +22,18 @@ const budgets: Readonly<Record<string, number>> = {
   'a delta over HTTP, on a thread in memory': 1.5,
   'a delta over HTTP, on a thread in SQLite': 2.6,
   'a delta over HTTP, on a thread in memory, one by one': 3.4,
+}
+
+/** The largest ratio to a bare server that an event may have on a server with 50 readers and a delta every ten milliseconds. */
+const READERS: Readonly<Record<EventCost['kind'], number>> = { bare: 1, memory: 4, sqlite: 5, postgres: 6.5 }
+
+/** Compares what events cost with their budgets; true if all are held. */
+export function checkReaders(costs: readonly EventCost[]): boolean {
+  console.log('\n| 50 readers, one delta every 10 ms | ratio | at most | |\n|---|---|---|---|')
+  for (const { kind, ratio } of costs) {
+    console.log(`| ${kind} | ${ratio.toFixed(2)}x | ${READERS[kind]}x | ${ratio <= READERS[kind] ? 'held' : 'OVER'} |`)
+  }
+  return costs.every(({ kind, ratio }) => ratio <= READERS[kind])
 }
 
 /** Measures every workload with a budget, a second time if it is over; true if all budgets are held. */

@@ -19,6 +19,14 @@ export async function* httpTables(): AsyncGenerator<string> {
   yield await largeTable(server)
 }
 
+/** Measures only what has a budget. */
+export async function pacedReaders(): Promise<readonly EventCost[]> {
+  await using server = await startPostgres({ durable: true })
+  await using bench = await ReaderBench.start([server.url, server.schema()])
+  await bench.measure('burst')
+  return await bench.measure('paced')
+}
+
 function tableOf(pace: Pace, costs: readonly EventCost[]): string {
   const rows = costs.map(
     ({ kind, cpu, ratio, p50, p95 }) =>

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
 import { inputOf } from '../edge/run-request.ts'
 import { median } from '../measure.ts'
 import { nextMessage } from '../next-message.ts'
@@ -80,21 +80,18 @@ async function measureRound({ url, child }: Server, pace: Pace, times: number) {
   child.send(pace)
   await nextMessage(child)
   const delays: number[] = []
-  // A server closes connections that nobody uses, as all do while it is the turn of another.
-  const agent = new Agent({ keepAlive: true, maxSockets: READERS })
-  for (let i = 0; i < times; i++) await Promise.all(Array.from({ length: READERS }, () => read(url, agent, delays)))
-  agent.destroy()
+  for (let i = 0; i < times; i++) await Promise.all(Array.from({ length: READERS }, () => read(url, delays)))
   child.send('end')
   const micros = await nextMessage<number>(child)
   return { cpu: micros / (READERS * DELTAS * times), delays }
 }
 
-/** Runs on a new thread and notes how long each delta was under way. */
-function read(url: string, agent: Agent, delays: number[]): Promise<void> {
+/** Runs on a new thread and a new connection, and notes how long each delta was under way. */
+function read(url: string, delays: number[]): Promise<void> {
   const body = JSON.stringify(inputOf(crypto.randomUUID()))
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+    const sent = request(url, { method: 'POST', agent: false, headers }, (response) => {
       let seen = 0
       let rest = ''
       response.on('data', (chunk: Buffer) => {
