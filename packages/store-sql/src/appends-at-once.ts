@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { AtOnce } from './engine.ts'
 import { jsonTable, TARGETS, targetsText } from './json-table.ts'
-import type { LogAppend } from './log-appends.ts'
+import type { LogAppend } from './log-append.ts'
 import type { SqlDatabase } from './open-database.ts'
 
 const ROWS = { n: 'bigint', first_seq: 'bigint', last_seq: 'bigint', events: 'json' } as const

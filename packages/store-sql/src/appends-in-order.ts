@@ -1,6 +1,6 @@
 import { compiled, type Slots } from './compiled.ts'
 import { jsonTable, TARGETS, targetsText } from './json-table.ts'
-import type { LogAppend } from './log-appends.ts'
+import type { LogAppend } from './log-append.ts'
 import type { SqlDatabase } from './open-database.ts'
 
 /** Writes appends to different logs in one transaction of a database without round trips. Contract: gives the logs of those that could be written, by their index. */

@@ -1,5 +1,5 @@
 import { type AliasedExpression, type Expression, sql } from 'kysely'
-import type { LogAppend } from './log-appends.ts'
+import type { LogAppend } from './log-append.ts'
 import type { Flavour } from './schema.ts'
 
 /** The type of a column; `json` is the text of a value that is JSON. */

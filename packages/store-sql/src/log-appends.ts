@@ -2,19 +2,8 @@ import { KernelError } from '@troupe/kernel'
 import { nextMacrotask } from '@troupe/kernel/kit'
 import { appendsAtOnce } from './appends-at-once.ts'
 import { appendsInOrder } from './appends-in-order.ts'
+import type { LogAppend } from './log-append.ts'
 import type { SqlDatabase } from './open-database.ts'
-import type { EventRow } from './run-log-rows.ts'
-import type { ThreadKey } from './thread-key.ts'
-
-/** Events for a run log. */
-export interface LogAppend {
-  readonly key: ThreadKey
-  readonly run: string
-  readonly after: number
-  readonly last: number
-  readonly close: boolean
-  readonly rows: readonly EventRow[]
-}
 
 interface Waiting {
   readonly append: LogAppend
