@@ -1,3 +1,4 @@
+import type { EventCost } from './http/many-readers.ts'
 import { measure, type Workload } from './measure.ts'
 import { stackRatios } from './stack/stack-tables.ts'
 
@@ -27,6 +28,28 @@ const budgets: Readonly<Record<string, number>> = {
 /** The same for whole turns, by `title, name` of the tables of `pnpm bench stack`. */
 const stackBudgets: Readonly<Record<string, number>> = {
   "SQLite: a turn on an empty thread, Troupe, `durability: 'turn'`": 7,
+  "SQLite: a turn on an empty thread, Troupe, `durability: 'turn'`, written": 2,
+  "SQLite: a turn on an empty thread, Troupe, `durability: 'step'`": 14,
+  "SQLite: a turn on an empty thread, Troupe, `'turn'`, with records": 15,
+  "SQLite: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3,
+  "SQLite: 1,000 turns on one thread, Troupe, `'turn'`": 9,
+  "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'turn'`": 8,
+  "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'step'`": 15,
+  "PostgreSQL: a turn on an empty thread, Troupe, `'turn'`, with records": 19,
+  "PostgreSQL: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3.5,
+  "PostgreSQL: 1,000 turns on one thread, Troupe, `'turn'`": 9,
+}
+
+/** The largest ratio to a bare server that an event may have on a server with 50 readers and a delta every ten milliseconds. */
+const READERS: Readonly<Record<EventCost['kind'], number>> = { bare: 1, memory: 4, sqlite: 5, postgres: 6.5 }
+
+/** Compares what events cost with their budgets; true if all are held. */
+export function checkReaders(costs: readonly EventCost[]): boolean {
+  console.log('\n| 50 readers, one delta every 10 ms | ratio | at most | |\n|---|---|---|---|')
+  for (const { kind, ratio } of costs) {
+    console.log(`| ${kind} | ${ratio.toFixed(2)}x | ${READERS[kind]}x | ${ratio <= READERS[kind] ? 'held' : 'OVER'} |`)
+  }
+  return costs.every(({ kind, ratio }) => ratio <= READERS[kind])
 }
 
 /** Measures every workload with a budget, a second time if it is over; true if all budgets are held. */

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { checkBudgets, checkStackBudgets } from './budgets.ts'
+import { checkBudgets, checkReaders, checkStackBudgets } from './budgets.ts'
 import { deltaTables, deltaWorkloads } from './edge/deltas.ts'
 import { durabilityTable } from './edge/durability.ts'
 import { longThreadTable } from './edge/long-thread.ts'
+import { httpTables, pacedReaders } from './http/http-tables.ts'
 import { importTime } from './import-time.ts'
 import { measure } from './measure.ts'
 import { stackTables } from './stack/stack-tables.ts'
@@ -33,10 +34,11 @@ if (check) {
   const edge = await deltaWorkloads()
   const held = await checkBudgets([...Object.values(all).flat(), ...edge.workloads], only)
   const stackHeld = await checkStackBudgets(only)
+  const served = !'http: many readers'.includes(only) || checkReaders(await pacedReaders())
   await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
-  process.exit(held && stackHeld ? 0 : 1)
+  process.exit(held && stackHeld && served ? 0 : 1)
 }
 
 for (const [title, workloads] of Object.entries(all)) {
@@ -61,6 +63,10 @@ if ('a delta through all layers'.includes(only)) {
 if ('a turn on a long thread'.includes(only)) console.log(`\nA long thread\n\n${await longThreadTable()}`)
 
 if ('the whole stack'.includes(only)) console.log(`\nThe whole stack\n\n${await stackTables()}`)
+
+if ('http: many readers'.includes(only)) {
+  for await (const table of httpTables()) console.log(`\nMany readers\n\n${table}`)
+}
 
 if ('durability of a step'.includes(only)) console.log(`\nDurability\n\n${await durabilityTable()}`)
 

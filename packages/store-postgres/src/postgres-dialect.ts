@@ -39,8 +39,8 @@ interface PostgresDialectOptions {
   readonly timeoutMs: number
   /** Whether the server keeps the plans of statements, by their names, as long as a connection lives. */
   readonly preparesStatements: boolean
-  /** Settings of the server for each transaction, in milliseconds. */
-  readonly limits: Readonly<Record<string, number>>
+  /** Settings of the server for each transaction; times are in milliseconds. */
+  readonly settings: Readonly<Record<string, number | 'off'>>
 }
 
 /** Ends the limits of a transaction on waiting and working, for one that migrates; the server still ends it if its process freezes. */
@@ -84,8 +84,8 @@ class PostgresDriver implements Driver {
     // Explicit, whatever the server's default is: a statement that waited for a lock must see the other transaction's writes.
     const begin = 'begin isolation level read committed'
     // Local to the transaction and in one round trip: a pool of the app and a transaction pooler keep their own settings.
-    const limits = Object.entries(options.limits).map(([name, ms]) => `set local ${name} = ${ms}`)
-    this.#begin = [begin, ...limits].join('; ')
+    const settings = Object.entries(options.settings).map(([name, value]) => `set local ${name} = ${value}`)
+    this.#begin = [begin, ...settings].join('; ')
     this.#names = options.preparesStatements ? new StatementNames() : undefined
   }
 

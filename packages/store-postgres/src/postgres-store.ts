@@ -97,17 +97,19 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
   }
 
   const connection = { connectionString: url, connectionTimeoutMillis: timeoutMs, keepAlive: true }
-  const dialect = new PostgresDialect({
+  const parts = {
     pool: pool ?? ownPool({ ...connection, max: maxConnections }),
-    ownsPool: pool === undefined,
     timeoutMs,
     preparesStatements: prepareStatements,
-    limits: {
+    settings: {
       lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: idleTransactionMs,
       statement_timeout: statementTimeoutMs,
     },
-  })
+  }
+  const dialect = new PostgresDialect({ ...parts, ownsPool: pool === undefined })
+  const settings = { ...parts.settings, synchronous_commit: 'off' } as const
+  const relaxed = new PostgresDialect({ ...parts, ownsPool: false, settings })
   const db = new Kysely<Tables>({ dialect }).withSchema(schema)
 
   const notify = async (executor: Kysely<Tables>, payload: string) => {
@@ -134,11 +136,11 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
     who,
     flavour: 'postgres',
     db,
+    relaxed: new Kysely<Tables>({ dialect: relaxed }).withSchema(schema),
     clock,
     // An app that brings its own clock means it.
     ...(!options.clock && { time: SERVER_TIME }),
     watch,
-    atOnce: { commit: commitAtOnce, batch: batchAtOnce },
     ...(lockTimeoutMs > 0 && {
       lockLimit: sql<boolean>`set_config('lock_timeout', ${sql.lit(String(lockTimeoutMs))}, true) is not null`,
     }),
@@ -147,6 +149,13 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
       await sql`select pg_advisory_xact_lock(hashtext(${`troupe ${schema}`}))`.execute(tx)
       const { rows } = await sql`select 1 from pg_catalog.pg_namespace where nspname = ${schema}`.execute(tx)
       if (rows.length === 0) await tx.schema.createSchema(schema).execute()
+    },
+    atOnce: {
+      commit: commitAtOnce,
+      batch: batchAtOnce,
+      relax: sql`set_config('synchronous_commit', 'off', true)`,
+      announce: (logs) =>
+        sql`case when ${logs} is not null then pg_notify(${CHANNEL}, ${`[${JSON.stringify(schema)},`} || ${logs} || ']') end`,
     },
     async announce(tx, logs) {
       for (let i = 0; i < logs.length; i += LOGS_PER_PAYLOAD) {

@@ -1,5 +1,5 @@
 import type { Clock, KernelError } from '@troupe/kernel'
-import type { Expression, Kysely, SqlBool, Transaction } from 'kysely'
+import type { AliasableExpression, Expression, Kysely, SqlBool, Transaction } from 'kysely'
 import type { batchAtOnce } from './batch-at-once.ts'
 import type { commitAtOnce } from './commit-at-once.ts'
 import type { LogWatch } from './log-watch.ts'
@@ -11,6 +11,8 @@ export interface Engine {
   readonly who: string
   readonly flavour: Flavour
   readonly db: Kysely<Tables>
+  /** The same database, where commits do not wait for the disk; absent if they never do. Contract: a commit of `db` keeps what was committed before it. */
+  readonly relaxed?: Kysely<Tables>
   readonly clock: Clock
   /** The time of the database in milliseconds, if it measures leases. */
   readonly time?: Expression<number>
@@ -22,13 +24,23 @@ export interface Engine {
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
   /** Writes in one statement what otherwise takes several, if statements are round trips. */
-  readonly atOnce?: { readonly commit: typeof commitAtOnce; readonly batch: typeof batchAtOnce }
+  readonly atOnce?: AtOnce
   /** Whether a transaction lost against another and may succeed when it is retried. */
   readonly lostRace: (error: unknown) => boolean
   /** Converts an error of the driver to a KernelError. */
   readonly coded: (error: unknown) => KernelError
   /** Closes resources that kysely does not own. */
   readonly close?: () => Promise<void>
+}
+
+/** Writes of one statement, and what one needs that writes to run logs. */
+export interface AtOnce {
+  readonly commit: typeof commitAtOnce
+  readonly batch: typeof batchAtOnce
+  /** Contract: evaluated in the statement, which then does not wait for the disk. */
+  readonly relax: AliasableExpression<unknown>
+  /** Notifies other processes of the logs with these ids, which are separated by commas; of none if there is no text. */
+  readonly announce: (logs: Expression<string | null>) => AliasableExpression<unknown>
 }
 
 /** A database, or a transaction in it, for queries. */

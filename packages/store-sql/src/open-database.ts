@@ -18,6 +18,8 @@ export interface SqlDatabase {
   write<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   /** Like `write`, inside a `query`. */
   transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
+  /** Like `transaction`, but does not wait for the disk: a machine that breaks down may lose it. */
+  relaxed<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
   ready(): Promise<void>
   close(): Promise<void>
 }
@@ -26,7 +28,7 @@ const ATTEMPTS = 5
 
 /** Opens the database at first use, tracks pending work, and closes when all of it is done. */
 export function openDatabase(engine: Engine): SqlDatabase {
-  const { who, db, clock, watch } = engine
+  const { who, db, relaxed = db, clock, watch } = engine
   const pending = new Set<Promise<unknown>>()
   let migrated: Promise<void> | undefined
   let closed: Promise<void> | undefined
@@ -75,7 +77,8 @@ export function openDatabase(engine: Engine): SqlDatabase {
     watch.close()
     await Promise.allSettled(pending)
     await engine.close?.()
-    await db.destroy()
+    await relaxed.destroy()
+    if (relaxed !== db) await db.destroy()
   }
 
   return {
@@ -86,6 +89,7 @@ export function openDatabase(engine: Engine): SqlDatabase {
     statement: (work) => guard(() => retried(() => work(db))),
     write: (work) => guard(() => transaction(work)),
     transaction,
+    relaxed: (work) => retried(() => relaxed.transaction().execute(work)),
     ready: () => guard(async () => {}),
     close: () => {
       closed ??= close()

@@ -7,7 +7,8 @@ import type { Tables } from './schema.ts'
 const EVENTS_PER_ROW = 100
 const CHARS_PER_ROW = 65_536
 
-type EventRow = Omit<Tables['troupe_run_events'], 'log'>
+/** A row of events. */
+export type EventRow = Omit<Tables['troupe_run_events'], 'log'>
 
 /** The events of a compacted log. Contract: not a list, so that a process of an earlier version fails instead of numbering them from `first_seq` on. */
 interface Compacted {
@@ -15,24 +16,32 @@ interface Compacted {
   readonly events: readonly Json[]
 }
 
-/** Events as rows. */
-export function eventRows(who: string, after: number, events: readonly Json[]): readonly EventRow[] {
-  return packed(events, (some, at) => ({
+/** Events as rows; `texts` are the same events as JSON, if they have been made. */
+export function eventRows(
+  who: string,
+  after: number,
+  events: readonly Json[],
+  texts: readonly string[] = textsOf(who, events),
+): readonly EventRow[] {
+  return packed(texts, (some, at) => ({
     first_seq: after + at + 1,
     last_seq: after + at + some.length,
-    events: jsonText(who, 'events', some),
+    events: `[${some.join(',')}]`,
   }))
 }
 
 /** The entries of a compacted log as rows. Contract: a row begins after the one before it, so that a follower inside an entry finds it. */
 export function compactRows(who: string, entries: readonly LogEntry[]): readonly EventRow[] {
-  return packed(entries, (some, at) => {
-    const seqs = some.map(({ seq }) => seq)
-    const row: Compacted = { seqs, events: some.map(({ event }) => event) }
+  const texts = textsOf(
+    who,
+    entries.map(({ event }) => event),
+  )
+  return packed(texts, (some, at) => {
+    const seqs = entries.slice(at, at + some.length).map(({ seq }) => seq)
     return {
       first_seq: (entries[at - 1]?.seq ?? 0) + 1,
       last_seq: seqs.at(-1) ?? 0,
-      events: jsonText(who, 'entries', row as unknown as Json),
+      events: `{"seqs":[${seqs}],"events":[${some.join(',')}]}`,
     }
   })
 }
@@ -44,19 +53,26 @@ export function entriesOf(first: number, text: string): readonly LogEntry[] {
   return row.map((event, i) => ({ seq: first + i, event }))
 }
 
-/** Cuts a list into rows of limited size. */
-function packed<T>(all: readonly T[], rowOf: (some: readonly T[], at: number) => EventRow): readonly EventRow[] {
+function textsOf(who: string, events: readonly Json[]): readonly string[] {
+  return events.map((event) => jsonText(who, 'an event', event))
+}
+
+/** Puts texts into rows of limited size. */
+function packed(
+  texts: readonly string[],
+  rowOf: (some: readonly string[], at: number) => EventRow,
+): readonly EventRow[] {
   const rows: EventRow[] = []
-  const pack = (at: number, some: readonly T[]) => {
-    const row = rowOf(some, at)
-    if (row.events.length <= CHARS_PER_ROW || some.length === 1) {
-      rows.push(row)
-      return
-    }
-    const half = some.length >> 1
-    pack(at, some.slice(0, half))
-    pack(at + half, some.slice(half))
+  let [from, chars] = [0, 0]
+  const end = (to: number) => {
+    if (to > from) rows.push(rowOf(texts.slice(from, to), from))
+    from = to
+    chars = 0
   }
-  for (let i = 0; i < all.length; i += EVENTS_PER_ROW) pack(i, all.slice(i, i + EVENTS_PER_ROW))
+  for (const [at, text] of texts.entries()) {
+    if (at - from === EVENTS_PER_ROW || chars + text.length > CHARS_PER_ROW) end(at)
+    chars += text.length
+  }
+  end(texts.length)
   return rows
 }

@@ -1,9 +1,11 @@
 import type { LogEntry, RunLogStore } from '@troupe/kernel'
 import { checkAppend, checkCompact, checkFollow, logConflict, logNotFound, threadNotFound } from '@troupe/kernel/store'
 import type { Transaction } from 'kysely'
-import { toColumn } from './column-text.ts'
+import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots, sure } from './compiled.ts'
 import type { Queries } from './engine.ts'
+import type { LogAppend } from './log-append.ts'
+import { logAppends } from './log-appends.ts'
 import type { SqlDatabase } from './open-database.ts'
 import { locked, threadOf } from './rows.ts'
 import { runLogPrune } from './run-log-prune.ts'
@@ -110,25 +112,31 @@ export function sqlRunLog(database: SqlDatabase): RunLogStore {
     }
   }
 
+  /** Writes one append: the first of a log, a large one, and one that is refused. */
+  const appendAlone = async ({ key, run, after, last, close, rows }: LogAppend): Promise<void> => {
+    const log = await database.relaxed(async (tx) => {
+      const [thread] = await lockThread(tx, key)
+      if (!thread) throw threadNotFound(who, fromColumn(key.threadId))
+      const { id, last_seq, closed } = await openLog(tx, { thread: thread.id, run })
+      const conflict = logConflict(who, { last: last_seq, closed: closed === 1 }, after)
+      if (conflict) throw conflict
+      await appendRows(tx, id, rows)
+      if (close) await end(tx, { id, last_seq: last, at: now() })
+      else if (last > after) await grow(tx, { id, last_seq: last })
+      await engine.announce?.(tx, [id])
+      return id
+    })
+    watch.notify([log])
+  }
+  const appendSoon = logAppends(database, appendAlone)
+
   return {
-    async append(ref, runId, after, events, close = false) {
+    async append(ref, runId, after, events, close = false, texts) {
       const key = threadKey(who, ref)
-      checkAppend(who, runId, after, events)
-      const rows = eventRows(who, after, events)
-      const { log, last } = await write(async (tx) => {
-        const [thread] = await lockThread(tx, key)
-        if (!thread) throw threadNotFound(who, ref.threadId)
-        const { id, last_seq, closed } = await openLog(tx, { thread: thread.id, run: toColumn(runId) })
-        const conflict = logConflict(who, { last: last_seq, closed: closed === 1 }, after)
-        if (conflict) throw conflict
-        const last = after + events.length
-        await appendRows(tx, id, rows)
-        if (close) await end(tx, { id, last_seq: last, at: now() })
-        else if (events.length > 0) await grow(tx, { id, last_seq: last })
-        await engine.announce?.(tx, [id])
-        return { log: id, last }
-      })
-      watch.notify([log])
+      checkAppend(who, runId, after, events, texts)
+      const rows = eventRows(who, after, events, texts)
+      const last = after + events.length
+      await query(() => appendSoon({ key, run: toColumn(runId), after, last, close, rows }))
       return last
     },
 

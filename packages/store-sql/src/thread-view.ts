@@ -1,4 +1,4 @@
-import type { Thread, ThreadSummary } from '@troupe/kernel'
+import type { JsonObject, Thread, ThreadSummary } from '@troupe/kernel'
 import { fromColumn, fromJson } from './column-text.ts'
 import type { Tables } from './schema.ts'
 
@@ -27,11 +27,15 @@ type ViewRow = SummaryRow & Pick<Tables['troupe_threads'], (typeof CONTENT)[numb
 /** A row of a thread that is known by its ref. */
 export type ThreadColumns = Omit<ViewRow, 'app' | 'user_id' | 'thread_id' | 'run_id'>
 
-/** A thread as callers see it. */
+/** A thread as callers see it. Contract: the state, which may be large, is read when it is asked for: nobody needs that of a commit. */
 export function viewOf(row: ViewRow): Thread {
+  let state: JsonObject | undefined
   return {
     ...summaryOf(row),
-    state: fromJson(row.state),
+    get state() {
+      state ??= fromJson<JsonObject>(row.state)
+      return state
+    },
     openCalls: fromJson(row.open_calls),
     ...(row.checkpoint !== null && { checkpoint: fromJson(row.checkpoint) }),
   }

@@ -59,6 +59,23 @@ describe('several processes on one file', () => {
     expect(await result).toEqual(['first', ...upTo(20), 'last'])
   })
 
+  it('keep every event that a killed one has appended', async () => {
+    const path = file()
+    const child = start(path, 'append')
+    let last = 0
+    child.stderr?.on('data', (chunk) => {
+      last = Number(String(chunk).trim().split('\n').at(-1))
+      if (last >= 20) child.kill('SIGKILL')
+    })
+    await once(child, 'close')
+    await using store = sqliteStore({ path })
+    const { signal } = new AbortController()
+    const batches = await Array.fromAsync(store.runLog.follow(ref, 'run-1', { live: false, signal }))
+    const events = batches.flat().map(({ event }) => event)
+    expect(events.length).toBeGreaterThanOrEqual(last)
+    expect(events).toEqual(events.map((_, i) => `event ${i + 1}`))
+  })
+
   it('keep what a killed one has committed, and take its lease over when it expires', async () => {
     const path = file()
     const child = start(path, 'hold', 'killed')

@@ -38,6 +38,17 @@ export class SqliteDialect implements Dialect {
     return this.#driver.othersWrote()
   }
 
+  /** The same connection, for transactions that do not wait for the disk. Contract: used once the other one is open, and it closes nothing. */
+  relaxed(): Dialect {
+    const driver = new RelaxedDriver(this.#driver)
+    return {
+      createDriver: () => driver,
+      createAdapter: () => this.createAdapter(),
+      createIntrospector: (db) => this.createIntrospector(db),
+      createQueryCompiler: () => this.createQueryCompiler(),
+    }
+  }
+
   createDriver(): Driver {
     return this.#driver
   }
@@ -74,10 +85,12 @@ class SqliteDriver implements Driver {
   #connection: SqliteConnection | undefined
   #taken = false
   #sliceBegan = 0
+  #synchronous: 'full' | 'normal'
   #dataVersion = 0
 
   constructor(options: SqliteDialectOptions) {
     this.#options = options
+    this.#synchronous = options.synchronous
   }
 
   async init(): Promise<void> {
@@ -118,9 +131,18 @@ class SqliteDriver implements Driver {
     return changed
   }
 
-  async acquireConnection(): Promise<DatabaseConnection> {
+  acquireConnection(): Promise<DatabaseConnection> {
+    return this.connectionWith(this.#options.synchronous)
+  }
+
+  /** Contract: whoever has the connection has it alone, and says each time whether its commits wait for the disk. */
+  async connectionWith(synchronous: 'full' | 'normal'): Promise<DatabaseConnection> {
     if (this.#taken) await new Promise<void>((resolve) => this.#queue.push(resolve))
     this.#taken = true
+    if (synchronous !== this.#synchronous) {
+      this.#database?.exec(`pragma synchronous = ${synchronous}`)
+      this.#synchronous = synchronous
+    }
     return this.#connection as SqliteConnection
   }
 
@@ -153,6 +175,39 @@ class SqliteDriver implements Driver {
   async destroy(): Promise<void> {
     this.#database?.close()
   }
+}
+
+/** The driver of transactions that do not wait for the disk. */
+class RelaxedDriver implements Driver {
+  readonly #driver: SqliteDriver
+
+  constructor(driver: SqliteDriver) {
+    this.#driver = driver
+  }
+
+  async init(): Promise<void> {}
+
+  acquireConnection(): Promise<DatabaseConnection> {
+    return this.#driver.connectionWith('normal')
+  }
+
+  releaseConnection(): Promise<void> {
+    return this.#driver.releaseConnection()
+  }
+
+  beginTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#driver.beginTransaction(connection)
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#driver.commitTransaction(connection)
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return this.#driver.rollbackTransaction(connection)
+  }
+
+  async destroy(): Promise<void> {}
 }
 
 /**

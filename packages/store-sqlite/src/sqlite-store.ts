@@ -13,7 +13,7 @@ export interface SqliteStoreOptions {
   readonly busyTimeoutMs?: number
   /** How often a follower checks for writes of other processes. @default 100 */
   readonly pollMs?: number
-  /** `full` survives a power cut with every acknowledged write, `normal` may lose the last ones, but is faster. @default 'full' */
+  /** `full` survives a power cut with every acknowledged write but the last events of run logs, `normal` may lose the last ones, but is faster. @default 'full' */
   readonly synchronous?: 'full' | 'normal'
   /** @default the system's clock */
   readonly clock?: Clock
@@ -57,6 +57,7 @@ export function sqliteEngine(options: SqliteStoreOptions): Engine {
     who: 'sqliteStore',
     flavour: 'sqlite',
     db: new Kysely<Tables>({ dialect }),
+    ...(synchronous === 'full' && { relaxed: new Kysely<Tables>({ dialect: dialect.relaxed() }) }),
     clock,
     watch: new LogWatch({ clock, everyMs: pollMs, changed: () => dialect.othersWrote() }, path !== ':memory:'),
     // Only one transaction writes at a time.

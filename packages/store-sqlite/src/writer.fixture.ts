@@ -2,10 +2,19 @@
 import { KernelError } from '@troupe/kernel'
 import { sqlStore } from '@troupe/store-sql'
 import { counted } from '@troupe/store-sql/first-version'
-import { sqliteEngine, sqliteStore } from './sqlite-store.ts'
+import { type SqliteStore, sqliteEngine, sqliteStore } from './sqlite-store.ts'
 
 const [, , path = '', task = '', name = ''] = process.argv
 const ref = { app: 'app', user: 'anna', threadId: 'shared' }
+
+/** Appends until it is killed, and tells what it has written. */
+async function append(store: SqliteStore): Promise<never> {
+  await store.threads.open(ref)
+  for (let last = 0; ; ) {
+    last = await store.runLog.append(ref, 'run-1', last, [`event ${last + 1}`])
+    process.stderr.write(`${last}\n`)
+  }
+}
 
 async function work(): Promise<unknown> {
   if (task === 'migrate-and-freeze') {
@@ -37,6 +46,7 @@ async function work(): Promise<unknown> {
     }
     return seen
   }
+  if (task === 'append') return await append(store)
   if (task === 'write-as-nobody') return await store.threads.open(ref)
   if (task === 'read-as-nobody') {
     const token = 1

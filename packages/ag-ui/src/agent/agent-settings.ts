@@ -7,7 +7,7 @@ import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.t
 import type { ClientStateMode } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { reportToConsole } from '../report-to-console.ts'
-import { EXECUTION_MS } from '../run/executions.ts'
+import { EXECUTION_MS, MAX_EXECUTIONS } from '../run/executions.ts'
 import { SessionManager } from '../session/session-manager.ts'
 import { isTemporary } from '../translate/shared-state.ts'
 import { checkShow, type ShowOptions } from '../translate/show-options.ts'
@@ -34,7 +34,7 @@ export interface AgUiAgentOptions {
   readonly executionTimeoutMs?: number
   /** How long a tool of the server may take before its run is stopped; a call of a client tool stays open as long as its session. @default 300_000 */
   readonly toolTimeoutMs?: number
-  /** @default 10 */
+  /** What a process on two cores can stream to readers at once. @default 100 */
   readonly maxConcurrentExecutions?: number
   /** How many of these runs one user may have. @default half of `maxConcurrentExecutions`, and all of them for an agent with one `userId` */
   readonly maxExecutionsPerUser?: number
@@ -112,7 +112,11 @@ export function agentSettings(options: AgUiAgentOptions): AgentSettings {
   checkOptionNames(WHO, options, AGENT_OPTIONS)
   checkOptionNames(`${WHO}: limits`, options.limits ?? {}, INPUT_LIMITS)
   const { store, clock = systemClock, hidden = () => false, toolResults = 'text', systemMessages = 'ignore' } = options
-  const { executionTimeoutMs = EXECUTION_MS, toolTimeoutMs = 300_000, maxConcurrentExecutions = 10 } = options
+  const {
+    executionTimeoutMs = EXECUTION_MS,
+    toolTimeoutMs = 300_000,
+    maxConcurrentExecutions = MAX_EXECUTIONS,
+  } = options
   checkChoices(options)
   const { show } = options
   if (show !== undefined && typeof show !== 'function') checkShow(WHO, show)

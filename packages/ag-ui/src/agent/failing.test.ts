@@ -228,19 +228,19 @@ describe('工具调用超时: a tool that takes too long', () => {
 describe('并发限制: concurrent runs', () => {
   const inThread = (threadId: string) => request({ threadId, messages: [user('a')] })
 
-  test('are ten by default, and one more is EXECUTION_LIMIT', async () => {
+  test('are a hundred by default, and one more is EXECUTION_LIMIT', async () => {
     const { agent, serve, clock } = stage(stuck)
-    const running = Array.from({ length: 10 }, (_, i) => collect(agent.run(inThread(`t${i}`))))
+    const running = Array.from({ length: 100 }, (_, i) => collect(agent.run(inThread(`t${i}`))))
     await calm()
-    expect(agent.activeExecutions).toBe(10)
+    expect(agent.activeExecutions).toBe(100)
     const events = await collect(agent.run(inThread('one more')))
     expect(events).toMatchObject([
       { type: EventType.RUN_ERROR, code: 'EXECUTION_LIMIT', metadata: { retryable: true } },
     ])
-    for (let i = 0; i < 10; i++) expect(await agent.cancel({ ...ANN, threadId: `t${i}` })).toBe(true)
+    for (let i = 0; i < 100; i++) expect(await agent.cancel({ ...ANN, threadId: `t${i}` })).toBe(true)
     await calm()
     clock.advance(2_000)
-    expect((await Promise.all(running)).map(endOf)).toEqual(Array.from({ length: 10 }, () => 'cancelled'))
+    expect((await Promise.all(running)).map(endOf)).toEqual(Array.from({ length: 100 }, () => 'cancelled'))
     expect(agent.activeExecutions).toBe(0)
     expect(clock.pending).toBe(0)
     const next = serve({ threadId: 'next', messages: [user('a')] })

@@ -6,7 +6,7 @@ import { AGENT_OPTIONS, type AgUiAgentOptions } from '../agent/agent-settings.ts
 import { INPUT_LIMITS, type InputLimits } from '../input/parse-run-agent-input.ts'
 import type { LostRuns } from '../lost/lost-runs.ts'
 import { reportToConsole } from '../report-to-console.ts'
-import { Executions } from '../run/executions.ts'
+import { Executions, MAX_EXECUTIONS } from '../run/executions.ts'
 import type { ServedAgent } from '../run/served-agent.ts'
 import { ASSUMED_VERSION, isVersion, understoodBy } from '../write/understood.ts'
 import { allowOrigin, type CorsOptions, checkCors, preflight } from './cors.ts'
@@ -271,7 +271,7 @@ function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOp
   const { bodyBytes, keepAliveMs, drainMs, lookMs, detachedMs, streamsPerUser, pageChars, ...inputLimits } =
     limits ?? {}
   // One owner has the whole server.
-  const { maxConcurrentExecutions: all = 10, maxExecutionsPerUser = owner && all } = options
+  const { maxConcurrentExecutions: all = MAX_EXECUTIONS, maxExecutionsPerUser = owner && all } = options
   const share = maxExecutionsPerUser !== undefined && { maxExecutionsPerUser }
   return { ...rest, ...share, appName, limits: inputLimits }
 }

@@ -44,7 +44,7 @@ function busy(options: Partial<AgUiHandlerOptions> = {}) {
 
 describe('the runs of one user', () => {
   it('leave room for others: ten that were abandoned do not cost another user a 503', async () => {
-    const { abandon, stop } = busy()
+    const { abandon, stop } = busy({ maxConcurrentExecutions: 10 })
     const statuses: number[] = []
     for (let i = 0; i < 10; i++) statuses.push((await abandon('ann')).status)
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429, 429, 429, 429])
@@ -65,7 +65,11 @@ describe('the runs of one user', () => {
   })
 
   it('may be all runs of a server with one owner', async () => {
-    const { abandon, stop } = busy({ authenticate: undefined as never, owner: { app: 'demo', user: 'ann' } })
+    const { abandon, stop } = busy({
+      authenticate: undefined as never,
+      owner: { app: 'demo', user: 'ann' },
+      maxConcurrentExecutions: 10,
+    })
     const statuses: number[] = []
     for (let i = 0; i < 11; i++) statuses.push((await abandon('ann')).status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(10)

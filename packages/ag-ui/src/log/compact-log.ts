@@ -7,10 +7,11 @@ const COMPACTED_CHARS = 16_777_216
 
 /**
  * Compacts the log of a run that has ended, if that makes it much shorter.
- * Contract: `packer` has all events of the log; without it the log is read. Never wrong, also if it is done twice at once, or not at all.
+ * Contract: `packer` was given all events of the log; without it, or if it has not kept them, the log is read. Never wrong, also if it is done twice at once, or not at all.
  */
 export async function compactLog(log: RunLogStore, ref: ThreadRef, runId: string, packer?: LogPacker): Promise<void> {
-  const packed = packer ?? (await packedLog(log, ref, runId))
+  if (packer?.worthIt === false) return
+  const packed = packer?.isWhole ? packer : await packedLog(log, ref, runId)
   if (packed?.worthIt) await log.compact(ref, runId, packed.entries())
 }
 

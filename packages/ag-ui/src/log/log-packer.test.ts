@@ -142,6 +142,20 @@ describe('a compacted log', () => {
     expect(packer.worthIt).toBe(false)
   })
 
+  it('is counted on when the packer holds no more, and read again only if it is worth it', () => {
+    const pack = (events: readonly AgUiEvent[]) => {
+      const packer = new LogPacker(1_000)
+      for (const event of events) packer.add(event, JSON.stringify(event).length)
+      return packer
+    }
+    const large = text('m', 'x'.repeat(2_000))
+    const whole = pack([STARTED, start('m'), large, end('m'), FINISHED])
+    expect([whole.isWhole, whole.worthIt]).toEqual([false, false])
+    const pieces = pack([STARTED, start('m'), large, ...Array.from({ length: 100 }, () => text('m', 'a')), FINISHED])
+    expect([pieces.isWhole, pieces.worthIt]).toEqual([false, true])
+    expect(pieces.chars).toBeLessThan(3_000)
+  })
+
   it('splits no text at a wrong place, whatever its characters', () => {
     const awkward = [
       '\ud83d',

@@ -2,6 +2,7 @@ import { EventType, type StateDeltaEvent } from '@ag-ui/core'
 import type { Json, LogEntry } from '@troupe/kernel'
 import type { AgUiEvent } from '../protocol.ts'
 import { applyPatch } from '../write/apply-patch.ts'
+import { charsInRow } from './event-rows.ts'
 import { PackedEntry } from './packed-entry.ts'
 import { textPieceOf } from './text-piece.ts'
 
@@ -20,16 +21,29 @@ interface ShownState {
 
 /** Makes a log shorter, event by event: the pieces of a text become one, and of the state only what it is in the end stays. */
 export class LogPacker {
-  readonly #entries: PackedEntry[] = []
+  #entries: PackedEntry[] = []
   #last: PackedEntry = new PackedEntry()
   /** The characters of the entries before the last, and of all events. */
   #charsOfEntries = 0
   #charsOfEvents = 0
   #state: ShownState | undefined
+  readonly #most: number
+  /** The characters that it would hold if it had not dropped what it had. */
+  #dropped: number | undefined
+
+  /** Contract: holds at most so many characters; beyond that it only counts. */
+  constructor(most: number = Number.POSITIVE_INFINITY) {
+    this.#most = most
+  }
+
+  /** Whether it has all events. */
+  get isWhole(): boolean {
+    return this.#dropped === undefined
+  }
 
   /** How many characters it holds, about. */
   get chars(): number {
-    return this.#charsOfEntries + this.#last.chars
+    return this.#dropped ?? this.#charsOfEntries + this.#last.chars
   }
 
   /** Whether the entries are much shorter than the events. */
@@ -41,14 +55,19 @@ export class LogPacker {
   add(event: AgUiEvent, chars: number): void {
     this.#charsOfEvents += chars
     const piece = textPieceOf(event)
+    if (this.#dropped !== undefined) {
+      this.#dropped += piece ? piece.delta.length : isState(event) ? 0 : charsInRow(event, chars)
+      return
+    }
     if (piece && piece.delta !== '') this.#last.addPiece(event, piece.key, piece.delta, chars)
     else if (event.type === EventType.STATE_SNAPSHOT) this.#show(event, event.snapshot as Json, chars)
     else if (event.type === EventType.STATE_DELTA && this.#state) this.#change(event, this.#state, chars)
     else this.#last.addWhole(event, chars)
     if (this.#last.chars >= ENTRY_CHARS) this.#begin()
+    if (this.chars > this.#most) this.#drop()
   }
 
-  /** The compacted log. Contract: called once, after the last event. */
+  /** The compacted log. Contract: called once, after the last event, if it is whole. */
   entries(): readonly LogEntry[] {
     let seq = 0
     if (this.#last.size > 0) this.#begin()
@@ -56,6 +75,13 @@ export class LogPacker {
       seq += entry.size
       return { seq, event: entry.event() }
     })
+  }
+
+  #drop(): void {
+    this.#dropped = this.chars
+    this.#entries = []
+    this.#last = new PackedEntry()
+    this.#state = undefined
   }
 
   #begin(): void {
@@ -84,4 +110,9 @@ export class LogPacker {
     }
     this.#state = { value, entry: this.#last, index: this.#last.addWhole(event, chars) }
   }
+}
+
+/** Of all states only the last one stays. */
+function isState({ type }: AgUiEvent): boolean {
+  return type === EventType.STATE_SNAPSHOT || type === EventType.STATE_DELTA
 }

@@ -1,5 +1,6 @@
 import { type Clock, type Json, KernelError, type RunLogStore, type ThreadRef } from '@troupe/kernel'
 import { sleep } from '@troupe/kernel/kit'
+import type { Logged } from '../log/logged.ts'
 import { readRunLog } from '../log/read-run-log.ts'
 
 /** Pauses between attempts to write a batch while the store is unavailable: a run that has begun waits nearly as long as its lease lives. */
@@ -16,13 +17,15 @@ export async function appendToLog(
   { ref, runId }: { readonly ref: ThreadRef; readonly runId: string },
   clock: Clock,
   after: number,
-  events: readonly Json[],
+  logged: readonly Logged[],
   close: boolean,
 ): Promise<number> {
+  const events = logged.map(({ event }) => event as unknown as Json)
+  const texts = logged.map(({ event, json }) => json ?? JSON.stringify(event))
   const pauses = pausesFrom(after)
   for (let attempt = 0; ; attempt++) {
     try {
-      return await log.append(ref, runId, after, events, close)
+      return await log.append(ref, runId, after, events, close, texts)
     } catch (error) {
       if (attempt > 0 && KernelError.is(error, 'VERSION_CONFLICT')) {
         if (await isThere(log, ref, runId, after, events)) return after + events.length
@@ -53,10 +56,11 @@ async function isThere(
     for (const { event } of batch) found.push(event as unknown as Json)
   }
   // A database may keep the keys of an object in another order, so their sorted texts are compared.
-  return found.length === events.length && events.every((event, i) => textOf(event) === textOf(found[i] as Json))
+  return found.length === events.length && events.every((event, i) => sortedText(event) === sortedText(found[i]))
 }
 
-function textOf(value: Json): string {
+/** The JSON of a value with its keys in order; nothing for no value. */
+export function sortedText(value: unknown): string | undefined {
   return JSON.stringify(value, (_, item) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))

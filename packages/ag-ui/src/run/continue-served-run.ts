@@ -56,6 +56,7 @@ async function goOn(
     run: execution,
     store: store.runLog,
     clock,
+    beat: executions.beat,
     requestId,
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),

@@ -1,9 +1,13 @@
 import { type Clock, KernelError, type ThreadRef } from '@troupe/kernel'
 import { withinTime } from '@troupe/kernel/kit'
+import { Beat } from './beat.ts'
 import type { ExecutionState } from './execution-state.ts'
 
 /** How long setting up a run may take, and how long a run holds its place among the limited number of runs, by default. */
 export const EXECUTION_MS = 600_000
+
+/** How many runs a process may have at once, by default: about as many as two cores can stream from PostgreSQL at a hundred deltas a second each. */
+export const MAX_EXECUTIONS = 100
 
 /** How long a request waits for a run that was stopped. */
 const ENDING_MS = 2_000
@@ -12,6 +16,8 @@ const LEAVING_MS = 100
 
 /** The runs of this process: one table to find, stop and await them. */
 export class Executions {
+  /** When these runs write their logs. */
+  readonly beat: Beat
   readonly #clock: Clock
   readonly #max: number
   readonly #timeoutMs: number
@@ -30,6 +36,7 @@ export class Executions {
     timeoutMs: number = EXECUTION_MS,
     maxPerUser: number = max,
   ) {
+    this.beat = new Beat(clock)
     this.#clock = clock
     this.#max = max
     this.#timeoutMs = timeoutMs

@@ -1,5 +1,5 @@
 import { EventType } from '@ag-ui/core'
-import { type Json, KernelError, type Store, stream } from '@troupe/kernel'
+import { type FullStore, type Json, KernelError, type Store, stream } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { fakeClock } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
@@ -293,7 +293,7 @@ describe('a run and its log', () => {
   })
 })
 
-describe('a store that takes 3 ms for a batch', () => {
+describe('a store that answers later than memory', () => {
   const macrotasks = async (count: number) => {
     for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -304,8 +304,8 @@ describe('a store that takes 3 ms for a batch', () => {
     await store.threads.open(REF)
     const batches: number[] = []
     const { append } = store.runLog
-    store.runLog.append = (...args) => {
-      clock.advance(3)
+    store.runLog.append = async (...args) => {
+      await macrotasks(1)
       batches.push(args[3].length)
       return append(...args)
     }
@@ -327,15 +327,15 @@ describe('a store that takes 3 ms for a batch', () => {
     return { ...world, clock, batches, run, barrier }
   }
 
-  it('gets what comes in the next 24 ms as one batch', async () => {
+  it('gets what comes until the next beat as one batch, and nobody sees it before', async () => {
     const { clock, batches, run, barrier, read } = await slowly(20)
     expect(batches).toEqual([1, 1])
-    clock.advance(23)
+    clock.advance(19)
     await macrotasks(3)
-    expect(batches).toEqual([1, 1])
+    expect([batches, run.log.tail.last]).toEqual([[1, 1], 2])
     clock.advance(1)
     await macrotasks(3)
-    expect(batches).toEqual([1, 1, 19])
+    expect([batches, run.log.tail.last]).toEqual([[1, 1, 19], 21])
     barrier.resolve()
     await run.ended
     expect([await read(), clock.pending]).toMatchObject([{ length: 22 }, 0])
@@ -355,4 +355,76 @@ describe('a store that takes 3 ms for a batch', () => {
     expect([await read(), clock.pending]).toMatchObject([{ length: 5_002 }, 0])
     expect(batches.slice(0, 11)).toEqual([1, 1, ...Array.from({ length: 9 }, () => 512)])
   })
+})
+
+describe('a database server that was killed', () => {
+  /** A run whose store loses all but the first events of its log; `wrong` is what somebody else has written there meanwhile. */
+  async function losing(keeps: number, ...wrong: readonly AgUiEvent[]) {
+    const before = memoryStore()
+    const after = memoryStore()
+    await before.threads.open(REF)
+    await after.threads.open(REF)
+    let { runLog } = before
+    const store: FullStore = {
+      ...before,
+      runLog: {
+        append: (...args) => runLog.append(...args),
+        follow: (...args) => runLog.follow(...args),
+        compact: (...args) => runLog.compact(...args),
+        prune: (...args) => runLog.prune(...args),
+      },
+    }
+    const barrier = Promise.withResolvers<void>()
+    const world = stage(
+      async function* () {
+        yield* said(STARTED, custom(1), custom(2), custom(3))
+        await barrier.promise
+        yield* said(custom(4), FINISHED)
+      },
+      { store },
+    )
+    const run = await world.start()
+    while (run.log.tail.last < 4) await new Promise((resolve) => setImmediate(resolve))
+    const { signal } = new AbortController()
+    const batches = await Array.fromAsync(before.runLog.follow(REF, 'r1', { live: false, signal }))
+    const written = batches.flat().map(({ event }) => event)
+    const there = [...written.slice(0, keeps), ...(wrong as unknown as Json[])]
+    if (there.length > 0) await after.runLog.append(REF, 'r1', 0, there)
+    runLog = after.runLog
+    barrier.resolve()
+    await run.ended
+    return world
+  }
+
+  it('gets the events again that it has lost', async () => {
+    for (const keeps of [0, 1, 3, 4]) {
+      const { read, reported } = await losing(keeps)
+      expect([await read(), reported]).toMatchObject([
+        [STARTED, custom(1), custom(2), custom(3), custom(4), FINISHED],
+        [],
+      ])
+    }
+  })
+
+  it('does not get them if another process has written there', async () => {
+    const { reported } = await losing(2, custom('other'))
+    expect(reported).toMatchObject([{ code: 'RUN_LOG_FAILED' }])
+  })
+})
+
+it('a follower that keeps up does not read a large event from the log', async () => {
+  const large = custom('x'.repeat(1_000_000))
+  const store = memoryStore()
+  await store.threads.open(REF)
+  let reads = 0
+  const { follow: readLog } = store.runLog
+  store.runLog.follow = (...args) => {
+    reads++
+    return readLog(...args)
+  }
+  const { start, read } = stage(() => said(STARTED, custom(1), large, custom(2), FINISHED), { store })
+  const run = await start()
+  expect(await read()).toHaveLength(5)
+  await run.ended
+  expect(reads).toBe(0)
 })

@@ -7,15 +7,14 @@ import type { Logged } from '../log/logged.ts'
 import { type AgUiEvent, isTerminal } from '../protocol.ts'
 import { publicError, runError, unencodable } from '../translate/run-error.ts'
 import { appendToLog } from './append-to-log.ts'
+import type { Beat } from './beat.ts'
+import { lostEnd } from './lost-end.ts'
 import { isContinued, RUN_CONTINUED } from './run-continued.ts'
 import { Tail } from './tail.ts'
 
 /** How far a run may get ahead of its log. */
 const AHEAD_EVENTS = 512
 const AHEAD_BYTES = 131_072
-/** Events are gathered for this many times the duration of the last write, up to a maximum: a slow store gets fewer and larger batches. */
-const GATHER_TIMES = 8
-const GATHER_MS = 50
 /** The most characters of a compacted log that a run keeps in memory; a longer one is read again when the run has ended. */
 const PACKED_CHARS = 1_048_576
 /** How long an agent may take to release its thread after its last event. */
@@ -26,6 +25,8 @@ interface RunLogOptions {
   readonly run: { readonly ref: ThreadRef; readonly runId: string; stop(reason: KernelError): void }
   readonly store: RunLogStore
   readonly clock: Clock
+  /** The moments at which events are written. */
+  readonly beat: Beat
   readonly requestId: string
   readonly report: (error: KernelError) => void
   /** Creates the thread of the log if it does not exist. */
@@ -49,7 +50,7 @@ export class RunLog implements Sink<AgUiEvent> {
   /** Settles with the first event: with the error of a run that never began, else with undefined. */
   readonly #begun: PromiseWithResolvers<RunErrorEvent | undefined> = Promise.withResolvers()
   /** The log as it will be compacted; none if this process does not have all of it. */
-  #packer: LogPacker | undefined = new LogPacker()
+  #packer: LogPacker | undefined = new LogPacker(PACKED_CHARS)
   #mapFirst: (first: AgUiEvent) => AgUiEvent = (first) => first
   #seq = 0
   #pending: Logged[] = []
@@ -60,6 +61,8 @@ export class RunLog implements Sink<AgUiEvent> {
   #finished: Promise<void> | undefined
   /** No event comes after the pending ones. */
   #complete = false
+  /** The store needs longer than memory does: events are gathered for it. */
+  #slow = false
   /** A writer waits, so the pending events are written without gathering more. */
   #hurried = false
   /** Holds a producer that is too far ahead: resolves when a batch is stored, so that the producer fills the next one before it is written. */
@@ -95,7 +98,7 @@ export class RunLog implements Sink<AgUiEvent> {
   async goOn(last: number): Promise<void> {
     const logged = { seq: last + 1, event: RUN_CONTINUED, json: JSON.stringify(RUN_CONTINUED) }
     const { store, run, clock } = this.#options
-    await appendToLog(store, run, clock, last, [RUN_CONTINUED as unknown as Json], false)
+    await appendToLog(store, run, clock, last, [logged], false)
     this.#seq = logged.seq
     this.#packer = undefined
     this.tail.beginAfter(last)
@@ -216,20 +219,19 @@ export class RunLog implements Sink<AgUiEvent> {
     return undefined
   }
 
-  /** Contract: the first event is written at once; events that come until the next macrotask, or while events are gathered, are written together. */
+  /** Contract: events that come until the next macrotask, or while events are gathered, are written together. */
   async #write(): Promise<void> {
-    const { clock } = this.#options
     while (this.#pending.length > 0) {
+      if (this.#slow && !this.#hurried) await this.#gather()
       const batch = this.#pending
       this.#pending = []
       this.#pendingBytes = 0
-      const from = clock.now()
-      await this.#append(batch, this.#complete)
-      const took = clock.now() - from
+      const later = this.#later()
+      const complete = this.#complete
+      await this.#append(batch, complete)
       this.#show(batch)
       this.#makeRoom()
-      if (!this.#complete) await nextMacrotask()
-      await this.#gather(took * GATHER_TIMES)
+      if (!complete) this.#slow = await later()
     }
     this.#writing = undefined
     this.#hurried = false
@@ -239,15 +241,14 @@ export class RunLog implements Sink<AgUiEvent> {
   #show(batch: readonly Logged[]): void {
     this.tail.push(batch)
     for (const { event, json = '' } of batch) this.#packer?.add(event, json.length)
-    if (this.#packer && this.#packer.chars > PACKED_CHARS) this.#packer = undefined
   }
 
-  async #gather(ms: number): Promise<void> {
-    if (this.#hurried || ms <= 0) return
+  /** Waits for the moment at which the runs of this process write. */
+  async #gather(): Promise<void> {
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.after(Math.min(ms, GATHER_MS), resolve)
+      const leave = this.#options.beat.next(resolve)
       this.#goOn = () => {
-        cancel()
+        leave()
         resolve()
       }
     })
@@ -265,10 +266,31 @@ export class RunLog implements Sink<AgUiEvent> {
     this.#room = undefined
   }
 
-  #append(batch: readonly Logged[], close: boolean): Promise<number> {
-    const events = batch.map(({ event }) => event as unknown as Json)
+  /** Contract: what the database server has lost of the log is written again. */
+  async #append(batch: readonly Logged[], close: boolean): Promise<void> {
     const { store, run, clock } = this.#options
-    return appendToLog(store, run, clock, this.tail.last, events, close)
+    try {
+      await appendToLog(store, run, clock, this.tail.last, batch, close)
+    } catch (error) {
+      if (!KernelError.is(error, 'VERSION_CONFLICT')) throw error
+      const lost = await lostEnd(store, run, this.tail)
+      const [first] = lost ?? []
+      if (!lost || !first) throw error
+      await appendToLog(store, run, clock, first.seq - 1, [...lost, ...batch], close)
+    }
+  }
+
+  /** Waits until the next macrotask. Contract: gives whether that had come before the wait began. */
+  #later(): () => Promise<boolean> {
+    let come = false
+    const next = nextMacrotask().then(() => {
+      come = true
+    })
+    return async () => {
+      const before = come
+      await next
+      return before
+    }
   }
 
   /** Stops the run because another process goes on with it, or because its log is gone or cannot be written. */

@@ -43,6 +43,7 @@ export async function startServedRun(
     run: execution,
     store: store.runLog,
     clock,
+    beat: executions.beat,
     requestId,
     report: (error) => report(error, {}),
     open: () => store.threads.open(ref),

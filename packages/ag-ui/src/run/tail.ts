@@ -6,7 +6,7 @@ const TAIL_BYTES = 524_288
 
 /**
  * The last events of a run log in memory, for followers in this process.
- * Contract: holds only logged events; bounded; a follower has a position and no buffer of its own.
+ * Contract: holds only logged events; bounded, but for the last ones; a follower has a position and no buffer of its own.
  */
 export class Tail {
   #events: Logged[] = []
@@ -30,13 +30,19 @@ export class Tail {
     this.#last = last
   }
 
+  /** The events in memory. */
+  get kept(): readonly Logged[] {
+    return this.#events
+  }
+
   push(logged: readonly Logged[]): void {
+    const before = this.#events.length
     for (const entry of logged) {
       this.#events.push(entry)
       this.#bytes += entry.json?.length ?? 0
       this.#last = entry.seq
     }
-    if (this.#events.length > TAIL_EVENTS || this.#bytes > TAIL_BYTES) this.#shorten()
+    if (this.#events.length > TAIL_EVENTS || this.#bytes > TAIL_BYTES) this.#shorten(before)
     this.#wake()
   }
 
@@ -66,10 +72,10 @@ export class Tail {
     })
   }
 
-  /** Drops half, so that this is not repeated for every event. */
-  #shorten(): void {
+  /** Drops half, so that this is not repeated for every event. Contract: keeps what was pushed last, whatever its size, so followers that keep up need not read it. */
+  #shorten(most: number): void {
     let drop = 0
-    while (drop < this.#events.length - 1) {
+    while (drop < most) {
       if (this.#events.length - drop <= TAIL_EVENTS / 2 && this.#bytes <= TAIL_BYTES / 2) break
       this.#bytes -= this.#events[drop++]?.json?.length ?? 0
     }

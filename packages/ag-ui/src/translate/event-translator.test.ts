@@ -64,7 +64,6 @@ describe('转换映射 (the table of events)', () => {
       'TOOL_CALL_START',
       'TOOL_CALL_ARGS',
       'TOOL_CALL_END',
-      'STATE_SNAPSHOT',
       'RUN_FINISHED',
     ])
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['c1'] } })

@@ -256,7 +256,7 @@ export class EventTranslator implements Translator {
     const outcome =
       event.outcome === 'failed' ? undefined : outcomeOf(event, isOpen, this.#askedBy, this.#options.clientToolPrefix)
     this.#messages.finish(outcome, out)
-    out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
+    if (this.#state.changed) out.push({ type: EventType.STATE_SNAPSHOT, snapshot: this.#state.snapshot })
     if (outcome?.type === 'interrupt' || this.#options.show?.messagesSnapshot) this.#messages.show(out)
     this.#finish(outcome ? this.#finished(event, outcome) : this.#failed(event), out)
   }

@@ -1,3 +1,4 @@
+import { EventType } from '@ag-ui/core'
 import type { AgentEvent, AssistantMessage, EventDraft, EventStamp, RunResult } from '@troupe/kernel'
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { wireOf } from '../pipeline.fixture.ts'
@@ -18,13 +19,14 @@ export function run(drafts: readonly EventDraft[], end: Partial<RunResult> = {})
   return stamped([{ type: 'run-start' }, ...drafts, { type: 'run-end', ...result } as EventDraft])
 }
 
-/** The events that a client gets between its first and its last snapshot. */
+/** The events that a client gets between the snapshots of the state; the last one comes only if the state has changed. */
 export function shown(
   drafts: readonly EventDraft[],
   end: Partial<RunResult> = {},
   options: Partial<TranslatorOptions> = {},
 ): readonly unknown[] {
-  return wire(drafts, end, options).slice(2, -2)
+  const events = wire(drafts, end, options).slice(2, -1)
+  return events.at(-1)?.type === EventType.STATE_SNAPSHOT ? events.slice(0, -1) : events
 }
 
 /** All events that a client gets. */

@@ -55,10 +55,9 @@ describe('a run that asks', () => {
     message('m1', '', [{ id: 'c1', name: 'delete', arguments: '{}' }]),
   ]
 
-  test('shows state and conversation, then the questions', () => {
+  test('shows the conversation, then the questions', () => {
     const events = wire(asking, { outcome: 'interrupted', interrupts }, { history: [] })
-    expect(events.slice(-3)).toEqual([
-      { type: 'STATE_SNAPSHOT', snapshot: {} },
+    expect(events.slice(-2)).toEqual([
       {
         type: 'MESSAGES_SNAPSHOT',
         messages: [

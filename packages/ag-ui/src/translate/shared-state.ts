@@ -17,10 +17,13 @@ export function isTemporary(key: string): boolean {
 export class SharedState {
   readonly #values: Map<string, Json> = new Map()
   readonly #hidden: ((key: string) => boolean) | undefined
+  /** Whether it is another one than the client got in the first snapshot. */
+  changed = false
 
   constructor(state: JsonObject, hidden: ((key: string) => boolean) | undefined) {
     this.#hidden = hidden
     this.change(state, [])
+    this.changed = false
   }
 
   get snapshot(): JsonObject {
@@ -34,6 +37,7 @@ export class SharedState {
     for (const key of Array.isArray(removed) ? removed : []) {
       if (this.#values.delete(key)) operations.push({ op: 'remove', path: `/${escapeKey(key)}` })
     }
+    this.changed ||= operations.length > 0
     return operations
   }
 

@@ -21,9 +21,9 @@ const EVENTS_PER_BATCH = 400
 /** Run logs in memory. */
 export function memoryRunLog(data: MemoryData): RunLogStore {
   return {
-    async append(ref, runId, after, events, close = false) {
+    async append(ref, runId, after, events, close = false, texts) {
       checkRef(WHO, ref)
-      checkAppend(WHO, runId, after, events)
+      checkAppend(WHO, runId, after, events, texts)
       const { row } = findThread(data, ref)
       if (!row) throw threadNotFound(WHO, ref.threadId)
       const log: Log = row.logs.get(runId) ?? newLog(data.now())

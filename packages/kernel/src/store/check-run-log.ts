@@ -2,17 +2,31 @@ import type { Json } from '../data/json.ts'
 import { isObject } from '../data/kernel-error.ts'
 import { checkId } from './check-id.ts'
 import { checkMaintenance } from './check-page.ts'
-import { check, checkList, checkNumber, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
+import { check, checkList, checkNumber, checkText, isRecord, isText, looksLikeJson, malformed } from './check-value.ts'
+import { checkLength } from './json-text.ts'
 import type { LogEntry, RunLogStore } from './store.ts'
 
 type FollowOptions = Parameters<RunLogStore['follow']>[2]
 
-/** Checks an append. Contract: events are JSON by their type and are not walked. */
-export function checkAppend(who: string, runId: string, after: number, events: readonly Json[]): void {
+/** Checks an append. Contract: events are JSON by their type and are not walked; nobody reads the texts. */
+export function checkAppend(
+  who: string,
+  runId: string,
+  after: number,
+  events: readonly Json[],
+  texts?: readonly string[],
+): void {
   checkId(who, 'runId', runId)
   checkNumber(who, 'after', after)
   checkList(who, 'events', events)
   for (const event of events) if (!looksLikeJson(event)) throw malformed(who, 'an event of plain JSON', event)
+  if (texts === undefined) return
+  checkList(who, 'texts', texts)
+  check(who, texts.length === events.length, `${events.length} texts, one for each event`, texts.length)
+  for (const text of texts) {
+    checkText(who, 'an event as JSON', text)
+    checkLength(who, 'an event', text)
+  }
 }
 
 /** Checks the options of a follower and completes them. Contract: `after` becomes a whole number from 0 on. */

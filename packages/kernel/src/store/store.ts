@@ -260,8 +260,19 @@ export type LogEntry = { readonly seq: number; readonly event: Json }
 
 /** The events of a run as they were shown. */
 export interface RunLogStore {
-  /** Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. */
-  append(ref: ThreadRef, runId: string, after: number, events: readonly Json[], close?: boolean): Promise<number>
+  /**
+   * Contract: `after` is the last sequence the writer knows; another writer or a closed log is `VERSION_CONFLICT`. `texts` are the same events as JSON,
+   * one for each: a store that keeps text may write them as they are, any other ignores them. A process that is killed loses nothing of it; a machine or
+   * a database server that breaks down may take the last second along, of the end of a log only.
+   */
+  append(
+    ref: ThreadRef,
+    runId: string,
+    after: number,
+    events: readonly Json[],
+    close?: boolean,
+    texts?: readonly string[],
+  ): Promise<number>
   /** Contract: gives the stored events, then live ones, in batches of limited size, from any process; ends when the log is closed, and without an error when the signal aborts, which is the way to stop waiting; `NOT_FOUND` if there is no log. A compacted log gives every entry whose `seq` is after the cursor, also to a follower that has begun before: it may have a part of what the first one stands for. */
   follow(
     ref: ThreadRef,

@@ -100,6 +100,14 @@ export const runLogClauses: StoreClauses = {
         const seen = await collect(store.runLog.follow(ref, 'run-1', { signal }))
         expect(seen).toEqual(events.map((event, i) => ({ seq: i + 1, event })))
       },
+      'events that come with their JSON are the same as without it': async ({ store, ref }) => {
+        await store.threads.open(ref)
+        const events: Json[] = [{ type: 'text-delta', delta: AWKWARD }, null, [1, { a: [] }], 'text', 0, false]
+        const texts = events.map((event) => JSON.stringify(event))
+        await store.runLog.append(ref, 'run-1', 0, events.slice(0, 2), false, texts.slice(0, 2))
+        expect(await store.runLog.append(ref, 'run-1', 2, events.slice(2), true, texts.slice(2))).toBe(6)
+        expect(await logged(store, ref)).toEqual(events)
+      },
       'logs of two runs are apart': async ({ store, ref }) => {
         await store.threads.open(ref)
         await store.runLog.append(ref, 'run-1', 0, ['one'], true)

@@ -42,6 +42,16 @@ export const runLogMutants: readonly StoreMutant[] = [
     },
   },
   {
+    wrong: 'the JSON of an event is kept as a text, and comes back as one',
+    caught: ['events that come with their JSON are the same as without it'],
+    ports: ({ runLog }) => ({
+      runLog: {
+        ...runLog,
+        append: (ref, runId, after, events, close, texts) => runLog.append(ref, runId, after, texts ?? events, close),
+      },
+    }),
+  },
+  {
     wrong: 'following an unknown log shows nothing instead of failing',
     caught: ['following a log that is not there is NOT_FOUND', 'a foreign thread reads as absent in every port'],
     ports: ({ runLog }) => ({

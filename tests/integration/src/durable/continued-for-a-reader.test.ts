@@ -45,7 +45,6 @@ describe("lostRuns: 'continue'", () => {
       'TEXT_MESSAGE_CONTENT',
       'TEXT_MESSAGE_END',
       'STEP_FINISHED',
-      'STATE_SNAPSHOT',
       'RUN_FINISHED',
     ])
     expect(rest[1]).toMatchObject({ messageId: 'R/#1' })
