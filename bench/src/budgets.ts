@@ -27,6 +27,16 @@ const budgets: Readonly<Record<string, number>> = {
 /** The same for whole turns, by `title, name` of the tables of `pnpm bench stack`. */
 const stackBudgets: Readonly<Record<string, number>> = {
   "SQLite: a turn on an empty thread, Troupe, `durability: 'turn'`": 7,
+  "SQLite: a turn on an empty thread, Troupe, `durability: 'turn'`, written": 2,
+  "SQLite: a turn on an empty thread, Troupe, `durability: 'step'`": 14,
+  "SQLite: a turn on an empty thread, Troupe, `'turn'`, with records": 15,
+  "SQLite: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3,
+  "SQLite: 1,000 turns on one thread, Troupe, `'turn'`": 9,
+  "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'turn'`": 8,
+  "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'step'`": 15,
+  "PostgreSQL: a turn on an empty thread, Troupe, `'turn'`, with records": 19,
+  "PostgreSQL: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3.5,
+  "PostgreSQL: 1,000 turns on one thread, Troupe, `'turn'`": 9,
 }
 
 /** Measures every workload with a budget, a second time if it is over; true if all budgets are held. */
