@@ -13,6 +13,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   seventh,
   eighth,
   ninth,
+  tenth,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -347,4 +348,9 @@ async function eighth(db: Kysely<Tables>, flavour: Flavour): Promise<void> {
 /** Which lease was released with a commit, so that the commit can be repeated. */
 async function ninth({ schema }: Kysely<Tables>): Promise<void> {
   await schema.alterTable('troupe_threads').addColumn('released', 'bigint').execute()
+}
+
+/** The tokens that a model call put into the cache of its provider. */
+async function tenth({ schema }: Kysely<Tables>): Promise<void> {
+  await schema.alterTable('troupe_usage').addColumn('cache_write_tokens', 'double precision').execute()
 }

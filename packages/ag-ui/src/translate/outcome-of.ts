@@ -28,6 +28,7 @@ export function usageOf({
   outputTokens,
   reasoningTokens,
   cachedInputTokens,
+  cacheWriteTokens,
 }: Usage): TokenUsage[] | undefined {
   if (!inputTokens && !outputTokens) return undefined
   return [
@@ -37,6 +38,7 @@ export function usageOf({
       totalTokens: inputTokens + outputTokens,
       ...(reasoningTokens !== undefined && { reasoningTokens }),
       ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+      ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: cacheWriteTokens }),
     },
   ]
 }
