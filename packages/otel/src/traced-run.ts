@@ -28,6 +28,15 @@ import type { ShownContent } from './content.ts'
 import { ATTR, modelNameOf, OPERATION } from './conventions.ts'
 import type { Instruments } from './instruments.ts'
 import { OpenSpan, type OpenSpans } from './open-span.ts'
+import {
+  agentStart,
+  metricsOf,
+  modelMetrics,
+  modelStart,
+  runStart,
+  toolStart,
+  usageAttributes,
+} from './span-attributes.ts'
 import { fromTraceParent, toTraceParent } from './trace-parent.ts'
 
 /** What the runs of one plugin share. */
@@ -238,75 +247,4 @@ function endedBy(code: string): Ended {
 /** The code of an error, of something that failed. */
 function codeOf(error: ErrorInfo | undefined): { readonly code?: string } {
   return error && !STOPPED.has(error.code) ? { code: error.code } : {}
-}
-
-function runStart({ name, runId, session }: RunInfo): Attributes {
-  return {
-    [ATTR.operation]: OPERATION.run,
-    [ATTR.workflow]: name,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
-  }
-}
-
-function agentStart({ name, runId, session }: RunInfo): Attributes {
-  return {
-    [ATTR.operation]: OPERATION.agent,
-    [ATTR.agent]: name,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
-  }
-}
-
-function modelStart(
-  { agentName, runId, session }: RunInfo,
-  { options }: ModelRequest,
-  metrics: Attributes,
-): Attributes {
-  const { temperature, maxOutputTokens, stopSequences } = options
-  const attributes: Attributes = {
-    [ATTR.operation]: OPERATION.model,
-    [ATTR.provider]: metrics[ATTR.provider],
-    [ATTR.requestModel]: metrics[ATTR.requestModel],
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
-  }
-  if (temperature !== undefined) attributes[ATTR.temperature] = temperature
-  if (maxOutputTokens !== undefined) attributes[ATTR.maxTokens] = maxOutputTokens
-  if (stopSequences) attributes[ATTR.stopSequences] = [...stopSequences]
-  return attributes
-}
-
-function toolStart({ name, agentName, runId, session }: RunInfo, { callId }: ToolCallInput): Attributes {
-  return {
-    [ATTR.operation]: OPERATION.tool,
-    [ATTR.tool]: name,
-    [ATTR.toolType]: 'function',
-    [ATTR.toolCall]: callId,
-    [ATTR.agent]: agentName,
-    [ATTR.conversation]: session.threadId,
-    [ATTR.runId]: runId,
-  }
-}
-
-const NAME_OF = { run: ATTR.workflow, agent: ATTR.agent, tool: ATTR.tool, model: ATTR.requestModel } as const
-
-/** The attributes of what is measured. Contract: few values each, so neither ids nor threads. */
-function metricsOf({ component, name }: RunInfo): Attributes {
-  return { [ATTR.operation]: OPERATION[component], [NAME_OF[component]]: name }
-}
-
-function modelMetrics({ name }: RunInfo): Attributes {
-  const { provider, model } = modelNameOf(name)
-  return { [ATTR.operation]: OPERATION.model, [ATTR.provider]: provider, [ATTR.requestModel]: model }
-}
-
-function usageAttributes(usage: ModelResult['usage']): Attributes {
-  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
-  const attributes: Attributes = { [ATTR.inputTokens]: inputTokens, [ATTR.outputTokens]: outputTokens }
-  if (reasoningTokens !== undefined) attributes[ATTR.reasoningTokens] = reasoningTokens
-  if (cachedInputTokens !== undefined) attributes[ATTR.cacheReadTokens] = cachedInputTokens
-  if (cacheWriteTokens !== undefined) attributes[ATTR.cacheWriteTokens] = cacheWriteTokens
-  return attributes
 }
