@@ -19,6 +19,8 @@ const budgets: Readonly<Record<string, number>> = {
   'a transfer, router to specialist': 10,
   'a delta through one flow': 1.9,
   'a one-turn agent as a tool, beside the agent alone': 4,
+  'a turn with otel(), without an SDK': 2.6,
+  'a turn with otel(), with a batching SDK': 8.5,
   'a delta as AG-UI, on a thread in memory': 3.5,
   'a delta over HTTP, on a thread in memory': 1.5,
   'a delta over HTTP, on a thread in SQLite': 2.6,

@@ -10,6 +10,7 @@ import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
+import { otelWorkloads } from './workloads/otel-workloads.ts'
 import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
 import { storeThroughput, storeWorkloads } from './workloads/store-workloads.ts'
 import { subagentWorkloads } from './workloads/subagent-workloads.ts'
@@ -26,6 +27,8 @@ const all = {
   Stores: stores.workloads,
   // The hand-written side is the same turn without records.
   Persistence: persistence.workloads,
+  // The hand-written side is the same turn without the plugin.
+  OpenTelemetry: otelWorkloads(),
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
 }

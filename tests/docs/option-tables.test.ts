@@ -6,6 +6,7 @@ import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
 import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
+import { otel } from '../../packages/otel/src/index.ts'
 import { expire, messageLifecycle } from '../../packages/persistence/src/index.ts'
 import { postgresStore } from '../../packages/store-postgres/src/index.ts'
 import { sqliteStore } from '../../packages/store-sqlite/src/index.ts'
@@ -23,6 +24,7 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   flow: [runner],
   handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
   'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
+  otel: [otel],
   persistence: [messageLifecycle, expire],
   'store-postgres': [postgresStore],
   'store-sqlite': [sqliteStore],

@@ -4,6 +4,7 @@ import type { FlowRunner } from '@troupe/flow'
 import type { Agent, AgentHandler, Callback, ChatModel, Owner, Store } from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry, Policy } from '@troupe/subagent'
+import type { Telemetry } from '@troupe-apps/setup'
 import { asFunction, type BuildResolver, type DisposableResolver, type Resolver } from 'awilix'
 import type { Config } from './config.ts'
 import type { Api } from './server/api.ts'
@@ -12,6 +13,7 @@ import type { Api } from './server/api.ts'
 export interface App {
   readonly config: Config
   readonly model: ChatModel
+  readonly telemetry: Telemetry
   /** The handlers that every agent gets, from `src/handlers`. */
   readonly handlers: readonly AgentHandler[]
   readonly newAgent: NewAgent

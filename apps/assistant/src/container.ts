@@ -1,4 +1,5 @@
-import { type AwilixContainer, asValue, createContainer } from 'awilix'
+import { openTelemetry } from '@troupe-apps/setup'
+import { type AwilixContainer, asFunction, asValue, createContainer } from 'awilix'
 import type { App, Registrations } from './app.ts'
 import type { Config } from './config.ts'
 import { agUiModule } from './modules/ag-ui.ts'
@@ -13,8 +14,12 @@ import { subagentsModule } from './modules/subagents.ts'
 
 /** The composition root: the only file that knows every plugin. Contract: throws `CONFIG_INVALID` for a bad agent or handler file. */
 export async function createApp(config: Config, pageFolder: string): Promise<AwilixContainer<App>> {
+  const telemetry = await openTelemetry('troupe-assistant', process.env)
   const registrations: Registrations = {
     config: asValue(config),
+    telemetry: asFunction(() => telemetry)
+      .singleton()
+      .disposer((opened) => opened[Symbol.asyncDispose]()),
     pageFolder: asValue(pageFolder),
     ...modelModule,
     ...(await handlersModule()),

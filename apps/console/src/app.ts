@@ -3,6 +3,7 @@ import type { FlowRunner } from '@troupe/flow'
 import type { Agent, AgentHandler, Callback, ChatModel, Store } from '@troupe/kernel'
 import type { MessageLifecycle } from '@troupe/persistence'
 import type { AgentRegistry } from '@troupe/subagent'
+import type { Telemetry } from '@troupe-apps/setup'
 import { asFunction, type BuildResolver, type DisposableResolver, type Resolver } from 'awilix'
 import type { Config } from './config.ts'
 
@@ -10,6 +11,7 @@ import type { Config } from './config.ts'
 export interface App {
   readonly config: Config
   readonly model: ChatModel
+  readonly telemetry: Telemetry
   /** The handlers that every agent gets, from `src/handlers`. */
   readonly handlers: readonly AgentHandler[]
   readonly newAgent: NewAgent

@@ -1,4 +1,5 @@
-import { type AwilixContainer, asValue, createContainer } from 'awilix'
+import { openTelemetry } from '@troupe-apps/setup'
+import { type AwilixContainer, asFunction, asValue, createContainer } from 'awilix'
 import type { App, Registrations } from './app.ts'
 import type { Config } from './config.ts'
 import { agentsModule } from './modules/agents.ts'
@@ -10,8 +11,12 @@ import { subagentsModule } from './modules/subagents.ts'
 
 /** The composition root: the only file that knows every plugin. Contract: throws `CONFIG_INVALID` for a bad agent or handler file. */
 export async function createApp(config: Config): Promise<AwilixContainer<App>> {
+  const telemetry = await openTelemetry('troupe-console', process.env)
   const registrations: Registrations = {
     config: asValue(config),
+    telemetry: asFunction(() => telemetry)
+      .singleton()
+      .disposer((opened) => opened[Symbol.asyncDispose]()),
     ...modelModule,
     ...(await handlersModule()),
     ...subagentsModule,

@@ -28,7 +28,7 @@ const budget: Required<HistoryBudgetOptions> = {
   trimTo: 5,
   summarize: () => '',
 }
-const log: Required<LoggingOptions> = { log: () => {}, level: 'warn', content: true }
+const log: Required<LoggingOptions> = { log: () => {}, level: 'warn', content: true, trace: () => undefined }
 const limit: Required<ToolCallLimitOptions> = { perRun: 1, perTool: {} }
 const truncate: Required<TruncateResultsOptions> = { maxChars: 100, keep: 'head' }
 

@@ -111,9 +111,12 @@ it('a command is about one run', () => {
 })
 
 it('usage is kept without counts that are null and without other fields', () => {
-  expect(usageOf({ ...usage, reasoningTokens: null, cachedInputTokens: 0, more: 1 } as never)).toEqual({
+  expect(
+    usageOf({ ...usage, reasoningTokens: null, cachedInputTokens: 0, cacheWriteTokens: 2, more: 1 } as never),
+  ).toEqual({
     ...usage,
     cachedInputTokens: 0,
+    cacheWriteTokens: 2,
   })
   checkCommands('store', [{ ...used, usage: { ...usage, reasoningTokens: null } }] as never)
 })

@@ -326,8 +326,8 @@ describe('the end', () => {
   it('tokens are counted in whole numbers, and only what the vendor counts', () => {
     const counted = (inputTokens: object, outputTokens: object) =>
       translated({ ...finish(), usage: { inputTokens, outputTokens } }).at(-1)
-    expect(counted({ total: 10, cacheRead: 4 }, { total: 7, reasoning: 2 })).toMatchObject({
-      usage: { inputTokens: 10, outputTokens: 7, reasoningTokens: 2, cachedInputTokens: 4 },
+    expect(counted({ total: 10, cacheRead: 4, cacheWrite: 3 }, { total: 7, reasoning: 2 })).toMatchObject({
+      usage: { inputTokens: 10, outputTokens: 7, reasoningTokens: 2, cachedInputTokens: 4, cacheWriteTokens: 3 },
     })
     expect(counted({ total: undefined, cacheRead: undefined }, { total: Number.NaN, reasoning: -1 })).toMatchObject({
       usage: { inputTokens: 0, outputTokens: 0, reasoningTokens: 0 },

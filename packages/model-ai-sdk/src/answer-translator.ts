@@ -129,6 +129,7 @@ function toUsage({ inputTokens: input, outputTokens: output }: LanguageModelV4Us
     outputTokens: count(output.total),
     ...(output.reasoning !== undefined && { reasoningTokens: count(output.reasoning) }),
     ...(input.cacheRead !== undefined && { cachedInputTokens: count(input.cacheRead) }),
+    ...(input.cacheWrite !== undefined && { cacheWriteTokens: count(input.cacheWrite) }),
   }
 }
 

@@ -53,6 +53,7 @@ const USAGE: Columns<BatchRows['usage'][number]> = {
   output_tokens: 'double precision',
   reasoning_tokens: 'double precision',
   cached_input_tokens: 'double precision',
+  cache_write_tokens: 'double precision',
   finish_reason: 'text',
   message_id: 'text',
   request_id: 'text',

@@ -208,7 +208,13 @@ const asked = <Values>(values: Values, build: Asked<Values>['build']) => ({ valu
 describe('compiled asks what kysely asks when it has the values themselves', () => {
   const key = { app: 'app', user: 'anna' }
   const page = { ...key, threadId: 'thread-1', after: 3, limit: 5 }
-  const tokens = { input_tokens: 1, output_tokens: 2, reasoning_tokens: null, cached_input_tokens: 0 }
+  const tokens = {
+    input_tokens: 1,
+    output_tokens: 2,
+    reasoning_tokens: null,
+    cached_input_tokens: 0,
+    cache_write_tokens: 1,
+  }
   const usage = { thread: 1, run_id: 'r', model: 'm', ...tokens, finish_reason: null, message_id: null }
   const rows = [null, 'u'].map((request_id, i) => ({ ...usage, span_id: `s${i}`, request_id }))
 

@@ -14,6 +14,7 @@ export const MIGRATIONS: readonly ((db: Kysely<Tables>, flavour: Flavour) => Pro
   eighth,
   ninth,
   tenth,
+  eleventh,
 ]
 
 async function first({ schema }: Kysely<Tables>, flavour: Flavour): Promise<void> {
@@ -365,4 +366,9 @@ async function tenth({ schema }: Kysely<Tables>): Promise<void> {
     .on('troupe_threads')
     .columns(['owner', 'updated_at', 'seq'])
     .execute()
+}
+
+/** The tokens that a model call put into the cache of its provider. */
+async function eleventh({ schema }: Kysely<Tables>): Promise<void> {
+  await schema.alterTable('troupe_usage').addColumn('cache_write_tokens', 'double precision').execute()
 }

@@ -92,6 +92,7 @@ export interface Tables {
     output_tokens: number
     reasoning_tokens: number | null
     cached_input_tokens: number | null
+    cache_write_tokens: number | null
     finish_reason: string | null
     message_id: string | null
     request_id: string | null

@@ -74,6 +74,7 @@ export function sqlRecords(database: SqlDatabase): Required<RecordStore> {
             fn.sum<number | null>('u.output_tokens').as('output'),
             fn.sum<number | null>('u.reasoning_tokens').as('reasoning'),
             fn.sum<number | null>('u.cached_input_tokens').as('cached'),
+            fn.sum<number | null>('u.cache_write_tokens').as('written'),
           ])
           .executeTakeFirstOrThrow(),
       )
@@ -83,6 +84,7 @@ export function sqlRecords(database: SqlDatabase): Required<RecordStore> {
         ...(sums.output !== null && { outputTokens: sums.output }),
         ...(sums.reasoning !== null && { reasoningTokens: sums.reasoning }),
         ...(sums.cached !== null && { cachedInputTokens: sums.cached }),
+        ...(sums.written !== null && { cacheWriteTokens: sums.written }),
       }
       return usage
     },
@@ -140,6 +142,7 @@ function modelCallOf(row: Selectable<Tables['troupe_usage']>): ModelCallRecord {
       outputTokens: row.output_tokens,
       ...(row.reasoning_tokens !== null && { reasoningTokens: row.reasoning_tokens }),
       ...(row.cached_input_tokens !== null && { cachedInputTokens: row.cached_input_tokens }),
+      ...(row.cache_write_tokens !== null && { cacheWriteTokens: row.cache_write_tokens }),
     },
     ...(row.finish_reason !== null && {
       finishReason: fromColumn(row.finish_reason) as NonNullable<ModelCallRecord['finishReason']>,

@@ -4,5 +4,5 @@ import { type Registrations, singleton } from '../app.ts'
 /** The records of conversations: runs, their calls and tokens. */
 export const recordsModule: Registrations<'messages' | 'callbacks'> = {
   messages: singleton(({ store }) => messageLifecycle({ store })),
-  callbacks: singleton(({ messages }) => [messages, toolLifecycle({ messages })]),
+  callbacks: singleton(({ telemetry, messages }) => [...telemetry.callbacks, messages, toolLifecycle({ messages })]),
 }

@@ -7,8 +7,8 @@ import { type MakeAgent, type Registrations, singleton } from '../app.ts'
 export async function agentsModule(): Promise<Registrations<'newAgent' | 'agents' | 'agent' | 'runner'>> {
   const makers = await loadParts<MakeAgent>(new URL('../agents/', import.meta.url), 'agent')
   return {
-    newAgent: singleton(({ model, handlers }) => ({ handlers: own = [], ...options }) => {
-      return chatModelAgent({ model, ...options, handlers: [...handlers, ...own] })
+    newAgent: singleton(({ model, telemetry, handlers }) => ({ handlers: own = [], ...options }) => {
+      return chatModelAgent({ model, ...options, handlers: [...telemetry.handlers, ...handlers, ...own] })
     }),
     agents: singleton((app) => makers.map((make) => make(app))),
     agent: singleton(({ newAgent, subagents, agents }) => {

@@ -6,7 +6,8 @@ export const recordsModule: Registrations<'messages' | 'callbacks'> = {
   // `main` disposes it, before the container closes the store.
   messages: singleton(({ store }) => messageLifecycle({ store })),
   // Without a thread nothing is saved.
-  callbacks: singleton(({ config, messages }) =>
-    config.thread === undefined ? [] : [messages, toolLifecycle({ messages })],
-  ),
+  callbacks: singleton(({ config, telemetry, messages }) => [
+    ...telemetry.callbacks,
+    ...(config.thread === undefined ? [] : [messages, toolLifecycle({ messages })]),
+  ]),
 }

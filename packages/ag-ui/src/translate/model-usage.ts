@@ -27,12 +27,13 @@ export class ModelUsage {
 }
 
 function without(total: Usage, part: Usage): Usage {
-  const { reasoningTokens, cachedInputTokens } = total
+  const { reasoningTokens, cachedInputTokens, cacheWriteTokens } = total
   const left = (whole: number, some = 0) => Math.max(0, whole - some)
   return {
     inputTokens: left(total.inputTokens, part.inputTokens),
     outputTokens: left(total.outputTokens, part.outputTokens),
     ...(reasoningTokens !== undefined && { reasoningTokens: left(reasoningTokens, part.reasoningTokens) }),
     ...(cachedInputTokens !== undefined && { cachedInputTokens: left(cachedInputTokens, part.cachedInputTokens) }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: left(cacheWriteTokens, part.cacheWriteTokens) }),
   }
 }

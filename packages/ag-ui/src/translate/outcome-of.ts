@@ -30,6 +30,7 @@ export function usageOf({
   outputTokens,
   reasoningTokens,
   cachedInputTokens,
+  cacheWriteTokens,
 }: Usage): TokenUsage[] | undefined {
   if (!inputTokens && !outputTokens) return undefined
   return [
@@ -39,6 +40,7 @@ export function usageOf({
       totalTokens: inputTokens + outputTokens,
       ...(reasoningTokens !== undefined && { reasoningTokens }),
       ...(cachedInputTokens !== undefined && { cachedInputTokens }),
+      ...(cacheWriteTokens !== undefined && { cacheWriteInputTokens: cacheWriteTokens }),
     },
   ]
 }

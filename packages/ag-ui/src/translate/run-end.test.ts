@@ -4,7 +4,7 @@ import { call, message, wire } from './events.fixture.ts'
 import { publicError, runError } from './run-error.ts'
 
 const last = (end: object, options = {}) => wire([], end, options).at(-1)
-const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4 }
+const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 4, cacheWriteTokens: 2 }
 
 describe('a run that is complete', () => {
   test('is RUN_FINISHED with success, its output and its tokens', () => {
@@ -14,7 +14,7 @@ describe('a run that is complete', () => {
       runId: 'r1',
       result: { city: 'Bern' },
       outcome: { type: 'success' },
-      usage: [{ inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4 }],
+      usage: [{ inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4, cacheWriteInputTokens: 2 }],
     })
   })
 
@@ -118,7 +118,7 @@ describe('错误处理 (a run that failed)', () => {
       type: 'RUN_ERROR',
       code: 'AGENT_ERROR',
       message: 'The agent failed.',
-      usage: [{ inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4 }],
+      usage: [{ inputTokens: 10, outputTokens: 5, totalTokens: 15, cachedInputTokens: 4, cacheWriteInputTokens: 2 }],
       metadata: { requestId: 'q1', retryable: true },
     })
   })

@@ -25,12 +25,14 @@ type Stored = {
   readonly temp?: JsonObject
   /** How many transfers are left. */
   readonly transfers?: number
+  /** What the callbacks have kept. */
+  readonly callbacks?: JsonObject
   /** Calls that run again with their agents and do not ask themselves. */
   readonly callIds?: readonly string[]
 }
 
 /** What a suspended run keeps besides its position. */
-export type KeptValues = Pick<Stored, 'temp' | 'transfers'>
+export type KeptValues = Pick<Stored, 'temp' | 'transfers' | 'callbacks'>
 
 /**
  * Makes a checkpoint whose questions have the ids that clients see.
@@ -78,8 +80,8 @@ export function awaitedCalls({ openCalls, checkpoint }: Pick<Thread, 'openCalls'
 
 /** What a suspended run has kept besides its position. */
 export function keptValues(checkpoint: Checkpoint | undefined): KeptValues {
-  const { temp, transfers } = (checkpoint?.state ?? {}) as Partial<Stored>
-  return { ...(temp && { temp }), ...(transfers !== undefined && { transfers }) }
+  const { temp, transfers, callbacks } = (checkpoint?.state ?? {}) as Partial<Stored>
+  return { ...(temp && { temp }), ...(transfers !== undefined && { transfers }), ...(callbacks && { callbacks }) }
 }
 
 /** Makes the resumption of a suspended run, with the question ids that its agents know. */
@@ -113,10 +115,17 @@ export function readCheckpoint(agent: FlowNode, { checkpoint }: Pick<Thread, 'ch
   if (found.next !== undefined && !Array.isArray(found.next)) throw wrong('its messages are malformed')
   if (!Array.isArray(found.interrupts) || !found.interrupts.every(isInterrupt))
     throw wrong('its interrupts are malformed')
-  const { place, questions, temp = {}, transfers = 0, callIds = [] } = (found.state ?? {}) as Partial<Stored>
+  const {
+    place,
+    questions,
+    temp = {},
+    transfers = 0,
+    callbacks = {},
+    callIds = [],
+  } = (found.state ?? {}) as Partial<Stored>
   const ids = isRecord(questions) ? Object.values(questions) : [undefined]
   if (!ids.every((id) => typeof id === 'string')) throw wrong('its questions are malformed')
-  if (!isRecord(temp) || !Number.isInteger(transfers) || !Array.isArray(callIds))
+  if (!isRecord(temp) || !isRecord(callbacks) || !Number.isInteger(transfers) || !Array.isArray(callIds))
     throw wrong('what it keeps is malformed')
   try {
     checkSavedPosition(agent, place ?? null)

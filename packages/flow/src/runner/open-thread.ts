@@ -47,6 +47,7 @@ export async function openThread(
   })
   await update.open()
   const { journal } = store
-  if (parts.durability === 'turn' || !journal) return { update, log, journal: undefined }
-  return { update, log, journal: new RunJournal({ journal, clock, ref, runId, token, write }, { by: token }) }
+  const { kept } = update
+  if (parts.durability === 'turn' || !journal) return { update, log, journal: undefined, kept }
+  return { update, log, kept, journal: new RunJournal({ journal, clock, ref, runId, token, write }, { by: token }) }
 }

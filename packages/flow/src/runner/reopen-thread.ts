@@ -1,12 +1,14 @@
 import {
   type ContinueRequest,
   type Journal,
+  type JsonObject,
   KernelError,
   type Restored,
   type Thread,
   type ThreadRef,
 } from '@troupe/kernel'
 import { ThreadLog } from '../thread-log.ts'
+import { keptValues } from './checkpoint.ts'
 import { openAgain } from './opening.ts'
 import { RunJournal, readJournal } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
@@ -45,7 +47,7 @@ export async function reopenThread(
   const thread = await store.threads.get(ref)
   const stored = journal && (await journal.read(ref))
   if (!thread || !journal || stored?.runId !== runId) throw nothingToContinue(ref)
-  const { opened, recorded } = readJournal(stored.entries, flow.name)
+  const { opened, recorded, kept = keptBefore(thread) } = readJournal(stored.entries, flow.name)
   const { options: runOptions, instruction, temp, carry, by } = opened
   const restored = restore?.(carry) ?? {}
   const tools = restored.additions?.tools
@@ -84,7 +86,12 @@ export async function reopenThread(
       { ...options, unknownCalls: parts.unknownCalls, ...(atEnd && { atEnd }) },
     ),
     restored,
+    kept,
   }
+}
+
+function keptBefore({ checkpoint }: Thread): JsonObject | undefined {
+  return keptValues(checkpoint).callbacks
 }
 
 /** The error for a thread without a run that can be continued. */

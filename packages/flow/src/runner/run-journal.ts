@@ -44,16 +44,20 @@ export function openedRun(opened: Omit<OpenedRun, 'format'>): OpenedRun {
 export function readJournal(
   entries: readonly Json[],
   agentName: string,
-): { readonly opened: OpenedRun; readonly recorded: readonly JournalEntry[] } {
-  const [first, ...recorded] = entries as readonly [OpenedRun | null, ...JournalEntry[]]
+): { readonly opened: OpenedRun; readonly recorded: readonly JournalEntry[]; readonly kept?: JsonObject } {
+  const [first, ...recorded] = entries as readonly [OpenedRun | null, ...KeepingEntry[]]
   const wrong = (what: string) => new KernelError('CHECKPOINT_INVALID', `journal of ${agentName}: ${what}`)
   if (first?.format !== FORMAT) throw wrong(`expected format ${FORMAT}, ${got(first?.format)}`)
   if (first.agentName !== agentName) throw wrong(`it belongs to another agent, ${got(first.agentName)}`)
   if (!recorded.every((entry) => typeof entry?.step === 'string' && entry.value !== undefined)) {
     throw wrong('an entry is malformed')
   }
-  return { opened: first, recorded }
+  const { kept } = recorded[0] ?? {}
+  return { opened: first, recorded, ...(kept && { kept }) }
 }
+
+/** A finished step; the first that an attempt records has what its callbacks keep. */
+type KeepingEntry = JournalEntry & { readonly kept?: JsonObject }
 
 /** Where the steps of a run are kept. */
 export interface JournalPlace {
@@ -74,6 +78,7 @@ export class RunJournal {
   #given = 0
   /** Whether the end of the recorded steps has been reached. */
   #live = false
+  #keep: (() => JsonObject | undefined) | undefined
   readonly steps: CompletionLog
 
   /** `atEnd` is called where the recorded steps end, and throws if the run must not go on. */
@@ -92,6 +97,11 @@ export class RunJournal {
       once: (work) => this.#once(work),
       ...options,
     })
+  }
+
+  /** Sets what is kept with the next step that is recorded. */
+  keepWith(keep: () => JsonObject | undefined): void {
+    this.#keep = keep
   }
 
   /** Whether a run that ends now may lack steps that were recorded: it was stopped before it came to their end. */
@@ -113,9 +123,16 @@ export class RunJournal {
     }
     this.#live = true
     this.#atEnd?.()
-    const entries = await work()
+    const entries = this.#withKept(await work())
     const { journal, clock, ref, runId, token, write = (work) => withRetries(clock, work) } = this.#place
     if (entries.length > 0) await write(() => journal.append(ref, runId, entries, token))
     return entries
+  }
+
+  #withKept(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+    const [first, ...others] = entries
+    const kept = first && this.#keep?.()
+    if (first) this.#keep = undefined
+    return first && kept ? [{ ...first, kept } as KeepingEntry, ...others] : entries
   }
 }

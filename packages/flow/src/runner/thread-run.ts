@@ -92,7 +92,8 @@ export class ThreadRun implements RunHost {
       const work = await this.#opener.open(leased)
       this.#work = cancel ? { ...work, agentsEnded: atEnd } : work
       this.#watch.begun = true
-      return { state: this.#work.update.state, attempt: token, close: () => this.#close() }
+      const { update, kept } = this.#work
+      return { state: update.state, attempt: token, ...(kept && { kept }), close: () => this.#close() }
     } catch (error) {
       // The error that refused the run is more useful than one from releasing its thread.
       await this.#close().catch(() => undefined)

@@ -16,7 +16,7 @@ import { repairHistory, unanswered } from '@troupe/kernel/history'
 import { type KeyChanges, mergeChanges, noteChanges } from '../key-changes.ts'
 import type { ThreadLog } from '../thread-log.ts'
 import type { Suspended } from '../tree/flow-outcome.ts'
-import { callsRunAgain, keptValues, makeCheckpoint, withWaiting } from './checkpoint.ts'
+import { callsRunAgain, type KeptValues, keptValues, makeCheckpoint, withWaiting } from './checkpoint.ts'
 import type { Opening } from './opening.ts'
 import { openedRun } from './run-journal.ts'
 import type { RunnerParts } from './runner-parts.ts'
@@ -185,10 +185,23 @@ export class ThreadUpdate {
     return keptValues(this.#parts.opening.checkpoint).transfers
   }
 
+  /** What the callbacks have kept with the run whose questions this one answers. */
+  get kept(): JsonObject | undefined {
+    return keptValues(this.#parts.opening.checkpoint).callbacks
+  }
+
   /** Makes the checkpoint of a run that stops here. */
-  checkpoint(suspended: Suspended, state: State, transfers: number | undefined): Checkpoint {
+  checkpoint(
+    suspended: Suspended,
+    state: State,
+    { transfers, callbacks }: Pick<KeptValues, 'transfers' | 'callbacks'>,
+  ): Checkpoint {
     const { runner, runId, opening } = this.#parts
-    const kept = { ...temporary(state), ...(transfers !== undefined && { transfers }) }
+    const kept = {
+      ...temporary(state),
+      ...(transfers !== undefined && { transfers }),
+      ...(callbacks && { callbacks }),
+    }
     const checkpoint = makeCheckpoint(runner.flow.name, runId, suspended, opening.checkpoint, kept)
     return withWaiting(checkpoint, this.next.left)
   }

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentInput, RunContext, Sink, State } from '@troupe/kernel'
+import type { AgentEvent, AgentInput, JsonObject, RunContext, Sink, State } from '@troupe/kernel'
 import { JOURNAL, KernelError, NEXT_MESSAGES } from '@troupe/kernel'
 import type { StateChanges } from '@troupe/kernel/journal'
 import type { HostedRun } from '@troupe/kernel/run'
@@ -16,6 +16,8 @@ export interface ThreadWork {
   readonly update: ThreadUpdate
   readonly log: ThreadLog
   readonly journal: RunJournal | undefined
+  /** What the callbacks have kept with the run that this one goes on from. */
+  readonly kept?: JsonObject | undefined
   /** How the state differs from what readers know of it, if the run goes on after its process died. */
   unseenChanges?(state: State): StateChanges
   /** Stores what a lost run has done, for a run that is stopped before all of it was done again. */
@@ -35,6 +37,7 @@ export async function runOnThread(
 ): Promise<void> {
   const { update, log, journal } = work
   const start = update.begin()
+  journal?.keepWith(() => run.kept())
   run.begin(start, update.seesAll)
   const { next } = update
   const inner = next.left.length > 0 ? ctx.with(NEXT_MESSAGES, next) : ctx
@@ -44,7 +47,7 @@ export async function runOnThread(
     const { suspended } = nextTurn(outcome, next) ? await runTurn(flow, start, own, sink, next) : outcome
     work.agentsEnded?.()
     await correctState(work, ctx, sink)
-    if (suspended) await suspend(suspended, update, own, sink)
+    if (suspended) await suspend(suspended, update, own, sink, run.kept())
   }
   try {
     await run.settle(runAgents())
@@ -96,8 +99,11 @@ async function suspend(
   update: ThreadUpdate,
   ctx: RunContext,
   sink: Sink<AgentEvent>,
+  callbacks: JsonObject | undefined,
 ): Promise<void> {
-  const checkpoint = update.checkpoint(suspended, ctx.state, transfersLeft(ctx))
+  const transfers = transfersLeft(ctx)
+  const kept = { ...(transfers !== undefined && { transfers }), ...(callbacks && { callbacks }) }
+  const checkpoint = update.checkpoint(suspended, ctx.state, kept)
   const { interrupts } = checkpoint
   if (interrupts.length > 0) {
     // A run that was stopped, or asked to stop, must not ask.

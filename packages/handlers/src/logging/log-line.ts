@@ -61,6 +61,9 @@ export type LogLine = {
   readonly runId: string
   readonly threadId: string
   readonly agentName: string
+  /** The trace, and the span in it that the line belongs to. */
+  readonly traceId?: string
+  readonly spanId?: string
 } & LogFields
 
 /** Makes the log fields of an error; the message only with `content`. */

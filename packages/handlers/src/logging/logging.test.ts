@@ -188,6 +188,24 @@ describe('a tool call', () => {
   })
 })
 
+it('says which trace a line belongs to, by the step of its call', async () => {
+  const asked: unknown[] = []
+  const trace = (_: RunContext, step?: string) => {
+    asked.push(step)
+    return step === undefined ? undefined : { traceId: 't', spanId: step }
+  }
+  const { handler, lines, ctx } = recording({ trace })
+  await ask(handler, ctx, answer(finish))
+  await wrapped(handler, async () => ({ content: '' }))(ctx, callOf())
+  await handler.afterAgent?.(ctx, { outcome: 'complete', text: '', messages: [], usage })
+  expect(asked).toEqual(['model:0', 'tool:0:0', undefined])
+  expect(lines.map(({ traceId, spanId }) => [traceId, spanId])).toEqual([
+    ['t', 'model:0'],
+    ['t', 'tool:0:0'],
+    [undefined, undefined],
+  ])
+})
+
 it('writes only what matters enough', async () => {
   const { handler, lines, ctx } = recording({ level: 'warn' })
   await ask(handler, ctx, answer(finish))
@@ -220,6 +238,7 @@ it.each([
   [{}, 'log must be a function, got undefined'],
   [{ log: 'console' }, 'log must be a function, got "console"'],
   [{ log: throwing, level: 'loud' }, 'level must be one of info, warn, error, got "loud"'],
+  [{ log: throwing, trace: 'on' }, 'trace must be a function, got "on"'],
   [{ log: throwing, content: 'yes' }, 'content must be true or false, got "yes"'],
 ])('refuses the options %j', (options, message) => {
   expect(() => logging(options as never)).toThrow(

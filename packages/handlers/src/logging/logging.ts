@@ -18,6 +18,8 @@ export interface LoggingOptions {
   readonly level?: LogLevel
   /** Whether to write the texts of messages, arguments, results and errors. @default false */
   readonly content?: boolean
+  /** Gives the trace that a line belongs to, by the context and the step of a model or tool call: `otel().idsOf`. */
+  readonly trace?: (ctx: RunContext, step?: string) => Pick<LogLine, 'traceId' | 'spanId'> | undefined
 }
 
 const WHO = 'logging'
@@ -29,18 +31,20 @@ const LEVELS: readonly unknown[] = ['info', 'warn', 'error'] satisfies LogLevel[
  * @example chatModelAgent({ name: 'guide', model, handlers: [logging({ log: (line) => console.log(JSON.stringify(line)) })] })
  */
 export function logging(options: LoggingOptions): AgentHandler {
-  checkOptionNames(WHO, options, { log: true, level: true, content: true })
-  const { log, level: least = 'info', content = false } = options
+  checkOptionNames(WHO, options, { log: true, level: true, content: true, trace: true })
+  const { log, level: least = 'info', content = false, trace } = options
   checkOption(typeof log === 'function', WHO, 'log must be a function', log)
   checkOption(LEVELS.includes(least), WHO, `level must be one of ${LEVELS.join(', ')}`, least)
   checkOption(typeof content === 'boolean', WHO, 'content must be true or false', content)
+  checkOption(trace === undefined || typeof trace === 'function', WHO, 'trace must be a function', trace)
   const startedAt = contextKey<number>('logging.startedAt')
 
   const write = async (ctx: RunContext, level: LogLevel, fields: LogFields): Promise<void> => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return
     const { runId, agentName, session, clock } = ctx
     try {
-      await log({ level, time: clock.now(), runId, threadId: session.threadId, agentName, ...fields })
+      const ids = trace?.(ctx, 'step' in fields ? fields.step : undefined)
+      await log({ level, time: clock.now(), runId, threadId: session.threadId, agentName, ...ids, ...fields })
     } catch {
       // A log must not break a run.
     }

@@ -3,6 +3,7 @@ import type { ModelRequest, ModelResult } from '../agent/model.ts'
 import type { ToolCallInput, ToolCallResult } from '../agent/tool.ts'
 import { checkHooks, methodsOf } from '../data/check-hooks.ts'
 import type { AgentEvent, EventOf, RunResult } from '../data/event.ts'
+import type { Json, JsonObject } from '../data/json.ts'
 import { got, isObject, KernelError } from '../data/kernel-error.ts'
 import { hint } from '../data/option.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
@@ -24,6 +25,8 @@ export interface RunInfo {
   readonly session: ThreadRef
   /** The number of this attempt to carry out the root run, if it can be continued: a later attempt has a higher one. */
   readonly attempt?: number
+  /** On the span of a root run that resumes or continues another one: what each callback has kept with that run, by name. */
+  readonly kept?: JsonObject
 }
 
 /** Input and output of each kind of span. */
@@ -53,6 +56,10 @@ export interface Callback {
   readonly model?: SpanHooks<ModelRequest, ModelResult>
   /** Contract: opens outside the wraps, so it also covers cached and refused calls. */
   readonly tool?: SpanHooks<ToolCallInput, ToolCallResult>
+  /** Makes the callback that observes one root run and the runs nested in it. Contract: called where the run is asked for, before anything of it happens; the run may never begin. */
+  forRun?(): Callback
+  /** Gives what is kept with a run for the one that resumes or continues it, in any process: its `info.kept`. Contract: called after the root run has begun, each time that something of it is stored to go on from. */
+  keep?(): Json | undefined
 }
 
 /** An open span. Contract: the first of `end` and `fail` counts. */

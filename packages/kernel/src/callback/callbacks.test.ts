@@ -13,7 +13,7 @@ import {
   toolCall,
   typesOf,
 } from '../run/run.fixture.ts'
-import { openSpan, runNested, startRun } from '../run.ts'
+import { openSpan, type RunHost, runNested, startRun } from '../run.ts'
 import { collect, idle, noUnhandledRejection, raise } from '../stream/stream.fixture.ts'
 
 beforeEach(noUnhandledRejection)
@@ -185,4 +185,66 @@ describe('a callback for agents of some names', () => {
       /callback c: agents must be a list of names/,
     )
   })
+})
+
+describe('a callback that makes one for each run', () => {
+  const names = (heard: string[]): Callback => ({ name: 'own', run: { onStart: ({ name }) => void heard.push(name) } })
+
+  test('is asked where the run is asked for, and what it makes observes the run and those nested in it', async () => {
+    const made: string[][] = []
+    const forRun = () => {
+      const heard: string[] = []
+      made.push(heard)
+      return names(heard)
+    }
+    const callbacks: Callback[] = [{ name: 'maker', forRun }, { name: 'other' }]
+    const run = startRun(busy('complete'), input, { callbacks })
+    expect(made).toEqual([[]])
+    await run
+    await startRun(talker('b'), input, { callbacks })
+    expect(made).toEqual([['a', 'inner'], ['b']])
+  })
+
+  test.each<[string, string, () => Callback]>([
+    ['throws', 'CALLBACK_FAILED', () => raise(new Error('no'))],
+    ['makes no callback', 'CONFIG_INVALID', () => ({}) as Callback],
+    [
+      'makes one with a misspelt hook',
+      'CONFIG_INVALID',
+      () => ({ name: 'own', run: { onStop: () => undefined } }) as Callback,
+    ],
+  ])('is left out and reported if it %s: %s', async (_, code, forRun) => {
+    const reports: KernelError[] = []
+    const heard: string[] = []
+    const callbacks: Callback[] = [{ name: 'maker', forRun }, names(heard)]
+    await startRun(talker('a'), input, { callbacks, report: (error) => void reports.push(error) })
+    expect([heard, reports.map((error) => error.code)]).toEqual([['a'], [code]])
+  })
+})
+
+test('what callbacks keep is given to the host by name, without that of those that fail', async () => {
+  const reports: string[] = []
+  const callbacks: Callback[] = [
+    { name: 'trace', keep: () => ({ id: 1 }) },
+    { name: 'nothing', keep: () => undefined },
+    { name: 'broken', keep: () => raise(new Error('no')) },
+    { name: 'odd', keep: () => new Date() as never },
+  ]
+  const kept: unknown[] = []
+  const seen: unknown[] = []
+  const around: RunHost['around'] = (_ctx, run) => {
+    kept.push(run.kept())
+    return run.agent(input)
+  }
+  const open: RunHost['open'] = async () => ({ kept: { trace: { id: 0 } }, close: async () => undefined })
+  const watcher: Callback = {
+    name: 'watcher',
+    run: { onStart: (info) => void seen.push(info.kept) },
+    agent: { onStart: (info) => void seen.push(info.kept) },
+  }
+  const report = ({ message }: KernelError) => void reports.push(message)
+  await startRun(talker('a'), input, { callbacks: [...callbacks, watcher], report }, { open, around })
+  expect(kept).toEqual([{ trace: { id: 1 } }])
+  expect(seen).toEqual([{ trace: { id: 0 } }, undefined])
+  expect(reports.map((message) => message.slice(0, 16))).toEqual(['callback broken:', 'callback odd: ke'])
 })

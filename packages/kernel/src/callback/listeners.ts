@@ -1,5 +1,6 @@
 import type { Clock } from '../context/clock.ts'
 import type { AgentEvent } from '../data/event.ts'
+import { type Json, type JsonObject, notJson } from '../data/json.ts'
 import { KernelError } from '../data/kernel-error.ts'
 import { safeReport } from '../kit/safe-report.ts'
 import { type Callback, checkCallback, type RunInfo, type Span, type SpanHooks, type Spans } from './callback.ts'
@@ -25,14 +26,45 @@ export class Listeners {
   #cancelHangCheck: (() => void) | undefined
 
   constructor(callbacks: readonly Callback[], clock: Clock, report?: (error: KernelError) => void) {
+    this.#clock = clock
+    this.#report = safeReport(report)
     for (const callback of callbacks) checkCallback(callback)
-    this.callbacks = callbacks
-    this.parts = callbacks.flatMap((callback) => {
+    this.callbacks = callbacks.some(({ forRun }) => forRun) ? callbacks.flatMap((one) => this.#forRun(one)) : callbacks
+    this.parts = this.callbacks.flatMap((callback) => {
       const { run } = callback
       return run?.onPart ? [{ callback, run: run as PartListener['run'] }] : []
     })
-    this.#clock = clock
-    this.#report = safeReport(report)
+  }
+
+  /** What the callbacks keep for a run that goes on from this one, by name; undefined if they keep nothing. */
+  keep(): JsonObject | undefined {
+    let kept: Record<string, Json> | undefined
+    for (const callback of this.callbacks) {
+      if (!callback.keep) continue
+      try {
+        const value = callback.keep()
+        if (value === undefined) continue
+        const broken = notJson(value)
+        if (broken !== undefined) throw new TypeError(`keep() gave what is not plain JSON at ${broken || 'its root'}`)
+        kept ??= {}
+        kept[callback.name] = value
+      } catch (error) {
+        this.#failed(callback, error)
+      }
+    }
+    return kept
+  }
+
+  #forRun(callback: Callback): readonly Callback[] {
+    if (!callback.forRun) return [callback]
+    try {
+      const own = callback.forRun()
+      checkCallback(own)
+      return [own]
+    } catch (error) {
+      this.#failed(callback, error)
+      return []
+    }
   }
 
   part(info: RunInfo, event: AgentEvent): void {

@@ -5,6 +5,7 @@ it('adds tokens up; an optional count is there if either side has it', () => {
   const a = { inputTokens: 1, outputTokens: 2 }
   expect(addUsage(a, a)).toEqual({ inputTokens: 2, outputTokens: 4 })
   expect(addUsage(a, { ...a, reasoningTokens: 5 })).toEqual({ inputTokens: 2, outputTokens: 4, reasoningTokens: 5 })
+  expect(addUsage({ ...a, cacheWriteTokens: 4 }, a).cacheWriteTokens).toBe(4)
   expect(addUsage({ ...a, cachedInputTokens: 1 }, { ...a, cachedInputTokens: 2 }).cachedInputTokens).toBe(3)
 })
 

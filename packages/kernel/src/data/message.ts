@@ -80,7 +80,10 @@ export type Usage = {
   readonly inputTokens: number
   readonly outputTokens: number
   readonly reasoningTokens?: number
+  /** Input tokens that the provider read from its cache. */
   readonly cachedInputTokens?: number
+  /** Input tokens that the provider put into its cache. */
+  readonly cacheWriteTokens?: number
 }
 
 /** No tokens at all. */
@@ -96,6 +99,8 @@ export function addUsage(a: Usage, b: Usage): Usage {
   if (reasoning !== undefined) sum.reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
   const cached = a.cachedInputTokens ?? b.cachedInputTokens
   if (cached !== undefined) sum.cachedInputTokens = (a.cachedInputTokens ?? 0) + (b.cachedInputTokens ?? 0)
+  const written = a.cacheWriteTokens ?? b.cacheWriteTokens
+  if (written !== undefined) sum.cacheWriteTokens = (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0)
   return sum
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../context/clock.ts'
 import type { TrackedState } from '../context/state.ts'
 import type { CancelMode } from '../data/cancel.ts'
 import type { AgentEvent } from '../data/event.ts'
+import type { JsonObject } from '../data/json.ts'
 import { KernelError } from '../data/kernel-error.ts'
 import { addUsage, NO_USAGE, type Usage } from '../data/message.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
@@ -65,6 +66,8 @@ export class RunCore {
   usage: Usage = NO_USAGE
   /** The number of this attempt to carry out the root run, once its host has opened it. */
   attempt: number | undefined
+  /** What the callbacks have kept with the run that this one goes on from. */
+  kept: JsonObject | undefined
   /** The state that the run began with, once it has begun. */
   state: TrackedState | undefined
   /** The sink at the end of the run, once it has begun. */

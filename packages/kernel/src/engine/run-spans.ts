@@ -1,6 +1,7 @@
 import type { RunInfo, Span, Spans } from '../callback/callback.ts'
 import type { Listeners } from '../callback/listeners.ts'
 import type { AgentEvent } from '../data/event.ts'
+import type { JsonObject } from '../data/json.ts'
 import type { ThreadRef } from '../data/thread-ref.ts'
 import type { OpenEnd, OpenEnds } from './open-ends.ts'
 
@@ -11,6 +12,8 @@ interface SpannedRun {
   readonly parent: { readonly runId: string; readonly spanId: string } | undefined
   /** Known when the first span opens. */
   readonly attempt: number | undefined
+  /** Known when the first span opens, of a root run. */
+  readonly kept: JsonObject | undefined
 }
 
 /** Opens the spans of one run and passes its events to the callbacks. */
@@ -65,7 +68,7 @@ export class RunSpans {
     parentSpanId: string | undefined = this.#run.parent?.spanId,
     callId?: string,
   ): RunInfo & { readonly component: C } {
-    const { runId, session, parent, attempt } = this.#run
+    const { runId, session, parent, attempt, kept } = this.#run
     return {
       component,
       name,
@@ -77,6 +80,7 @@ export class RunSpans {
       ...(callId !== undefined && { callId }),
       session,
       ...(attempt !== undefined && { attempt }),
+      ...(kept && component === 'run' && { kept }),
     }
   }
 }

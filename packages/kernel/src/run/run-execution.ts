@@ -59,6 +59,7 @@ export class RunExecution {
       this.#limit(host.queueMs)
       const opened = host.open && (await this.#open())
       core.attempt = opened?.attempt ?? core.attempt
+      core.kept = opened?.kept
       const { result, end } = await this.#record(out, opened?.state)
       if (opened) await this.#close(opened)
       release()
@@ -165,6 +166,7 @@ export class RunExecution {
       },
       begin,
       settle,
+      kept: () => core.listeners?.keep(),
     })
     return core.abortState.settle(pipe(source, recorder), HOST_MS)
   }

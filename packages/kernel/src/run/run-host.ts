@@ -8,8 +8,13 @@ import type { JsonObject } from '../data/json.ts'
 export interface RunHost {
   /** How long `open` may take beyond the run's time limit, for a run that waits in a queue. @default 0 */
   readonly queueMs?: number
-  /** Contract: called before `run-start` and every span; if it throws, the run never began. `attempt` numbers the attempts to carry out a run that can be continued. A run with an `open` leaves it to the host to keep the process alive. */
-  open?(run: RunControl): Promise<{ readonly state?: JsonObject; readonly attempt?: number; close(): Promise<void> }>
+  /** Contract: called before `run-start` and every span; if it throws, the run never began. `attempt` numbers the attempts to carry out a run that can be continued; `kept` is what the callbacks have kept with the run that this one goes on from. A run with an `open` leaves it to the host to keep the process alive. */
+  open?(run: RunControl): Promise<{
+    readonly state?: JsonObject
+    readonly attempt?: number
+    readonly kept?: JsonObject
+    close(): Promise<void>
+  }>
   /** Contract: called inside the run span; may load before the agents run, and commit before it passes an event on or ends. */
   around?(ctx: RunContext, run: HostedRun): AsyncIterable<AgentEvent>
   /** The part of an event that the consumer gets; undefined hides it. Contract: the run and its callbacks have the whole event in any case. */
@@ -28,6 +33,8 @@ export interface HostedRun {
   begin(start: AgentInput | ResumeInfo, whole?: boolean): void
   /** Waits for agents that the host runs itself. */
   settle(agents: Promise<unknown>): Promise<void>
+  /** What the callbacks of the run keep for one that goes on from it. Contract: a host that stores something to go on from stores this with it. */
+  kept(): JsonObject | undefined
 }
 
 /** The control that a host has over its run. */

@@ -134,4 +134,5 @@ function checkUsage(who: string, usage: Usage): void {
   // An optional count may also be null, which some models give.
   checkCount(who, 'reasoningTokens', usage.reasoningTokens ?? 0)
   checkCount(who, 'cachedInputTokens', usage.cachedInputTokens ?? 0)
+  checkCount(who, 'cacheWriteTokens', usage.cacheWriteTokens ?? 0)
 }

@@ -1,11 +1,13 @@
 import type { Usage } from '../data/message.ts'
 
 /** The counts of usage as a store keeps them: a count that is null is absent, and there are no other fields. */
-export function usageOf({ inputTokens, outputTokens, reasoningTokens, cachedInputTokens }: Usage): Usage {
+export function usageOf(usage: Usage): Usage {
+  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
   return {
     inputTokens,
     outputTokens,
     ...(typeof reasoningTokens === 'number' && { reasoningTokens }),
     ...(typeof cachedInputTokens === 'number' && { cachedInputTokens }),
+    ...(typeof cacheWriteTokens === 'number' && { cacheWriteTokens }),
   }
 }

@@ -84,10 +84,12 @@ export class RecordedRun implements RunIdentity {
 function larger(one: Usage, other: Usage): Usage {
   const reasoningTokens = Math.max(one.reasoningTokens ?? 0, other.reasoningTokens ?? 0)
   const cachedInputTokens = Math.max(one.cachedInputTokens ?? 0, other.cachedInputTokens ?? 0)
+  const cacheWriteTokens = Math.max(one.cacheWriteTokens ?? 0, other.cacheWriteTokens ?? 0)
   return {
     inputTokens: Math.max(one.inputTokens, other.inputTokens),
     outputTokens: Math.max(one.outputTokens, other.outputTokens),
     ...((one.reasoningTokens ?? other.reasoningTokens) !== undefined && { reasoningTokens }),
     ...((one.cachedInputTokens ?? other.cachedInputTokens) !== undefined && { cachedInputTokens }),
+    ...((one.cacheWriteTokens ?? other.cacheWriteTokens) !== undefined && { cacheWriteTokens }),
   }
 }

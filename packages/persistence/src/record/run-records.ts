@@ -208,12 +208,14 @@ export function identityOf(
 }
 
 /** Corrects invalid token counts, so that the record can be written. */
-function countable({ inputTokens, outputTokens, reasoningTokens, cachedInputTokens }: Usage): Usage {
+function countable(usage: Usage): Usage {
+  const { inputTokens, outputTokens, reasoningTokens, cachedInputTokens, cacheWriteTokens } = usage
   return {
     inputTokens: whole(inputTokens),
     outputTokens: whole(outputTokens),
     ...(reasoningTokens !== undefined && { reasoningTokens: whole(reasoningTokens) }),
     ...(cachedInputTokens !== undefined && { cachedInputTokens: whole(cachedInputTokens) }),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: whole(cacheWriteTokens) }),
   }
 }
 

@@ -109,8 +109,8 @@ export const MALFORMED_COMMANDS: readonly unknown[] = [
   ...NOT_IDS.map((runId) => ({ ...used('s9'), runId })),
   ...[undefined, null, 7].map((model) => ({ ...used('s9'), model })),
   ...[undefined, null, 7, {}].map((usage) => ({ ...used('s9'), usage })),
-  ...(['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens'] as const).flatMap((field) =>
-    ['1', -1, 0.5, Number.NaN].map((count) => used('s9', { [field]: count })),
+  ...(['inputTokens', 'outputTokens', 'reasoningTokens', 'cachedInputTokens', 'cacheWriteTokens'] as const).flatMap(
+    (field) => ['1', -1, 0.5, Number.NaN].map((count) => used('s9', { [field]: count })),
   ),
   used('s9', { outputTokens: null as never }),
   ...(['finishReason', 'messageId', 'requestId'] as const).flatMap((field) =>

@@ -6,7 +6,7 @@ import { anna, refusals, start, used, withRun } from './store-samples.ts'
 /** What a thread has cost. */
 export const usageClauses: StoreClauses = {
   ...advised(
-    'Keep one row per span (the first one wins) and sum the rows; leave reasoning and cached tokens out of the sum if no row has them.',
+    'Keep one row per span (the first one wins) and sum the rows; leave reasoning, cached and cache-write tokens out of the sum if no row has them.',
     {
       'usage is the sum of spans, each counted once': async ({ store, ref }) => {
         await withRun(store, ref)
@@ -26,13 +26,21 @@ export const usageClauses: StoreClauses = {
         expect(Object.keys(sum)).not.toContain('cachedInputTokens')
         await store.records.apply(ref, [used('s4', { cachedInputTokens: 0 })])
         expect((await store.records.usage(ref)).cachedInputTokens).toBe(0)
+        await store.records.apply(ref, [used('s5', { cacheWriteTokens: 2 }), used('s6', { cacheWriteTokens: 3 })])
+        expect((await store.records.usage(ref)).cacheWriteTokens).toBe(5)
       },
       'a model call is kept with its model, tokens, finish reason and messages, the first time it is recorded': async ({
         store,
         ref,
       }) => {
         await withRun(store, ref)
-        const tokens = { inputTokens: 10, outputTokens: 1, reasoningTokens: 3, cachedInputTokens: 0 }
+        const tokens = {
+          inputTokens: 10,
+          outputTokens: 1,
+          reasoningTokens: 3,
+          cachedInputTokens: 0,
+          cacheWriteTokens: 2,
+        }
         const whole = { spanId: 's1', runId: 'run-1', model: 'gpt\0', usage: tokens, finishReason: 'stop' } as const
         const call = { ...whole, messageId: 'm1', requestId: 'u1' }
         await store.records.apply(ref, [{ type: 'usage', ...call }, used('s2')])

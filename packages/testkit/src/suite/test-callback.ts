@@ -20,8 +20,10 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
       name: 'has a name, and hooks that are functions',
       todo: 'Write hooks as functions: `tool: { onEnd(info, output) { … } }`.',
       run: async () => {
-        const callback = make()
-        demandName(callback.name, 'callback')
+        const made = make()
+        demandName(made.name, 'callback')
+        checkCallback(made)
+        const callback = ofRun(made)
         for (const component of COMPONENTS) {
           for (const [name, hook] of Object.entries(callback[component] ?? {})) {
             demand(typeof hook === 'function', `The hook ${component}.${name} is ${shown(hook)}, not a function`)
@@ -60,7 +62,8 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
           run: { onEnd: (info, output) => void heard.push(['onEnd', info, output]) },
         }
         await SAMPLE_RUNS['a complete run']([listener])
-        for (const [, info, output] of heard) await callback.run?.onEnd?.(info as never, output as never)
+        const { run } = ofRun(callback)
+        for (const [, info, output] of heard) await run?.onEnd?.(info as never, output as never)
         await settled()
       },
     },
@@ -70,11 +73,16 @@ export function callbackClauses(factory: () => Callback): readonly Clause[] {
 
 const COMPONENTS = ['run', 'agent', 'model', 'tool'] as const
 
+/** The callback of one run. */
+function ofRun(callback: Callback): Callback {
+  return callback.forRun?.() ?? callback
+}
+
 /** Stands in front of a callback: freezes what it is given and keeps what goes wrong in it. */
-function watched(inner: Callback): { readonly callback: Callback; settled(): Promise<void> } {
+function watched(given: Callback): { readonly callback: Callback; settled(): Promise<void> } {
   const pending: { readonly hook: string; readonly returned: Promise<void> }[] = []
   const failures: { readonly hook: string; readonly error: unknown }[] = []
-  const hooksOf = (component: (typeof COMPONENTS)[number]) => {
+  const hooksOf = (inner: Callback, component: (typeof COMPONENTS)[number]) => {
     const hooks = inner[component]
     if (!hooks) return {}
     const wrapped = Object.keys(hooks).map((hook) => [
@@ -95,9 +103,10 @@ function watched(inner: Callback): { readonly callback: Callback; settled(): Pro
     ])
     return { [component]: Object.fromEntries(wrapped) }
   }
-  const callback = Object.assign({ name: inner.name }, ...COMPONENTS.map(hooksOf)) as Callback
+  const watchedHooks = (inner: Callback): Callback =>
+    Object.assign({ name: inner.name }, ...COMPONENTS.map((component) => hooksOf(inner, component)))
   return {
-    callback,
+    callback: { ...watchedHooks(given), ...(given.forRun && { forRun: () => watchedHooks(ofRun(given)) }) },
     async settled() {
       for (const { hook, returned } of pending) {
         const outcome = await promptly(`The hook ${hook} did not settle`, returned)

@@ -1,0 +1,11 @@
+import type { Telemetry } from './telemetry.ts'
+
+/**
+ * Exports traces and metrics over OTLP, if the environment says where to.
+ * Contract: the exporters read the `OTEL_EXPORTER_OTLP_…` variables themselves; without an endpoint no SDK is loaded.
+ */
+export async function openTelemetry(service: string, env: NodeJS.ProcessEnv): Promise<Telemetry> {
+  if (!env.OTEL_EXPORTER_OTLP_ENDPOINT) return { callbacks: [], handlers: [], [Symbol.asyncDispose]: async () => {} }
+  const { exportTelemetry } = await import('./export-telemetry.ts')
+  return exportTelemetry(env.OTEL_SERVICE_NAME || service)
+}

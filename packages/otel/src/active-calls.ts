@@ -1,0 +1,61 @@
+import { context } from '@opentelemetry/api'
+import { type AgentHandler, type ModelPart, type RunContext, type Sink, stream } from '@troupe/kernel'
+import { pipe, sinkTo } from '@troupe/kernel/kit'
+import type { Instruments } from './instruments.ts'
+import type { OpenSpan, OpenSpans } from './open-span.ts'
+
+/** Makes the handler that activates the span of a model or tool call while the call is under way. */
+export function activeCalls(name: string, spans: OpenSpans, instruments: () => Instruments | undefined): AgentHandler {
+  return {
+    name,
+    beforeAgent(ctx) {
+      const agent = spans.find(ctx.session, spanIdOf(ctx))
+      if (agent) agent.handled = true
+    },
+
+    wrapModelCall(ctx, request, next) {
+      const call = spans.find(ctx.session, spanIdOf(ctx, request.step))
+      if (!call) return next(ctx, request)
+      call.reached = true
+      return stream((sink) => {
+        const timed = timedBy(call, instruments(), sink)
+        return context.with(call.context, () => pipe(next(ctx, request), timed))
+      })
+    },
+
+    wrapInvokableToolCall(ctx, input, next) {
+      const call = spans.find(ctx.session, spanIdOf(ctx, input.step))
+      if (!call) return next(ctx, input)
+      call.reached = true
+      return context.with(call.context, next, undefined, ctx, input)
+    },
+  }
+}
+
+/** The id of the kernel's span at a step; without one, of the agent of a context. */
+export function spanIdOf({ runId, step: own }: RunContext, step: string = own || 'agent'): string {
+  return `${runId}/${step}`
+}
+
+/** Measures when the parts of an answer come. */
+function timedBy(call: OpenSpan, instruments: Instruments | undefined, sink: Sink<ModelPart>): Sink<ModelPart> {
+  if (!instruments) return sink
+  const { metrics } = call
+  let last: number | undefined
+  return sinkTo(sink, (part: ModelPart) => {
+    if (isOutput(part)) {
+      const now = performance.now()
+      if (last !== undefined) instruments.timePerOutputChunk.record((now - last) / 1000, metrics)
+      else {
+        call.firstPartMs = now - call.startedAt
+        instruments.timeToFirstChunk.record(call.firstPartMs / 1000, metrics)
+      }
+      last = now
+    }
+    return sink.write(part)
+  })
+}
+
+function isOutput({ type }: ModelPart): boolean {
+  return type !== 'finish' && type !== 'restart'
+}
