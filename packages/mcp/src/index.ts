@@ -1,1 +1,7 @@
-export {}
+export type { McpCommand, McpServer, McpUrl } from './client/mcp-server.ts'
+export type { McpTools } from './client/mcp-tools.ts'
+export { mcpTools } from './client/mcp-tools.ts'
+export type { McpToolsOptions } from './client/mcp-tools-options.ts'
+export type { McpReport } from './client/report.ts'
+export type { McpAuth, McpTokenStore } from './client/sign-in/mcp-auth.ts'
+export { memoryTokens } from './client/sign-in/mcp-auth.ts'

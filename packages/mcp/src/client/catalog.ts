@@ -1,0 +1,121 @@
+import type { Tool as Definition } from '@modelcontextprotocol/client'
+import { KernelError, type RunContext, type Tool } from '@troupe/kernel'
+import { reasonOf } from './call-error.ts'
+import type { McpServer } from './mcp-server.ts'
+import type { McpReport } from './report.ts'
+import type { ServerCalls } from './server-calls.ts'
+import type { ServerLink } from './server-link.ts'
+import { serverTool } from './server-tool.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
+import { toolName } from './tool-name.ts'
+
+const MAX_INSTRUCTIONS = 2000
+
+/** What a server offers. */
+export interface Offer {
+  readonly tools: readonly Tool[]
+  readonly instructions: string | undefined
+  /** The server's version when it was listed. */
+  readonly version: string | undefined
+}
+
+/** What a catalog stands on. */
+interface CatalogOptions {
+  readonly link: ServerLink
+  readonly calls: ServerCalls
+  readonly signIns: SignIns
+  report(report: McpReport): void
+}
+
+/** The tools of one server, for all owners or for one. Contract: listed once, and again when the server says that they have changed. */
+export class Catalog {
+  readonly #options: CatalogOptions
+  #offer: Promise<Offer> | undefined
+  /** The definitions seen so far, by the server's names. */
+  readonly #seen = new Map<string, string>()
+
+  constructor(options: CatalogOptions) {
+    this.#options = options
+  }
+
+  /** What the server offers now. Contract: rejects as the connection does, or with `INTERRUPTED` while a person has to sign in. */
+  offer(ctx: RunContext): Promise<Offer> {
+    if (this.#offer) return this.#offer
+    const listing = this.#list(ctx)
+    this.#offer = listing
+    listing.catch(() => {
+      if (this.#offer === listing) this.#offer = undefined
+    })
+    return listing
+  }
+
+  /** Lists again the next time. */
+  expire(): void {
+    this.#offer = undefined
+  }
+
+  async #list(ctx: RunContext): Promise<Offer> {
+    const { link, signIns } = this.#options
+    const { connectTimeoutMs = 30_000, instructions: withInstructions } = link.server
+    const connection = await signIns.during(ctx, link, () => link.connection(ctx))
+    const { client } = connection
+    try {
+      const { tools } = await client.listTools(undefined, { timeout: connectTimeoutMs, cacheMode: 'refresh' })
+      const instructions = withInstructions ? client.getInstructions()?.slice(0, MAX_INSTRUCTIONS) : undefined
+      return { tools: this.#toolsOf(tools), instructions, version: client.getServerVersion()?.version }
+    } catch (error) {
+      if (KernelError.is(error)) throw error
+      throw new KernelError(
+        'MCP_UNAVAILABLE',
+        `mcp server ${link.name}: its tools cannot be listed, ${reasonOf(error)}`,
+        {
+          cause: error,
+          retryable: true,
+          details: { server: link.name },
+        },
+      )
+    }
+  }
+
+  #toolsOf(definitions: readonly Definition[]): readonly Tool[] {
+    const { link, calls, report } = this.#options
+    const { name, server } = link
+    const { maxTools = 500, prefix = `${name}_` } = server
+    const chosen = definitions.filter((definition) => isChosen(definition, server))
+    if (chosen.length > maxTools) {
+      const message = `mcp server ${name}: offers ${chosen.length} tools, more than ${maxTools}; choose some with \`allow\``
+      throw new KernelError('MCP_UNAVAILABLE', message, { details: { server: name } })
+    }
+    const tools = new Map<string, Tool>()
+    for (const definition of chosen) {
+      this.#compare(definition)
+      const skip = (reason: string) => report({ type: 'tool-skipped', server: name, tool: definition.name, reason })
+      const free = [toolName(prefix, definition.name), toolName(`${name}_`, definition.name)].find(
+        (each) => !tools.has(each),
+      )
+      if (free === undefined) skip('another tool of the server has this name')
+      else {
+        try {
+          tools.set(free, serverTool(definition, free, server, calls))
+        } catch (error) {
+          skip(reasonOf(error))
+        }
+      }
+    }
+    return [...tools.values()]
+  }
+
+  /** Reports a tool that is not what it was: a server may first show one that is harmless. */
+  #compare(definition: Definition): void {
+    const { name, title, description, inputSchema, annotations } = definition
+    const after = JSON.stringify({ title, description, inputSchema, annotations })
+    const before = this.#seen.get(name)
+    this.#seen.set(name, after)
+    if (before === undefined || before === after) return
+    this.#options.report({ type: 'tool-changed', server: this.#options.link.name, tool: name, before, after })
+  }
+}
+
+function isChosen({ name }: Definition, { allow, exclude = [] }: McpServer): boolean {
+  return (allow?.includes(name) ?? true) && !exclude.includes(name)
+}
