@@ -13,10 +13,10 @@ const MAX_QUESTIONS = 10
 /** Arguments for a tool: the first value that its schema allows, for each property. */
 function argumentsOf({ parameters }: ToolSpec): Json {
   const properties = Object.entries((parameters.properties ?? {}) as { readonly [name: string]: JsonObject })
-  return Object.fromEntries(properties.map(([name, schema]) => [name, valueOf(schema)]))
+  return Object.fromEntries(properties.map(([name, schema]) => [name, sampleOf(schema)]))
 }
 
-function valueOf({ type, enum: values, default: value, minimum }: JsonObject): Json {
+function sampleOf({ type, enum: values, default: value, minimum }: JsonObject): Json {
   if (value !== undefined) return value
   if (Array.isArray(values)) return (values as readonly Json[])[0] ?? null
   if (type === 'number' || type === 'integer') return minimum ?? 5

@@ -1,5 +1,6 @@
 /** The server that most tests talk to. */
 import { appendFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { acceptedContent, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 
@@ -52,6 +53,8 @@ export function deskServer(file?: string): McpServer {
           params: { progressToken, progress, total: to, message: `at ${progress}` },
         })
       }
+      // So that the result does not come in the same piece as the progress before it.
+      await setTimeout(100)
       return text('done')
     },
   )
