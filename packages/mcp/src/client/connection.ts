@@ -35,7 +35,7 @@ export class Connection {
   /** Contract: rejects with the error of the SDK; nothing of the connection is left then. */
   static async open(options: ConnectionOptions): Promise<Connection> {
     const { transport, clientInfo, timeoutMs, sampling, prior, onListChanged, onClose } = options
-    const changed = { autoRefresh: false, onChanged: onListChanged }
+    const changed = { autoRefresh: false, debounceMs: 0, onChanged: onListChanged }
     const client = new Client(clientInfo, {
       capabilities: { elicitation: { form: {}, url: {} }, ...(sampling && { sampling: {} }) },
       versionNegotiation: { mode: 'auto', probe: { timeoutMs: Math.ceil(timeoutMs / 3) } },
