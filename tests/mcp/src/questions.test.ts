@@ -53,6 +53,19 @@ describe.each(Object.entries(over))('a question over %s', (name, open) => {
     expect(notes()).toEqual(['asked', ...again, 'booked for Ann'])
   })
 
+  it('is answered where the call waits for it, if that is the same process', async () => {
+    const { server, close } = await open()
+    {
+      await using tools = mcpTools({ servers: { desk: server } })
+      const { query, resume } = runnerFor(tools, [[{ name: 'desk_book', arguments: { people: 4 } }]])
+      const { interrupts } = await query('Book', { session: SESSION })
+      const done = await resume({ [interrupts?.[0]?.id ?? '']: { name: 'Ann' } }, { session: SESSION })
+      expect(done.messages.find(({ role }) => role === 'tool')?.content).toBe('A table for 4, for Dr. Ann.')
+    }
+    await close()
+    expect(notes()).toEqual(['asked', 'booked for Ann'])
+  })
+
   it('that is closed is cancelled for the server', async () => {
     const { server, close } = await open()
     {

@@ -1,8 +1,10 @@
-import type { Tool as Definition } from '@modelcontextprotocol/client'
+import type { Client, Tool as Definition } from '@modelcontextprotocol/client'
 import { KernelError, type RunContext, type Tool } from '@troupe/kernel'
 import { reasonOf } from './call-error.ts'
 import type { McpServer } from './mcp-server.ts'
+import { promptTool } from './prompt-tool.ts'
 import type { McpReport } from './report.ts'
+import { resourceTools } from './resource-tools.ts'
 import type { ServerCalls } from './server-calls.ts'
 import type { ServerLink } from './server-link.ts'
 import { serverTool } from './server-tool.ts'
@@ -62,7 +64,8 @@ export class Catalog {
     try {
       const { tools } = await client.listTools(undefined, { timeout: connectTimeoutMs, cacheMode: 'refresh' })
       const instructions = withInstructions ? client.getInstructions()?.slice(0, MAX_INSTRUCTIONS) : undefined
-      return { tools: this.#toolsOf(tools), instructions, version: client.getServerVersion()?.version }
+      const others = await this.#otherTools(client)
+      return { tools: [...this.#toolsOf(tools), ...others], instructions, version: client.getServerVersion()?.version }
     } catch (error) {
       if (KernelError.is(error)) throw error
       throw new KernelError(
@@ -75,6 +78,19 @@ export class Catalog {
         },
       )
     }
+  }
+
+  /** The tools for resources and prompts, if they are wanted and the server has some. */
+  async #otherTools(client: Client): Promise<readonly Tool[]> {
+    const { link, calls } = this.#options
+    const { server, name } = link
+    const { prefix = `${name}_`, resources = false, prompts = false, connectTimeoutMs = 30_000 } = server
+    const capabilities = client.getServerCapabilities() ?? {}
+    const found: Tool[] = []
+    if (resources && capabilities.resources) found.push(...resourceTools(prefix, server, calls))
+    if (!prompts || !capabilities.prompts) return found
+    const listed = await client.listPrompts(undefined, { timeout: connectTimeoutMs, cacheMode: 'refresh' })
+    return [...found, ...listed.prompts.map((prompt) => promptTool(prompt, prefix, server, calls))]
   }
 
   #toolsOf(definitions: readonly Definition[]): readonly Tool[] {

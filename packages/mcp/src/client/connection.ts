@@ -16,7 +16,8 @@ interface ConnectionOptions {
   /** What is known of the server from an earlier connection. */
   readonly prior?: PriorDiscovery
   onListChanged(): void
-  onClose(connection: Connection): void
+  /** Contract: with whether the other side has ended it. */
+  onClose(connection: Connection, byServer: boolean): void
 }
 
 /** A connection to a server. */
@@ -25,6 +26,7 @@ export class Connection {
   readonly calls: LiveCalls = new LiveCalls()
   readonly #transport: Transport
   #closed = false
+  #closing = false
   #idle: NodeJS.Timeout | undefined
 
   private constructor(client: Client, transport: Transport) {
@@ -54,7 +56,7 @@ export class Connection {
     client.onclose = () => {
       connection.#closed = true
       clearTimeout(connection.#idle)
-      onClose(connection)
+      onClose(connection, !connection.#closing)
     }
     return connection
   }
@@ -83,6 +85,7 @@ export class Connection {
 
   /** Contract: never rejects; a child process has ended when it resolves. */
   async close(): Promise<void> {
+    this.#closing = true
     clearTimeout(this.#idle)
     if (this.#transport instanceof StreamableHTTPClientTransport && this.hasSession && !this.#closed) {
       const ended = this.#transport.terminateSession().catch(ignore)

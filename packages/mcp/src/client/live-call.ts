@@ -25,13 +25,14 @@ export class LiveCalls {
     return this.#calls.size
   }
 
-  /** Begins a call. Contract: gives back nothing where it can begin at once. */
-  enter(call: LiveCall): Promise<void> | undefined {
-    if (this.#isOpen) {
-      this.#calls.add(call)
-      return undefined
-    }
-    return new Promise<void>((resolve) => this.#entry.push(resolve)).then(() => this.enter(call))
+  /** Waits until a call may begin. Contract: gives back nothing where it may begin at once. */
+  whenOpen(): Promise<void> | undefined {
+    if (this.#isOpen) return undefined
+    return new Promise<void>((resolve) => this.#entry.push(resolve)).then(() => this.whenOpen())
+  }
+
+  add(call: LiveCall): void {
+    this.#calls.add(call)
   }
 
   leave(call: LiveCall): void {

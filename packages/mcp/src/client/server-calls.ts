@@ -1,15 +1,15 @@
 import {
-  type CreateMessageResult,
   type InputRequiredResult,
   isInputRequiredResult,
+  type Progress,
   type RequestOptions,
   UrlElicitationRequiredError,
 } from '@modelcontextprotocol/client'
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
-import { type AbortScope, untilAborted } from '@troupe/kernel/kit'
+import { untilAborted } from '@troupe/kernel/kit'
 import { didNotBegin, lostResult, reasonOf, unavailable, wasAnswered } from './call-error.ts'
 import type { Connection } from './connection.ts'
-import type { LiveCall } from './live-call.ts'
+import { type Attempt, OpenCall } from './open-call.ts'
 import { type InputOfRetry, PendingInput } from './pending-input.ts'
 import { questionOf, resultOf } from './question.ts'
 import type { Sampler } from './sampling.ts'
@@ -23,11 +23,12 @@ const CANCELLED_NOTE =
 /** One request that a server may answer with questions. */
 export interface ServerRequest<T> {
   readonly ctx: RunContext
-  /** Names the request in the state of the run, the same when it is made again. */
+  /** Names the request in the run, the same when it is made again. */
   readonly key: string
-  readonly scope: AbortScope
+  readonly signal: AbortSignal
   /** Whether it must not be made twice. */
   readonly once: boolean
+  onProgress(progress: Progress): void
   send(connection: Connection, input: InputOfRetry, options: RequestOptions): Promise<T | InputRequiredResult>
 }
 
@@ -39,6 +40,8 @@ export class ServerCalls {
   readonly #link: ServerLink
   readonly #signIns: SignIns
   readonly #sampler: Sampler | undefined
+  /** The calls of stateful servers that wait for a person, by owner, thread and request. */
+  readonly #asking = new Map<string, OpenCall<object>>()
 
   constructor(link: ServerLink, signIns: SignIns, sampler: Sampler | undefined) {
     this.#link = link
@@ -50,10 +53,10 @@ export class ServerCalls {
     return this.#link.name
   }
 
-  /** Contract: rejects with the reason of the scope when it aborts; a request that must not be made twice is never made again after it may have begun. */
+  /** Contract: rejects with the reason of the signal when it aborts; a request that must not be made twice is never made again after it may have begun. */
   async perform<T extends object>(request: ServerRequest<T>): Promise<Performed<T>> {
     const { ctx, key } = request
-    const pending = new PendingInput(ctx, key, this.#answerer(request))
+    const pending = new PendingInput(ctx, key, this.#attempt(request))
     try {
       let input = await pending.again()
       for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -78,91 +81,85 @@ export class ServerCalls {
     input: InputOfRetry,
     isAgain = false,
   ): Promise<Performed<T | InputRequiredResult>> {
-    const { ctx, scope, once } = request
-    const connection = await this.#connection(ctx, scope)
+    const call = await this.#callFor(request, input)
     try {
-      return await this.#sendOn(connection, request, input)
+      const value = await this.#resultOf(call, request)
+      return call.questionCancelled ? { value, note: CANCELLED_NOTE } : { value }
     } catch (error) {
-      if (scope.signal.aborted) throw scope.signal.reason
+      if (request.signal.aborted) throw request.signal.reason
+      if (KernelError.is(error, 'INTERRUPTED')) throw error
       if (await this.#solved(error, request)) return this.#send(request, input, true)
       if (wasAnswered(error)) throw this.#failed(reasonOf(error), error)
-      if (didNotBegin(error)) {
-        await this.#link.drop(connection)
-        if (!isAgain) return this.#send(request, input, true)
-        this.#link.failed(ctx, error)
-        throw unavailable(this.name, error)
-      }
-      if (connection.closed) this.#link.failed(ctx, error)
-      return { lost: lostResult(this.name, error, once) }
+      if (!didNotBegin(error)) return { lost: lostResult(this.name, error, request.once) }
+      await this.#link.drop(call.connection)
+      if (!isAgain) return this.#send(request, input, true)
+      this.#link.failed(request.ctx, error)
+      throw unavailable(this.name, error)
     }
   }
 
-  async #sendOn<T extends object>(
-    connection: Connection,
+  /** The call that asked at an earlier attempt, or a new one. */
+  async #callFor<T extends object>(
     request: ServerRequest<T>,
     input: InputOfRetry,
-  ): Promise<Performed<T | InputRequiredResult>> {
-    const { ctx, scope, send } = request
+  ): Promise<OpenCall<T | InputRequiredResult>> {
+    const { ctx, signal, send } = request
+    const asking = this.#asking.get(keyOf(request))
+    if (asking) return asking as OpenCall<T | InputRequiredResult>
+    const connection = await this.#signIns.during(ctx, this.#link, () =>
+      untilAborted(signal, this.#link.connection(ctx)),
+    )
+    const entered = connection.calls.whenOpen()
+    if (entered) await untilAborted(signal, entered)
     const { timeoutMs = 60_000 } = this.#link.server
-    const live = this.#liveCall(request)
-    const entered = connection.calls.enter(live)
-    if (entered) await untilAborted(scope.signal, entered, () => connection.calls.leave(live))
-    try {
-      const { signal } = scope
-      const options = { signal, timeout: timeoutMs, resetTimeoutOnProgress: true, allowInputRequired: true }
-      const value = await send(connection, input, options)
-      this.#link.succeeded(ctx)
-      return live.questionCancelled ? { value, note: CANCELLED_NOTE } : { value }
-    } finally {
-      connection.calls.leave(live)
-    }
+    const options = { timeout: timeoutMs, resetTimeoutOnProgress: true, allowInputRequired: true }
+    return new OpenCall(
+      connection,
+      (stop, onprogress) => send(connection, input, { ...options, signal: stop, onprogress }),
+      this.#attempt(request),
+    )
   }
 
-  async #connection(ctx: RunContext, { signal }: AbortScope): Promise<Connection> {
-    return this.#signIns.during(ctx, this.#link, () => untilAborted(signal, this.#link.connection(ctx)))
+  async #resultOf<T extends object>(call: OpenCall<T>, request: ServerRequest<unknown>): Promise<T> {
+    const { calls } = call.connection
+    const key = keyOf(request)
+    this.#asking.delete(key)
+    calls.add(call)
+    try {
+      const value = await call.wait(this.#attempt(request))
+      this.#link.succeeded(request.ctx)
+      return value
+    } catch (error) {
+      if (KernelError.is(error, 'INTERRUPTED') && call.asks) {
+        this.#asking.set(key, call)
+        call.onEnd(() => this.#asking.get(key) === call && this.#asking.delete(key))
+      }
+      throw error
+    } finally {
+      calls.leave(call)
+    }
   }
 
   /** Whether a person has done what the server asked for before it begins with the call. */
-  async #solved<T>(error: unknown, request: ServerRequest<T>): Promise<boolean> {
-    const { ctx } = request
+  async #solved<T>(error: unknown, { ctx }: ServerRequest<T>): Promise<boolean> {
     if (this.#signIns.isRequired(error)) return this.#signIns.ask(ctx, this.#link)
     if (!(error instanceof UrlElicitationRequiredError) || !ctx.canInterrupt) return false
     for (const params of error.elicitations) await ctx.interrupt(questionOf(this.name, { ...params, mode: 'url' }))
     return true
   }
 
-  #answerer<T>({ ctx }: ServerRequest<T>): Omit<LiveCall, 'questionCancelled'> {
+  #attempt<T>({ ctx, signal, onProgress }: ServerRequest<T>): Attempt {
     return {
+      signal,
+      onProgress,
       ask: async (params) => {
         if (!ctx.canInterrupt) return { action: 'cancel' }
         return resultOf(params, await ctx.interrupt(questionOf(this.name, params)))
       },
-      sample: (params): Promise<CreateMessageResult> => {
+      sample: (params) => {
         if (!this.#sampler) return Promise.reject(this.#failed('asked for a model, and `sampling` is off'))
         return this.#sampler.sample(this.name, params, ctx)
       },
-    }
-  }
-
-  /** The call as the server sees it on a stateful connection: a question ends it, as it is made again with the answer. */
-  #liveCall<T>(request: ServerRequest<T>): LiveCall {
-    const { scope } = request
-    const answerer = this.#answerer(request)
-    const orEnd =
-      <P, R>(work: (params: P) => Promise<R>, ended: () => R) =>
-      async (params: P) => {
-        try {
-          return await work(params)
-        } catch (error) {
-          if (!KernelError.is(error, 'INTERRUPTED')) throw error
-          scope.abort(error)
-          return ended()
-        }
-      }
-    return {
-      questionCancelled: false,
-      ask: orEnd(answerer.ask, () => ({ action: 'cancel' })),
-      sample: answerer.sample,
     }
   }
 
@@ -170,4 +167,9 @@ export class ServerCalls {
     const { name } = this
     return new KernelError('MCP_CALL_FAILED', `mcp server ${name}: ${why}`, { cause, details: { server: name } })
   }
+}
+
+function keyOf({ ctx, key }: ServerRequest<unknown>): string {
+  const { app, user, threadId } = ctx.session
+  return JSON.stringify([app, user, threadId, key])
 }

@@ -68,7 +68,7 @@ export class ServerLink {
     const failure = this.#failures.get(key)
     const wait = failure ? failure.until - ctx.clock.now() : 0
     if (failure && wait > 0) return Promise.reject(unavailable(this.name, failure.error, wait))
-    const entry: Entry = { opening: this.#connect(ctx.session) }
+    const entry: Entry = { opening: this.#connect(ctx) }
     this.#entries.set(key, entry)
     entry.opening.then(
       (connection) => this.#opened(key, entry, connection),
@@ -111,8 +111,9 @@ export class ServerLink {
     return this.#isStateless ? '' : JSON.stringify([app, user])
   }
 
-  async #connect(owner: Owner): Promise<Connection> {
+  async #connect(ctx: RunContext): Promise<Connection> {
     const { name, server, clientInfo, sampling, signIns, onListChanged } = this.#options
+    const { session: owner } = ctx
     const provider = isCommand(server) ? undefined : signIns.provider(name, server, owner)
     const personal = this.isPersonal ? owner : undefined
     try {
@@ -123,7 +124,10 @@ export class ServerLink {
         timeoutMs: server.connectTimeoutMs ?? 30_000,
         ...(this.#prior && { prior: this.#prior }),
         onListChanged: () => onListChanged(personal),
-        onClose: (connection) => this.#forget(connection),
+        onClose: (connection, byServer) => {
+          this.#forget(connection)
+          if (byServer) this.failed(ctx, new Error('the server closed the connection'))
+        },
       })
     } catch (error) {
       if (error instanceof UnauthorizedError) throw error

@@ -26,7 +26,7 @@ export function serverTool(definition: Definition, name: string, server: McpServ
     async *stream(args, ctx, { idempotencyKey }) {
       using scope = abortScope(ctx.signal)
       const progress = new ProgressLines()
-      const result = call(args, ctx, idempotencyKey, scope, (step) => progress.push(step))
+      const result = call(args, ctx, idempotencyKey, scope.signal, (step) => progress.push(step))
       try {
         yield* progress.until(result)
         return await result

@@ -6,7 +6,6 @@ import {
   type Progress,
 } from '@modelcontextprotocol/client'
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
-import type { AbortScope } from '@troupe/kernel/kit'
 import { reasonOf } from './call-error.ts'
 import type { ServerCalls } from './server-calls.ts'
 import { resultOfCall } from './tool-content.ts'
@@ -15,7 +14,7 @@ type CallTool = (
   args: unknown,
   ctx: RunContext,
   key: string,
-  scope: AbortScope,
+  signal: AbortSignal,
   onProgress: (progress: Progress) => void,
 ) => Promise<ToolCallResult>
 
@@ -25,15 +24,15 @@ export function callTool(definition: Definition, calls: ServerCalls, once: boole
   // The SDK would take a question for a result without structured content, so results are checked here.
   const toolDefinition = { name, ...rest }
   const check = outputCheck(definition, calls.name)
-  return async (args, ctx, key, scope, onprogress) => {
+  return async (args, ctx, key, signal, onProgress) => {
     const params = { name, arguments: args as Record<string, unknown> }
     const result = await calls.perform<CallToolResult>({
       ctx,
       key,
-      scope,
+      signal,
       once,
-      send: ({ client }, input, options) =>
-        client.callTool({ ...params, ...input }, { ...options, onprogress, toolDefinition }),
+      onProgress,
+      send: ({ client }, input, options) => client.callTool({ ...params, ...input }, { ...options, toolDefinition }),
     })
     if ('lost' in result) return result.lost
     const { value, note } = result

@@ -25,17 +25,40 @@ function sampleOf({ type, enum: values, default: value, minimum }: JsonObject): 
   return type === 'object' ? {} : 'test'
 }
 
-/** Calls every tool once, then ends. */
+const {
+  toolCalls,
+  client_id: clientId,
+  client_secret: clientSecret,
+} = JSON.parse(context) as {
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments: Json }[]
+  readonly client_id?: string
+  readonly client_secret?: string
+}
+
+/** The calls to make: those that the scenario names, or each tool once. */
+function callsOf(tools: readonly ToolSpec[]): readonly { readonly name: string; readonly arguments: Json }[] {
+  return (
+    toolCalls?.map((call) => ({ ...call, arguments: given(call.arguments) })) ??
+    tools.map((tool) => ({ name: tool.name, arguments: argumentsOf(tool) }))
+  )
+}
+
+/** The arguments without those that are null: a model leaves them out. */
+function given(args: Json): Json {
+  return Object.fromEntries(Object.entries(args as JsonObject).filter(([, value]) => value !== null))
+}
+
+/** Makes these calls, then ends. */
 const model: ChatModel = {
   name: 'every-tool',
   async *stream({ messages, tools }) {
     const usage = { inputTokens: 0, outputTokens: 0 }
     const called = messages.filter(({ role }) => role === 'assistant').length
-    const tool = tools[called]
-    if (tool) {
+    const call = callsOf(tools)[called]
+    if (call) {
       const callId = `c${called}`
-      yield { type: 'tool-call-start', callId, name: tool.name }
-      yield { type: 'tool-call-delta', callId, delta: JSON.stringify(argumentsOf(tool)) }
+      yield { type: 'tool-call-start', callId, name: call.name }
+      yield { type: 'tool-call-delta', callId, delta: JSON.stringify(call.arguments) }
       yield { type: 'tool-call-end', callId }
       yield { type: 'finish', reason: 'tool-calls', usage }
       return
@@ -46,12 +69,13 @@ const model: ChatModel = {
 }
 
 function authOf(): McpAuth {
-  const { client_id: id, client_secret: secret } = JSON.parse(context) as { client_id?: string; client_secret?: string }
   return {
     redirectUrl: 'http://localhost:3000/callback',
     clientName: 'troupe-conformance',
     clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
-    ...(id !== undefined && { client: { id, ...(secret !== undefined && { secret }) } }),
+    ...(clientId !== undefined && {
+      client: { id: clientId, ...(clientSecret !== undefined && { secret: clientSecret }) },
+    }),
   }
 }
 

@@ -17,9 +17,9 @@ export class HttpFixture implements AsyncDisposable {
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
   }
 
-  static async start(handle: Handle): Promise<HttpFixture> {
+  static async start(handle: Handle, port = 0): Promise<HttpFixture> {
     const server = createServer((incoming, outgoing) => void answer(handle, incoming, outgoing))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     return new HttpFixture(server)
   }
 

@@ -110,7 +110,9 @@ export class OwnerSignIn implements OAuthClientProvider {
   }
 
   async discoveryState(): Promise<OAuthDiscoveryState | undefined> {
-    return (await this.#read()).discovery
+    const { discovery, url } = await this.#read()
+    // For the answer that is awaited; after that a server may have moved to another sign-in server.
+    return url === undefined ? undefined : discovery
   }
 
   async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): Promise<void> {

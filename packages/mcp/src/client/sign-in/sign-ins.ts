@@ -5,6 +5,9 @@ import { httpFetch } from '../transport.ts'
 import type { McpTokenStore } from './mcp-auth.ts'
 import { OwnerSignIn } from './owner-sign-in.ts'
 
+/** So that a server which never grants enough does not ask for ever. */
+const MAX_SIGN_INS = 3
+
 /** A server that a person may have to sign in to. */
 interface NamedServer {
   readonly name: string
@@ -51,6 +54,9 @@ export class SignIns {
     const signIn = this.provider(name, server, ctx.session)
     const url = await signIn?.pendingUrl()
     if (!signIn || url === undefined) return false
+    const key = `temp:mcp:sign-ins:${name}`
+    const count = Number(ctx.state.get(key) ?? 0)
+    if (count >= MAX_SIGN_INS) throw failed(name, `still refuses after ${count} sign-ins`)
     if (!ctx.canInterrupt) throw failed(name, 'nobody can be asked to sign in; run it with a session')
     const answer = await ctx.interrupt({
       reason: 'auth',
@@ -58,6 +64,7 @@ export class SignIns {
       responseSchema: RESPONSE,
       metadata: { mcpServer: name, url },
     })
+    ctx.state.set(key, count + 1)
     await this.#finish(name, server, signIn, answer)
     return true
   }
