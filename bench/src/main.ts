@@ -9,6 +9,7 @@ import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
+import { mcpWorkloads } from './workloads/mcp-workloads.ts'
 import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
 import { storeThroughput, storeWorkloads } from './workloads/store-workloads.ts'
 import { subagentWorkloads } from './workloads/subagent-workloads.ts'
@@ -18,6 +19,7 @@ const only = process.argv.slice(2).find((argument) => !argument.startsWith('--')
 
 const stores = await storeWorkloads()
 const persistence = persistenceWorkloads()
+const mcp = await mcpWorkloads()
 const all = {
   Kernel: kernelWorkloads(),
   'Chat model': chatModelWorkloads(),
@@ -27,6 +29,8 @@ const all = {
   Persistence: persistence.workloads,
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
+  // The hand-written side is the client of the SDK alone.
+  MCP: mcp.workloads,
 }
 if (check) {
   // The hand-written side is a server of its own.
@@ -35,6 +39,7 @@ if (check) {
   await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
+  await mcp[Symbol.asyncDispose]()
   process.exit(held ? 0 : 1)
 }
 
@@ -53,6 +58,7 @@ for (const [title, workloads] of Object.entries(all)) {
 
 await stores.close()
 await persistence.close()
+await mcp[Symbol.asyncDispose]()
 
 if ('a delta through all layers'.includes(only)) {
   for await (const table of deltaTables()) console.log(`\nAll layers\n\n${table}`)
