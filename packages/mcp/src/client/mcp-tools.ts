@@ -1,12 +1,12 @@
 import { type AgentConfig, type AgentHandler, KernelError, type RunContext } from '@troupe/kernel'
-import type { Offer } from './catalog.ts'
-import { Catalogs } from './catalogs.ts'
-import { checkMcpOptions } from './check-mcp-options.ts'
-import type { McpToolsOptions } from './mcp-tools-options.ts'
-import type { McpReport } from './report.ts'
-import { Sampler } from './sampling.ts'
-import { memoryTokens } from './sign-in/mcp-auth.ts'
+import { Sampler } from './call/sampling.ts'
+import { checkMcpOptions } from './settings/check-mcp-options.ts'
+import { memoryTokens } from './settings/mcp-auth.ts'
+import type { McpToolsOptions } from './settings/mcp-tools-options.ts'
+import type { McpReport } from './settings/report.ts'
 import { SignIns } from './sign-in/sign-ins.ts'
+import type { Offer } from './tools/catalog.ts'
+import { Catalogs } from './tools/catalogs.ts'
 
 /** A handler that gives an agent the tools of MCP servers, and owns the connections to them. */
 export type McpTools = AgentHandler & AsyncDisposable

@@ -1,1 +1,1 @@
-export {}
+import '@troupe/kernel'

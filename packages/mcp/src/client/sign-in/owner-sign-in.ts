@@ -7,7 +7,7 @@ import type {
   StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import type { Owner } from '@troupe/kernel'
-import type { McpAuth, McpTokenStore } from './mcp-auth.ts'
+import type { McpAuth, McpTokenStore } from '../settings/mcp-auth.ts'
 
 /** What is kept of the sign-in of one owner to one server. */
 interface SavedSignIn {

@@ -1,8 +1,8 @@
 import { StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client'
 import { type Json, KernelError, type Owner, type RunContext } from '@troupe/kernel'
-import { isCommand, type McpServer, type McpUrl } from '../mcp-server.ts'
-import { httpFetch } from '../transport.ts'
-import type { McpTokenStore } from './mcp-auth.ts'
+import { httpFetch } from '../connection/transport.ts'
+import type { McpTokenStore } from '../settings/mcp-auth.ts'
+import { isCommand, type McpServer, type McpUrl } from '../settings/mcp-server.ts'
 import { OwnerSignIn } from './owner-sign-in.ts'
 
 /** So that a server which never grants enough does not ask for ever. */

@@ -1,8 +1,8 @@
 import type { GetPromptResult, Prompt } from '@modelcontextprotocol/client'
 import { defineTool, type Tool } from '@troupe/kernel'
-import type { McpServer } from './mcp-server.ts'
+import type { ServerCalls } from '../call/server-calls.ts'
+import type { McpServer } from '../settings/mcp-server.ts'
 import { readRequest } from './read-request.ts'
-import type { ServerCalls } from './server-calls.ts'
 import { contentOfParts, partOf } from './tool-content.ts'
 import { toolName } from './tool-name.ts'
 

@@ -1,9 +1,9 @@
 import type { Tool as Definition } from '@modelcontextprotocol/client'
 import { defineTool, type JsonSchema, type RunContext, type Tool, type ToolEffect, type ToolKind } from '@troupe/kernel'
 import { abortScope } from '@troupe/kernel/kit'
-import type { McpServer } from './mcp-server.ts'
+import type { ServerCalls } from '../call/server-calls.ts'
+import type { McpServer } from '../settings/mcp-server.ts'
 import { ProgressLines } from './progress.ts'
-import type { ServerCalls } from './server-calls.ts'
 import { callTool } from './tool-call.ts'
 
 const MAX_DESCRIPTION = 4000

@@ -6,8 +6,8 @@ import type {
   Progress,
 } from '@modelcontextprotocol/client'
 import { KernelError } from '@troupe/kernel'
-import type { Connection } from './connection.ts'
-import type { LiveCall } from './live-call.ts'
+import type { Connection } from '../connection/connection.ts'
+import type { LiveCall } from '../connection/live-call.ts'
 
 /** The attempt of a run that waits for a call. */
 export interface Attempt extends Omit<LiveCall, 'questionCancelled'> {

@@ -6,8 +6,8 @@ import {
   type Progress,
 } from '@modelcontextprotocol/client'
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
-import { reasonOf } from './call-error.ts'
-import type { ServerCalls } from './server-calls.ts'
+import { reasonOf } from '../call/call-error.ts'
+import type { ServerCalls } from '../call/server-calls.ts'
 import { resultOfCall } from './tool-content.ts'
 
 type CallTool = (

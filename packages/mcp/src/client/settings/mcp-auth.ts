@@ -22,7 +22,7 @@ export interface McpTokenStore {
 
 /**
  * Keeps tokens in the memory of the process: everybody signs in again after a restart.
- * @example mcpTools({ servers, tokens: memoryTokens() })
+ * @example mcpTools({ servers: {}, tokens: memoryTokens() })
  */
 export function memoryTokens(): McpTokenStore {
   const texts = new Map<string, string>()

@@ -8,7 +8,7 @@ import type {
   InputResponses,
 } from '@modelcontextprotocol/client'
 import type { JsonObject, RunContext } from '@troupe/kernel'
-import type { LiveCall } from './live-call.ts'
+import type { LiveCall } from '../connection/live-call.ts'
 
 /** What a request has when it is made again with answers. */
 export type InputOfRetry = { readonly inputResponses?: InputResponses; readonly requestState?: string }

@@ -3,8 +3,8 @@ import { delimiter, join } from 'node:path'
 import { type OAuthClientProvider, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
 import { DEFAULT_INHERITED_ENV_VARS, StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Owner } from '@troupe/kernel'
+import type { McpCommand, McpUrl } from '../settings/mcp-server.ts'
 import { guardedFetch } from './guarded-fetch.ts'
-import type { McpCommand, McpUrl } from './mcp-server.ts'
 
 const MAX_MESSAGE_BYTES = 10_000_000
 

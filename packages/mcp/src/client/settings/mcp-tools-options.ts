@@ -1,7 +1,7 @@
 import type { Agent } from '@troupe/kernel'
+import type { McpTokenStore } from './mcp-auth.ts'
 import type { McpServer } from './mcp-server.ts'
 import type { McpReport } from './report.ts'
-import type { McpTokenStore } from './sign-in/mcp-auth.ts'
 
 /** Options of `mcpTools`. */
 export interface McpToolsOptions {

@@ -1,5 +1,5 @@
 import type { Awaitable, Owner, RunContext } from '@troupe/kernel'
-import type { McpAuth } from './sign-in/mcp-auth.ts'
+import type { McpAuth } from './mcp-auth.ts'
 
 /** The settings of a server, whatever carries its messages. */
 interface McpServerSettings {

@@ -7,14 +7,14 @@ import {
 } from '@modelcontextprotocol/client'
 import { KernelError, type RunContext, type ToolCallResult } from '@troupe/kernel'
 import { untilAborted } from '@troupe/kernel/kit'
+import type { Connection } from '../connection/connection.ts'
+import type { SignIns } from '../sign-in/sign-ins.ts'
 import { didNotBegin, lostResult, reasonOf, unavailable, wasAnswered } from './call-error.ts'
-import type { Connection } from './connection.ts'
 import { type Attempt, OpenCall } from './open-call.ts'
 import { type InputOfRetry, PendingInput } from './pending-input.ts'
 import { questionOf, resultOf } from './question.ts'
 import type { Sampler } from './sampling.ts'
 import type { ServerLink } from './server-link.ts'
-import type { SignIns } from './sign-in/sign-ins.ts'
 
 const MAX_ROUNDS = 10
 const CANCELLED_NOTE =

@@ -1,6 +1,6 @@
 import type { Content, RunContext, ToolCallInput, ToolCallResult } from '@troupe/kernel'
 import { abortScope } from '@troupe/kernel/kit'
-import type { ServerCalls, ServerRequest } from './server-calls.ts'
+import type { ServerCalls, ServerRequest } from '../call/server-calls.ts'
 
 /** Makes a request that only reads, inside a tool call. */
 export async function readRequest<T extends object>(

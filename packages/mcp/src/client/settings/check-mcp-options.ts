@@ -1,7 +1,7 @@
 import { checkOption, checkOptionNames, type OptionNames } from '@troupe/kernel/kit'
+import type { McpAuth } from './mcp-auth.ts'
 import { isCommand, type McpCommand, type McpServer, type McpUrl } from './mcp-server.ts'
 import type { McpToolsOptions } from './mcp-tools-options.ts'
-import type { McpAuth } from './sign-in/mcp-auth.ts'
 
 const WHO = 'mcpTools'
 const OPTIONS: OptionNames<McpToolsOptions> = {

@@ -1,10 +1,10 @@
 import { type Implementation, type PriorDiscovery, UnauthorizedError } from '@modelcontextprotocol/client'
 import { KernelError, type Owner, type RunContext } from '@troupe/kernel'
+import { Connection } from '../connection/connection.ts'
+import { childTransport, httpTransport } from '../connection/transport.ts'
+import { isCommand, type McpServer } from '../settings/mcp-server.ts'
+import type { SignIns } from '../sign-in/sign-ins.ts'
 import { unavailable } from './call-error.ts'
-import { Connection } from './connection.ts'
-import { isCommand, type McpServer } from './mcp-server.ts'
-import type { SignIns } from './sign-in/sign-ins.ts'
-import { childTransport, httpTransport } from './transport.ts'
 
 const IDLE_MS = 300_000
 const FIRST_BACKOFF_MS = 500

@@ -1,12 +1,12 @@
 import type { Implementation } from '@modelcontextprotocol/client'
 import type { Owner, RunContext } from '@troupe/kernel'
+import type { Sampler } from '../call/sampling.ts'
+import { ServerCalls } from '../call/server-calls.ts'
+import { ServerLink } from '../call/server-link.ts'
+import type { McpServer } from '../settings/mcp-server.ts'
+import type { McpReport } from '../settings/report.ts'
+import type { SignIns } from '../sign-in/sign-ins.ts'
 import { Catalog, type Offer } from './catalog.ts'
-import type { McpServer } from './mcp-server.ts'
-import type { McpReport } from './report.ts'
-import type { Sampler } from './sampling.ts'
-import { ServerCalls } from './server-calls.ts'
-import { ServerLink } from './server-link.ts'
-import type { SignIns } from './sign-in/sign-ins.ts'
 
 /** What the catalogs of a server stand on. */
 interface CatalogsOptions {
