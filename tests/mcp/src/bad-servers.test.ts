@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type McpCommand, type McpReport, mcpTools } from '@troupe/mcp'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { runnerFor, SESSION } from './agent.fixture.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 let file: string

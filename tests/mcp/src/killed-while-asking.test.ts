@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { askKillAnswer } from './killed-while-asking.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 it.each(['stateful', 'both'] as const)(
   'a question survives kill -9 of the process that asked it (%s)',

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { childrenOf } from './children.ts'
 
 const program = fileURLToPath(new URL('servers/asking-process.ts', import.meta.url))
 
@@ -22,8 +24,10 @@ export async function askKillAnswer(generation: 'stateful' | 'both'): Promise<An
   try {
     const asking = start(['ask', ...args])
     const outcome = await asking.line
+    const servers = childrenOf(asking.child.pid ?? 0)
     asking.child.kill('SIGKILL')
     await asking.closed
+    for (const pid of servers) await untilGone(pid)
     if (outcome !== 'interrupted') throw new Error(`the run that asks ended as ${outcome}`)
     const answering = start(['answer', ...args])
     const answered = JSON.parse(await answering.line) as Answered
@@ -31,6 +35,20 @@ export async function askKillAnswer(generation: 'stateful' | 'both'): Promise<An
     return answered
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Waits until a process has ended by itself, as its stdin has. */
+async function untilGone(pid: number): Promise<void> {
+  for (let i = 0; i < 100 && isAlive(pid); i++) await setTimeout(100)
+  if (isAlive(pid)) throw new Error(`the server process ${pid} outlives the process that started it`)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

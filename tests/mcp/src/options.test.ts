@@ -1,8 +1,11 @@
 import { chatModelAgent } from '@troupe/chat-model'
 import { mcpTools } from '@troupe/mcp'
 import { scriptedModel } from '@troupe/testkit'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 it.each(['stateful', 'both'] as const)(
   'resources and prompts are tools where they are wanted (%s)',

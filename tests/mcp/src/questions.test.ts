@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { memoryStore } from '@troupe/kernel/memory-store'
 import { type McpServer, mcpTools } from '@troupe/mcp'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
 import { HttpFixture, statefulDesk, statelessDesk } from './servers/desk-http.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 let folder: string
 let file: string

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -28,22 +28,19 @@ export async function restartUnderLoad(restarts: number): Promise<RestartReport>
   const file = join(folder, 'notes')
   const processes = childrenOf(process.pid).length
   const [listeners, sockets] = [listenersOf(), socketsOf()]
-  const noted = () => linesOf(file, 'noted')
-  let [crashes, calls, unknown, successes] = [0, 0, 0, 0]
+  const linesOf = (what: string) => linesIn(file).filter((line) => line.startsWith(what))
+  let [crashes, calls, unknown] = [0, 0, 0]
   try {
     const handler = mcpTools({ servers: { desk: deskCommand('stateful', file) } })
     while (crashes < restarts) {
-      const names = ['desk_note_once', 'desk_note_once', 'desk_crash', 'desk_note_once']
-      const first = { toolCalls: [{ name: 'desk_note_once' }] }
-      const turns = [first, { toolCalls: names.map((name) => ({ name })) }, 'Done.']
-      const agent = chatModelAgent({ name: 'guide', model: scriptedModel(turns as never), handlers: [handler] })
+      const note = () => ({ name: 'desk_note_once', arguments: { id: `${calls++}` } })
+      const turns = [{ toolCalls: [note()] }, { toolCalls: [note(), note(), { name: 'desk_crash' }, note()] }, 'Done.']
+      const agent = chatModelAgent({ name: 'guide', model: scriptedModel(turns), handlers: [handler] })
       const { messages } = await startRun(agent, 'Go')
-      const results = messages.filter((message) => message.role === 'tool' && message.name === 'desk_note_once')
-      const codes = results.map((message) => (message.role === 'tool' ? (message.error?.code ?? '') : ''))
-      calls += codes.length
-      unknown += codes.filter((code) => code === 'OUTCOME_UNKNOWN').length
-      successes += codes.filter((code) => code === '').length
-      crashes = linesOf(file, 'crash')
+      unknown += messages.filter(
+        (message) => message.role === 'tool' && message.error?.code === 'OUTCOME_UNKNOWN',
+      ).length
+      crashes = linesOf('crash').length
     }
     await handler[Symbol.asyncDispose]()
     // Handles that were closed go with the next turns of the event loop.
@@ -51,8 +48,7 @@ export async function restartUnderLoad(restarts: number): Promise<RestartReport>
     return {
       restarts: crashes,
       calls,
-      // A call was carried out at most once if no more lines were written than calls ended well or are unknown.
-      replayed: Math.max(0, noted() - successes - unknown),
+      replayed: linesOf('noted').length - new Set(linesOf('noted')).size,
       unknown,
       processes: childrenOf(process.pid).length - processes,
       listeners: listenersOf() - listeners,
@@ -63,14 +59,8 @@ export async function restartUnderLoad(restarts: number): Promise<RestartReport>
   }
 }
 
-function linesOf(file: string, what: string): number {
-  try {
-    return readFileSync(file, 'utf8')
-      .split('\n')
-      .filter((line) => line === what).length
-  } catch {
-    return 0
-  }
+function linesIn(file: string): readonly string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
 }
 
 function listenersOf(): number {

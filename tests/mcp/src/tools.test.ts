@@ -1,7 +1,10 @@
 import { type McpReport, type McpServer, mcpTools } from '@troupe/mcp'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { deskCommand, runnerFor, SESSION } from './agent.fixture.ts'
 import { HttpFixture, statefulDesk, statelessDesk } from './servers/desk-http.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 type Opened = { readonly server: McpServer; close(): Promise<void> }
 const over: Record<string, () => Promise<Opened>> = {

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Revision, requiredOfClients, testClient } from './conformance.ts'
+
+// Each test starts processes, and a busy machine is no fault.
+vi.setConfig({ testTimeout: 60_000 })
 
 /** A scenario of each kind; `pnpm test:mcp` runs them all. */
 const SOME: readonly (readonly [Revision, string])[] = [

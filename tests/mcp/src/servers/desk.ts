@@ -67,10 +67,14 @@ export function deskServer(file?: string): McpServer {
       })
     })
   })
-  server.registerTool('note_once', { description: 'Writes a line.', inputSchema: z.object({}) }, () => {
-    note('noted')
-    return text('noted')
-  })
+  server.registerTool(
+    'note_once',
+    { description: 'Writes a line.', inputSchema: z.object({ id: z.string() }) },
+    ({ id }) => {
+      note(`noted ${id}`)
+      return text('noted')
+    },
+  )
   server.registerTool('crash', { description: 'Ends the process.', inputSchema: z.object({}) }, () => {
     note('crash')
     process.exit(1)

@@ -3,6 +3,7 @@ import { KernelError, type Owner, type RunContext } from '@troupe/kernel'
 import { Connection } from '../connection/connection.ts'
 import { childTransport, httpTransport } from '../connection/transport.ts'
 import { isCommand, type McpServer } from '../settings/mcp-server.ts'
+import { Recent } from '../settings/recent.ts'
 import type { SignIns } from '../sign-in/sign-ins.ts'
 import { unavailable } from './call-error.ts'
 
@@ -40,7 +41,7 @@ export class ServerLink {
   readonly server: McpServer
   readonly #options: LinkOptions
   readonly #entries = new Map<string, Entry>()
-  readonly #failures = new Map<string, Failure>()
+  readonly #failures = new Recent<Failure>()
   #isStateless = false
   #prior: PriorDiscovery | undefined
   #disposed = false

@@ -3,6 +3,7 @@ import { type Json, KernelError, type Owner, type RunContext } from '@troupe/ker
 import { httpFetch } from '../connection/transport.ts'
 import type { McpTokenStore } from '../settings/mcp-auth.ts'
 import { isCommand, type McpServer, type McpUrl } from '../settings/mcp-server.ts'
+import { Recent } from '../settings/recent.ts'
 import { OwnerSignIn } from './owner-sign-in.ts'
 
 /** So that a server which never grants enough does not ask for ever. */
@@ -17,7 +18,7 @@ interface NamedServer {
 /** The sign-ins of all owners. Contract: what is secret stays in the token store; a question has the address of the page and nothing else. */
 export class SignIns {
   readonly #store: McpTokenStore
-  readonly #providers = new Map<string, OwnerSignIn>()
+  readonly #providers = new Recent<OwnerSignIn>()
 
   constructor(store: McpTokenStore) {
     this.#store = store

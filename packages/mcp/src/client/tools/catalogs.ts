@@ -4,6 +4,7 @@ import type { Sampler } from '../call/sampling.ts'
 import { ServerCalls } from '../call/server-calls.ts'
 import { ServerLink } from '../call/server-link.ts'
 import type { McpServer } from '../settings/mcp-server.ts'
+import { Recent } from '../settings/recent.ts'
 import type { McpReport } from '../settings/report.ts'
 import type { SignIns } from '../sign-in/sign-ins.ts'
 import { Catalog, type Offer } from './catalog.ts'
@@ -24,7 +25,7 @@ export class Catalogs implements AsyncDisposable {
   readonly #options: CatalogsOptions
   readonly #link: ServerLink
   readonly #calls: ServerCalls
-  readonly #byOwner = new Map<string, Catalog>()
+  readonly #byOwner = new Recent<Catalog>()
 
   constructor(options: CatalogsOptions) {
     const { name, server, clientInfo, signIns, sampler } = options
