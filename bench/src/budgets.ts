@@ -17,6 +17,7 @@ const budgets: Readonly<Record<string, number>> = {
   'a transfer, router to specialist': 10,
   'a delta through one flow': 1.9,
   'a one-turn agent as a tool, beside the agent alone': 4,
+  'a call of an MCP tool, beside the SDK alone': 3.4,
   'a delta as AG-UI, on a thread in memory': 3.5,
   'a delta over HTTP, on a thread in memory': 1.5,
   'a delta over HTTP, on a thread in SQLite': 2.6,

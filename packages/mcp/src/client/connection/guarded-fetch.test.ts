@@ -56,9 +56,10 @@ it('reads no message beyond the limit, and any number of events within it', asyn
         }),
     })('https://a.test/')
   const event = `data: ${'x'.repeat(60)}\n\n`
-  await expect((await answer('application/json', 'x'.repeat(60), 'x'.repeat(60))).text()).rejects.toMatchObject({
+  await expect(answer('application/json', 'x'.repeat(60), 'x'.repeat(60))).rejects.toMatchObject({
     code: 'MCP_CALL_FAILED',
   })
+  expect(await (await answer('application/json', '[1,', '2]')).json()).toEqual([1, 2])
   expect(await (await answer('text/event-stream', event, event, event)).text()).toHaveLength(event.length * 3)
   await expect((await answer('text/event-stream', event, 'x'.repeat(101))).text()).rejects.toMatchObject({
     code: 'MCP_CALL_FAILED',

@@ -4,6 +4,8 @@ import { KernelError } from '@troupe/kernel'
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
+type Body = ConstructorParameters<typeof Response>[0]
+
 /** The rules for the requests to one server. */
 interface FetchRules {
   readonly server: string
@@ -75,26 +77,50 @@ function refused(server: string, why: string): KernelError {
   )
 }
 
-/** The response, whose reader fails at the first message that is larger than the limit; in an event stream each event is one. */
-function limited(server: string, response: Response, max: number): Response {
-  if (!response.body) return response
-  const isStream = response.headers.get('content-type')?.includes('text/event-stream') ?? false
+/** The response, whose body or, in an event stream, each event is within the limit. */
+function limited(server: string, response: Response, max: number): Response | Promise<Response> {
+  const { body, headers } = response
+  if (!body) return response
+  const tooLarge = () => {
+    const message = `mcp server ${server}: sent a message larger than ${max} bytes; raise maxMessageBytes if it was needed`
+    return new KernelError('MCP_CALL_FAILED', message, { details: { server } })
+  }
+  if (headers.get('content-type')?.includes('text/event-stream'))
+    return copyOf(response, limitEvents(body, max, tooLarge))
+  return readAll(body, max, tooLarge).then((bytes) => copyOf(response, bytes))
+}
+
+function copyOf({ status, statusText, headers, url }: Response, body: Body): Response {
+  const isEmpty = status === 204 || status === 205 || status === 304
+  const copy = new Response(isEmpty ? null : body, { status, statusText, headers })
+  return Object.defineProperty(copy, 'url', { value: url })
+}
+
+/** Contract: a body of one piece, which most are, is not copied. */
+async function readAll(body: ReadableStream<Uint8Array>, max: number, tooLarge: () => Error): Promise<Body> {
+  const pieces: Uint8Array<ArrayBuffer>[] = []
   let read = 0
-  const body = response.body.pipeThrough(
+  for await (const piece of body) {
+    read += piece.length
+    if (read > max) throw tooLarge()
+    pieces.push(piece as Uint8Array<ArrayBuffer>)
+  }
+  const [only] = pieces
+  return only && pieces.length === 1 ? only : new Blob(pieces)
+}
+
+function limitEvents(body: ReadableStream<Uint8Array>, max: number, tooLarge: () => Error): ReadableStream<Uint8Array> {
+  let read = 0
+  return body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        const end = isStream ? endOfEvent(chunk) : -1
+        const end = endOfEvent(chunk)
         read = end === -1 ? read + chunk.length : chunk.length - end
-        if (read <= max) return controller.enqueue(chunk)
-        const message = `mcp server ${server}: sent a message larger than ${max} bytes; raise maxMessageBytes if it was needed`
-        controller.error(new KernelError('MCP_CALL_FAILED', message, { details: { server } }))
+        if (read <= max) controller.enqueue(chunk)
+        else controller.error(tooLarge())
       },
     }),
   )
-  const { status, statusText, headers } = response
-  const copy = new Response(body, { status, statusText, headers })
-  Object.defineProperty(copy, 'url', { value: response.url })
-  return copy
 }
 
 const LINE_FEED = 10
