@@ -135,6 +135,16 @@ describe('a tool that is not as it should be', () => {
   })
 })
 
+it('a server that comes back with another version is listed again', async () => {
+  await using tools = mcpTools({ servers: { it: bad('new-version') } })
+  // Each run ends the process; one of the next ones finds another version when it calls, and the one after that lists.
+  for (let i = 0; i < 10 && (i === 0 || lines('list') < 2); i++) {
+    const { query } = runnerFor(tools, [[{ name: 'it_go' }]])
+    await query('Go', { session: { ...SESSION, threadId: `t${i}` } })
+  }
+  expect(lines('list')).toBe(2)
+})
+
 it('200 tools cost one listing, whatever the number of runs and owners', async () => {
   await using tools = mcpTools({ servers: { it: bad('two-hundred') } })
   for (let i = 0; i < 5; i++) {

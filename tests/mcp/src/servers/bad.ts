@@ -24,7 +24,7 @@ function initialize({ id, params }: Request): void {
   send(id, {
     protocolVersion: fault === 'wrong-version' ? '1999-01-01' : params?.protocolVersion,
     capabilities: { tools: { listChanged: true } },
-    serverInfo: { name: fault, version: '1' },
+    serverInfo: { name: fault, version: fault === 'new-version' ? `${process.pid}` : '1' },
   })
 }
 
@@ -62,6 +62,7 @@ function call({ id }: Request): void {
   if (fault === 'changing')
     process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })}\n`)
   send(id, { content: [{ type: 'text', text }] })
+  if (fault === 'new-version') process.exit(0)
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -20,6 +20,8 @@ interface LinkOptions {
   readonly signIns: SignIns
   /** Contract: called with nothing for an owner whose connection is shared. */
   onListChanged(owner: Owner | undefined): void
+  /** Contract: called for each connection that was opened, with the same owner. */
+  onConnected(owner: Owner | undefined, version: string | undefined): void
 }
 
 /** A failure that makes the next attempt wait. */
@@ -72,7 +74,10 @@ export class ServerLink {
     const entry: Entry = { opening: this.#connect(ctx) }
     this.#entries.set(key, entry)
     entry.opening.then(
-      (connection) => this.#opened(key, entry, connection),
+      (connection) => {
+        this.#opened(key, entry, connection)
+        this.#options.onConnected(this.isPersonal ? ctx.session : undefined, connection.version)
+      },
       (error: unknown) => {
         this.#entries.delete(key)
         if (!(error instanceof UnauthorizedError)) this.failed(ctx, error)

@@ -70,6 +70,11 @@ export class Connection {
     return this.client.getProtocolEra() === 'modern'
   }
 
+  /** The version that the server says it has. */
+  get version(): string | undefined {
+    return this.client.getServerVersion()?.version
+  }
+
   /** Whether the server has given the connection an id that it may forget. */
   get hasSession(): boolean {
     return this.#transport.sessionId !== undefined

@@ -17,8 +17,6 @@ const MAX_INSTRUCTIONS = 2000
 export interface Offer {
   readonly tools: readonly Tool[]
   readonly instructions: string | undefined
-  /** The server's version when it was listed. */
-  readonly version: string | undefined
 }
 
 /** What a catalog stands on. */
@@ -33,6 +31,8 @@ interface CatalogOptions {
 export class Catalog {
   readonly #options: CatalogOptions
   #offer: Promise<Offer> | undefined
+  /** The server's version when it was listed. */
+  #version: string | undefined
   /** The definitions seen so far, by the server's names. */
   readonly #seen = new Map<string, string>()
 
@@ -56,16 +56,22 @@ export class Catalog {
     this.#offer = undefined
   }
 
+  /** Lists again the next time if the server is not the version that was listed. */
+  connected(version: string | undefined): void {
+    if (this.#version !== undefined && this.#version !== version) this.expire()
+  }
+
   async #list(ctx: RunContext): Promise<Offer> {
     const { link, signIns } = this.#options
     const { connectTimeoutMs = 30_000, instructions: withInstructions } = link.server
     const connection = await signIns.during(ctx, link, () => link.connection(ctx))
     const { client } = connection
+    this.#version = connection.version
     try {
       const { tools } = await client.listTools(undefined, { timeout: connectTimeoutMs, cacheMode: 'refresh' })
       const instructions = withInstructions ? client.getInstructions()?.slice(0, MAX_INSTRUCTIONS) : undefined
       const others = await this.#otherTools(client)
-      return { tools: [...this.#toolsOf(tools), ...others], instructions, version: client.getServerVersion()?.version }
+      return { tools: [...this.#toolsOf(tools), ...others], instructions }
     } catch (error) {
       if (KernelError.is(error)) throw error
       throw new KernelError(

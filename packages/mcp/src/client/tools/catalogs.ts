@@ -38,6 +38,7 @@ export class Catalogs implements AsyncDisposable {
       sampling: sampler !== undefined,
       signIns,
       onListChanged: (owner) => this.#byOwner.get(keyOf(owner))?.expire(),
+      onConnected: (owner, version) => this.#byOwner.get(keyOf(owner))?.connected(version),
     })
     this.#calls = new ServerCalls(this.#link, signIns, sampler)
   }
