@@ -16,6 +16,7 @@ export default defineConfig({
             'apps/*/page/src/**/*.test.ts',
             'examples/*/src/**/*.test.ts',
             'tests/integration/src/**/*.test.ts',
+            'tests/mcp/src/**/*.test.ts',
             'tests/docs/*.test.ts',
             'bench/src/**/*.test.ts',
           ],

@@ -21,6 +21,7 @@ const budgets: Readonly<Record<string, number>> = {
   'a one-turn agent as a tool, beside the agent alone': 4,
   'a turn with otel(), without an SDK': 2.6,
   'a turn with otel(), with a batching SDK': 8.5,
+  'a call of an MCP tool, beside the SDK alone': 3.4,
   'a delta as AG-UI, on a thread in memory': 3.5,
   'a delta over HTTP, on a thread in memory': 1.5,
   'a delta over HTTP, on a thread in SQLite': 2.6,

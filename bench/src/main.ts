@@ -10,6 +10,7 @@ import { stackTables } from './stack/stack-tables.ts'
 import { chatModelWorkloads } from './workloads/chat-model-workloads.ts'
 import { flowWorkloads } from './workloads/flow-workloads.ts'
 import { kernelWorkloads } from './workloads/kernel-workloads.ts'
+import { mcpWorkloads } from './workloads/mcp-workloads.ts'
 import { otelWorkloads } from './workloads/otel-workloads.ts'
 import { persistenceWorkloads } from './workloads/persistence-workloads.ts'
 import { storeThroughput, storeWorkloads } from './workloads/store-workloads.ts'
@@ -20,6 +21,7 @@ const only = process.argv.slice(2).find((argument) => !argument.startsWith('--')
 
 const stores = await storeWorkloads()
 const persistence = persistenceWorkloads()
+const mcp = await mcpWorkloads()
 const all = {
   Kernel: kernelWorkloads(),
   'Chat model': chatModelWorkloads(),
@@ -31,6 +33,8 @@ const all = {
   OpenTelemetry: otelWorkloads(),
   // The hand-written side is the same agent alone.
   'Sub-agents': subagentWorkloads(),
+  // The hand-written side is the client of the SDK alone.
+  MCP: mcp.workloads,
 }
 if (check) {
   // The hand-written side is a server of its own.
@@ -41,6 +45,7 @@ if (check) {
   await edge[Symbol.asyncDispose]()
   await stores.close()
   await persistence.close()
+  await mcp[Symbol.asyncDispose]()
   process.exit(held && stackHeld && served ? 0 : 1)
 }
 
@@ -59,6 +64,7 @@ for (const [title, workloads] of Object.entries(all)) {
 
 await stores.close()
 await persistence.close()
+await mcp[Symbol.asyncDispose]()
 
 if ('a delta through all layers'.includes(only)) {
   for await (const table of deltaTables()) console.log(`\nAll layers\n\n${table}`)

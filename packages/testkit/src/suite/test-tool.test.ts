@@ -40,6 +40,19 @@ testTool(
   calling(async (_args, ctx) => String(await ctx.interrupt({ reason: 'input' }))),
   options,
 )
+testTool(
+  'a tool that asks a person before it streams',
+  () =>
+    ({
+      ...sound(),
+      effect: 'once',
+      invoke: undefined,
+      async *stream(_args: unknown, ctx: RunContext) {
+        yield String(await ctx.interrupt({ reason: 'input' }))
+      },
+    }) as unknown as Tool,
+  options,
+)
 
 const server = createServer((_request, response) => response.end('Sunny'))
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)))

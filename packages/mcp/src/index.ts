@@ -1,0 +1,7 @@
+export type { McpTools } from './client/mcp-tools.ts'
+export { mcpTools } from './client/mcp-tools.ts'
+export type { McpAuth, McpTokenStore } from './client/settings/mcp-auth.ts'
+export { memoryTokens } from './client/settings/mcp-auth.ts'
+export type { McpCommand, McpServer, McpUrl } from './client/settings/mcp-server.ts'
+export type { McpToolsOptions } from './client/settings/mcp-tools-options.ts'
+export type { McpReport } from './client/settings/report.ts'
