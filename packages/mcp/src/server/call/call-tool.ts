@@ -1,0 +1,186 @@
+import {
+  type CallToolResult,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import {
+  type EventOf,
+  type Interrupt,
+  type JsonObject,
+  KernelError,
+  type Owner,
+  type Run,
+  type RunContext,
+  type RunRequest,
+  type RunResult,
+  type Store,
+  type ThreadRef,
+} from '@troupe/kernel'
+import { messageFor, type OfferedTool } from './offered-tool.ts'
+import { Progress } from './progress.ts'
+import { isPublic } from './public-error.ts'
+import { answersOf, canBeAsked, inputRequests } from './questions.ts'
+import { type OpenQuestions, openInterrupts, stateFor } from './request-state.ts'
+import type { RunningCalls } from './running-calls.ts'
+import { failed, failedBy, resultOf, THREAD_KEY, unanswered } from './tool-results.ts'
+
+/** What calls of one server share. */
+export interface CallParts {
+  readonly store: Pick<Store, 'threads'>
+  readonly calls: RunningCalls
+  readonly timeoutMs?: number
+  readonly answerChars: number
+  readonly report: (error: KernelError) => void
+}
+
+/** One call of a tool by a client. */
+export interface ToolCallRequest {
+  readonly offered: OfferedTool
+  readonly owner: Owner
+  readonly args: JsonObject
+  readonly ctx: ServerContext
+  readonly capabilities: ClientCapabilities | undefined
+  readonly prepare?: (ctx: RunContext) => RunContext
+}
+
+type Answered = CallToolResult | InputRequiredResult
+
+/** Carries out a call. Contract: whatever goes wrong in the run is a result with `isError`. */
+export async function callTool(parts: CallParts, request: ToolCallRequest): Promise<Answered> {
+  const { ctx, owner } = request
+  try {
+    return await parts.calls.run(owner, ctx.mcpReq.signal, (signal) => new ToolCall(parts, request, signal).answer())
+  } catch (error) {
+    const { code } = KernelError.from(error)
+    if (!isPublic(code)) parts.report(KernelError.from(error))
+    return failedBy({ code })
+  }
+}
+
+class ToolCall {
+  readonly #parts: CallParts
+  readonly #request: ToolCallRequest
+  readonly #signal: AbortSignal
+
+  constructor(parts: CallParts, request: ToolCallRequest, signal: AbortSignal) {
+    this.#parts = parts
+    this.#request = request
+    this.#signal = signal
+  }
+
+  async answer(): Promise<Answered> {
+    const { ctx, offered, args } = this.#request
+    const state = ctx.mcpReq.requestState<OpenQuestions | string>()
+    if (typeof state === 'object') {
+      return state.offered === offered
+        ? this.#goOn(state)
+        : failed('INTERRUPT_UNKNOWN', 'This question is of another tool.')
+    }
+    if (state !== undefined) return failed('INTERRUPT_UNKNOWN', 'This conversation has no such open question.')
+    const message = messageFor(offered, args)
+    if (message === undefined) return failed('VALIDATION_FAILED', 'message: expected a text')
+    return this.#begin(message)
+  }
+
+  async #begin(message: string): Promise<Answered> {
+    const { offered, owner, args, ctx } = this.#request
+    const chosen = ctx.mcpReq._meta?.[THREAD_KEY]
+    const known = offered.kind === 'agent' ? args.thread : undefined
+    const threadId = String(known ?? chosen ?? crypto.randomUUID())
+    if (!/^[\w-]{1,64}$/.test(threadId)) throw new KernelError('NOT_FOUND', 'thread: unknown id')
+    const ref = { ...owner, threadId }
+    const thread = known === undefined && chosen === undefined ? undefined : await this.#parts.store.threads.get(ref)
+    if (known !== undefined && !thread) throw new KernelError('NOT_FOUND', 'thread: unknown id')
+    const open = thread ? openInterrupts(thread) : []
+    if (thread?.checkpoint && open.length > 0) return this.#ask(ref, thread.checkpoint.runId, open, true)
+    const messages = [{ role: 'user' as const, content: message }]
+    return this.#follow(ref, offered.runner.run({ messages }, this.#runRequest(ref)))
+  }
+
+  /** Takes the answers of a client. */
+  async #goOn(questions: OpenQuestions): Promise<Answered> {
+    const { ctx, offered, args } = this.#request
+    const { ref, interrupts, runId, takenBy, withMessage } = questions
+    const { runner } = offered
+    if (takenBy !== undefined) return this.#continue(ref, takenBy)
+    const given = answersOf(interrupts, ctx.mcpReq.inputResponses)
+    if (given.cancelled.length > 0) {
+      return unanswered(offered, ref.threadId, interrupts, 'The person has not answered:')
+    }
+    if (given.missing.length > 0) return this.#ask(ref, runId, interrupts, withMessage)
+    const { answers, closed } = given
+    const message = withMessage ? messageFor(offered, args) : undefined
+    const messages = message === undefined ? [] : [{ id: crypto.randomUUID(), role: 'user' as const, content: message }]
+    const more = { ...(closed.length > 0 && { closed }), ...(messages.length > 0 && { messages }) }
+    try {
+      return await this.#follow(ref, runner.resume(answers, { ...this.#runRequest(ref), ...more }))
+    } catch (error) {
+      // An answer that does not fit has changed nothing.
+      if (!KernelError.is(error, 'VALIDATION_FAILED') || !(await this.#isOpen(ref, runId))) throw error
+      return this.#ask(ref, runId, interrupts, withMessage)
+    }
+  }
+
+  async #isOpen(ref: ThreadRef, runId: string): Promise<boolean> {
+    const checkpoint = (await this.#parts.store.threads.get(ref))?.checkpoint
+    return checkpoint?.runId === runId && checkpoint.resumedBy === undefined
+  }
+
+  /** Goes on with a run that has taken the answers and whose process is gone. */
+  #continue(ref: ThreadRef, runId: string): Promise<Answered> {
+    const { runner } = this.#request.offered
+    if (!runner.continue) throw new KernelError('INTERRUPT_UNKNOWN', 'call: the answers were taken before')
+    const { prepare, signal, timeoutMs } = this.#runRequest(ref)
+    const restored = { ...(prepare && { restore: () => ({ prepare }) }), ...(timeoutMs !== undefined && { timeoutMs }) }
+    return this.#follow(ref, runner.continue(ref, { runId, ...(signal && { signal }), ...restored }))
+  }
+
+  #runRequest(session: ThreadRef): RunRequest & { readonly session: ThreadRef } {
+    const { prepare } = this.#request
+    const { timeoutMs } = this.#parts
+    return { session, signal: this.#signal, ...(prepare && { prepare }), ...(timeoutMs !== undefined && { timeoutMs }) }
+  }
+
+  async #follow(ref: ThreadRef, run: Run): Promise<Answered> {
+    const { ctx, offered } = this.#request
+    const { answerChars } = this.#parts
+    const progress = new Progress(ctx, answerChars)
+    let end: EventOf<'run-end'> | undefined
+    for await (const event of run.eventsWithoutThrowing()) {
+      if (progress.wanted) await progress.tell(event)
+      if (event.type === 'run-end' && event.runId === run.runId) end = event
+    }
+    // A run that never began throws its reason, and the thread stays as it is.
+    if (!end) return this.#refused(await run)
+    const { interrupts = [], openCallIds = [], error } = end
+    if (interrupts.length > 0) {
+      const runId = (await this.#parts.store.threads.get(ref))?.checkpoint?.runId ?? run.runId
+      return this.#ask(ref, runId, interrupts, false)
+    }
+    if (error?.code !== 'LEASE_LOST') await this.#forget(ref)
+    if (error) throw KernelError.from(error)
+    if (openCallIds.length > 0) return failedBy({ code: 'PENDING_TOOL_CALLS' })
+    return resultOf(offered, end, ref.threadId, answerChars)
+  }
+
+  #refused(_: RunResult): never {
+    throw new KernelError('AGENT_FAILED', 'call: the run has no end')
+  }
+
+  /** A tool has no conversation, so nothing is left of its call. */
+  async #forget(ref: ThreadRef): Promise<void> {
+    if (this.#request.offered.kind === 'agent') return
+    await this.#parts.store.threads.delete(ref).catch((error: unknown) => this.#parts.report(KernelError.from(error)))
+  }
+
+  #ask(ref: ThreadRef, runId: string, open: readonly Interrupt[], withMessage: boolean): Answered {
+    const { offered, capabilities } = this.#request
+    if (!canBeAsked(capabilities)) {
+      return unanswered(offered, ref.threadId, open, 'A person has to answer first, and this client cannot ask:')
+    }
+    const requestState = stateFor(offered, ref.threadId, runId, withMessage)
+    return inputRequired({ inputRequests: inputRequests(open), requestState })
+  }
+}
