@@ -6,7 +6,7 @@ import {
   type McpServer,
 } from '@modelcontextprotocol/server'
 import { KernelError } from '@troupe/kernel'
-import { checkOption, safeReport, systemClock } from '@troupe/kernel/kit'
+import { checkOption, nextMacrotask, safeReport, systemClock } from '@troupe/kernel/kit'
 import { type OfferedTool, offeredAgent, offeredTool, type RunnerOf } from './call/offered-tool.ts'
 import { RunningCalls } from './call/running-calls.ts'
 import { allowOrigin, checkOrigin, preflight } from './http/cors.ts'
@@ -15,7 +15,7 @@ import { readJson } from './http/read-json.ts'
 import { Sessions } from './http/sessions.ts'
 import { Streams } from './http/streams.ts'
 import { checkServerOptions, type McpServerOptions, type McpVisitor } from './mcp-server-options.ts'
-import { type ServerParts, sdkServer } from './sdk-server.ts'
+import { type ServerParts, sdkServer, userKey } from './sdk-server.ts'
 
 /** A fetch-style handler. */
 export interface McpHandler extends AsyncDisposable {
@@ -24,6 +24,8 @@ export interface McpHandler extends AsyncDisposable {
   readonly authenticates: boolean
   /** Makes a server of the SDK for one user, for transports other than HTTP. Contract: without `visitor` the handler must have an `owner`. */
   serverFor(visitor?: McpVisitor): McpServer
+  /** How many calls are under way, and how many sessions and streams are open, in this process. */
+  open(): { readonly calls: number; readonly sessions: number; readonly streams: number }
   /** Refuses new calls, waits `graceMs` for those under way, then cancels them and closes all sessions and streams. @default 5_000 */
   stop(graceMs?: number): Promise<void>
 }
@@ -86,7 +88,7 @@ export function mcpServer(options: McpServerOptions): McpHandler {
     const visitor = authenticate ? await authenticate(request) : owner
     if (visitor instanceof Response) return visitor
     checkVisitor(visitor)
-    const user = JSON.stringify([visitor.app, visitor.user])
+    const user = userKey(visitor)
     const body = request.method === 'POST' ? await readJson(request, limits.bodyBytes) : undefined
     streams.check(user)
     if (await isLegacyRequest(request, body)) return serveSession(request, user, visitor, body)
@@ -107,6 +109,8 @@ export function mcpServer(options: McpServerOptions): McpHandler {
   const stop = async (graceMs = 5_000) => {
     stopping = true
     await calls.stopAll(graceMs)
+    // The results of calls that have just ended are on their way.
+    await nextMacrotask()
     await Promise.all([sessions.close(), modern.close()])
   }
   return Object.assign(handle, {
@@ -115,6 +119,7 @@ export function mcpServer(options: McpServerOptions): McpHandler {
       checkOption(visitor !== undefined, WHO, 'serverFor needs a visitor, because the handler has no owner', visitor)
       return sdkServer(parts, visitor as McpVisitor)
     },
+    open: () => ({ calls: calls.size, sessions: sessions.size, streams: streams.size }),
     stop,
     [Symbol.asyncDispose]: () => stop(),
   })

@@ -1,4 +1,9 @@
-import { McpServer, type ServerContext, type StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  McpServer,
+  type ServerContext,
+  type StandardSchemaWithJSON,
+} from '@modelcontextprotocol/server'
 import { type JsonObject, type JsonSchema, KernelError, type Owner, type Store } from '@troupe/kernel'
 import { type CallParts, callTool } from './call/call-tool.ts'
 import type { OfferedTool } from './call/offered-tool.ts'
@@ -45,9 +50,10 @@ function register(server: McpServer, offered: OfferedTool, parts: CallParts, vis
     return callTool(parts, {
       offered,
       owner: ownerOf(offered, visitor),
+      user: userKey(visitor),
       args: args as JsonObject,
       ctx,
-      capabilities: server.server.getClientCapabilities(),
+      capabilities: capabilitiesOf(ctx) ?? server.server.getClientCapabilities(),
       ...(prepare && { prepare }),
     })
   }
@@ -65,6 +71,16 @@ function register(server: McpServer, offered: OfferedTool, parts: CallParts, vis
 function ownerOf({ name, kind }: OfferedTool, { app, user }: McpVisitor): Owner {
   if (app === undefined) return { app: name, user }
   return { app: kind === 'tool' ? `${app}/${name}` : app, user }
+}
+
+/** What the client of one request can do, where each request says so. */
+function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities | undefined {
+  return (mcpReq.envelope as Record<string, ClientCapabilities> | undefined)?.[CLIENT_CAPABILITIES_META_KEY]
+}
+
+/** One user of one app, for limits. */
+export function userKey({ app, user }: McpVisitor): string {
+  return JSON.stringify([app, user])
 }
 
 /** A schema for clients; the run itself checks what they send. */

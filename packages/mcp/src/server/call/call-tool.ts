@@ -39,19 +39,25 @@ export interface CallParts {
 export interface ToolCallRequest {
   readonly offered: OfferedTool
   readonly owner: Owner
+  /** Who is counted, whatever they call. */
+  readonly user: string
   readonly args: JsonObject
   readonly ctx: ServerContext
   readonly capabilities: ClientCapabilities | undefined
   readonly prepare?: (ctx: RunContext) => RunContext
 }
 
+function wrongArguments({ kind }: OfferedTool): string {
+  return kind === 'agent' ? 'message: expected a text' : 'arguments: too deep'
+}
+
 type Answered = CallToolResult | InputRequiredResult
 
 /** Carries out a call. Contract: whatever goes wrong in the run is a result with `isError`. */
 export async function callTool(parts: CallParts, request: ToolCallRequest): Promise<Answered> {
-  const { ctx, owner } = request
+  const { ctx, user } = request
   try {
-    return await parts.calls.run(owner, ctx.mcpReq.signal, (signal) => new ToolCall(parts, request, signal).answer())
+    return await parts.calls.run(user, ctx.mcpReq.signal, (signal) => new ToolCall(parts, request, signal).answer())
   } catch (error) {
     const { code } = KernelError.from(error)
     if (!isPublic(code)) parts.report(KernelError.from(error))
@@ -80,7 +86,7 @@ class ToolCall {
     }
     if (state !== undefined) return failed('INTERRUPT_UNKNOWN', 'This conversation has no such open question.')
     const message = messageFor(offered, args)
-    if (message === undefined) return failed('VALIDATION_FAILED', 'message: expected a text')
+    if (message === undefined) return failed('VALIDATION_FAILED', wrongArguments(offered))
     return this.#begin(message)
   }
 

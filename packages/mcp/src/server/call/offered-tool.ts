@@ -67,9 +67,18 @@ function checkName(who: string, name: string): void {
   checkOption(NAME.test(name), who, 'a name that clients see has letters, digits, _, - and ., at most 128', name)
 }
 
-/** What a client has given to a tool, as the message of a run. */
+/** What a client has given to a tool, as the message of a run. Contract: undefined for what cannot be one. */
 export function messageFor({ kind }: OfferedTool, args: JsonObject): string | undefined {
-  if (kind === 'tool') return JSON.stringify(args)
+  if (kind === 'tool') return textOfArguments(args)
   const message: Json | undefined = args.message
   return typeof message === 'string' && message !== '' ? message : undefined
+}
+
+/** Contract: undefined for arguments so deep that nothing can write them. */
+function textOfArguments(args: JsonObject): string | undefined {
+  try {
+    return JSON.stringify(args)
+  } catch {
+    return undefined
+  }
 }

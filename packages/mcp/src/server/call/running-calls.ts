@@ -1,4 +1,4 @@
-import { type Clock, KernelError, type Owner } from '@troupe/kernel'
+import { type Clock, KernelError } from '@troupe/kernel'
 import { withinTime } from '@troupe/kernel/kit'
 
 /** How long stopped calls may take to end. */
@@ -30,8 +30,7 @@ export class RunningCalls {
   }
 
   /** Contract: throws `SERVER_STOPPING`, `USER_LIMIT` or `EXECUTION_LIMIT`; the signal of the work aborts with that of its request. */
-  async run<T>(owner: Owner, request: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const user = JSON.stringify([owner.app, owner.user])
+  async run<T>(user: string, request: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     this.#check(user)
     const controller = new AbortController()
     const leave = () => controller.abort(new KernelError('ABORTED', 'mcp: the client cancelled the call'))

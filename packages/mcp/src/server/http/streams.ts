@@ -10,7 +10,9 @@ export class Streams {
   }
 
   get size(): number {
-    return this.#counts.size
+    let size = 0
+    for (const count of this.#counts.values()) size += count
+    return size
   }
 
   /** Contract: throws `USER_LIMIT` if the user has too many. */
