@@ -1,5 +1,6 @@
 import {
   CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   McpServer,
   type ServerContext,
   type StandardSchemaWithJSON,
