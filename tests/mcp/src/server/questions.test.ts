@@ -108,6 +108,24 @@ describe.each(GENERATIONS)('questions, %s', (generation) => {
     expect(text(result)).toContain('It said')
   })
 
+  it('the message of a call that is asked again is said once', async () => {
+    const store = memoryStore()
+    await using app = await served({ agents: [dinner()], store })
+    const mute = await app.connect(generation)
+    const thread = (await mute.callTool(hello))._meta?.['troupe/thread'] as string
+    const answer = () => ({ action: 'accept', content: { answer: '8' } })
+    const client = await app.connect(generation, { answer })
+    await client.callTool({ ...hello, arguments: { message: 'Book a table', thread } })
+    const said = async (threadId: string) => {
+      const messages = await store.threads.messages({ app: 'host', user: 'ann', threadId })
+      return messages.filter(({ message }) => message.role === 'user').map(({ message }) => message.content)
+    }
+    expect(await said(thread)).toEqual(['Book a table'])
+    const other = (await mute.callTool(hello))._meta?.['troupe/thread'] as string
+    await client.callTool({ ...hello, arguments: { message: 'And a cake', thread: other } })
+    expect(await said(other)).toEqual(['Book a table', 'And a cake'])
+  })
+
   it('a person who puts the question off leaves it open', async () => {
     await using app = await served({ agents: [dinner()] })
     let action = 'cancel'

@@ -17,6 +17,7 @@ import {
   type RunResult,
   type Store,
   type ThreadRef,
+  textOf,
 } from '@troupe/kernel'
 import { messageFor, type OfferedTool } from './offered-tool.ts'
 import { Progress } from './progress.ts'
@@ -50,6 +51,9 @@ export interface ToolCallRequest {
 function wrongArguments({ kind }: OfferedTool): string {
   return kind === 'agent' ? 'message: expected a text' : 'arguments: too deep'
 }
+
+/** How many messages a turn may have before its question. */
+const LATEST = 100
 
 type Answered = CallToolResult | InputRequiredResult
 
@@ -100,9 +104,19 @@ class ToolCall {
     const thread = known === undefined && chosen === undefined ? undefined : await this.#parts.store.threads.get(ref)
     if (known !== undefined && !thread) throw new KernelError('NOT_FOUND', 'thread: unknown id')
     const open = thread ? openInterrupts(thread) : []
-    if (thread?.checkpoint && open.length > 0) return this.#ask(ref, thread.checkpoint.runId, open, true)
+    if (thread?.checkpoint && open.length > 0) {
+      return this.#ask(ref, thread.checkpoint.runId, open, !(await this.#wasSaid(ref, message)))
+    }
     const messages = [{ role: 'user' as const, content: message }]
     return this.#follow(ref, offered.runner.run({ messages }, this.#runRequest(ref)))
+  }
+
+  /** Whether a call with an open question is the one that has asked it, made again: by a client whose server is gone. */
+  async #wasSaid(ref: ThreadRef, message: string): Promise<boolean> {
+    if (this.#request.offered.kind === 'tool') return true
+    const latest = await this.#parts.store.threads.messages(ref, { newestFirst: true, limit: LATEST })
+    const said = latest.find((entry) => entry.message.role === 'user')?.message
+    return said !== undefined && textOf(said.content) === message
   }
 
   /** Takes the answers of a client. */

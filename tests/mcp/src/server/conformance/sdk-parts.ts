@@ -11,7 +11,11 @@ import { PNG } from './troupe-tools.ts'
 
 /** What the suite expects beyond agents and their tools, as an app adds it with the SDK: resources, prompts, and tools that ask the client's model or log. */
 export function sdkParts(server: McpServer): void {
-  server.server.registerCapabilities({ logging: {}, resources: { subscribe: true } })
+  server.server.registerCapabilities({
+    logging: {},
+    prompts: { listChanged: false },
+    resources: { subscribe: true, listChanged: false },
+  })
   resources(server)
   prompts(server)
   tools(server)
@@ -101,10 +105,12 @@ function tools(server: McpServer): void {
     inputRequired.createMessage({ messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 100 })
   const responses = (ctx: ServerContext) => ctx.mcpReq.inputResponses ?? {}
 
-  server.registerTool('test_tool_with_logging', { description: 'Logs.' }, async (ctx) => {
-    for (const line of ['started', 'processing', 'completed']) await ctx.mcpReq.log('info', `Tool execution ${line}`)
-    return said('logged')
-  })
+  for (const name of ['test_tool_with_logging', 'test_logging_tool']) {
+    server.registerTool(name, { description: 'Logs.' }, async (ctx) => {
+      for (const line of ['started', 'processing', 'completed']) await ctx.mcpReq.log('info', `Tool execution ${line}`)
+      return said('logged')
+    })
+  }
   server.registerTool(
     'test_sampling',
     { description: 'Asks the model.', inputSchema: z.object({ prompt: z.string() }) },
