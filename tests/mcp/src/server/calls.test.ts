@@ -1,4 +1,6 @@
-import { defineTool } from '@troupe/kernel'
+import { chatModelAgent } from '@troupe/chat-model'
+import { type Agent, defineTool, type KernelError } from '@troupe/kernel'
+import { scriptedModel } from '@troupe/testkit'
 import { describe, expect, it } from 'vitest'
 import { add, calling, echo, GENERATIONS, served } from './served.fixture.ts'
 
@@ -62,6 +64,41 @@ describe.each(GENERATIONS)('calls over HTTP, %s', (generation) => {
     const result = await client.callTool({ name: 'host', arguments: { message: 'Add' } }, { onprogress })
     expect(seen).toEqual(['host calls add', 'It said: "{\\"sum\\":3}"'])
     expect(text(result)[0]).toBe('It said: "{\\"sum\\":3}"')
+  })
+
+  it('structured output is structured content, with its schema', async () => {
+    const output = { type: 'object', properties: { celsius: { type: 'number' } }, required: ['celsius'] } as const
+    const weather = chatModelAgent({
+      name: 'weather',
+      description: 'Knows the weather.',
+      output,
+      model: scriptedModel(['{"celsius": 21}'], { repeat: true }),
+    })
+    await using app = await served({ agents: [weather], outputs: { weather: output } })
+    const client = await app.connect(generation)
+    const { tools } = await client.listTools()
+    expect(tools[0]?.outputSchema).toMatchObject(output)
+    const result = await client.callTool({ name: 'weather', arguments: { message: 'How warm is it?' } })
+    expect(result.structuredContent).toEqual({ celsius: 21 })
+    expect(text(result)[0]).toBe('{"celsius": 21}')
+  })
+
+  it('an error of an agent has a code, and its own text goes to report', async () => {
+    const reported: string[] = []
+    const agent: Agent = {
+      name: 'broken',
+      description: '',
+      async *run() {
+        yield { type: 'custom', name: 'x', data: 1 }
+        throw new Error('password=1234')
+      },
+    }
+    const report = ({ message }: KernelError) => void reported.push(message)
+    await using app = await served({ agents: [agent], report })
+    const client = await app.connect(generation)
+    const result = await client.callTool({ name: 'broken', arguments: { message: 'Hi' } })
+    expect(result).toMatchObject({ isError: true, content: [{ text: 'AGENT_ERROR: The agent failed.' }] })
+    expect(reported).toEqual([expect.stringContaining('password=1234')])
   })
 
   it('an unknown tool is an error of the protocol', async () => {

@@ -52,6 +52,7 @@ function wrongArguments({ kind }: OfferedTool): string {
   return kind === 'agent' ? 'message: expected a text' : 'arguments: too deep'
 }
 
+const LONGEST_ID = 256
 /** How many messages a turn may have before its question. */
 const LATEST = 100
 
@@ -98,8 +99,10 @@ class ToolCall {
     const { offered, owner, args, ctx } = this.#request
     const chosen = ctx.mcpReq._meta?.[THREAD_KEY]
     const known = offered.kind === 'agent' ? args.thread : undefined
-    const threadId = String(known ?? chosen ?? crypto.randomUUID())
-    if (!/^[\w-]{1,64}$/.test(threadId)) throw new KernelError('NOT_FOUND', 'thread: unknown id')
+    const threadId = known ?? chosen ?? crypto.randomUUID()
+    if (typeof threadId !== 'string' || threadId === '' || threadId.length > LONGEST_ID) {
+      throw new KernelError('NOT_FOUND', 'thread: unknown id')
+    }
     const ref = { ...owner, threadId }
     const thread = known === undefined && chosen === undefined ? undefined : await this.#parts.store.threads.get(ref)
     if (known !== undefined && !thread) throw new KernelError('NOT_FOUND', 'thread: unknown id')

@@ -1,8 +1,8 @@
 import type { Interrupt, Owner, Store, Thread, ThreadRef } from '@troupe/kernel'
 import type { OfferedTool } from './offered-tool.ts'
 
-const PREFIX = 'troupe'
-const STATE = /^troupe\.([\w.-]{1,128})\.([mq])\.([\w-]{1,64})\.([\w:/.-]{1,256})$/
+const PREFIX = 'troupe:'
+const STATE = /^troupe:([\w.-]{1,128}):([mq]):([^:]{1,1000}):([^:]{1,1000})$/
 
 /** The questions of a thread that wait for a client. */
 export interface OpenQuestions {
@@ -19,12 +19,13 @@ export interface OpenQuestions {
 
 /** Names the questions of a thread, for a client to send back with its answers. Contract: no secret; a thread is found for its owner alone. */
 export function stateFor(offered: OfferedTool, threadId: string, runId: string, withMessage: boolean): string {
-  return [PREFIX, offered.name, withMessage ? 'm' : 'q', threadId, runId].join('.')
+  const mode = withMessage ? 'm' : 'q'
+  return `${PREFIX}${offered.name}:${mode}:${encodeURIComponent(threadId)}:${encodeURIComponent(runId)}`
 }
 
 /** Whether a state could be one of ours. */
 export function isOurState(state: string): boolean {
-  return state.startsWith(`${PREFIX}.`)
+  return state.startsWith(PREFIX)
 }
 
 /** Finds the questions that a state names. Contract: undefined for anything that is not open for this user, whatever the reason. */
@@ -34,7 +35,8 @@ export async function questionsOf(
   ownerFor: (offered: OfferedTool) => Owner,
   threads: Store['threads'],
 ): Promise<OpenQuestions | undefined> {
-  const [, name, mode, threadId, runId] = STATE.exec(state) ?? []
+  const [, name, mode, ...ids] = STATE.exec(state) ?? []
+  const [threadId, runId] = ids.map(decoded)
   const offered = name === undefined ? undefined : find(name)
   if (!offered || threadId === undefined) return undefined
   const ref = { ...ownerFor(offered), threadId }
@@ -43,6 +45,15 @@ export async function questionsOf(
   const { interrupts, resumedBy } = checkpoint
   const withMessage = mode === 'm'
   return { offered, ref, interrupts, runId, withMessage, ...(resumedBy !== undefined && { takenBy: resumedBy }) }
+}
+
+/** Contract: undefined for what nobody has encoded. */
+function decoded(id: string): string | undefined {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return undefined
+  }
 }
 
 /** The questions of a thread that nobody has answered. */
