@@ -5,6 +5,7 @@ import { AgUiAgent, agUiHandler, SessionManager } from '../../packages/ag-ui/src
 import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
+import { mcpServer } from '../../packages/mcp/src/server/index.ts'
 import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
 import { messageLifecycle } from '../../packages/persistence/src/index.ts'
 import { postgresStore } from '../../packages/store-postgres/src/index.ts'
@@ -22,6 +23,7 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
   flow: [runner],
   handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
+  mcp: [mcpServer],
   'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
   persistence: [messageLifecycle],
   'store-postgres': [postgresStore],

@@ -31,7 +31,7 @@ const LAST_ANSWERS_MS = 1_000
 /**
  * Starts a server for a handler.
  * Contract: rejects with `CONFIG_INVALID` if a handler without `authenticate` could be reached from another machine.
- * @example await using server = await mcpHttpServer(handler, { port: 8000 })
+ * @example await using server = await mcpHttpServer(mcpHandler, { port: 8000 })
  */
 export async function mcpHttpServer(handler: McpHandler, options: McpHttpServerOptions = {}): Promise<McpHttpServer> {
   checkOptionNames('mcpHttpServer', options, { port: true, host: true, requestMs: true }, { hostname: 'host' })

@@ -8,7 +8,7 @@ import type { McpHandler } from '../mcp-server.ts'
 /**
  * Serves a handler with node:http.
  * Contract: a handler without `authenticate` answers requests from this machine only.
- * @example createServer(toNodeListener(handler)).listen(8000, '127.0.0.1')
+ * @example createServer(toNodeListener(mcpHandler)).listen(8000, '127.0.0.1')
  */
 export function toNodeListener(handler: McpHandler): RequestListener {
   checkHandler('toNodeListener', handler)
