@@ -20,11 +20,15 @@ const book = defineTool({
     const responseSchema = { type: 'string' } as const
     const time = await ctx.interrupt<string>({ reason: 'input', message: `When, for ${people}?`, responseSchema })
     appendFileSync(notes, `${time}\n`)
+    if (process.env.HANGS === '1') {
+      process.send?.('hangs')
+      await new Promise(() => undefined)
+    }
     return `A table for ${people} at ${time}.`
   },
 })
 const handler = mcpServer({
-  runner: (agent) => runner({ agent, store }),
+  runner: (agent) => runner({ agent, store, limits: { leaseMs: 1_000 } }),
   agents: [calling(book, { people: 4 })],
   tools: [book],
   store,

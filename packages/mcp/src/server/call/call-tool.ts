@@ -110,6 +110,7 @@ class ToolCall {
     if (thread?.checkpoint && open.length > 0) {
       return this.#ask(ref, thread.checkpoint.runId, open, !(await this.#wasSaid(ref, message)))
     }
+    if (thread && offered.kind === 'tool') return this.#brokenOff(ref)
     const messages = [{ role: 'user' as const, content: message }]
     return this.#follow(ref, offered.runner.run({ messages }, this.#runRequest(ref)))
   }
@@ -151,9 +152,17 @@ class ToolCall {
     return checkpoint?.runId === runId && checkpoint.resumedBy === undefined
   }
 
+  /** A call of a tool whose process is gone. Contract: told once, and never made again by itself. */
+  async #brokenOff(ref: ThreadRef): Promise<Answered> {
+    if ((await this.#parts.store.threads.get(ref))?.runId !== undefined) return failedBy({ code: 'THREAD_BUSY' })
+    await this.#forget(ref)
+    return failedBy({ code: 'OUTCOME_UNKNOWN' })
+  }
+
   /** Goes on with a run that has taken the answers and whose process is gone. */
-  #continue(ref: ThreadRef, runId: string): Promise<Answered> {
-    const { runner } = this.#request.offered
+  async #continue(ref: ThreadRef, runId: string): Promise<Answered> {
+    const { runner, repeatable } = this.#request.offered
+    if (!repeatable) return this.#brokenOff(ref)
     if (!runner.continue) throw new KernelError('INTERRUPT_UNKNOWN', 'call: the answers were taken before')
     const { prepare, signal, timeoutMs } = this.#runRequest(ref)
     const restored = { ...(prepare && { restore: () => ({ prepare }) }), ...(timeoutMs !== undefined && { timeoutMs }) }

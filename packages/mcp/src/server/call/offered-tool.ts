@@ -14,6 +14,8 @@ export interface OfferedTool {
   readonly runner: Runner
   /** An agent has conversations, which are kept; the thread of a tool is its one call. */
   readonly kind: 'agent' | 'tool'
+  /** Whether a call that broke off may be made again: a runner knows what an agent has done, and a tool says so. */
+  readonly repeatable: boolean
 }
 
 /** Makes the runner of an agent. */
@@ -40,6 +42,7 @@ export function offeredAgent(who: string, runner: Runner, output: Schema | undef
     ...(output && { outputSchema: toJsonSchema(output) }),
     runner,
     kind: 'agent',
+    repeatable: true,
   }
 }
 
@@ -55,6 +58,7 @@ export function offeredTool(who: string, tool: Tool, runnerOf: RunnerOf, maxChar
     annotations: annotationsOf(tool),
     runner: runnerOf(toolAgent(who, tool, maxChars)),
     kind: 'tool',
+    repeatable: tool.effect === 'pure' || tool.effect === 'idempotent',
   }
 }
 

@@ -15,6 +15,7 @@ const TEXTS: ReadonlyMap<string, string> = new Map([
   ['MODEL_OVERLOADED', BUSY],
   ['MODEL_RATE_LIMITED', BUSY],
   ['NOT_FOUND', 'There is no such conversation. Leave out thread to begin a new one.'],
+  ['OUTCOME_UNKNOWN', 'The process of this call is gone, so its outcome is unknown.'],
   ['PENDING_TOOL_CALLS', 'This conversation has open tool calls or questions. Answer them first.'],
   ['RESULT_TOO_LARGE', 'The result is too large.'],
   ['RUN_TOO_LARGE', 'The run exceeded its size limit.'],
