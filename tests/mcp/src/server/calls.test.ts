@@ -97,7 +97,7 @@ describe.each(GENERATIONS)('calls over HTTP, %s', (generation) => {
     await using app = await served({ agents: [agent], report })
     const client = await app.connect(generation)
     const result = await client.callTool({ name: 'broken', arguments: { message: 'Hi' } })
-    expect(result).toMatchObject({ isError: true, content: [{ text: 'AGENT_ERROR: The agent failed.' }] })
+    expect(result).toMatchObject({ isError: true, content: [{ text: 'AGENT_ERROR: The agent failed.' }, {}] })
     expect(reported).toEqual([expect.stringContaining('password=1234')])
   })
 

@@ -166,6 +166,8 @@ describe.each(GENERATIONS)('questions, %s', (generation) => {
     const client = await app.connect(generation, { answer: () => ({ action: 'accept', content: { approved: true } }) })
     await client.callTool({ name: 'pay', arguments: { euros: 9 } })
     await client.callTool({ name: 'echo', arguments: { message: 'Hi' } })
+    const mute = await app.connect(generation)
+    expect(text(await mute.callTool({ name: 'pay', arguments: { euros: 9 } }))).toContain('Allow pay?')
     expect(await store.threads.list({ app: 'pay', user: 'ann' })).toEqual([])
     expect(await store.threads.list({ app: 'echo', user: 'ann' })).toHaveLength(1)
   })

@@ -14,7 +14,6 @@ import {
   type Run,
   type RunContext,
   type RunRequest,
-  type RunResult,
   type Store,
   type ThreadRef,
   textOf,
@@ -25,7 +24,7 @@ import { isPublic } from './public-error.ts'
 import { answersOf, canBeAsked, inputRequests } from './questions.ts'
 import { type OpenQuestions, openInterrupts, stateFor } from './request-state.ts'
 import type { RunningCalls } from './running-calls.ts'
-import { failed, failedBy, resultOf, THREAD_KEY, unanswered } from './tool-results.ts'
+import { failed, failedBy, inThread, resultOf, THREAD_KEY, unanswered } from './tool-results.ts'
 
 /** What calls of one server share. */
 export interface CallParts {
@@ -64,10 +63,15 @@ export async function callTool(parts: CallParts, request: ToolCallRequest): Prom
   try {
     return await parts.calls.run(user, ctx.mcpReq.signal, (signal) => new ToolCall(parts, request, signal).answer())
   } catch (error) {
-    const { code } = KernelError.from(error)
-    if (!isPublic(code)) parts.report(KernelError.from(error))
-    return failedBy({ code })
+    return failedAndReported(parts, error)
   }
+}
+
+/** Contract: the text of an error that clients may not know goes to `report`. */
+function failedAndReported({ report }: CallParts, cause: unknown): CallToolResult {
+  const error = KernelError.from(cause)
+  if (!isPublic(error.code)) report(error)
+  return failedBy(error)
 }
 
 class ToolCall {
@@ -131,7 +135,7 @@ class ToolCall {
     if (takenBy !== undefined) return this.#continue(ref, takenBy)
     const given = answersOf(interrupts, ctx.mcpReq.inputResponses)
     if (given.cancelled.length > 0) {
-      return unanswered(offered, ref.threadId, interrupts, 'The person has not answered:')
+      return this.#unanswered(ref, interrupts, 'The person has not answered:')
     }
     if (given.missing.length > 0) return this.#ask(ref, runId, interrupts, withMessage)
     const { answers, closed } = given
@@ -184,21 +188,20 @@ class ToolCall {
       if (progress.wanted) await progress.tell(event)
       if (event.type === 'run-end' && event.runId === run.runId) end = event
     }
-    // A run that never began throws its reason, and the thread stays as it is.
-    if (!end) return this.#refused(await run)
+    if (!end) {
+      // A run that never began throws its reason, and the thread stays as it is.
+      await run
+      throw new KernelError('AGENT_FAILED', 'call: the run has no end')
+    }
     const { interrupts = [], openCallIds = [], error } = end
     if (interrupts.length > 0) {
       const runId = (await this.#parts.store.threads.get(ref))?.checkpoint?.runId ?? run.runId
       return this.#ask(ref, runId, interrupts, false)
     }
     if (error?.code !== 'LEASE_LOST') await this.#forget(ref)
-    if (error) throw KernelError.from(error)
-    if (openCallIds.length > 0) return failedBy({ code: 'PENDING_TOOL_CALLS' })
+    if (error) return inThread(offered, failedAndReported(this.#parts, error), ref.threadId)
+    if (openCallIds.length > 0) return inThread(offered, failedBy({ code: 'PENDING_TOOL_CALLS' }), ref.threadId)
     return resultOf(offered, end, ref.threadId, answerChars)
-  }
-
-  #refused(_: RunResult): never {
-    throw new KernelError('AGENT_FAILED', 'call: the run has no end')
   }
 
   /** A tool has no conversation, so nothing is left of its call. */
@@ -207,10 +210,17 @@ class ToolCall {
     await this.#parts.store.threads.delete(ref).catch((error: unknown) => this.#parts.report(KernelError.from(error)))
   }
 
-  #ask(ref: ThreadRef, runId: string, open: readonly Interrupt[], withMessage: boolean): Answered {
+  /** Contract: the question stays with a conversation, and with a call that its client has named. */
+  async #unanswered(ref: ThreadRef, open: readonly Interrupt[], why: string): Promise<Answered> {
+    const { offered, ctx } = this.#request
+    if (ctx.mcpReq._meta?.[THREAD_KEY] === undefined) await this.#forget(ref)
+    return unanswered(offered, ref.threadId, open, why)
+  }
+
+  async #ask(ref: ThreadRef, runId: string, open: readonly Interrupt[], withMessage: boolean): Promise<Answered> {
     const { offered, capabilities } = this.#request
     if (!canBeAsked(capabilities)) {
-      return unanswered(offered, ref.threadId, open, 'A person has to answer first, and this client cannot ask:')
+      return this.#unanswered(ref, open, 'A person has to answer first, and this client cannot ask:')
     }
     const requestState = stateFor(offered, ref.threadId, runId, withMessage)
     return inputRequired({ inputRequests: inputRequests(open), requestState })

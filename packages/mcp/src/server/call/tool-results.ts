@@ -28,8 +28,7 @@ export function unanswered(
   why: string,
 ): CallToolResult {
   const questions = open.map((interrupt) => messageOf(interrupt)).join('\n')
-  const result = failed('INTERRUPT_UNANSWERED', `${why}\n${questions}`)
-  return offered.kind === 'agent' ? withThread(result, threadId) : result
+  return inThread(offered, failed('INTERRUPT_UNANSWERED', `${why}\n${questions}`), threadId)
 }
 
 /** The result of a run that is complete. */
@@ -43,7 +42,7 @@ export function resultOf(
   const made =
     offered.kind === 'tool' ? toolResult(output as ToolCallResult) : agentResult(offered, text, output as Json)
   const bounded = jsonLength(made, maxChars) > maxChars ? failedBy({ code: 'RESULT_TOO_LARGE' }) : made
-  return offered.kind === 'agent' ? withThread(bounded, threadId) : bounded
+  return inThread(offered, bounded, threadId)
 }
 
 function toolResult({ content, data, error }: ToolCallResult): CallToolResult {
@@ -63,8 +62,9 @@ function agentResult({ outputSchema }: OfferedTool, text: string, output: Json |
   }
 }
 
-/** A model can go on with the conversation only if it reads the id. */
-function withThread(result: CallToolResult, threadId: string): CallToolResult {
+/** Names the conversation of an agent, in the text too: a model can go on with it only if it reads the id. */
+export function inThread({ kind }: OfferedTool, result: CallToolResult, threadId: string): CallToolResult {
+  if (kind === 'tool') return result
   const annotations = { audience: ['assistant' as const] }
   const note = { type: 'text' as const, text: `thread: ${threadId}`, annotations }
   return { ...result, content: [...result.content, note], _meta: { [THREAD_KEY]: threadId } }
