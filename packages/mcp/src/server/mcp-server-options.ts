@@ -68,7 +68,7 @@ export interface McpServerLimits {
   readonly answerChars?: number
   /** After how long without an event a keep-alive comment is sent. @default 15_000 */
   readonly keepAliveMs?: number
-  /** How many streams one user may have open. @default 64 */
+  /** How many requests and streams one user may have open. @default 64 */
   readonly streamsPerUser?: number
   /** How many sessions of the stateful protocol one user may have. @default 64 */
   readonly sessionsPerUser?: number

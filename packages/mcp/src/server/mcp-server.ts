@@ -13,7 +13,7 @@ import { allowOrigin, checkOrigin, preflight } from './http/cors.ts'
 import { isForClients, refuse } from './http/json-rpc-error.ts'
 import { readJson } from './http/read-json.ts'
 import { Sessions } from './http/sessions.ts'
-import { Streams } from './http/streams.ts'
+import { Streams, whenEnded } from './http/streams.ts'
 import { checkServerOptions, type McpServerOptions, type McpVisitor } from './mcp-server-options.ts'
 import { type ServerParts, sdkServer, userKey } from './sdk-server.ts'
 
@@ -24,7 +24,7 @@ export interface McpHandler extends AsyncDisposable {
   readonly authenticates: boolean
   /** Makes a server of the SDK for one user, for transports other than HTTP. Contract: without `visitor` the handler must have an `owner`. */
   serverFor(visitor?: McpVisitor): McpServer
-  /** How many calls are under way, and how many sessions and streams are open, in this process. */
+  /** How many calls are under way, and how many sessions, and requests with their streams, are open in this process. */
   open(): { readonly calls: number; readonly sessions: number; readonly streams: number }
   /** Refuses new calls, waits `graceMs` for those under way, then cancels them and closes all sessions and streams. @default 5_000 */
   stop(graceMs?: number): Promise<void>
@@ -67,16 +67,20 @@ export function mcpServer(options: McpServerOptions): McpHandler {
     const session = id === null ? await sessions.open(user, sdkServer(parts, visitor)) : sessions.find(user, id)
     const release = sessions.use(session)
     try {
-      const response = await session.transport.handleRequest(request, {
-        parsedBody: body,
-        authInfo: authInfoOf(visitor),
-      })
+      const given = { parsedBody: body, authInfo: authInfoOf(visitor) }
+      const response = await session.transport.handleRequest(request, given)
       if (id === null && !response.ok) await sessions.end(session)
-      return streams.count(user, response, release)
+      return whenEnded(response, release)
     } catch (error) {
       release()
       throw error
     }
+  }
+
+  const serveUser = async (request: Request, user: string, visitor: McpVisitor) => {
+    const body = request.method === 'POST' ? await readJson(request, limits.bodyBytes) : undefined
+    if (await isLegacyRequest(request, body)) return serveSession(request, user, visitor, body)
+    return modern.fetch(request, { parsedBody: body, authInfo: authInfoOf(visitor) })
   }
 
   const serve = async (request: Request): Promise<Response> => {
@@ -84,16 +88,21 @@ export function mcpServer(options: McpServerOptions): McpHandler {
     const preflighted = cors && preflight(request)
     if (preflighted) return preflighted
     if (!METHODS.has(request.method)) throw new KernelError('METHOD_NOT_ALLOWED', 'Method not allowed.')
-    if (stopping) throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
+    // What is under way in a session may still be answered, cancelled or closed.
+    if (stopping && !request.headers.has('mcp-session-id')) {
+      throw new KernelError('SERVER_STOPPING', 'The server is stopping. Try again.')
+    }
     const visitor = authenticate ? await authenticate(request) : owner
     if (visitor instanceof Response) return visitor
     checkVisitor(visitor)
     const user = userKey(visitor)
-    const body = request.method === 'POST' ? await readJson(request, limits.bodyBytes) : undefined
-    streams.check(user)
-    if (await isLegacyRequest(request, body)) return serveSession(request, user, visitor, body)
-    const authInfo = authInfoOf(visitor)
-    return streams.count(user, await modern.fetch(request, { parsedBody: body, authInfo }), () => undefined)
+    const leave = streams.enter(user)
+    try {
+      return whenEnded(await serveUser(request, user, visitor), leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
   }
 
   const handle = async (request: Request): Promise<Response> => {

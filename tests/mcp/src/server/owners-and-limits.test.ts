@@ -212,7 +212,7 @@ describe('limits', () => {
     await session(app)
   })
 
-  it('streams of a user are limited', async () => {
+  it('requests and streams of a user are limited, also those that come at once', async () => {
     await using app = await served({ agents: [echo()], limits: { streamsPerUser: 1 } })
     const id = await session(app)
     const open = () =>
@@ -226,6 +226,12 @@ describe('limits', () => {
     await refused.text()
     await first.body?.cancel()
     await session(app, 'bob')
+    const burst = await Promise.all(Array.from({ length: 20 }, () => post(app, LIST, { 'mcp-session-id': id })))
+    const statuses = burst.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0)
+    expect(statuses.every((status) => status === 200 || status === 429)).toBe(true)
+    await Promise.all(burst.map((response) => response.text()))
+    expect(app.handler.open().streams).toBe(0)
   })
 
   it('calls of a user are limited', async () => {

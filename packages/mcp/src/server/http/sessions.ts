@@ -70,7 +70,10 @@ export class Sessions {
   /** Keeps a session alive until the function that it gives is called. */
   use(session: Session): () => void {
     session.used++
+    let used = true
     return () => {
+      if (!used) return
+      used = false
       session.used--
       session.lastUsed = this.#clock.now()
     }

@@ -1,6 +1,6 @@
 import { KernelError } from '@troupe/kernel'
 
-/** Counts the open streams of each user in this process. */
+/** Counts the requests and streams of each user in this process. */
 export class Streams {
   readonly #most: number
   readonly #counts: Map<string, number> = new Map()
@@ -15,32 +15,33 @@ export class Streams {
     return size
   }
 
-  /** Contract: throws `USER_LIMIT` if the user has too many. */
-  check(user: string): void {
-    if ((this.#counts.get(user) ?? 0) < this.#most) return
-    const message = 'You have too many streams open. Close one, or try again later.'
-    throw new KernelError('USER_LIMIT', message, { retryable: true })
-  }
-
-  /** Counts a response until its stream has ended or its reader has left; then it calls `ended`. */
-  count(user: string, response: Response, ended: () => void): Response {
-    if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      ended()
-      return response
+  /** Counts a request, and the stream that answers it. Contract: throws `USER_LIMIT` if the user has too many; gives the function that ends it. */
+  enter(user: string): () => void {
+    const count = this.#counts.get(user) ?? 0
+    if (count >= this.#most) {
+      const message = 'You have too many requests and streams open. Close one, or try again later.'
+      throw new KernelError('USER_LIMIT', message, { retryable: true })
     }
-    this.#counts.set(user, (this.#counts.get(user) ?? 0) + 1)
+    this.#counts.set(user, count + 1)
     let open = true
-    const end = () => {
+    return () => {
       if (!open) return
       open = false
       const left = (this.#counts.get(user) ?? 1) - 1
       if (left === 0) this.#counts.delete(user)
       else this.#counts.set(user, left)
-      ended()
     }
-    const { status, headers } = response
-    return new Response(watched(response.body, end), { status, headers })
   }
+}
+
+/** The same response; calls `ended` once its stream has ended or its reader has left. */
+export function whenEnded(response: Response, ended: () => void): Response {
+  if (response.body && response.headers.get('content-type')?.startsWith('text/event-stream')) {
+    const { status, headers } = response
+    return new Response(watched(response.body, ended), { status, headers })
+  }
+  ended()
+  return response
 }
 
 /** The same stream; calls `end` once it has ended in any way. */
