@@ -37,15 +37,23 @@ function requestOf(interrupt: Interrupt): InputRequest {
   return inputRequired.elicit({ message: messageOf(interrupt), requestedSchema: formOf(interrupt) as never })
 }
 
-/** What a person reads. Contract: an approval names the tool and its arguments, because the person decides about them. */
-export function messageOf({ reason, message, metadata }: Interrupt): string {
+/** What a person reads. Contract: an approval shows the arguments that it is for, and a page to visit is named. */
+export function messageOf(interrupt: Interrupt): string {
+  const { reason, message, metadata } = interrupt
+  const shown = reason === 'approval' ? metadata?.arguments : urlOf(interrupt)
   const text = message ?? reason
-  const shown = reason === 'approval' ? metadata?.arguments : undefined
   return typeof shown === 'string' && shown !== '' && shown !== '{}' ? `${text}\n${shown}` : text
 }
 
+/** The page that a question is about, such as that of a sign-in. */
+function urlOf({ metadata }: Interrupt): string | undefined {
+  const url = metadata?.url
+  return typeof url === 'string' && /^https?:/.test(url) ? url : undefined
+}
+
 /** The form for an answer: protocol forms are flat objects of plain fields. */
-function formOf({ reason, responseSchema: schema }: Interrupt): JsonSchema {
+function formOf(interrupt: Interrupt): JsonSchema {
+  const { reason, responseSchema: schema } = interrupt
   if (reason === 'approval') {
     return {
       type: 'object',
@@ -54,8 +62,13 @@ function formOf({ reason, responseSchema: schema }: Interrupt): JsonSchema {
     }
   }
   if (schema && isForm(schema)) return { type: 'object', required: [], ...pick(schema, ['properties', 'required']) }
-  const field = schema && isField(schema) ? schema : { type: 'string', ...(schema && { description: asJson(schema) }) }
-  return { type: 'object', properties: { [ANSWER]: field }, required: [ANSWER] }
+  return { type: 'object', properties: { [ANSWER]: fieldOf(interrupt) }, required: [ANSWER] }
+}
+
+function fieldOf(interrupt: Interrupt): JsonSchema {
+  const { responseSchema: schema } = interrupt
+  if (!schema) return urlOf(interrupt) === undefined ? { type: 'string' } : { type: 'boolean', title: 'Done' }
+  return isField(schema) ? schema : { type: 'string', description: asJson(schema) }
 }
 
 function asJson(schema: JsonSchema): string {
