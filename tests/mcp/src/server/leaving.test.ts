@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
 import { defineTool, type Tool } from '@troupe/kernel'
 import { memoryStore } from '@troupe/kernel/memory-store'
@@ -120,15 +121,27 @@ describe.each(GENERATIONS)('leaving, %s', (generation) => {
 })
 
 describe('sessions', () => {
-  it('one that nobody uses ends, one with an open stream does not', async () => {
+  it('one with an open stream stays, one that nobody uses ends', async () => {
     const clock = fakeClock()
     await using app = await served({ agents: [echo()], clock, limits: { sessionMs: 1_000 } })
-    const client = await app.connect('stateful')
-    await client.callTool({ name: 'echo', arguments: { message: 'Hi' } })
-    expect(app.handler.open().sessions).toBe(1)
+    const headers = { 'x-user': 'ann', accept: 'application/json, text/event-stream' }
+    const clientInfo = { name: 'raw', version: '1' }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+    const begun = await fetch(app.url, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+    })
+    await begun.text()
+    const own = { ...headers, 'mcp-session-id': begun.headers.get('mcp-session-id') ?? '' }
+    const stream = await fetch(app.url, { headers: own })
     clock.advance(10_000)
-    const open = app.handler.open()
-    expect(open.sessions).toBe(open.streams > 0 ? 1 : 0)
-    await client.close()
+    expect(app.handler.open().sessions).toBe(1)
+    await stream.body?.cancel()
+    while (app.handler.open().streams > 0) await nextTurn()
+    clock.advance(2_000)
+    expect(app.handler.open().sessions).toBe(0)
+    expect((await fetch(app.url, { headers: own })).status).toBe(404)
+    expect(clock.pending).toBe(0)
   })
 })
