@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { defineTool, type Tool } from '@troupe/kernel'
 import { describe, expect, it } from 'vitest'
 import { add, book, calling, echo, GENERATIONS, type Served, served } from './served.fixture.ts'
@@ -164,6 +166,10 @@ describe('hostile requests', () => {
     expect(await withHeaders(app, { host: 'evil.example' })).toBe(403)
     expect(await withHeaders(app, { host: 'evil.example', origin: 'http://evil.example' })).toBe(403)
     expect(await withHeaders(app, { host: `localhost:${port}`, origin: `http://localhost:${port}` })).toBe(200)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.end('DELETE / HTTP/1.0\r\n\r\n')
+    const [answer] = await once(socket, 'data')
+    expect(String(answer)).toContain(' 403 ')
     await expect(
       import('@troupe/mcp/server/node').then(({ mcpHttpServer }) => mcpHttpServer(app.handler, { host: '0.0.0.0' })),
     ).rejects.toMatchObject({ code: 'CONFIG_INVALID' })

@@ -60,12 +60,14 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !name.startsWith(':')) list.set(name, Array.isArray(value) ? value.join(', ') : value)
   }
+  // The address below says nothing about the host, so a request that names none must not look local.
+  if (!list.has('host')) list.set('host', String(headers[':authority'] ?? ''))
   // A body parser has decoded what it has read.
   const isRead = incoming.readableDidRead
   if (isRead) list.delete('content-encoding')
   const body = isRead ? JSON.stringify(parsed ?? null) : bodyOf(incoming)
   const withBody = method !== 'GET' && method !== 'HEAD'
-  // The host is in the headers; the path may be anything.
+  // The path may be anything.
   return new Request(`http://localhost${url.startsWith('/') ? url : `/${url}`}`, {
     method,
     headers: list,
