@@ -21,6 +21,7 @@ import type {
   ToolCallInput,
 } from '../packages/kernel/src/index.ts'
 import type { JsonSchemaValidator } from '../packages/kernel/src/kit.ts'
+import type { McpHandler } from '../packages/mcp/src/server/index.ts'
 import type { Queries } from '../packages/store-sql/src/engine.ts'
 import type { AgentDefinition, AgentRegistry } from '../packages/subagent/src/index.ts'
 
@@ -83,6 +84,7 @@ export declare const callbacks: readonly Callback[]
 export declare const input: RunAgentInput
 export declare const agUiAgent: AgUiAgent
 export declare const handler: AgUiHandler
+export declare const mcpHandler: McpHandler
 
 // Values and functions of an app.
 export declare const agentName: string

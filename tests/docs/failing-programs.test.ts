@@ -42,7 +42,7 @@ function usesModel({ code }: Block, beside: readonly Block[]): boolean {
 
 /** A server continues when a run fails; another test below checks what its clients see. */
 function isExempt({ code }: Block): boolean {
-  return code.includes('agUiServer(')
+  return code.includes('agUiServer(') || code.includes('mcpHttpServer(')
 }
 
 /** Writes the files of a page into a folder, with their packages, as an install would. */

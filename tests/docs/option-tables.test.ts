@@ -6,6 +6,7 @@ import { chatModelAgent } from '../../packages/chat-model/src/index.ts'
 import { runner } from '../../packages/flow/src/index.ts'
 import { historyBudget, logging, toolCache, toolCallLimit, truncateResults } from '../../packages/handlers/src/index.ts'
 import { mcpTools } from '../../packages/mcp/src/index.ts'
+import { mcpServer } from '../../packages/mcp/src/server/index.ts'
 import { aiSdkModel } from '../../packages/model-ai-sdk/src/index.ts'
 import { otel } from '../../packages/otel/src/index.ts'
 import { expire, messageLifecycle } from '../../packages/persistence/src/index.ts'
@@ -24,7 +25,7 @@ const factories: Readonly<Record<string, readonly ((options: never) => unknown)[
   'chat-model': [(options: object) => chatModelAgent({ name: 'a', ...options } as never)],
   flow: [runner],
   handlers: [toolCache, logging, historyBudget, truncateResults, toolCallLimit],
-  mcp: [mcpTools],
+  mcp: [mcpTools, mcpServer],
   'model-ai-sdk': [(options) => aiSdkModel(model as never, options)],
   otel: [otel],
   persistence: [messageLifecycle, expire],

@@ -1,1 +1,5 @@
-import '@troupe/kernel'
+export type { RunnerOf } from './call/offered-tool.ts'
+export type { CorsOptions } from './http/cors.ts'
+export type { McpHandler } from './mcp-server.ts'
+export { mcpServer } from './mcp-server.ts'
+export type { McpServerLimits, McpServerOptions, McpVisitor } from './mcp-server-options.ts'

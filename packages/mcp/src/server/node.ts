@@ -1,0 +1,5 @@
+export type { McpHttpServer, McpHttpServerOptions } from './node/mcp-http-server.ts'
+export { mcpHttpServer } from './node/mcp-http-server.ts'
+export type { StdioOptions, StdioServer } from './node/serve-stdio.ts'
+export { serveStdio } from './node/serve-stdio.ts'
+export { toNodeListener } from './node/to-node-listener.ts'
