@@ -3,7 +3,6 @@ import {
   type Content,
   type ForkPoint,
   type Json,
-  type Message,
   type Thread,
   textOf,
   type UserMessage,
@@ -38,8 +37,8 @@ export function askedAgain(
   // A request that comes twice has the id of its run again.
   if (!place || !thread || place.runIds.has(runId)) return undefined
   const { last, after, ends } = place
-  const edited = ends ? editOf(messages, last, room) : undefined
-  if (edited) return { cut: { before: last.id }, users: [edited] }
+  const edited = editOf(messages, place, room)
+  if (edited) return edited
   if (thread.waiting) return undefined
   if (last.role === 'user' && ends) return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
   if (endsWithResults(place)) return { cut: { at: last.id }, users: [] }
@@ -48,12 +47,12 @@ export function askedAgain(
   return last.partial ? { cut: { before: last.id }, users: [], takesBack: true } : undefined
 }
 
-/** The new text of a user message that the client has changed under its id. */
-function editOf(messages: RunAgentInput['messages'], last: Message, room: Room): UserMessage | undefined {
-  const given = last.role === 'user' ? messages.findLast(({ id }) => id === last.id) : undefined
+/** The user message before the new ones whose content the client has changed under its id, and where the thread is cut for it. */
+export function editOf(messages: RunAgentInput['messages'], { last, ends }: Place, room: Room): Again | undefined {
+  const given = ends && last.role === 'user' ? messages.findLast(({ id }) => id === last.id) : undefined
   if (given?.role !== 'user') return undefined
   const edited = userMessage(given, room)
-  return same(edited.content, last.content) ? undefined : edited
+  return same(edited.content, last.content) ? undefined : { cut: { before: last.id }, users: [edited] }
 }
 
 /** Whether the client shows all results of a turn, and not the answer after them. */

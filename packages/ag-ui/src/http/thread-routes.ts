@@ -1,5 +1,5 @@
 import type { AgentCapabilities } from '@ag-ui/core'
-import { KernelError, type Owner, type Page, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
+import { KernelError, type Owner, type ThreadRef, type ThreadSummary } from '@troupe/kernel'
 import { openInterrupts } from '../agent/answers-of.ts'
 import { viewOf } from '../agent/client-view.ts'
 import { ownName } from '../client-tools/client-tool-options.ts'
