@@ -1,12 +1,5 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import {
-  type Content,
-  type ForkPoint,
-  type Json,
-  type Thread,
-  textOf,
-  type UserMessage,
-} from '@troupe/kernel'
+import { type Content, type ForkPoint, type Json, type Thread, textOf, type UserMessage } from '@troupe/kernel'
 import type { Room } from '../input/kernel-content.ts'
 import { userMessage } from '../input/sort-messages.ts'
 import { filesOf } from '../translate/content.ts'
@@ -29,7 +22,7 @@ export interface Again {
  * ends where the thread ends for an answer that is missing there. Anything else is the view of a client that is behind.
  */
 export function askedAgain(
-  { messages, runId }: Pick<RunAgentInput, 'messages' | 'runId'>,
+  { messages, runId, resume = [] }: Pick<RunAgentInput, 'messages' | 'runId' | 'resume'>,
   place: Place | undefined,
   thread: Thread | undefined,
   room: Room,
@@ -39,7 +32,8 @@ export function askedAgain(
   const { last, after, ends } = place
   const edited = editOf(messages, place, room)
   if (edited) return edited
-  if (thread.waiting) return undefined
+  // Answers that were taken before, and went on: sent twice, they do not ask for another answer.
+  if (thread.waiting || (resume.length > 0 && after.length > 0)) return undefined
   if (last.role === 'user' && ends) return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
   if (endsWithResults(place)) return { cut: { at: last.id }, users: [] }
   if (after.length > 0 || last.role === 'system') return undefined
