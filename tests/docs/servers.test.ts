@@ -10,6 +10,7 @@ import { blocksOf, importsOf, link } from './guide.fixture.ts'
 /** Starts the servers of the guide, each on a free port, and prints their addresses. */
 const MAIN = `
 import { createServer } from 'node:http'
+import express from 'express'
 import { agUiHandler } from '@troupe/ag-ui'
 import { toNodeListener } from '@troupe/ag-ui/node'
 import { runner } from '@troupe/flow'
@@ -35,7 +36,11 @@ const hono = withHono(handlerAt('/api/agent'))
 const bridge = toNodeListener(Object.assign((request) => Promise.resolve(hono.fetch(request)), { authenticates: false }))
 // Something that reads the body and keeps it for itself.
 const greedy = toNodeListener(handlerAt('/'))
+const parsedAs = (kind) => express().use(express[kind]({ type: '*/*' }), toNodeListener(handlerAt('/')))
 console.log(JSON.stringify({
+  raw: await listening(createServer(parsedAs('raw'))),
+  text: await listening(createServer(parsedAs('text'))),
+  json: await listening(createServer(parsedAs('json'))),
   express: await listening(createServer(withExpress(handlerAt('/')))),
   fastify: Number(new URL(await app.listen({ port: 0, host: '127.0.0.1' })).port),
   hono: await listening(createServer(bridge)),
@@ -74,6 +79,24 @@ test.each(['express', 'fastify', 'hono'])('the handler works in %s, below a path
   const reloaded = new ResumableHttpAgent({ url: agent.url, threadId: 't1' })
   await reloaded.connectAgent()
   expect(reloaded.messages.map(({ content }) => content)).toEqual(['Hi', 'Hello!'])
+})
+
+test.each(['express', 'fastify', 'hono'])('a long conversation goes on in %s', async (name) => {
+  const agent = new ResumableHttpAgent({ url: `http://127.0.0.1:${ports[name]}/api/agent`, threadId: 'long' })
+  agent.addMessage({ id: '1', role: 'user', content: 'a'.repeat(1_000_000) })
+  await agent.runAgent()
+  agent.addMessage({ id: '2', role: 'user', content: 'a'.repeat(1_000_000) })
+  await agent.runAgent()
+  expect(agent.messages.at(-1)?.content).toBe('Hello!')
+})
+
+test.each(['raw', 'text', 'json'])('the body is taken from the %s parser of Express', async (kind) => {
+  const agent = new ResumableHttpAgent({ url: `http://127.0.0.1:${ports[kind]}`, threadId: 't1' })
+  agent.addMessage({ id: '1', role: 'user', content: 'Grüß dich' })
+  await agent.runAgent()
+  const reloaded = new ResumableHttpAgent({ url: agent.url, threadId: 't1' })
+  await reloaded.connectAgent()
+  expect(reloaded.messages.map(({ content }) => content)).toEqual(['Grüß dich', 'Hello!'])
 })
 
 test('a body that something else has read is an error that says so', async () => {

@@ -144,6 +144,16 @@ testOptions(
   { port: 0, host: '127.0.0.1', requestMs: 1000 } satisfies Required<AgUiServerOptions>,
 )
 
+const { runner: _1, store: _2, appName: _3, userId: _4, limits: _5, clock: _6, report: _7, ...ownOptions } = agent
+test.each([
+  ...Object.entries(ownOptions).map(([name, value]) => [name, { [name]: value }] as const),
+  ...Object.entries(limits).map(([name, value]) => [`limits.${name}`, { limits: { [name]: value } }] as const),
+])('agUiHandler with an agent refuses its option %s', (name, option) => {
+  const message = `agUiHandler: ${name} has no effect beside agent; give it to that agent`
+  const given = { agent: new AgUiAgent(agent), store, owner, ...option } as AgUiHandlerOptions
+  expect(() => agUiHandler(given)).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }))
+})
+
 test.each<[() => unknown, string]>([
   [() => agUiHandler({ ...handler, userId: 'ann' } as never), 'agUiHandler: unknown option userId; known are'],
   [() => new AgUiAgent(undefined as never), 'AgUiAgent: expected an object of options, got undefined'],

@@ -55,6 +55,14 @@ describe('a request with nothing new', () => {
   })
 })
 
+test('answers that are sent twice do not ask for another answer, unless there is none', () => {
+  const resume = [{ interruptId: 'q', status: 'resolved', payload: 1 } as const]
+  const place = { last: user, after: [answer], ends: true, runIds: new Set<string>() }
+  const request = { messages: shown(user), runId: 'r1', resume }
+  expect(askedAgain(request, place, thread, new Room(100))).toBeUndefined()
+  expect(askedAgain(request, { ...place, after: [] }, thread, new Room(100))).toEqual({ users: [] })
+})
+
 test('new messages replace the next user message, unless the client shows it', () => {
   const place = { last: answer, after: [result, { ...user, id: 'u2' }], ends: true, runIds: new Set<string>() }
   expect(replacedBy({ messages: shown(user, answer) }, place)).toBe('u2')

@@ -1,13 +1,5 @@
 import type { RunAgentInput } from '@ag-ui/core'
-import {
-  type Content,
-  type ForkPoint,
-  type Json,
-  type Message,
-  type Thread,
-  textOf,
-  type UserMessage,
-} from '@troupe/kernel'
+import { type Content, type ForkPoint, type Json, type Thread, textOf, type UserMessage } from '@troupe/kernel'
 import type { Room } from '../input/kernel-content.ts'
 import { userMessage } from '../input/sort-messages.ts'
 import { filesOf } from '../translate/content.ts'
@@ -30,7 +22,7 @@ export interface Again {
  * ends where the thread ends for an answer that is missing there. Anything else is the view of a client that is behind.
  */
 export function askedAgain(
-  { messages, runId }: Pick<RunAgentInput, 'messages' | 'runId'>,
+  { messages, runId, resume = [] }: Pick<RunAgentInput, 'messages' | 'runId' | 'resume'>,
   place: Place | undefined,
   thread: Thread | undefined,
   room: Room,
@@ -38,9 +30,10 @@ export function askedAgain(
   // A request that comes twice has the id of its run again.
   if (!place || !thread || place.runIds.has(runId)) return undefined
   const { last, after, ends } = place
-  const edited = ends ? editOf(messages, last, room) : undefined
-  if (edited) return { cut: { before: last.id }, users: [edited] }
-  if (thread.waiting) return undefined
+  const edited = editOf(messages, place, room)
+  if (edited) return edited
+  // Answers that were taken before, and went on: sent twice, they do not ask for another answer.
+  if (thread.waiting || (resume.length > 0 && after.length > 0)) return undefined
   if (last.role === 'user' && ends) return after.length === 0 ? { users: [] } : { cut: { at: last.id }, users: [] }
   if (endsWithResults(place)) return { cut: { at: last.id }, users: [] }
   if (after.length > 0 || last.role === 'system') return undefined
@@ -48,12 +41,12 @@ export function askedAgain(
   return last.partial ? { cut: { before: last.id }, users: [], takesBack: true } : undefined
 }
 
-/** The new text of a user message that the client has changed under its id. */
-function editOf(messages: RunAgentInput['messages'], last: Message, room: Room): UserMessage | undefined {
-  const given = last.role === 'user' ? messages.findLast(({ id }) => id === last.id) : undefined
+/** The user message before the new ones whose content the client has changed under its id, and where the thread is cut for it. */
+export function editOf(messages: RunAgentInput['messages'], { last, ends }: Place, room: Room): Again | undefined {
+  const given = ends && last.role === 'user' ? messages.findLast(({ id }) => id === last.id) : undefined
   if (given?.role !== 'user') return undefined
   const edited = userMessage(given, room)
-  return same(edited.content, last.content) ? undefined : edited
+  return same(edited.content, last.content) ? undefined : { cut: { before: last.id }, users: [edited] }
 }
 
 /** Whether the client shows all results of a turn, and not the answer after them. */

@@ -24,7 +24,7 @@ import { sortMessages } from '../input/sort-messages.ts'
 import { type ClientStateMode, stateChange } from '../input/state-change.ts'
 import type { ToolResultMode } from '../input/tool-result.ts'
 import { answerMark, answersOf, type GivenAnswers, openInterrupts, takenAnswers } from './answers-of.ts'
-import { askedAgain } from './asked-again.ts'
+import { askedAgain, editOf } from './asked-again.ts'
 import type { Place } from './place-in-thread.ts'
 
 /** The plan for a request. */
@@ -101,7 +101,12 @@ export function planRun(facts: Facts): RunPlan {
   const again = messages.length === 0 ? askedAgain(input, facts.place, thread, room()) : undefined
   if (messages.length === 0 && !again) return { kind: 'nothing', notOpen, processed }
   const run = { additions, ...(change && { state: change }) }
-  if (!again) return planned({ ...run, messages, processed }, results.length === 0 ? facts.replaced : undefined, input)
+  if (!again) {
+    if (results.length > 0) return planned({ ...run, messages, processed }, undefined, input)
+    const edited = facts.place && editOf(input.messages, facts.place, room())
+    const all = [...(edited?.users ?? []), ...messages]
+    return planned({ ...run, messages: all, processed }, edited?.cut ?? facts.replaced, input)
+  }
   const { users: edited, cut, takesBack = false } = again
   return { ...planned({ ...run, messages: edited, processed }, cut, input), takesBack, notOpen }
 }

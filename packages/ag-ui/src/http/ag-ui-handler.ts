@@ -198,7 +198,7 @@ function check(options: AgUiHandlerOptions, numbers: Record<string, number>): vo
   const { agent, runner, resolveRunner, authenticate, owner, onDisconnect, lostRuns, path = '/' } = options
   const one = (...given: unknown[]) => given.filter((value) => value !== undefined).length === 1
   checkOption(one(agent, runner, resolveRunner), WHO, 'expected exactly one of agent, runner and resolveRunner', agent)
-  const ignored = agent && AGENT_ONLY_OPTIONS.find((name) => options[name] !== undefined)
+  const ignored = agent && ignoredBeside(options)
   checkOption(!ignored, WHO, `${ignored} has no effect beside agent; give it to that agent`, ignored)
   checkOption(one(authenticate, owner), WHO, 'expected either authenticate or, for a single user, owner', owner)
   const policies: readonly unknown[] = [undefined, 'detach', 'cancel']
@@ -238,21 +238,26 @@ const LIMITS: OptionNames<InputLimits & HttpLimits> = {
   streamsPerUser: true,
   pageChars: true,
 }
-/** Options that would have no effect beside an existing agent. */
-const AGENT_ONLY_OPTIONS = [
-  'hidden',
-  'show',
-  'clientTools',
-  'executionTimeoutMs',
-  'toolTimeoutMs',
-  'maxConcurrentExecutions',
-  'maxExecutionsPerUser',
-  'toolResults',
-  'systemMessages',
-  'pending',
-  'sessions',
-  'runConfigFactory',
-] as const
+/** Options of agents that a handler needs too. */
+const OF_BOTH: ReadonlySet<string> = new Set([
+  'runner',
+  'resolveRunner',
+  'store',
+  'appName',
+  'limits',
+  'clock',
+  'report',
+])
+
+/** An option that would have no effect beside an existing agent. */
+function ignoredBeside(options: AgUiHandlerOptions): string | undefined {
+  const given: Partial<Record<string, unknown>> = { ...options }
+  const limits: Partial<Record<string, unknown>> = { ...options.limits }
+  const ignored = Object.keys(SHARED).find((name) => !OF_BOTH.has(name) && given[name] !== undefined)
+  if (ignored !== undefined) return ignored
+  const limit = Object.keys(INPUT_LIMITS).find((name) => limits[name] !== undefined)
+  return limit && `limits.${limit}`
+}
 
 function agentOptions(options: AgUiHandlerOptions, appName: string): AgUiAgentOptions {
   const {

@@ -78,7 +78,8 @@ function isRead(incoming: IncomingMessage): boolean {
 }
 
 /** The body that a parser has left as `request.body`. */
-function readBody(parsed: unknown): string | ReadableStream<Uint8Array> {
+function readBody(parsed: unknown): string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  if (parsed instanceof Uint8Array) return new Uint8Array(parsed)
   if (parsed !== undefined) return typeof parsed === 'string' ? parsed : JSON.stringify(parsed)
   return new ReadableStream({ start: (controller) => controller.error(alreadyRead()) })
 }

@@ -73,6 +73,7 @@ describe('a history comes back as it was given', () => {
     const given: Message[] = [
       { id: 'u1', role: 'user', content: 'plain' },
       { id: 'u2', role: 'user', content: 'noted', metadata: { from: 'voice' } },
+      { id: 'u4', role: 'user', content: 'named', name: 'Ann' },
       {
         id: 'u3',
         role: 'user',
@@ -84,6 +85,11 @@ describe('a history comes back as it was given', () => {
       },
     ]
     expect(toAgUiMessages(sort(given).users)).toEqual(given)
+  })
+
+  test.each(['text', 'json'] as const)('with what the client noted at a result, in the mode %s', (mode) => {
+    const given: Message = { id: 'r', role: 'tool', toolCallId: 'c1', content: '1', metadata: { took: 20 } }
+    expect(toAgUiMessages(sort([given], [], mode).results)).toMatchObject([given])
   })
 
   test('with the error of a tool of the client', () => {

@@ -55,6 +55,6 @@ export function sortMessages(
 }
 
 /** Converts a new user message. */
-export function userMessage({ id, content, metadata }: AgUiUserMessage, room: Room): UserMessage {
-  return { id, role: 'user', content: withMessageMetadata(kernelContent(content, room), metadata) }
+export function userMessage({ id, content, ...noted }: AgUiUserMessage, room: Room): UserMessage {
+  return { id, role: 'user', content: withMessageMetadata(kernelContent(content, room), noted) }
 }

@@ -8,7 +8,7 @@ import {
   type Part,
   textOf,
 } from '@troupe/kernel'
-import { clientMetadata } from './client-metadata.ts'
+import { clientMetadata, messageMetadata } from './client-metadata.ts'
 
 /** The content of a user or tool message for a client. Contract: plain text stays a string, unless the client noted something at a part; reasoning is left out. */
 export function contentOf(content: Content): string | ContentPart[] {
@@ -66,6 +66,7 @@ export function resultOf(
 ): { content: string | ContentPart[]; metadata?: Record<string, Json> } {
   const hidden = error !== undefined && !showToolErrors && quotes(content, error)
   const metadata: Record<string, Json> = {
+    ...messageMetadata({ content }).metadata,
     ...(display !== undefined && { display }),
     ...(data !== undefined && { data }),
     ...(error && { error: { code: error.code } }),

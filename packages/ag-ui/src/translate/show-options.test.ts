@@ -37,6 +37,22 @@ describe('what clients see besides the run', () => {
     expect(typesOf(shown())).not.toContain('CUSTOM')
   })
 
+  test('predicted state of several tools is announced together, because clients keep the last announcement', () => {
+    const predictState = [
+      { tool: 'write', argument: 'text', stateKey: 'draft' },
+      { tool: 'name', argument: 'title', stateKey: 'title' },
+    ]
+    const NAME = { id: 'c2', name: 'name', arguments: '{"title":"T"}' }
+    const parallel = [...call('m1', 'c1', 'write', WRITE.arguments), ...call('m1', 'c2', 'name', NAME.arguments)]
+    const events = wire([...parallel, message('m1', '', [WRITE, NAME])], {}, { show: { predictState } })
+    const value = [
+      { state_key: 'draft', tool: 'write', tool_argument: 'text' },
+      { state_key: 'title', tool: 'name', tool_argument: 'title' },
+    ]
+    const announced = events.filter(({ type }) => String(type) === 'CUSTOM')
+    expect(announced).toMatchObject([{ value }, { value }])
+  })
+
   test('each event has its time, by the given clock, if it is asked for', () => {
     let now = 1_000
     const clock = { now: () => now++ }

@@ -64,24 +64,22 @@ function omitting({ omit = [] }: ShowOptions): ((events: AgUiEvent[]) => AgUiEve
   return (events) => events.filter(({ type }) => !left.has(FEATURE_OF[type]))
 }
 
-/** Announces the state that the arguments of a tool are shown as. Contract: once for each tool. */
+/** Announces the state that the arguments of tools are shown as. Contract: before the first call of each tool, with what was said of the others, because clients keep the last announcement. */
 export class PredictedState {
-  readonly #waiting: Map<string, readonly object[]>
+  /** In the spelling that clients read. */
+  readonly #value: readonly object[]
+  readonly #waiting: Set<string>
 
   constructor(predictState: readonly PredictState[]) {
-    this.#waiting = new Map(
-      [...Map.groupBy(predictState, ({ tool }) => tool)].map(([name, entries]) => [
-        name,
-        // In the spelling that clients read.
-        entries.map(({ tool, argument, stateKey }) => ({ state_key: stateKey, tool, tool_argument: argument })),
-      ]),
-    )
+    this.#value = predictState.map(({ tool, argument, stateKey }) => ({
+      state_key: stateKey,
+      tool,
+      tool_argument: argument,
+    }))
+    this.#waiting = new Set(predictState.map(({ tool }) => tool))
   }
 
   announce(tool: string, out: AgUiEvent[]): void {
-    const value = this.#waiting.get(tool)
-    if (!value) return
-    this.#waiting.delete(tool)
-    out.push({ type: EventType.CUSTOM, name: 'PredictState', value })
+    if (this.#waiting.delete(tool)) out.push({ type: EventType.CUSTOM, name: 'PredictState', value: this.#value })
   }
 }

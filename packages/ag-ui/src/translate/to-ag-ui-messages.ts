@@ -47,8 +47,8 @@ function shown(message: Message, options: MessageOptions): AgUiMessage[] {
           id,
           role: 'user',
           content: contentOf(message.content),
-          ...(name !== undefined && { name }),
           ...messageMetadata(message),
+          ...(name !== undefined && { name }),
         },
       ]
     }

@@ -58,3 +58,13 @@ test('a run that ends with something open shows what has waited', () => {
   order.take(begun)
   expect(order.take(end)).toEqual([begun, end])
 })
+
+test('of steps within steps the outer one is shown', () => {
+  const order = new SerialOrder()
+  const step = (type: string, stepName: string, subagentRunId?: string) =>
+    event(`STEP_${type}`, { stepName, ...(subagentRunId !== undefined && { subagentRunId }) })
+  const outer = [step('STARTED', 'a'), step('FINISHED', 'a')] as const
+  const inner = [step('STARTED', 'a', 's'), step('STARTED', 'b'), step('FINISHED', 'a', 's')]
+  const shown = [outer[0], ...inner, outer[1], step('FINISHED', 'b'), ...outer, end].flatMap((one) => order.take(one))
+  expect(shown).toEqual([...outer, ...outer, end])
+})

@@ -191,6 +191,24 @@ describe.each(STORES)('edit, %s', (_, make) => {
     },
   )
 
+  it.each([
+    ['an answered message', '2'],
+    ['a message whose run failed', BROKEN],
+  ] satisfies [string, ScriptedTurn][])('of %s counts beside a new message', async (_, second) => {
+    await using store = make()
+    await using chat = await serve(store, ['1', second, '3'])
+    const tab = chat.tab()
+    await tab.say('A')
+    await tab.say('B')
+    tab.cutBefore('B')
+    tab.agent.addMessage({ id: 'B', role: 'user', content: 'Not B' })
+    expect(await tab.say('C')).toBe('success')
+    expect(chat.heard()).toEqual(['A', '1', 'Not B', 'C'])
+    expect(tab.texts).toEqual(['A', '1', 'Not B', 'C', '3'])
+    expect(await chat.texts()).toEqual(['A', '1', 'Not B', 'C', '3'])
+    expect((await chat.texts('t1~1')).slice(0, 3)).toEqual(['A', '1', 'B'])
+  })
+
   it('is a new message for an app that says so', async () => {
     await using store = make()
     await using chat = await serve(store, ['1', '2', '3'], { edits: 'append' })
