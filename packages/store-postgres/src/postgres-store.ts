@@ -71,7 +71,7 @@ const LOGS_PER_PAYLOAD = 300
  * @example await using store = postgresStore({ url: 'postgres://localhost/chat' })
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
-  return sqlStore(postgresEngine(options))
+  return sqlStore(postgresEngine(options), { commit: commitAtOnce, batch: batchAtOnce })
 }
 
 /** The engine of the store. */
@@ -150,9 +150,7 @@ export function postgresEngine(options: PostgresStoreOptions): Engine {
       const { rows } = await sql`select 1 from pg_catalog.pg_namespace where nspname = ${schema}`.execute(tx)
       if (rows.length === 0) await tx.schema.createSchema(schema).execute()
     },
-    atOnce: {
-      commit: commitAtOnce,
-      batch: batchAtOnce,
+    appendAtOnce: {
       relax: sql`set_config('synchronous_commit', 'off', true)`,
       announce: (logs) =>
         sql`case when ${logs} is not null then pg_notify(${CHANNEL}, ${`[${JSON.stringify(schema)},`} || ${logs} || ']') end`,

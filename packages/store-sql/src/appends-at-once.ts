@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { compiled, type Slots, sure } from './compiled.ts'
-import type { AtOnce } from './engine.ts'
+import type { AppendAtOnce } from './engine.ts'
 import { jsonTable, TARGETS, targetsText } from './json-table.ts'
 import type { LogAppend } from './log-append.ts'
 import type { SqlDatabase } from './open-database.ts'
@@ -13,7 +13,7 @@ const ROWS = { n: 'bigint', first_seq: 'bigint', last_seq: 'bigint', events: 'js
  */
 export function appendsAtOnce(
   { engine: { db, lostRace }, now }: SqlDatabase,
-  { relax, announce }: AtOnce,
+  { relax, announce }: AppendAtOnce,
 ): (appends: readonly LogAppend[]) => Promise<ReadonlyMap<number, number>> {
   const write = compiled((db, { appends, rows, at }: Slots<{ appends: string; rows: string; at: number }>) =>
     db

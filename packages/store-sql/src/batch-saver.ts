@@ -3,7 +3,7 @@ import { jsonText, usageOf } from '@troupe/kernel/store'
 import type { Batch, RunState } from './apply-commands.ts'
 import { fromColumn, toColumn } from './column-text.ts'
 import { compiled, type Slots } from './compiled.ts'
-import type { Engine, Queries } from './engine.ts'
+import type { Queries } from './engine.ts'
 import type { ThreadCounters } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { statements } from './statements.ts'
@@ -31,16 +31,15 @@ export type WriteBatch = (
 ) => Promise<void>
 
 /** Makes the function that writes what commands have changed, in few statements. */
-export function batchSaver(who: string, engine: Pick<Engine, 'atOnce'>): Save {
+export function batchSaver(who: string, writeAtOnce?: WriteBatch): Save {
   const inSteps = batchInSteps()
-  const atOnce = engine.atOnce?.batch()
   return async (tx, thread, batch) => {
     const { id, run_seq, call_seq } = thread
     const runs = [...batch.runs]
     for (const [, run] of runs) if (isChanged(run) && run.keep < run.stored) await cutText(tx, id, run.seq, run.keep)
     const counted = batch.runSeq !== run_seq || batch.callSeq !== call_seq
     const rows = rowsOf(who, thread, batch, runs)
-    const write = atOnce && fitsAtOnce(rows) ? atOnce : inSteps
+    const write = writeAtOnce && fitsAtOnce(rows) ? writeAtOnce : inSteps
     await write(tx, id, rows, counted ? { run_seq: batch.runSeq, call_seq: batch.callSeq } : undefined)
   }
 }

@@ -81,15 +81,21 @@ const SHOWN = [
   't.metadata',
 ] as const
 
+/** Writes a commit, unless more than one statement is needed. */
+export type WriteCommit = (
+  key: ThreadKey,
+  commit: ThreadCommit,
+  texts: CommitTexts,
+  token: number,
+) => Promise<CommittedRow | undefined>
+
 /**
  * Makes commits of one statement, for a database whose statements are round trips.
  * Contract: gives nothing, and has changed nothing, if the transaction of several statements has to decide: the lease is not there, the thread has
  * one of the messages, another writer was in between, or the new state depends on the stored one. A row that is not locked is seen as it was when the
  * statement began, before it waited for its locks; what must not be missed is found by a unique index.
  */
-export function commitAtOnce(
-  database: SqlDatabase,
-): (key: ThreadKey, commit: ThreadCommit, texts: CommitTexts, token: number) => Promise<CommittedRow | undefined> {
+export function commitAtOnce(database: SqlDatabase): WriteCommit {
   const { engine, now, query } = database
   const time = leaseTime(database)
 

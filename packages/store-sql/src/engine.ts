@@ -1,7 +1,5 @@
 import type { Clock, KernelError } from '@troupe/kernel'
 import type { AliasableExpression, Expression, Kysely, SqlBool, Transaction } from 'kysely'
-import type { batchAtOnce } from './batch-at-once.ts'
-import type { commitAtOnce } from './commit-at-once.ts'
 import type { LogWatch } from './log-watch.ts'
 import type { Flavour, Tables } from './schema.ts'
 
@@ -23,8 +21,8 @@ export interface Engine {
   readonly lockLimit?: Expression<SqlBool>
   /** Notifies other processes. Contract: called in the transaction that changes logs; absent if other processes poll. */
   readonly announce?: (tx: Transaction<Tables>, logs: readonly number[]) => Promise<void>
-  /** Writes in one statement what otherwise takes several, if statements are round trips. */
-  readonly atOnce?: AtOnce
+  /** Absent if a statement is no round trip. */
+  readonly appendAtOnce?: AppendAtOnce
   /** Whether a transaction lost against another and may succeed when it is retried. */
   readonly lostRace: (error: unknown) => boolean
   /** Converts an error of the driver to a KernelError. */
@@ -33,10 +31,8 @@ export interface Engine {
   readonly close?: () => Promise<void>
 }
 
-/** Writes of one statement, and what one needs that writes to run logs. */
-export interface AtOnce {
-  readonly commit: typeof commitAtOnce
-  readonly batch: typeof batchAtOnce
+/** What a single statement needs that writes to run logs, where statements are round trips. */
+export interface AppendAtOnce {
   /** Contract: evaluated in the statement, which then does not wait for the disk. */
   readonly relax: AliasableExpression<unknown>
   /** Notifies other processes of the logs with these ids, which are separated by commas; of none if there is no text. */

@@ -24,8 +24,8 @@ export function logAppends(
   alone: (append: LogAppend) => Promise<void>,
 ): (append: LogAppend) => Promise<void> {
   const { engine } = database
-  const { watch, atOnce } = engine
-  const writeTogether = atOnce ? appendsAtOnce(database, atOnce) : appendsInOrder(database)
+  const { watch, appendAtOnce } = engine
+  const writeTogether = appendAtOnce ? appendsAtOnce(database, appendAtOnce) : appendsInOrder(database)
 
   const writeSome = async (some: readonly Waiting[]): Promise<void> => {
     let written: ReadonlyMap<number, number> = new Map()

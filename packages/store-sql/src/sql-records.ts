@@ -2,6 +2,7 @@ import type { ModelCallRecord, RecordStore, RunRecord, ToolCallRecord, Usage } f
 import { NO_USAGE } from '@troupe/kernel/kit'
 import { checkId, checkMaintenance, checkPage } from '@troupe/kernel/store'
 import { type Selectable, sql } from 'kysely'
+import type { WriteBatch } from './batch-saver.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
 import type { Queries } from './engine.ts'
 import type { SqlDatabase } from './open-database.ts'
@@ -13,10 +14,10 @@ import { statements } from './statements.ts'
 import { threadKey } from './thread-key.ts'
 
 /** Runs, tool calls and usage in SQL. */
-export function sqlRecords(database: SqlDatabase): Required<RecordStore> {
+export function sqlRecords(database: SqlDatabase, writeAtOnce?: WriteBatch): Required<RecordStore> {
   const { who, query } = database
   return {
-    apply: recordApply(database),
+    apply: recordApply(database, writeAtOnce),
     prune: recordPrune(database),
 
     async runs(ref, page) {

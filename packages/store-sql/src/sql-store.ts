@@ -1,4 +1,6 @@
 import type { FullStore } from '@troupe/kernel'
+import type { batchAtOnce } from './batch-at-once.ts'
+import type { commitAtOnce } from './commit-at-once.ts'
 import type { Engine } from './engine.ts'
 import { openDatabase } from './open-database.ts'
 import { sqlGrants } from './sql-grants.ts'
@@ -8,12 +10,18 @@ import { sqlRecords } from './sql-records.ts'
 import { sqlRunLog } from './sql-run-log.ts'
 import { sqlThreads } from './sql-threads.ts'
 
+/** Writes in one statement what otherwise takes several, for a database whose statements are round trips. */
+export interface AtOnce {
+  readonly commit: typeof commitAtOnce
+  readonly batch: typeof batchAtOnce
+}
+
 /** All store ports over one engine; `ready` opens and migrates the database now, instead of at the first use. */
-export function sqlStore(engine: Engine): FullStore & { ready(): Promise<void> } {
+export function sqlStore(engine: Engine, atOnce?: AtOnce): FullStore & { ready(): Promise<void> } {
   const database = openDatabase(engine)
   return {
-    threads: sqlThreads(database),
-    records: sqlRecords(database),
+    threads: sqlThreads(database, atOnce?.commit(database)),
+    records: sqlRecords(database, atOnce?.batch()),
     runLog: sqlRunLog(database),
     journal: sqlJournal(database),
     leases: sqlLeases(database),

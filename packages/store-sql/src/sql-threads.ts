@@ -2,6 +2,7 @@ import type { Message, Thread, ThreadStore } from '@troupe/kernel'
 import { checkIdle, checkKnown, checkPage, checkProcessed, checkRecent, threadNotFound } from '@troupe/kernel/store'
 import { type Expression, sql } from 'kysely'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
+import type { WriteCommit } from './commit-at-once.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { leaseTime } from './lease-time.ts'
@@ -18,7 +19,7 @@ import { knownIds, messagePages, unindexed } from './thread-path.ts'
 import { CONTENT, SUMMARY, summaryOf, viewOf } from './thread-view.ts'
 
 /** Conversations in SQL. */
-export function sqlThreads(database: SqlDatabase): Required<ThreadStore> {
+export function sqlThreads(database: SqlDatabase, writeAtOnce?: WriteCommit): Required<ThreadStore> {
   const { who, engine, now, query, transaction } = database
   const ownerId = ownerKeys()
   const setLabel = threadLabels(database)
@@ -70,7 +71,7 @@ export function sqlThreads(database: SqlDatabase): Required<ThreadStore> {
       return query(async (db) => (await find(db, key)) ?? transaction((tx) => create(tx, key)))
     },
 
-    commit: threadCommit(database),
+    commit: threadCommit(database, writeAtOnce),
 
     async messages(ref, page) {
       const key = threadKey(who, ref)

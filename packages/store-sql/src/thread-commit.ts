@@ -14,7 +14,7 @@ import {
 import { sql } from 'kysely'
 import { changeWriter } from './change-rows.ts'
 import { fromColumn, fromJson, toColumn } from './column-text.ts'
-import type { Written } from './commit-at-once.ts'
+import type { WriteCommit, Written } from './commit-at-once.ts'
 import { compiled, type Slots } from './compiled.ts'
 import type { Queries } from './engine.ts'
 import { entriesText, journalWriter } from './journal-writer.ts'
@@ -69,7 +69,7 @@ type LeaseOfCommit = Pick<Tables['troupe_leases'], 'run_id' | 'cancel'> & { read
 type Kept = Pick<Changed, 'open_calls' | 'checkpoint' | 'waiting'>
 
 /** Writes commits to threads. */
-export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
+export function threadCommit(database: SqlDatabase, writeAtOnce?: WriteCommit): ThreadStore['commit'] {
   const { who, engine, now, write } = database
   const time = leaseTime(database)
   const columns = COLUMNS.map((column) => `t.${column}` as const)
@@ -94,7 +94,6 @@ export function threadCommit(database: SqlDatabase): ThreadStore['commit'] {
   )
   const [knownIn, addMessages, replaceJournal] = [knownMessages(), messageWriter(), journalWriter()]
   const [addChanges, addProcessed] = [changeWriter(), processedWriter()]
-  const writeAtOnce = engine.atOnce?.commit(database)
 
   /** The thread of a commit that has no lease any more because its first attempt released it. Contract: throws if the commit was not made. */
   const repeated = async (tx: Queries, ref: ThreadRef, commit: ThreadCommit, token: number) => {
