@@ -34,11 +34,13 @@ const stackBudgets: Readonly<Record<string, number>> = {
   "SQLite: a turn on an empty thread, Troupe, `durability: 'turn'`, written": 2,
   "SQLite: a turn on an empty thread, Troupe, `durability: 'step'`": 14,
   "SQLite: a turn on an empty thread, Troupe, `'turn'`, with records": 15,
+  "SQLite: a turn on 10,000 messages, Troupe, `'turn'`": 11,
   "SQLite: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3,
   "SQLite: 1,000 turns on one thread, Troupe, `'turn'`": 9,
   "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'turn'`": 8,
   "PostgreSQL: a turn on an empty thread, Troupe, `durability: 'step'`": 15,
   "PostgreSQL: a turn on an empty thread, Troupe, `'turn'`, with records": 19,
+  "PostgreSQL: a turn on 10,000 messages, Troupe, `'turn'`": 7,
   "PostgreSQL: the first turn of a process on 10,000 messages, Troupe, `'turn'`, a new process": 3.5,
   "PostgreSQL: 1,000 turns on one thread, Troupe, `'turn'`": 9,
 }

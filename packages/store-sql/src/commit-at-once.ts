@@ -105,7 +105,7 @@ export function commitAtOnce(database: SqlDatabase): WriteCommit {
         join.onRef('l.owner', '=', 't.owner').onRef('l.thread_id', '=', 't.thread_id'),
       )
       .where('l.token', '=', given.token)
-    const known = given.ids ? found.where(hasNone(db, given, given.ids)) : found
+    const known = given.ids ? found.where(sharesNone(db, given, given.ids)) : found
     return (
       patient(engine, known)
         .select(['t.id', 't.version', 't.message_seq', 'l.run_id', 'l.cancel'])
@@ -163,11 +163,15 @@ export function commitAtOnce(database: SqlDatabase): WriteCommit {
 
 type Part = ((creator: Creator) => unknown) | undefined
 
-/** Whether the thread has none of some messages, its own and those that it shares. */
-function hasNone(db: Queries, given: Given, ids: Expression<string>): Expression<SqlBool> {
+/**
+ * Whether the thread shares none of some messages with others; that it has one of its own, a unique index finds.
+ * Without the condition on `source`, a plan for threads of average length may read all of a long one.
+ */
+function sharesNone(db: Queries, given: Given, ids: Expression<string>): Expression<SqlBool> {
   const known = threadOf(db, given)
     .innerJoin('troupe_segments as s', 's.thread', 't.id')
     .innerJoin('troupe_messages as m', 'm.thread', 's.source')
+    .whereRef('s.source', '<>', 't.id')
     .where('m.message_id', '=', sql<string>`any(${textsOf(ids)})`)
     .where(unindexed('m.seq'), '>', sql.ref<number>('s.after'))
     .where(unindexed('m.seq'), '<=', sql.ref<number>('s.upto'))
